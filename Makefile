@@ -231,7 +231,7 @@ JOBS ?= $(shell nproc)
 OUTCOMES ?= target/attack/outcomes.json
 # Attacks that need a test of their own.
 ATTACKS := tests/test_interrupted.py tests/test_clean.py tests/test_hung_mount.py tests/test_lab_impostors.py \
-	tests/test_address_space.py python/ioassay/results/test_stored_directory.py tests/test_stored_directories.py
+	tests/test_address_space.py python/ioassay/store/test_stored_directory.py tests/test_stored_directories.py
 ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends_extremes workspace
 
 attack: developing ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
@@ -247,7 +247,7 @@ CHECKED_APART := bench/peers release bench/statistics bench/watch bench/sizing
 
 # Modules that write reference pages and dashboards.
 GENERATORS := studies.reference studies.needs lab.reference systems.reference sizing.reference criteria.reference \
-	results.doubts_reference monitoring.reference tuning.rules.reference tuning.sweep.reference monitoring.dashboards.generate \
+	store.doubts_reference monitoring.reference tuning.rules.reference tuning.sweep.reference monitoring.dashboards.generate \
 	testing.architecture
 
 format: build ## Format Rust, Python and documents (lines of 100 characters).

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.engine import find_engine
 from ioassay.errors import CannotRun
+from ioassay.processes.engine import find_engine
 
 from .support import OPEN_MPI_AS_ROOT, run_or_skip
 

@@ -21,10 +21,10 @@ from ioassay.lab.model import Lab
 from ioassay.lab.requirements import Requirement, missing
 from ioassay.lab.running import running
 from ioassay.protocol.event import Event
-from ioassay.results.document import RunDocument
-from ioassay.results.events import ProgressTail, read_events
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.run_directory import load, read_document
+from ioassay.store.document import RunDocument
+from ioassay.store.events import ProgressTail, read_events
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.run_directory import load, read_document
 
 DEADLINE_S = 120
 

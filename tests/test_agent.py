@@ -19,11 +19,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.engine import find_agent, find_engine
 from ioassay.mounts import mount_of
+from ioassay.processes.engine import find_agent, find_engine
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol import record_layout
 from ioassay.protocol.facts import PROTOCOL_VERSION
-from ioassay.results.records.profile import load_profile
 
 from .support import is_gone, until
 

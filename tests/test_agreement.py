@@ -1,7 +1,7 @@
 """Control plane and engine agree.
 
 Of a study that the one lets pass the other takes every plan, or refuses it for a line of the study; and what a plan
-amounts to by `results.plan_sizes` is what the engine does.
+amounts to by `store.plan_sizes` is what the engine does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ioassay.engine import check_arguments, find_engine, run_arguments
+from ioassay.processes.engine import check_arguments, find_engine, run_arguments
 from ioassay.protocol.plan import Job, Plan
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse

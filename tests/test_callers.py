@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile.callers import CallSite, callers
-from ioassay.engine import find_engine
-from ioassay.results.profile_model import DIRECTION, Profile
-from ioassay.results.records.profile import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.model import DIRECTION, Profile
+from ioassay.profiles.records.profile import load_profile
 
 from .support import OPEN_MPI_AS_ROOT, ioassay
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.run_files import DOCUMENT
+from ioassay.store.run_files import DOCUMENT
 from ioassay.testing.importer_samples import FILES
 
 from .support import LONG, Measurement, ioassay, is_gone, study, until

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.document import RunDocument
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.stored import store

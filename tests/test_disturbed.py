@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.loaded import LoadedRun
+from ioassay.processes.engine import find_engine
+from ioassay.store.loaded import LoadedRun
 
 from .support import measure, study, workload
 

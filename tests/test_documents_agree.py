@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pydantic_core import ValidationError
 
-from ioassay.results.protocol import Document, validator
+from ioassay.store.protocol import Document, validator
 from ioassay.testing.schema_documents import almost, documents
 
 KINDS = get_args(Document)

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 from ioassay.protocol.plan import Plan
-from ioassay.results.document import CaseEntry
+from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve
 from ioassay.studies.target import Target

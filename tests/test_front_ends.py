@@ -9,10 +9,10 @@ from pathlib import Path
 
 import psutil
 
-from ioassay.engine import find_engine
-from ioassay.results import schema
-from ioassay.results.events import read_events
-from ioassay.results.run_directory import load
+from ioassay.processes.engine import find_engine
+from ioassay.store import schema
+from ioassay.store.events import read_events
+from ioassay.store.run_directory import load
 
 from .support import DEADLINE_S, ioassay, until
 

@@ -15,7 +15,7 @@ import pytest
 
 from ioassay import mounts
 from ioassay.errors import CannotRun
-from ioassay.results.run_directory import read_document
+from ioassay.store.run_directory import read_document
 from ioassay.testing.hung_mount import FILE_SYSTEM, SOURCE, HungMount, hung_mount
 
 from .support import LONG, Command, Measurement, ioassay, study, until, workload

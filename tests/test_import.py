@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.run_directory import load
+from ioassay.store.run_directory import load
 from ioassay.testing.importer_samples import FILES
 from tests.support import ioassay
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.run_directory import load
+from ioassay.store.run_directory import load
 
 from .support import (
     LONG,

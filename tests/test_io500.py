@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ioassay.analysis.io500 import STANDARD
-from ioassay.results.run_directory import load
+from ioassay.store.run_directory import load
 
 from .support import ioassay
 

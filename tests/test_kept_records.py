@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 
 from .support import until
 

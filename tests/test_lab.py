@@ -21,7 +21,7 @@ from ioassay.lab.namespaces import HOST, LAB, Nursery, recognized
 from ioassay.lab.running import running
 from ioassay.lab.site import Host
 from ioassay.lab.up import LOCKS
-from ioassay.results.run_directory import load
+from ioassay.store.run_directory import load
 
 from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, up, workload
 

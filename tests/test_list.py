@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.net_directory import NetDirectory
+from ioassay.store.net_directory import NetDirectory
 from ioassay.testing import net_measurement
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import night

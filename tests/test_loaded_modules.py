@@ -15,7 +15,7 @@ from ioassay.testing.stored import store
 
 SLOW = {"jinja2", "numpy", "optuna", "pandas", "polars", "pydantic", "rich", "scipy", "vl_convert", "yaml"}
 
-DARSHAN = Path(__file__).parents[1] / "python/ioassay/results/darshan/testdata/mpi.darshan"
+DARSHAN = Path(__file__).parents[1] / "python/ioassay/profiles/darshan/testdata/mpi.darshan"
 
 STUDY = """\
 name: tiny

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 
 FILES = ["-n", "1000", "-w", "32768", "-F", "-C"]
 """31 MiB in files."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.profiles import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.sources import load_profile
 
 SOURCES = Path(__file__).parent / "recorder_truth/sources"
 

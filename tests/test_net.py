@@ -13,9 +13,9 @@ import pytest
 
 from ioassay.analysis.ceilings import ABOVE, doubted, limits
 from ioassay.lab.requirements import Command as Needed
-from ioassay.results.net_directory import read_net
-from ioassay.results.net_document import NetDocument
-from ioassay.results.run_directory import load
+from ioassay.store.net_directory import read_net
+from ioassay.store.net_document import NetDocument
+from ioassay.store.run_directory import load
 
 from .support import Command, ioassay, study, until, up, workload
 

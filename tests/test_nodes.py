@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ioassay.lab.requirements import Command as Needed
-from ioassay.results.events import ProgressTail, read_events
-from ioassay.results.run_directory import load, read_document
+from ioassay.store.events import ProgressTail, read_events
+from ioassay.store.run_directory import load, read_document
 
 from .attack import lost_nodes
 from .support import LONG, Command, ioassay, study, until, up, workload

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ioassay.cli import main
-from ioassay.results.kinds import KINDS
+from ioassay.store.kinds import KINDS
 from ioassay.tuning.journal.origin import boot_id, machine
 
 from .stored.reported import ARGUMENTS, facts

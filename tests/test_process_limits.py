@@ -24,7 +24,7 @@ BRIEFLY = ["--set", "repetitions=1", "--set", "time=20ms", "--set", "write_time=
 INTERRUPTIBLE = ["env", "--default-signal=INT"]
 
 START = """\
-from ioassay import keyboard_interrupt
+from ioassay.processes import keyboard_interrupt
 keyboard_interrupt.take()
 print("ready", flush=True)
 input()

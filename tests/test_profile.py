@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile.startup import startup_files
-from ioassay.engine import find_engine
-from ioassay.results.records.profile import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.records.profile import load_profile
 from ioassay.testing.record_tables import TableBuilder, store_record
 
 from .support import ioassay, until

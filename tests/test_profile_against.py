@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 
 from .support import ioassay
 

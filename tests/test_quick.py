@@ -13,7 +13,7 @@ import pytest
 from ioassay.calibration.budget import Budget
 from ioassay.cli.quick import quick
 from ioassay.errors import UsageError
-from ioassay.results.run_directory import load
+from ioassay.store.run_directory import load
 
 from .support import Command, until
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile import coverage
-from ioassay.results import profiles
-from ioassay.results.records.profile import load_profile
-from ioassay.results.run_directory import load
+from ioassay.profiles import sources as profiles
+from ioassay.profiles.records.profile import load_profile
+from ioassay.store.run_directory import load
 
 from .support import LONG, Measurement, ioassay, is_gone, states, study, until, workload
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.records.profile import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.records.profile import load_profile
 
 SOURCE = Path(__file__).with_name("recorded_streams.c")
 

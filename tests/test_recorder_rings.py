@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile.coverage import coverage
-from ioassay.engine import find_engine
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 
 SOURCE = Path(__file__).parent / "recorder_truth/sources/rings.c"
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 
 from .support import ioassay
 

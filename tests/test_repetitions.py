@@ -11,9 +11,9 @@ import signal
 from collections import Counter
 from pathlib import Path
 
-from ioassay.results.document import RunDocument
-from ioassay.results.events import ProgressTail
-from ioassay.results.run_directory import load, read_document
+from ioassay.store.document import RunDocument
+from ioassay.store.events import ProgressTail
+from ioassay.store.run_directory import load, read_document
 
 from .support import Measurement, ioassay, measure, study, until, workload
 

@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.profile_model import Profile
-from ioassay.results.profiles import load_profile
+from ioassay.processes.engine import find_engine
+from ioassay.profiles.model import Profile
+from ioassay.profiles.sources import load_profile
 
 from .support import ioassay
 

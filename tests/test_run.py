@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ioassay.results import schema
-from ioassay.results.measurement import KEY
-from ioassay.results.run_directory import load
+from ioassay.store import schema
+from ioassay.store.measurement import KEY
+from ioassay.store.run_directory import load
 
 from .support import ioassay, study, workload
 

@@ -19,9 +19,9 @@ import polars as pl
 import psutil
 import pytest
 
-from ioassay.results.events import ProgressTail
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.run_directory import load
+from ioassay.store.events import ProgressTail
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.run_directory import load
 
 from .support import OPEN_MPI_AS_ROOT, study, until, workload
 

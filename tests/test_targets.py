@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from ioassay.results.run_directory import load
+from ioassay.store.run_directory import load
 
 from .support import LONG, Measurement, ioassay, states, study, until, workload
 

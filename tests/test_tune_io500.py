@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.experiment_document import RUNS
-from ioassay.results.run_directory import load
-from ioassay.results.tune_io500_directory import TuneIo500Directory
-from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.processes.engine import find_engine
+from ioassay.store.experiment_document import RUNS
+from ioassay.store.run_directory import load
+from ioassay.store.tune_io500_directory import TuneIo500Directory
+from ioassay.store.tune_io500_document import TuneIo500Document
 from ioassay.testing.snapshots import snapshot
 from ioassay.testing.tuned_machine import lustre_programs
 from ioassay.tuning.io500.answer import answer

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from ioassay.results.experiment_document import RUNS
-from ioassay.results.run_directory import load
-from ioassay.results.sweep_directory import read_sweep
-from ioassay.results.sweep_document import SweepDocument
+from ioassay.store.experiment_document import RUNS
+from ioassay.store.run_directory import load
+from ioassay.store.sweep_directory import read_sweep
+from ioassay.store.sweep_document import SweepDocument
 
 from .support import DEADLINE_S, ioassay, until
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 
 from .support import measure, run_or_skip, study, workload
 

@@ -17,9 +17,9 @@ import polars as pl
 import psutil
 import pytest
 
-from ioassay.engine import find_agent
 from ioassay.errors import CannotRun
 from ioassay.monitoring.contract import load
+from ioassay.processes.engine import find_agent
 
 from .support import Command, ioassay, is_gone, until
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ioassay.engine import find_agent
+from ioassay.processes.engine import find_agent
 from ioassay.testing.lustre_server import VERSIONS, Counters, LustreServer
 
 from .support import ioassay, until

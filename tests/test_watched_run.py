@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ioassay import engine
 from ioassay.errors import CannotRun
 from ioassay.lab.library import LABS, read
-from ioassay.results.run_directory import load
-from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.watch_document import WatchDocument, read_watch
+from ioassay.processes import engine
+from ioassay.store.run_directory import load
+from ioassay.store.stored_directory import StoredDirectory
+from ioassay.store.watch_document import WatchDocument, read_watch
 
 from .support import LONG, Measurement, ioassay, skip_without, study, until, workload
 

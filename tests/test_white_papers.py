@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from ioassay.engine import find_engine
-from ioassay.results.document import JobEntry
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.run_directory import load
+from ioassay.processes.engine import find_engine
+from ioassay.store.document import JobEntry
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.run_directory import load
 
 from .support import DEADLINE_S
 

@@ -29,7 +29,7 @@ workloads:
   whole: {title: A file of its own, layout: N-N, order: sequential, transfer: 1MiB, total: 64MiB}
 """
 
-LOG = Path(__file__).parents[2] / "python/ioassay/results/darshan/testdata/mpi.darshan"
+LOG = Path(__file__).parents[2] / "python/ioassay/profiles/darshan/testdata/mpi.darshan"
 """Of a program with four processes, 3 kB."""
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

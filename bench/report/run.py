@@ -23,9 +23,9 @@ import polars as pl
 
 from ioassay import __version__
 from ioassay.reports import FORMATS
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.results.run_files import DOCUMENT, table_path
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.store.run_files import DOCUMENT, table_path
 from ioassay.testing.measured_study import measured
 from ioassay.testing.stored import store
 

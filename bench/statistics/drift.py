@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from table import head, percent, row, whole
 
 from ioassay.analysis.drift import Drift, drifts
-from ioassay.results import schema
-from ioassay.results.measurement import KEY
+from ioassay.store import schema
+from ioassay.store.measurement import KEY
 
 MIB = 1 << 20
 LENGTHS = (30, 60, 120)

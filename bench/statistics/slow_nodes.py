@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from table import head, percent, row
 
 from ioassay.analysis.stragglers import slow_nodes
-from ioassay.results import schema
-from ioassay.results.measurement import KEY
+from ioassay.store import schema
+from ioassay.store.measurement import KEY
 
 SECOND = 10**9
 PHASES = 40

@@ -18,7 +18,7 @@ from pathlib import Path
 from table import head, percent, row, whole
 
 from ioassay.execution.interruption import Interruption
-from ioassay.results.sweep_directory import SweepDirectory
+from ioassay.store.sweep_directory import SweepDirectory
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
 from ioassay.tuning.sweep.answer import Answer, answer
 from ioassay.tuning.sweep.loop import Loop

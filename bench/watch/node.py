@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 from ioassay.protocol.contract import Contract, Rule
 from ioassay.protocol.facts import PROTOCOL_VERSION
 

@@ -21,10 +21,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 from ioassay.protocol.contract import Contract, Rule
 from ioassay.protocol.facts import PROTOCOL_VERSION
-from ioassay.units import parse_bytes
+from ioassay.text.units import parse_bytes
 
 NODES = 4
 SETTLES_S = 3

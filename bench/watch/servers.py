@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ioassay.engine import find_agent
+from ioassay.processes.engine import find_agent
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.testing.lustre_server import Counters, LustreServer
 

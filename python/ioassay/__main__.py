@@ -1,6 +1,6 @@
 """`ioassay`, also as `python -m ioassay`."""
 
-from ioassay import garbage_collection, keyboard_interrupt
+from ioassay.processes import garbage_collection, keyboard_interrupt
 
 
 def main() -> None:

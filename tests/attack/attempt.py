@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 from tests.support import children
 
 LIMIT_S = 60.0

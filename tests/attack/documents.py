@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from ioassay.results.importers import IMPORTERS
+from ioassay.importers import IMPORTERS
 from ioassay.studies.conftest import SMALL
 from ioassay.studies.library import builtin_studies
 from ioassay.studies.resolve import scales

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 
 from . import foreign, mutate
 from .attempt import ENGINE, Command

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from ioassay.lab import network
 from ioassay.lab.running import find, running
-from ioassay.results.events import ProgressTail, read_events
-from ioassay.results.run_directory import read_document
+from ioassay.store.events import ProgressTail, read_events
+from ioassay.store.run_directory import read_document
 
 from ..support import OPEN_MPI_AS_ROOT, Command, ioassay, until, workload
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 from ioassay.studies.conftest import SMALL
 from ioassay.testing.damage import damaged_copy
 from ioassay.testing.importer_samples import FILES

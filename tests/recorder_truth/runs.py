@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ioassay.engine import find_engine
+from ioassay.processes.engine import find_engine
 
 from . import trace
 from .compare import Comparison, compare

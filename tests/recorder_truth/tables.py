@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ioassay.profiles.records.tables import Found, Table, find, read
 from ioassay.protocol.record_layout import (
     FIRST_TRANSFER,
     KERNEL_COUNTERS,
@@ -18,7 +19,6 @@ from ioassay.protocol.record_layout import (
     FileKind,
     TextKind,
 )
-from ioassay.results.records.tables import Found, Table, find, read
 
 from .processes import OTHERS, Count, Counts, normal
 

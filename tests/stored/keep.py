@@ -15,8 +15,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from ioassay.results.kinds import recognise
-from ioassay.results.stored_directory import StoredDirectory
+from ioassay.store.kinds import recognise
+from ioassay.store.stored_directory import StoredDirectory
 from tests.stored.reported import ARGUMENTS, facts
 from tests.support import ioassay
 

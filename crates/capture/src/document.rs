@@ -1,6 +1,6 @@
 //! `record.json`: what was recorded, when, where, and what was missed.
 //!
-//! It is written at the beginning, and again at the end. `python/ioassay/results/record_document.py` reads it.
+//! It is written at the beginning, and again at the end. `python/ioassay/store/record_document.py` reads it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -4,7 +4,7 @@
 //! an exponent or an overflow is an error that says what to write instead. What is printed of a stored
 //! quantity is exact, parses back to the same number, and names its unit; `about` is for sentences.
 //!
-//! `python/ioassay/units.py` does the same for the control plane; `vectors.json` holds both to the same answers.
+//! `python/ioassay/text/units.py` does the same for the control plane; `vectors.json` holds both to the same answers.
 //!
 //! Not here: anything that knows of storage, options or plans.
 

@@ -1,4 +1,4 @@
-//! The answers that this crate and `python/ioassay/units.py` must share, and what holds for every number.
+//! The answers that this crate and `python/ioassay/text/units.py` must share, and what holds for every number.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;

@@ -17,7 +17,7 @@
     finding, findings/   what all of that comes down to, one kind a file
     compare/, trend/     runs and systems against one another; runs in the order of time
 
-Every function here is pure: the tables of a run (`ioassay.results.schema`) and its document go in, frames or
+Every function here is pure: the tables of a run (`ioassay.store.schema`) and its document go in, frames or
 small frozen dataclasses come out, in base units (bytes/s, operations/s, ns). Not: files, figures, text for a
 reader, command lines, globals that change.
 """

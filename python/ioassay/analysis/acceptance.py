@@ -15,10 +15,10 @@ import polars as pl
 
 from ioassay.analysis import latency, rates
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.document import Criterion, RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.units import format_count
+from ioassay.store.document import Criterion, RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.text.units import format_count
 
 Accepted = Literal["passed", "failed"]
 """What becomes of a criterion."""

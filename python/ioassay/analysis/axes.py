@@ -1,7 +1,7 @@
 """The axes of a sweep: in which of them points differ, and which one they are drawn against.
 
 Clients, ranks (all that do a job together) and files have columns of their own. The values of every other axis stand in
-the column `point` (`ioassay.results.point`).
+the column `point` (`ioassay.store.point`).
 
 Not: which units and words values have (`ioassay.reports.names`).
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.results.point import PLACEMENT, ascending, of_text
+from ioassay.store.point import PLACEMENT, ascending, of_text
 
 if TYPE_CHECKING:
     import polars as pl

@@ -27,12 +27,12 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.results import schema
-from ioassay.results.document import Operation
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.results.net_document import Direction, NetDocument, NetMeasurement
-from ioassay.units import format_number, format_rate
+from ioassay.store import schema
+from ioassay.store.document import Operation
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.store.net_document import Direction, NetDocument, NetMeasurement
+from ioassay.text.units import format_number, format_rate
 
 ABOVE, TOO_LOW = "above-network-ceiling", "network-ceiling-too-low"
 """The doubts about a rate above its ceiling: the second where a remark says that the ceiling itself may be too low."""

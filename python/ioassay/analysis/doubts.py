@@ -1,7 +1,7 @@
 """The doubts of a run, grouped by kind, with a weight for each kind and a mark to set beside the numbers it concerns.
 
 The weight says where a reader meets a doubt. It follows from what the kind does to a number
-(`ioassay.results.doubt_effects`) and from what it concerns: what would stand beside nearly every number says nothing
+(`ioassay.store.doubt_effects`) and from what it concerns: what would stand beside nearly every number says nothing
 of any of them, and is said once.
 
 Not: raising a doubt (the engine does), wording one (`ioassay.reports.doubt_words`).
@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from ioassay.results.doubt_effects import effect
-from ioassay.results.measurement import KEY, Measurement
+from ioassay.store.doubt_effects import effect
+from ioassay.store.measurement import KEY, Measurement
 
 Weight = Literal["decisive", "common", "minor"]
 """`decisive`: it changes a conclusion, and stands in words beside each number that it changes. `common`: it holds for

@@ -35,7 +35,7 @@ from ioassay.analysis import rates
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.timeline import Counts
 from ioassay.analysis.trend_tests import Slopes, is_line, widening
-from ioassay.results.measurement import KEY, Measurement
+from ioassay.store.measurement import KEY, Measurement
 
 if TYPE_CHECKING:
     from ioassay.analysis.trend_tests import Array

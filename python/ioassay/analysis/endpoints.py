@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ioassay.results.measurement import KEY, POINT
+from ioassay.store.measurement import KEY, POINT
 
 _NS_PER_S = 1e9
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, get_args
 
-from ioassay.results.measurement import Measurement
+from ioassay.store.measurement import Measurement
 
 Severity = Literal["warning", "notice"]
 """`warning`: do not use the number without knowing this."""

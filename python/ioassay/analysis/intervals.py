@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ioassay.units import format_share
+from ioassay.text.units import format_share
 
 FEWEST = 3
 """Fewer repetitions than these have no interval: two values cover their median with 50 %."""

@@ -24,10 +24,10 @@ from typing import Any, Literal
 import polars as pl
 
 from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS, DoubtKind, Io500Phase
-from ioassay.results.document import Operation, RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import Measurement
-from ioassay.units import PER_SECOND, RateUnit, format_bytes
+from ioassay.store.document import Operation, RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import Measurement
+from ioassay.text.units import PER_SECOND, RateUnit, format_bytes
 
 _UNSYNCED: DoubtKind = "unsynced-write"
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ioassay.results.measurement import KEY, POINT
+from ioassay.store.measurement import KEY, POINT
 
 PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p99_9_ns": 999, "max_ns": 1000}
 """Every percentile by the name of its column, in parts per thousand: integers, so that ranks are exact."""

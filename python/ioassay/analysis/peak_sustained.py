@@ -33,7 +33,7 @@ from ioassay.analysis.intervals import WANTED, Interval
 from ioassay.analysis.moderated_variance import moderated
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.series import Series
-from ioassay.results.document import RunDocument
+from ioassay.store.document import RunDocument
 
 SATURATED = 0.9
 """The share of the peak from which on a sweep counts as saturated."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ioassay.results.measurement import KEY
+from ioassay.store.measurement import KEY
 
 PARTS = ("open", "fill", "transfer", "fsync", "close")
 

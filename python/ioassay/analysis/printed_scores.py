@@ -18,10 +18,10 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis.io500 import RULES, UNITS, Group, geometric_mean
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.results.origin import PrintedScore
-from ioassay.units import PER_SECOND
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.store.origin import PrintedScore
+from ioassay.text.units import PER_SECOND
 
 SLACK = 1e-5
 """The share of a score that a program's own rounding between its steps may cost."""

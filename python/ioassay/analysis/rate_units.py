@@ -1,6 +1,6 @@
 """The units in which a study may ask for a rate: what each counts, and how large it is.
 
-`GB/s` and `MB/s` are decimal, `GiB/s` and `MiB/s` binary. Not: parsing or printing one (`ioassay.units`).
+`GB/s` and `MB/s` are decimal, `GiB/s` and `MiB/s` binary. Not: parsing or printing one (`ioassay.text.units`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ioassay import units
+from ioassay.text import units
 
 RateColumn = Literal["rate_bytes_per_s", "rate_operations_per_s"]
 

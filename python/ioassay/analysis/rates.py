@@ -14,8 +14,8 @@ import polars as pl
 
 from ioassay.analysis import axes, intervals
 from ioassay.analysis.rate_units import UNITS, RateColumn
-from ioassay.results.document import RunDocument
-from ioassay.results.measurement import KEY, POINT, Measurement
+from ioassay.store.document import RunDocument
+from ioassay.store.measurement import KEY, POINT, Measurement
 
 _POINT = list(POINT)
 _RATES: tuple[RateColumn, ...] = get_args(RateColumn)

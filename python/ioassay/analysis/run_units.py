@@ -15,8 +15,8 @@ import polars as pl
 
 from ioassay.analysis import rates
 from ioassay.analysis.rate_units import UNITS, RateColumn, Unit, fitting, is_same_kind, suited
-from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.document import RunDocument
+from ioassay.store.loaded import LoadedRun
 
 _ON_DATA = ("write", "read")
 """Operations whose rates are of one kind; those of all others are of another."""

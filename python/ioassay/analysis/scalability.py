@@ -33,8 +33,8 @@ from ioassay.analysis.axes import Axis, Values
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
-from ioassay.results.document import RunDocument
-from ioassay.results.measurement import Measurement
+from ioassay.store.document import RunDocument
+from ioassay.store.measurement import Measurement
 
 FEWEST = 4
 """The fewest points of a sweep that say anything of three terms."""

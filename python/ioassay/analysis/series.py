@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ioassay.results.document import Operation, RunDocument
+from ioassay.store.document import Operation, RunDocument
 
 PREPARATION: frozenset[Operation] = frozenset({"create-tree", "remove-tree"})
 """Creating and removing the few directories around the files that are measured. The tables of all measurements have

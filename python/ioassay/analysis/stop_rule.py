@@ -22,8 +22,8 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis.series import Series, without_preparation
-from ioassay.results.document import CaseEntry, RunDocument, StopRule
-from ioassay.results.point import SweepPoint, ascending
+from ioassay.store.document import CaseEntry, RunDocument, StopRule
+from ioassay.store.point import SweepPoint, ascending
 
 CONFIDENCE = 0.95
 """Of the interval at which a point stops, over all looks."""

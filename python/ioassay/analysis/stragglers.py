@@ -28,8 +28,8 @@ import polars as pl
 
 from ioassay.analysis import rates
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.document import Operation
-from ioassay.results.measurement import KEY, Measurement
+from ioassay.store.document import Operation
+from ioassay.store.measurement import KEY, Measurement
 
 NAMED = 3
 """So many ranks are named at most."""

@@ -3,7 +3,7 @@
 import polars as pl
 
 from ioassay.analysis import axes, peak_sustained, rates, scalability
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 

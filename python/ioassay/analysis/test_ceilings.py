@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ioassay.analysis.acceptance import judge
 from ioassay.analysis.ceilings import ABOVE, TOLERANCE, TOO_LOW, columns, doubted, limits, lowest
-from ioassay.results.net_document import Direction, NetDocument
+from ioassay.store.net_document import Direction, NetDocument
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.net_measurement import GBIT, carried, net
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ioassay.analysis.doubts import grouped
-from ioassay.results.measurement import Measurement
+from ioassay.store.measurement import Measurement
 from ioassay.testing.builder import RunBuilder
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ioassay.analysis.drift import FEWEST, Drift, drifts
-from ioassay.results import schema
-from ioassay.results.measurement import KEY
+from ioassay.store import schema
+from ioassay.store.measurement import KEY
 
 MIB = 1 << 20
 SECONDS = 120

@@ -4,7 +4,7 @@ from ioassay.analysis import scalability
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.findings import RunFacts, findings
 from ioassay.analysis.given_rates import given_rates, throughput
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 CLIENTS = (1, 2, 4, 8)

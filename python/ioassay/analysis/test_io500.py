@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from ioassay.analysis.io500 import STANDARD, Score, scores
 from ioassay.protocol.facts import IO500_STONEWALL_NS
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.origin import FrontEndOrigin, StudyOrigin
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.origin import FrontEndOrigin, StudyOrigin
 from ioassay.studies.cases import expand
 from ioassay.studies.library import find_study
 from ioassay.studies.resolve import resolve

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.analysis.latency import PERCENTILES, by_sweep_point, is_resolved, percentiles, slowest
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.results.schema import LATENCIES, RANKS
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.store.schema import LATENCIES, RANKS
 from ioassay.testing.builder import RunBuilder
 
 histograms = st.dictionaries(st.integers(1, 10**9), st.integers(1, 1000), min_size=1, max_size=40)

@@ -8,7 +8,7 @@ from ioassay.analysis import rates
 from ioassay.analysis.rate_units import LEAST, MOST, UNITS, fitting, suited
 from ioassay.analysis.run_units import fitted, of_run
 from ioassay.testing.builder import RunBuilder
-from ioassay.units import RateUnit
+from ioassay.text.units import RateUnit
 
 
 @pytest.mark.parametrize(

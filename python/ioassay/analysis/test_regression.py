@@ -14,7 +14,7 @@ from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Su
 from ioassay.analysis.detectable_drop import LARGEST_UNDETECTABLE_DROP
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.regression import PointCheck, detect_drops, differing, regressions
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import CALM, run_of_writes
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.analysis.stop_rule import Width, by_point, half_width, is_narrow, point_rates, still_wide, widths
-from ioassay.results.document import RunDocument, StopRule
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.document import RunDocument, StopRule
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 RULE = StopRule(share=0.05, at_least=3, at_most=4)

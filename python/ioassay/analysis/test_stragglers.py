@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.stragglers import Rank, slow_nodes, straggling
-from ioassay.results import schema
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
+from ioassay.store import schema
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
 from ioassay.testing.builder import RunBuilder
 
 SECOND = 10**9

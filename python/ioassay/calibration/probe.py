@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ioassay.errors import CannotRun
 from ioassay.execution.execute import execute
 from ioassay.execution.prepare import Request, prepare
-from ioassay.units import format_about_bytes
+from ioassay.text.units import format_about_bytes
 
 if TYPE_CHECKING:
     import polars as pl

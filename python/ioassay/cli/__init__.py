@@ -29,12 +29,12 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from ioassay import keyboard_interrupt
 from ioassay.cli.group import group
 from ioassay.cli.lazy_command import CommandTable
 from ioassay.cli.output import print_error
-from ioassay.control_characters import PlainStream
 from ioassay.errors import CannotRun, IoassayError, UsageError
+from ioassay.processes import keyboard_interrupt
+from ioassay.text.control_characters import PlainStream
 from ioassay.version import __version__
 
 _HELP = ["-h", "--help"]

@@ -10,7 +10,7 @@ from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.analysis.profile.measured_limits import MeasuredLimits, NamedRun
-    from ioassay.results.profile_model import Profile
+    from ioassay.profiles.model import Profile
 
 _NAME = "Name a run, a record, a folder of either, a Darshan log, or a trace of DFTracer or Recorder."
 
@@ -35,14 +35,14 @@ def recognised(typed: list[Path]) -> Against:
 
 def _recognised(path: Path) -> tuple[str, list[Path]]:
     """`run` or `profile`, and the directories that are meant."""
-    from ioassay.results import index  # noqa: PLC0415
-    from ioassay.results.darshan.recognise import is_darshan  # noqa: PLC0415
-    from ioassay.results.dftracer.recognise import is_dftracer  # noqa: PLC0415
-    from ioassay.results.kinds import NET, RECORD, RUN, recognise  # noqa: PLC0415
-    from ioassay.results.profiles import refuse_other  # noqa: PLC0415
-    from ioassay.results.recorder.recognise import is_recorder  # noqa: PLC0415
-    from ioassay.results.records.directory import open_record  # noqa: PLC0415
-    from ioassay.results.stored_directory import StoredDirectory  # noqa: PLC0415
+    from ioassay.profiles.darshan.recognise import is_darshan  # noqa: PLC0415
+    from ioassay.profiles.dftracer.recognise import is_dftracer  # noqa: PLC0415
+    from ioassay.profiles.recorder.recognise import is_recorder  # noqa: PLC0415
+    from ioassay.profiles.records.directory import open_record  # noqa: PLC0415
+    from ioassay.profiles.sources import refuse_other  # noqa: PLC0415
+    from ioassay.store import index  # noqa: PLC0415
+    from ioassay.store.kinds import NET, RECORD, RUN, recognise  # noqa: PLC0415
+    from ioassay.store.stored_directory import StoredDirectory  # noqa: PLC0415
 
     if is_darshan(path) or is_dftracer(path) or is_recorder(path):
         return "profile", [path]
@@ -80,8 +80,8 @@ def named_runs(paths: tuple[Path, ...]) -> list[NamedRun]:
         return []
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.analysis.profile.measured_limits import NamedRun  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
-    from ioassay.results.short_names import distinct  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
+    from ioassay.store.short_names import distinct  # noqa: PLC0415
 
     return [NamedRun(name, doubted(load(path))) for name, path in zip(distinct(paths), paths, strict=True)]
 

@@ -38,7 +38,7 @@ def build(
     ] = None,
 ) -> int:
     """Compile a storage plug-in for this machine and print its path."""
-    from ioassay import engine  # noqa: PLC0415
+    from ioassay.processes import engine  # noqa: PLC0415
 
     asked = [*(["--compiler", compiler] if compiler else []), *(["--output", str(output)] if output else [])]
     more = ["--", *arguments] if arguments else []
@@ -52,6 +52,6 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """List storage plug-ins and their options."""
-    from ioassay import engine  # noqa: PLC0415
+    from ioassay.processes import engine  # noqa: PLC0415
 
     return engine.pass_on("api", "list", *(["--json"] if as_json else []), *(str(path) for path in paths or []))

@@ -16,7 +16,7 @@ from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.reports.check.lines import Line
-    from ioassay.results.loaded import LoadedRun
+    from ioassay.store.loaded import LoadedRun
 
 
 def check(
@@ -55,7 +55,7 @@ def check(
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
     from ioassay.reports.check.lines import data  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
 
     with verdict_output.errors_in(junit, "ioassay check"):
         share = verdict_output.tolerance(tolerance)

@@ -9,7 +9,7 @@ import typer
 
 from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
 from ioassay.errors import UsageError
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 
 def clean(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from ioassay.control_characters import without_controls
+from ioassay.text.control_characters import without_controls
 
 
 class PlainTextConsole(Console):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ioassay import keyboard_interrupt
 from ioassay.cli.output import say_undrawn, show
 from ioassay.errors import CannotRun
-from ioassay.units import format_count
+from ioassay.processes import keyboard_interrupt
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ioassay.reports.run import RunReport
     from ioassay.reports.run.storage import Storage
-    from ioassay.results.document import RunDocument
-    from ioassay.results.loaded import LoadedRun
+    from ioassay.store.document import RunDocument
+    from ioassay.store.loaded import LoadedRun
 
 _NOT_AS_ASKED = 1
 
@@ -46,8 +46,8 @@ class Ended:
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
         from ioassay.reports.run import RunReport  # noqa: PLC0415
-        from ioassay.results.run_files import REPORT  # noqa: PLC0415
-        from ioassay.results.stored_directory import add_file  # noqa: PLC0415
+        from ioassay.store.run_files import REPORT  # noqa: PLC0415
+        from ioassay.store.stored_directory import add_file  # noqa: PLC0415
 
         loaded = doubted(run)
         told = RunReport(loaded)

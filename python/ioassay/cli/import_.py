@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ioassay.errors import UsageError
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ioassay.analysis.printed_scores import Recomputed
-    from ioassay.results.document import RunDocument
-    from ioassay.results.importers import Importer
-    from ioassay.results.importers.stored import Gathered
-    from ioassay.results.loaded import LoadedRun
-    from ioassay.results.origin import RefusedFile
+    from ioassay.importers import Importer
+    from ioassay.importers.stored import Gathered
+    from ioassay.store.document import RunDocument
+    from ioassay.store.loaded import LoadedRun
+    from ioassay.store.origin import RefusedFile
 
     _Imported = tuple[Path, RunDocument, int, Sequence[Recomputed]]
 
@@ -80,11 +80,11 @@ def import_(
     code is 1.
     """
     from ioassay.analysis.printed_scores import recomputed  # noqa: PLC0415
-    from ioassay.results.importers import IMPORTERS  # noqa: PLC0415
-    from ioassay.results.importers.stored import storable  # noqa: PLC0415
-    from ioassay.results.loaded import LoadedRun  # noqa: PLC0415
-    from ioassay.results.new_directory import refuse_occupied  # noqa: PLC0415
-    from ioassay.results.run_writer import store  # noqa: PLC0415
+    from ioassay.importers import IMPORTERS  # noqa: PLC0415
+    from ioassay.importers.stored import storable  # noqa: PLC0415
+    from ioassay.store.loaded import LoadedRun  # noqa: PLC0415
+    from ioassay.store.new_directory import refuse_occupied  # noqa: PLC0415
+    from ioassay.store.run_writer import store  # noqa: PLC0415
 
     importer = _importer(tool, IMPORTERS.values())
     missing = [path for path in paths if not path.exists()]
@@ -132,8 +132,8 @@ def import_(
 def _store_beside(importer: Importer, paths: list[Path], run: Path, ahead_s: float) -> int:
     """Stores counters of servers beside a run."""
     from ioassay.analysis.watch.phases import moments  # noqa: PLC0415
-    from ioassay.results.importers.servers.beside import MOST_AHEAD_S, gather, store  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.importers.servers.beside import MOST_AHEAD_S, gather, store  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
 
     if importer.counters is None:
         raise UsageError(
@@ -244,7 +244,7 @@ def _print_rates(run: LoadedRun) -> None:
 
 def _print_skipped(paths: list[Path]) -> None:
     """What lies among the results and cannot be meant, in one line."""
-    from ioassay.results.importers.source import apple_doubles  # noqa: PLC0415
+    from ioassay.importers.source import apple_doubles  # noqa: PLC0415
 
     if skipped := apple_doubles(paths):
         files = format_count(len(skipped), "file")

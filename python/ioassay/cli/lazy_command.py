@@ -61,7 +61,7 @@ def _within_limits(invoke: Any) -> Any:
     """Does what a command does only where the limits of this process allow it; help and completions come before."""
 
     def checked(context: Any) -> Any:
-        from ioassay.process_limits import refuse_small_limits  # noqa: PLC0415
+        from ioassay.processes.limits import refuse_small_limits  # noqa: PLC0415
 
         refuse_small_limits()
         return invoke(context)

@@ -12,7 +12,7 @@ import typer
 from ioassay.cli.output import terminal_width
 
 if TYPE_CHECKING:
-    from ioassay.results.index import Entry, Index
+    from ioassay.store.index import Entry, Index
 
 _MOST_CHARACTERS = 40
 """Of a study or a target in the table; `--json` has them whole."""
@@ -29,7 +29,7 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """List stored runs and network measurements, newest first."""
-    from ioassay.results.index import index  # noqa: PLC0415
+    from ioassay.store.index import index  # noqa: PLC0415
 
     found = index(folder)
     if as_json:

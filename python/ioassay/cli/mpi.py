@@ -23,8 +23,8 @@ def build(
 
     The first run with an MPI does this by itself.
     """
-    from ioassay import engine  # noqa: PLC0415
     from ioassay.launchers.site_mpi import mpicc  # noqa: PLC0415
+    from ioassay.processes import engine  # noqa: PLC0415
 
     return engine.pass_on("mpi", "build", "--compiler", compiler or str(mpicc()), *(["--force"] if force else []))
 
@@ -34,6 +34,6 @@ def list_(
     *, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False
 ) -> int:
     """List the connectors that were built, each with its MPI."""
-    from ioassay import engine  # noqa: PLC0415
+    from ioassay.processes import engine  # noqa: PLC0415
 
     return engine.pass_on("mpi", "list", *(["--json"] if as_json else []))

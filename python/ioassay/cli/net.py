@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioassay.remote.hosts import Host
-    from ioassay.results.net_document import NetDocument
+    from ioassay.store.net_document import NetDocument
 
 _MOST_PORT = 65535
 
@@ -80,8 +80,8 @@ def net(
     from ioassay.net.patterns import DIRECTIONS, PATTERNS, meetings  # noqa: PLC0415
     from ioassay.net.prepare import prepare  # noqa: PLC0415
     from ioassay.remote.hosts import hosts  # noqa: PLC0415
-    from ioassay.results.net_document import NetSettings  # noqa: PLC0415
-    from ioassay.units import parse_bytes, parse_duration_ns  # noqa: PLC0415
+    from ioassay.store.net_document import NetSettings  # noqa: PLC0415
+    from ioassay.text.units import parse_bytes, parse_duration_ns  # noqa: PLC0415
 
     settings = NetSettings(
         duration_s=parse_duration_ns(duration) / 1e9,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.errors import CannotRun, IoassayError, UsageError
-from ioassay.verbosity import is_quiet
+from ioassay.processes.verbosity import is_quiet
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -91,7 +91,7 @@ def emit(document: bytes, output: Path | None) -> None:
 
 def write(destination: Path, document: bytes) -> None:
     """Writes the file, with the directories above it; into what is no file, such as /dev/stdout. Raises `CannotRun`."""
-    from ioassay.results.atomic import write_atomically  # noqa: PLC0415
+    from ioassay.store.atomic import write_atomically  # noqa: PLC0415
 
     try:
         if destination.exists() and not destination.is_file():
@@ -105,7 +105,7 @@ def write(destination: Path, document: bytes) -> None:
 
 def write_beside(run: Path, name: str, document: bytes) -> None:
     """Writes the file into a stored directory. Raises `UsageError` for one of another user, `CannotRun`."""
-    from ioassay.results.stored_directory import add_file  # noqa: PLC0415
+    from ioassay.store.stored_directory import add_file  # noqa: PLC0415
 
     try:
         add_file(run, name, document)
@@ -161,7 +161,7 @@ def print_error(error: IoassayError) -> int:
 def show(*shown: RenderableType) -> None:
     """Prints what is for the terminal, one below the other."""
     from ioassay.cli.console import PlainTextConsole  # noqa: PLC0415
-    from ioassay.control_characters import styled  # noqa: PLC0415
+    from ioassay.text.control_characters import styled  # noqa: PLC0415
 
     stream = styled(sys.stdout)
     console = PlainTextConsole(file=stream)

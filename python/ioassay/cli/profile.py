@@ -55,13 +55,13 @@ def profile(
     replays it elsewhere without the application, and reports how faithful that was.
     """
     # Imported here because they take a second, which `--help` must not.
+    from ioassay.profiles.sources import load_profile  # noqa: PLC0415
     from ioassay.reports import Report, build  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.profile import ProfileReport  # noqa: PLC0415
     from ioassay.reports.profile.content import assemble  # noqa: PLC0415
     from ioassay.reports.profile.document import summary  # noqa: PLC0415
-    from ioassay.results.profiles import load_profile  # noqa: PLC0415
-    from ioassay.results.short_names import distinct  # noqa: PLC0415
+    from ioassay.store.short_names import distinct  # noqa: PLC0415
 
     if as_study:
         if against:
@@ -104,8 +104,8 @@ def profile(
 def _study(records: list[Path], name: str, below: str | None) -> str:
     """The replay of some records as a study. Raises `UsageError` where there is nothing to replay."""
     from ioassay.analysis.replay import replay  # noqa: PLC0415
+    from ioassay.profiles.sources import load_profile  # noqa: PLC0415
     from ioassay.reports.profile import as_study  # noqa: PLC0415
-    from ioassay.results.profiles import load_profile  # noqa: PLC0415
 
     profile = load_profile(records)
     found = replay(profile, None if below is None else os.path.abspath(below))

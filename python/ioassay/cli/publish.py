@@ -10,13 +10,13 @@ import typer
 from ioassay.cli.output import say, say_undrawn
 from ioassay.cli.report_arguments import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
-from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun, UsageError
-from ioassay.units import format_count
+from ioassay.text.control_characters import encoded
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
-    from ioassay.results.loaded import LoadedRun
+    from ioassay.store.loaded import LoadedRun
 
 _PUBLISHED = Path("published")
 """Where exports go unless the user says otherwise."""
@@ -44,8 +44,8 @@ def publish(
     directory is complete or not created. PDFs need Chromium or Chrome and are left out without it.
     """
     from ioassay.reports.run.publication import INDEX, shelf  # noqa: PLC0415
-    from ioassay.results import index  # noqa: PLC0415
-    from ioassay.results.atomic import whole_directory  # noqa: PLC0415
+    from ioassay.store import index  # noqa: PLC0415
+    from ioassay.store.atomic import whole_directory  # noqa: PLC0415
 
     runs = index.runs(runs)
     names = [run.resolve().name for run in runs]

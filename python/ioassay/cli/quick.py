@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.errors import CannotRun, UsageError
-from ioassay.units import parse_duration_ns
+from ioassay.text.units import parse_duration_ns
 
 if TYPE_CHECKING:
     from ioassay.calibration.sizes import Sizes

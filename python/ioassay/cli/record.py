@@ -63,7 +63,7 @@ def record(
     With `--watch`, `--setup` or `--contract` an agent looks at it once a second. `ioassay watch` shows it live, and
     `ioassay watch set RECORD CONTRACT` changes the rules while the command runs.
     """
-    from ioassay import engine  # noqa: PLC0415
+    from ioassay.processes import engine  # noqa: PLC0415
 
     asked = ["--via", via, *(["--tables", str(tables)] if tables else []), *(["--trace"] if trace else [])]
     asked += ["--stacks"] if stacks else []
@@ -83,7 +83,7 @@ def _new_record(command: list[str]) -> Path:
 
 def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None, contract: Path | None) -> int:
     """Records a command that an agent watches, and says which alerts there were. Returns its exit code."""
-    from ioassay import engine  # noqa: PLC0415
+    from ioassay.processes import engine  # noqa: PLC0415
 
     record = out.absolute()
     is_new = not record.exists()

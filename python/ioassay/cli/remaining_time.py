@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from ioassay.results.document import CaseEntry, PhaseEntry
+from ioassay.store.document import CaseEntry, PhaseEntry
 
 Of = tuple[str, str]
 """A workload, and the name of a phase of it."""

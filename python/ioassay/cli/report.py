@@ -51,8 +51,8 @@ def report(
     from ioassay import reports  # noqa: PLC0415
     from ioassay.reports.experiments import experiment_report  # noqa: PLC0415
     from ioassay.reports.run import RunReport  # noqa: PLC0415
-    from ioassay.results import index  # noqa: PLC0415
-    from ioassay.results.run_directory import require_own  # noqa: PLC0415
+    from ioassay.store import index  # noqa: PLC0415
+    from ioassay.store.run_directory import require_own  # noqa: PLC0415
 
     # A directory may be called anything.
     is_directory = output is not None and (len(runs) > 1 or output.is_dir())

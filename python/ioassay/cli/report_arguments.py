@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ioassay.results.loaded import LoadedRun
+    from ioassay.store.loaded import LoadedRun
 
 Runs = Annotated[
     list[Path],
@@ -38,8 +38,8 @@ Against = Annotated[
 def read(runs: list[Path], ceilings: Path | None) -> Iterator[LoadedRun]:
     """The runs, one after the other, with the doubts that their ceilings give rise to. Raises `UsageError`."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.results.net_directory import read_net  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.store.net_directory import read_net  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
 
     measured = read_net(ceilings) if ceilings else None
     for run in runs:

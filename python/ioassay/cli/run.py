@@ -13,8 +13,8 @@ import typer
 from ioassay.cli.launcher_options import Hosts, LauncherOptions, LauncherOrBatch, host_names, option_words
 from ioassay.cli.output import say
 from ioassay.errors import CannotRun, UsageError
-from ioassay.units import parse_duration_ns
-from ioassay.verbosity import note
+from ioassay.processes.verbosity import note
+from ioassay.text.units import parse_duration_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from ioassay.execution.plan_check import Need
     from ioassay.execution.prepare import Prepared, StudyPreview
-    from ioassay.results.document import RunDocument
-    from ioassay.results.run_writer import RunWriter
-    from ioassay.results.watch_document import WatchDocument
+    from ioassay.store.document import RunDocument
+    from ioassay.store.run_writer import RunWriter
+    from ioassay.store.watch_document import WatchDocument
 
 
 def run(
@@ -201,9 +201,9 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
 
 def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:
     """What is to be watched, checked. Raises `UsageError`, `CannotRun`."""
-    from ioassay.engine import find_agent  # noqa: PLC0415
     from ioassay.monitoring import run_agents, watched_hosts  # noqa: PLC0415
-    from ioassay.results.watch_document import WatchDocument  # noqa: PLC0415
+    from ioassay.processes.engine import find_agent  # noqa: PLC0415
+    from ioassay.store.watch_document import WatchDocument  # noqa: PLC0415
 
     find_agent()
     if servers:
@@ -236,8 +236,8 @@ def _resume(path: Path, as_json: bool) -> int:
 
 def _reopen(resume: Path) -> RunWriter:
     from ioassay.execution.run_owner import refuse_foreign  # noqa: PLC0415
-    from ioassay.results.run_directory import read_document  # noqa: PLC0415
-    from ioassay.results.run_writer import RunWriter  # noqa: PLC0415
+    from ioassay.store.run_directory import read_document  # noqa: PLC0415
+    from ioassay.store.run_writer import RunWriter  # noqa: PLC0415
 
     refuse_foreign(resume)
     _refuse_without_resume(resume, read_document(resume))

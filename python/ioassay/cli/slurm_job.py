@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from ioassay.cli.output import say
 from ioassay.execution import slurm_job
 from ioassay.execution.interruption import Interruption
-from ioassay.results.run_directory import load, read_document
-from ioassay.units import format_count
+from ioassay.store.run_directory import load, read_document
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ioassay.results.loaded import LoadedRun
-    from ioassay.results.run_writer import RunWriter
+    from ioassay.store.loaded import LoadedRun
+    from ioassay.store.run_writer import RunWriter
 
 
 def write(run: RunWriter) -> Path:

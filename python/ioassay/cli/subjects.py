@@ -22,8 +22,8 @@ def sides(typed: list[str]) -> list[Side]:
     from ioassay.analysis.compare import measured_run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
-    from ioassay.results.short_names import short  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
+    from ioassay.store.short_names import short  # noqa: PLC0415
 
     published = built_in.names(built_in.SYSTEMS)
     found = []
@@ -60,7 +60,7 @@ def _published(one: str) -> Side:
 
 def each(typed: list[str]) -> list[str]:
     """What was typed, with each folder of runs replaced by its runs, the oldest first. Raises `UsageError`."""
-    from ioassay.results import index  # noqa: PLC0415
+    from ioassay.store import index  # noqa: PLC0415
 
     published = built_in.names(built_in.SYSTEMS)
     found: list[str] = []
@@ -80,9 +80,9 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
     from ioassay.analysis.trend.history import Run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.trend.content import Stored  # noqa: PLC0415
-    from ioassay.results import index  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
-    from ioassay.results.short_names import short  # noqa: PLC0415
+    from ioassay.store import index  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
+    from ioassay.store.short_names import short  # noqa: PLC0415
 
     once = list({one.resolve(): str(one) for one in index.runs(typed)}.values())
     dated, undated = [], []

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ioassay.cli.output import say, show, write
-from ioassay.control_characters import encoded
 from ioassay.errors import UsageError
+from ioassay.text.control_characters import encoded
 
 
 def systems(
@@ -81,7 +81,7 @@ def systems(
 def _write_from(run: Path, output: Path | None) -> None:
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.reports.run import as_system  # noqa: PLC0415
-    from ioassay.results.run_directory import hashes, load  # noqa: PLC0415
+    from ioassay.store.run_directory import hashes, load  # noqa: PLC0415
 
     loaded = doubted(load(run))
     name = run.resolve().name if output is None else output.stem

@@ -118,8 +118,8 @@ def test_settings_of_a_study_of_ones_own_are_candidates(tmp_path: Path) -> None:
 
 def test_the_names_of_built_in_documents_are_those_that_commands_take() -> None:
     from ioassay.cli.completion_values import TOOLS  # noqa: PLC0415
+    from ioassay.importers import IMPORTERS  # noqa: PLC0415
     from ioassay.lab.library import LABS  # noqa: PLC0415
-    from ioassay.results.importers import IMPORTERS  # noqa: PLC0415
     from ioassay.sizing.configurations import LIBRARY  # noqa: PLC0415
     from ioassay.studies.library import builtin_studies  # noqa: PLC0415
     from ioassay.systems import library as systems  # noqa: PLC0415

@@ -11,11 +11,11 @@ import pytest
 import typer
 import typer.main
 
-from ioassay import process_limits
 from ioassay.cli import app, main
 from ioassay.cli.command_tree import every_command
 from ioassay.cli.commands import COMMANDS
 from ioassay.errors import CannotRun, UsageError
+from ioassay.processes import limits as process_limits
 
 COMMAND_OF = dict(every_command())
 GROUPS = [words for words, command in COMMAND_OF.items() if hasattr(command, "commands")]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ioassay.cli import app
 from ioassay.errors import IoassayError
-from ioassay.results.importers import IMPORTERS
-from ioassay.results.importers.model import Case, Measured
-from ioassay.results.importers.stored import Gathered, storable
-from ioassay.results.run_directory import load
-from ioassay.results.run_writer import store
+from ioassay.importers import IMPORTERS
+from ioassay.importers.model import Case, Measured
+from ioassay.importers.stored import Gathered, storable
+from ioassay.store.run_directory import load
+from ioassay.store.run_writer import store
 from ioassay.testing.importer_samples import FILES
 
 

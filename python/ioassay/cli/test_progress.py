@@ -14,7 +14,7 @@ from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.protocol.event import Event
 from ioassay.protocol.progress import Progress
-from ioassay.results.document import (
+from ioassay.store.document import (
     OPERATIONS,
     CaseEntry,
     JobEntry,

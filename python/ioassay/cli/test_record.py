@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ioassay import engine
 from ioassay.cli.record import record
 from ioassay.monitoring import recorded_alerts
+from ioassay.processes import engine
 
 
 def test_a_second_interruption_while_alerts_are_waited_for_keeps_the_exit_code(

@@ -6,8 +6,8 @@ import pytest
 
 from ioassay.cli.report import report
 from ioassay.errors import CannotRun, UsageError
-from ioassay.results.kinds import RUN
-from ioassay.results.run_files import DOCUMENT
+from ioassay.store.kinds import RUN
+from ioassay.store.run_files import DOCUMENT
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer.main
 
-from ioassay import verbosity
 from ioassay.cli.group import group
 from ioassay.errors import UsageError
-from ioassay.verbosity import Verbosity
+from ioassay.processes import verbosity
+from ioassay.processes.verbosity import Verbosity
 
 
 def options() -> list[Any]:

@@ -11,7 +11,7 @@ import typer
 
 from ioassay.cli.output import write
 from ioassay.errors import IoassayError, UsageError
-from ioassay.units import UnitError, parse_share
+from ioassay.text.units import UnitError, parse_share
 
 if TYPE_CHECKING:
     from ioassay.reports.check.junit import Suite

@@ -8,9 +8,9 @@ import pytest
 from ioassay.criteria import verdicts
 from ioassay.criteria.model import read
 from ioassay.criteria.verdicts import slow_share
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.results.schema import SAMPLES
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.store.schema import SAMPLES
 from ioassay.testing.builder import CALM, RunBuilder, run_of_writes
 from ioassay.yaml_models.source import SourceError
 

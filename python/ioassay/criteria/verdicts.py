@@ -21,9 +21,9 @@ from ioassay.analysis.doubts import kinds
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
-from ioassay.results.document import JobEntry, RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, Measurement
+from ioassay.store.document import JobEntry, RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, Measurement
 
 if TYPE_CHECKING:
     from ioassay.criteria.model import Criterion, RateLimit

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
-from ioassay.engine import clean_arguments, find_engine, survey_arguments, version_of
 from ioassay.errors import CannotRun, IoassayError
 from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
@@ -27,9 +26,10 @@ from ioassay.execution.node_probe import Patience, ask_each
 from ioassay.launchers import site_mpi
 from ioassay.launchers.hosts import allocated
 from ioassay.launchers.placement import Placement
-from ioassay.results.events import EventTail, read_events
-from ioassay.results.lock import Lock
-from ioassay.results.stored_directory import StoredDirectory
+from ioassay.processes.engine import clean_arguments, find_engine, survey_arguments, version_of
+from ioassay.store.events import EventTail, read_events
+from ioassay.store.lock import Lock
+from ioassay.store.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
 from ioassay.version import __version__
 

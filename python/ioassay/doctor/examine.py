@@ -24,10 +24,10 @@ from ioassay.execution.interruption import Interruption
 from ioassay.execution.places import nodes_of, secrets_of
 from ioassay.launchers import Node, find_launcher
 from ioassay.launchers.hosts import allocated
-from ioassay.results.lock import Lock
-from ioassay.results.stored_directory import StoredDirectory
+from ioassay.store.lock import Lock
+from ioassay.store.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import SurveyedNode

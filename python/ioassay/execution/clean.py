@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ioassay import engine, mounts
+from ioassay import mounts
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.run_owner import Owner, foreign_owner
-from ioassay.results.document import RunDocument
-from ioassay.results.events import EventTail
-from ioassay.results.lock import in_use
-from ioassay.results.outcome import sentence
-from ioassay.results.run_directory import read_document
-from ioassay.results.run_writer import RunWriter
-from ioassay.results.stored_directory import StoredDirectory
+from ioassay.processes import engine
+from ioassay.store.document import RunDocument
+from ioassay.store.events import EventTail
+from ioassay.store.lock import in_use
+from ioassay.store.outcome import sentence
+from ioassay.store.run_directory import read_document
+from ioassay.store.run_writer import RunWriter
+from ioassay.store.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 
-from ioassay.results.document import CaseEntry
-from ioassay.results.point import SweepPoint
+from ioassay.store.document import CaseEntry
+from ioassay.store.point import SweepPoint
 
 
 class Deadline:

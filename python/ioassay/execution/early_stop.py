@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ioassay.analysis.stop_rule import by_point, is_narrow, note, point_rates, widths
-from ioassay.results.document import CaseEntry
-from ioassay.results.point import SweepPoint
-from ioassay.results.run_writer import RunWriter
-from ioassay.units import format_share
+from ioassay.store.document import CaseEntry
+from ioassay.store.point import SweepPoint
+from ioassay.store.run_writer import RunWriter
+from ioassay.text.units import format_share
 
 
 class EarlyStop:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption, signal_name
 from ioassay.launchers.failure_messages import is_lost, losses
-from ioassay.results.events import EventTail
+from ioassay.store.events import EventTail
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioassay import engine
 from ioassay.execution.places import nodes_of, secrets_of
 from ioassay.launchers import Launcher, Node, Placement, find_launcher, site_mpi
 from ioassay.launchers.hosts import allocated
-from ioassay.results.document import RunDocument
+from ioassay.processes import engine
+from ioassay.store.document import RunDocument
 
 
 @dataclass(frozen=True)

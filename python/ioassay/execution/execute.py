@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from ioassay import engine
 from ioassay.errors import CannotRun
 from ioassay.execution.clean import clean
 from ioassay.execution.deadline import Deadline
@@ -24,14 +23,15 @@ from ioassay.execution.node_probe import silent_nodes
 from ioassay.execution.suspension import Suspension
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import failure_messages
-from ioassay.results.document import CaseEntry
-from ioassay.results.events import EventTail, ProgressTail
-from ioassay.results.ingest import Row
-from ioassay.results.moments import now
-from ioassay.results.outcome import Outcome, outcome
-from ioassay.results.point import SweepPoint
-from ioassay.results.run_writer import RunWriter
-from ioassay.results.states import RunState
+from ioassay.processes import engine
+from ioassay.store.document import CaseEntry
+from ioassay.store.events import EventTail, ProgressTail
+from ioassay.store.ingest import Row
+from ioassay.store.moments import now
+from ioassay.store.outcome import Outcome, outcome
+from ioassay.store.point import SweepPoint
+from ioassay.store.run_writer import RunWriter
+from ioassay.store.states import RunState
 
 
 def execute(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ioassay.engine import version_of
 from ioassay.execution.engine_process import EngineProcess
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
 from ioassay.launchers import Node
+from ioassay.processes.engine import version_of
 
 _AT_ONCE = 16
 _LOOK_EVERY_S = 0.1

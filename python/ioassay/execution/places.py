@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.launchers import Node
-from ioassay.results.origin import LabEntry
+from ioassay.store.origin import LabEntry
 from ioassay.studies.target import Target, parse_target
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.engine_process import LAUNCH_S, EngineProcess
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
 from ioassay.launchers import failure_messages
-from ioassay.results.events import EventTail
-from ioassay.results.plan_sizes import is_walled, writes_again
+from ioassay.processes import engine
+from ioassay.store.events import EventTail
+from ioassay.store.plan_sizes import is_walled, writes_again
 from ioassay.studies.target import no_directory
-from ioassay.units import format_about_bytes
+from ioassay.text.units import format_about_bytes
 from ioassay.yaml_models.source import Problem, SourceError
 
 if TYPE_CHECKING:

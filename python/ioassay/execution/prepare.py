@@ -10,20 +10,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioassay import engine, mounts
+from ioassay import mounts
 from ioassay.errors import UsageError
 from ioassay.execution.engine_start import Start
 from ioassay.execution.places import Place
 from ioassay.execution.plan_check import Need, check
 from ioassay.execution.slurm_job import SCRIPT
-from ioassay.garbage_collection import long_lived
 from ioassay.launchers import find_launcher
-from ioassay.results.document import CaseEntry, RunDocument, StudyEntry
-from ioassay.results.moments import now
-from ioassay.results.net_directory import read_net
-from ioassay.results.new_directory import refuse_occupied
-from ioassay.results.origin import StudyOrigin
-from ioassay.results.run_files import CaseFiles
+from ioassay.processes import engine
+from ioassay.processes.garbage_collection import long_lived
+from ioassay.store.document import CaseEntry, RunDocument, StudyEntry
+from ioassay.store.moments import now
+from ioassay.store.net_directory import read_net
+from ioassay.store.new_directory import refuse_occupied
+from ioassay.store.origin import StudyOrigin
+from ioassay.store.run_files import CaseFiles
 from ioassay.studies.cases import expand
 from ioassay.studies.library import find_study
 from ioassay.studies.plug_ins import speak_mpi
@@ -37,7 +38,7 @@ from ioassay.yaml_models.source import Problem
 if TYPE_CHECKING:
     from ioassay.protocol.event import EventError
     from ioassay.protocol.plan import Plan
-    from ioassay.results.run_writer import RunWriter
+    from ioassay.store.run_writer import RunWriter
 
 BATCH = "sbatch"
 """The whole run as a job of Slurm (`execution.slurm_job`), in which `srun` is the launcher."""
@@ -111,7 +112,7 @@ class Prepared:
 
     def create(self) -> RunWriter:
         """Creates its directory, with all plans in it."""
-        from ioassay.results.run_writer import RunWriter  # noqa: PLC0415  (it loads the library of tables)
+        from ioassay.store.run_writer import RunWriter  # noqa: PLC0415  (it loads the library of tables)
 
         return RunWriter.create(Path(os.path.abspath(self.path)), self.document, self.plans)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results.kinds import FRONT_END
-from ioassay.results.run_files import DOCUMENT, WATCH_DOCUMENT
+from ioassay.store.kinds import FRONT_END
+from ioassay.store.run_files import DOCUMENT, WATCH_DOCUMENT
 
 
 @dataclass(frozen=True)

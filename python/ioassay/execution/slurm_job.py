@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.results.document import RunDocument
-from ioassay.units import format_count
+from ioassay.store.document import RunDocument
+from ioassay.text.units import format_count
 
 SCRIPT = "job.sh"
 """In the run directory."""

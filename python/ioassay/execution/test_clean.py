@@ -8,7 +8,7 @@ import pytest
 
 from ioassay.execution.clean import sees_target
 from ioassay.mounts import Mount
-from ioassay.results.document import RunDocument
+from ioassay.store.document import RunDocument
 from ioassay.testing.builder import RunBuilder
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

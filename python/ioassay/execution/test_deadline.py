@@ -3,7 +3,7 @@
 import time
 
 from ioassay.execution.deadline import Deadline
-from ioassay.results.document import CaseEntry
+from ioassay.store.document import CaseEntry
 
 
 def case(workload: str, repetition: int) -> CaseEntry:

@@ -13,7 +13,7 @@ from ioassay.execution import engine_process as module
 from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.interruption import Interruption
 from ioassay.protocol.event import Event
-from ioassay.results.events import EventTail
+from ioassay.store.events import EventTail
 
 POLITE = "import signal, time, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); print('ready', flush=True); "
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.places import places
 from ioassay.execution.prepare import Request, prepare
+from ioassay.processes import engine
 from ioassay.yaml_models.source import SourceError
 
 STUDY = """\

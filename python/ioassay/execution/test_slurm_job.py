@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.execution.slurm_job import script
-from ioassay.results.document import StopRule
+from ioassay.store.document import StopRule
 from ioassay.testing.builder import RunBuilder
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from ioassay.results.document import CaseEntry, RunDocument
+from ioassay.store.document import CaseEntry, RunDocument
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event

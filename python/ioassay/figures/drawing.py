@@ -13,9 +13,9 @@ import signal
 import subprocess
 import threading
 
-from ioassay import helper_process
 from ioassay.figures import drawing_messages as messages
-from ioassay.process_limits import small_address_space
+from ioassay.processes import helper_process
+from ioassay.processes.limits import small_address_space
 
 _MOST_DEATHS = 3
 """Processes that may die before no further one is started: each may have taken all the time that it had."""

@@ -13,8 +13,8 @@ import sys
 import vl_convert
 
 from ioassay.figures.drawing_messages import DRAWN, REFUSED, SVG
-from ioassay.helper_process import be_expendable
-from ioassay.process_messages import receive, send
+from ioassay.processes.helper_process import be_expendable
+from ioassay.processes.messages import receive, send
 
 _START_S = 120
 """How long V8 and Vega may take to start: a tenth of a second, many where the machine is busy."""

@@ -13,12 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.control_characters import without_controls
 from ioassay.errors import CannotRun, UsageError
 from ioassay.figures import render
 from ioassay.figures.drawing import CannotDraw, drawing
 from ioassay.figures.vega_lite import Specification
-from ioassay.results.atomic import write_atomically
+from ioassay.store.atomic import write_atomically
+from ioassay.text.control_characters import without_controls
 
 PRINT_SCALE = 3.125
 """Pixels of a PNG for each of the SVG, which are 1/96 inch: 300 to the inch, as journals ask for."""

@@ -18,8 +18,8 @@ from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
-from ioassay.results.document import FigureEntry
-from ioassay.results.measurement import KEY, POINT, Measurement
+from ioassay.store.document import FigureEntry
+from ioassay.store.measurement import KEY, POINT, Measurement
 
 WIDTH, HEIGHT = 420, 250
 

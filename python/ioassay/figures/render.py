@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
-from ioassay.control_characters import without_controls
 from ioassay.figures import theme
 from ioassay.figures.drawing import drawing
 from ioassay.figures.vega_lite import Specification
+from ioassay.text.control_characters import without_controls
 
 _ID = re.compile(r'\bid="([^"]+)"')
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")

@@ -13,8 +13,8 @@ from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, rate_by_time, render, theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
-from ioassay.results.document import FigureEntry, Operation
-from ioassay.results.measurement import KEY
+from ioassay.store.document import FigureEntry, Operation
+from ioassay.store.measurement import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import FIRST
 

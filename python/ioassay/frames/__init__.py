@@ -1,6 +1,6 @@
 """Stored runs in Python: the tables of many runs as one frame each, what they come down to, and figures of them.
 
-For notebooks and scripts. The columns are those of `ioassay.results.schema` and `ioassay.reports.run.tables`, with the
+For notebooks and scripts. The columns are those of `ioassay.store.schema` and `ioassay.reports.run.tables`, with the
 run's path before them. Not: new estimates (`ioassay.analysis`), documents (`ioassay.reports`).
 """
 
@@ -22,11 +22,11 @@ from ioassay.frames.figures import Figures
 from ioassay.reports.compare import configuration, data
 from ioassay.reports.compare.content import Side, assemble
 from ioassay.reports.run import tables
-from ioassay.results import index
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.run_directory import is_run, load
-from ioassay.results.short_names import short
-from ioassay.units import format_count
+from ioassay.store import index
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.run_directory import is_run, load
+from ioassay.store.short_names import short
+from ioassay.text.units import format_count
 
 RUN = "run"
 """The first column of every frame: the path of the run's directory, as it was found."""

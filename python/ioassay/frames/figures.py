@@ -24,11 +24,11 @@ from ioassay.figures.picture import Picture, draw
 from ioassay.reports.names import Names
 from ioassay.reports.run import pictures
 from ioassay.reports.run.content import assemble
-from ioassay.results.document import FigureEntry
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.slugs import slug
-from ioassay.units import RateUnit
+from ioassay.store.document import FigureEntry
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.text.slugs import slug
+from ioassay.text.units import RateUnit
 
 MOST_NAMED = 12
 """Names that an error lists."""

@@ -11,9 +11,9 @@ import ioassay
 from ioassay.errors import UsageError
 from ioassay.figures.picture import Picture
 from ioassay.frames import Runs
-from ioassay.results.importers import IMPORTERS
-from ioassay.results.importers.stored import run as imported
-from ioassay.results.run_writer import store as store_tables
+from ioassay.importers import IMPORTERS
+from ioassay.importers.stored import run as imported
+from ioassay.store.run_writer import store as store_tables
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.importer_samples import FILES
 from ioassay.testing.stored import store

@@ -10,7 +10,7 @@ import pytest
 import ioassay
 from ioassay.errors import UsageError
 from ioassay.frames import RUN
-from ioassay.results.schema import MEASUREMENTS, TABLES
+from ioassay.store.schema import MEASUREMENTS, TABLES
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 

@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ioassay import units
 from ioassay.lab import slurm, ssh
 from ioassay.lab.network import MOST_HOSTS
 from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
+from ioassay.text import units
 from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
 
 LinkRate = Annotated[int, parsed(units.parse_link_rate), Kind("rate, such as `1Gbit`")]

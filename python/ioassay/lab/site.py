@@ -18,7 +18,7 @@ from ioassay.lab.disk import disk
 from ioassay.lab.namespaces import Space
 from ioassay.lab.record import LOGS, ROOT, Member, Target
 from ioassay.lab.waiting import until
-from ioassay.units import format_about_bytes
+from ioassay.text.units import format_about_bytes
 
 FileSystem = Literal["xfs", "ext4"]
 

@@ -19,7 +19,7 @@ from ioassay.lab.model import Lab
 from ioassay.lab.namespaces import Nursery, Space
 from ioassay.lab.running import running
 from ioassay.lab.site import Host, Site
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 LOCKS = Path("/run/ioassay-labs.lock")
 """An empty file; each name of a lab has a byte of it, which is locked while the lab starts."""

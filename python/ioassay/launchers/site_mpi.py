@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from ioassay import engine
 from ioassay.errors import CannotRun
+from ioassay.processes import engine
 
 Family = Literal["open-mpi", "mpich"]
 """MPICH stands for all that are made of it: their launchers and Slurm plug-ins are the same."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from ioassay.profiles.model import DIRECTION, ELSEWHERE, METADATA
 from ioassay.protocol.record_layout import FIRST_TRANSFER, OPERATIONS
-from ioassay.results.profile_model import DIRECTION, ELSEWHERE, METADATA
 from ioassay.yaml_models.source import nearest, quoted
 
 _ALONE: Final = "plain "

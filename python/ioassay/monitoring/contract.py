@@ -18,7 +18,6 @@ from typing import Annotated, Any, Final, Literal, Self
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring import calls
 from ioassay.monitoring.mistral.contract_file import read_contract
@@ -34,7 +33,8 @@ from ioassay.monitoring.rule_check import (
 )
 from ioassay.protocol.contract import Contract, Jobs, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S, PROTOCOL_VERSION
-from ioassay.results import protocol
+from ioassay.store import protocol
+from ioassay.text import units
 from ioassay.yaml_models.source import (
     Origin,
     Problem,

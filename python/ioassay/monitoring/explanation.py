@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ioassay import units
 from ioassay.monitoring import calls
 from ioassay.monitoring.contract import amount_text, jobs_text, sizes_text
 from ioassay.protocol.contract import Contract, Rule, Scope
+from ioassay.text import units
 
 _NS: Final = 1_000_000_000
 

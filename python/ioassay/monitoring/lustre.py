@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring.calls import GROUPS
 from ioassay.protocol.contract import Contract, Jobs, Rule
+from ioassay.text import units
 from ioassay.yaml_models.source import quoted
 
 DEFAULT_RPC_BYTES: Final = 4 << 20

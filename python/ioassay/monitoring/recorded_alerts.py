@@ -15,7 +15,7 @@ import polars as pl
 import psutil
 
 from ioassay.monitoring.setup import AGENT
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 MOST_LABELS: Final = 10
 """Rules that are named."""

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ioassay import units
 from ioassay.monitoring import calls
 from ioassay.protocol.contract import Jobs, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S
 from ioassay.protocol.record_layout import OPERATIONS, PATH_RULES, PATH_RULES_BYTES, PATTERNS_BYTES, SLOTS
+from ioassay.text import units
 from ioassay.yaml_models.source import quoted
 
 MEASURES: Final[dict[str, Measure]] = {

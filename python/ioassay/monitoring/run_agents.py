@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from ioassay import engine
 from ioassay.errors import IoassayError
 from ioassay.monitoring import setup
 from ioassay.monitoring.watched_hosts import Watched, watched_hosts
+from ioassay.processes import engine
 from ioassay.protocol.agent import Setup, Sink, SinkJsonLines
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.remote import process
 from ioassay.remote.process import Process
-from ioassay.results.run_files import WATCH
-from ioassay.results.run_writer import RunWriter
-from ioassay.results.watch_document import WatchDocument
+from ioassay.store.run_files import WATCH
+from ioassay.store.run_writer import RunWriter
+from ioassay.store.watch_document import WatchDocument
 
 Say = Callable[[str], None]
 """Prints a message for the user."""

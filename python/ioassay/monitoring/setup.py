@@ -18,7 +18,6 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import Field, model_validator
 
-from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring import contract
 from ioassay.monitoring.http_address import is_loopback, sends_in_clear
@@ -26,7 +25,8 @@ from ioassay.monitoring.rule_check import OVER_NODES
 from ioassay.protocol import agent as protocol
 from ioassay.protocol.contract import Contract
 from ioassay.protocol.facts import PROTOCOL_VERSION
-from ioassay.results.atomic import write_atomically
+from ioassay.store.atomic import write_atomically
+from ioassay.text import units
 from ioassay.yaml_models.source import Problem, Source, SourceError, locate, quoted, read_source, wrong_and_meant
 from ioassay.yaml_models.validate import validate
 from ioassay.yaml_models.values import Kind, Part, Prose, Size, YesNo, between, parsed

@@ -15,8 +15,8 @@ import pytest
 from ioassay.monitoring import run_agents
 from ioassay.monitoring.run_agents import RunAgents
 from ioassay.remote.process import Process
-from ioassay.results.run_writer import RunWriter
-from ioassay.results.watch_document import WatchDocument, WatchedHost
+from ioassay.store.run_writer import RunWriter
+from ioassay.store.watch_document import WatchDocument, WatchedHost
 from ioassay.testing.builder import RunBuilder
 
 SAYS_ITS_SETUP = """setup=$(cat $1)

@@ -7,8 +7,8 @@ import pytest
 from ioassay.launchers import LAUNCHERS, Node
 from ioassay.monitoring import watched_hosts as module
 from ioassay.monitoring.watched_hosts import Watched, watched_hosts
-from ioassay.results.document import RunDocument
-from ioassay.results.watch_document import WatchDocument
+from ioassay.store.document import RunDocument
+from ioassay.store.watch_document import WatchDocument
 from ioassay.testing.builder import RunBuilder
 
 HERE = socket.gethostname()

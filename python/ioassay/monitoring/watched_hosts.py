@@ -20,8 +20,8 @@ from ioassay.lab.running import find
 from ioassay.launchers import Node, find_launcher
 from ioassay.remote import SSH
 from ioassay.remote.hosts import LAB, Host, hosts
-from ioassay.results.document import RunDocument
-from ioassay.results.watch_document import Role, WatchDocument, WatchedHost
+from ioassay.store.document import RunDocument
+from ioassay.store.watch_document import Role, WatchDocument, WatchedHost
 
 
 @dataclass(frozen=True)

@@ -9,5 +9,5 @@
     measure     all of that, one pattern after the other
 
 Not: what a ceiling means for a run (`ioassay.analysis.ceilings`), files of results
-(`ioassay.results`), hosts and commands on them (`ioassay.remote`).
+(`ioassay.store`), hosts and commands on them (`ioassay.remote`).
 """

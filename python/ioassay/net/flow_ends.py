@@ -13,7 +13,7 @@ from ioassay.net import iperf3
 from ioassay.remote import process
 from ioassay.remote.hosts import Host
 from ioassay.remote.process import SPARE_S, Process, until
-from ioassay.results.net_document import Direction, NetSettings
+from ioassay.store.net_document import Direction, NetSettings
 
 
 @dataclass(frozen=True)

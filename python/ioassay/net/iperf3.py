@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ioassay.results.net_document import Direction, NetSettings
+from ioassay.store.net_document import Direction, NetSettings
 
 CONNECT_S = 10
 

@@ -19,9 +19,9 @@ from ioassay.net.patterns import Meeting
 from ioassay.net.remarks import remarks
 from ioassay.remote.hosts import Host
 from ioassay.remote.process import SPARE_S, Process
-from ioassay.results.moments import now
-from ioassay.results.net_directory import NetDirectory
-from ioassay.results.net_document import Flow, NetMeasurement
+from ioassay.store.moments import now
+from ioassay.store.net_directory import NetDirectory
+from ioassay.store.net_document import Flow, NetMeasurement
 
 Say = Callable[[str], None]
 """Is told what is being done."""

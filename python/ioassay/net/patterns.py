@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ioassay.results.net_document import Direction, path_name
+from ioassay.store.net_document import Direction, path_name
 
 Pattern = Literal["1-1", "1-m", "n-1", "n-m"]
 """Clients and servers that take part: the first one, or all."""

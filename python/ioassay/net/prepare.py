@@ -16,10 +16,10 @@ from ioassay.lab.requirements import search_path
 from ioassay.net.measure import Ends
 from ioassay.remote.hosts import Host
 from ioassay.remote.process import PATH, SPARE_S
-from ioassay.results.moments import now
-from ioassay.results.net_directory import NetDirectory
-from ioassay.results.net_document import NetDocument, NetHost, NetSettings
-from ioassay.results.new_directory import refuse_occupied
+from ioassay.store.moments import now
+from ioassay.store.net_directory import NetDirectory
+from ioassay.store.net_document import NetDocument, NetHost, NetSettings
+from ioassay.store.new_directory import refuse_occupied
 from ioassay.version import __version__
 
 # The interface is the one that has the address, or that leads to it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ioassay.net import iperf3
-from ioassay.results.net_document import Flow, NetDocument, NetHost, Remark
-from ioassay.units import format_count
+from ioassay.store.net_document import Flow, NetDocument, NetHost, Remark
+from ioassay.text.units import format_count
 
 BUSY = 0.9
 """A processor that is busier than this share of the time is taken for what held a flow back."""

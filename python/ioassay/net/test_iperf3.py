@@ -6,7 +6,7 @@ import pytest
 
 from ioassay import testing
 from ioassay.net import iperf3
-from ioassay.results.net_document import NetSettings
+from ioassay.store.net_document import NetSettings
 
 SAMPLE = Path(testing.__file__).with_name("iperf3-3.12.json").read_text()
 """What iperf3 3.12 said of two streams over loopback in 2 s."""

@@ -2,7 +2,7 @@
 
 Same run, same bytes: no clock, no random number, no path of the run directory goes in; of a PDF that holds for the page
 that a browser prints. Not: computing a number (`ioassay.analysis`), drawing (`ioassay.figures`), reading or writing
-files (`ioassay.results`).
+files (`ioassay.store`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from ioassay.control_characters import encoded
+from ioassay.text.control_characters import encoded
 
 if TYPE_CHECKING:
     import polars as pl

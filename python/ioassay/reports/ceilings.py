@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ioassay.analysis.ceilings import TOLERANCE, Ceiling
 from ioassay.reports import format
 from ioassay.reports.document import Block, Column, Notes, Paragraph, Span, Table
-from ioassay.results.document import RunDocument
-from ioassay.results.net_document import NetDocument, NetHost, NetMeasurement
-from ioassay.units import format_bytes, format_count
+from ioassay.store.document import RunDocument
+from ioassay.store.net_document import NetDocument, NetHost, NetMeasurement
+from ioassay.text.units import format_bytes, format_count
 
 HEADS = ("Path", "Gbit/s", "GB/s", "Retransmits", "Client CPU", "Server CPU")
 

@@ -4,7 +4,7 @@ import pytest
 
 from ioassay.errors import CannotRun
 from ioassay.reports import pdf
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.isilon import doubted, isilon, paper_figures
 
 

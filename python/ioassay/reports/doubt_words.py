@@ -71,7 +71,7 @@ _WORDS: Mapping[str, str] = {
     "above-network-ceiling": "faster than the measured network",
     "network-ceiling-too-low": "faster than the measured network, whose ceiling may be too low",
 }
-"""Every kind of `ioassay.results.doubt_effects`."""
+"""Every kind of `ioassay.store.doubt_effects`."""
 
 
 def kind_words(kind: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.reports import Report
-from ioassay.results.kinds import SWEEP, TUNE_IO500, recognise
-from ioassay.results.stored_directory import StoredDirectory
+from ioassay.store.kinds import SWEEP, TUNE_IO500, recognise
+from ioassay.store.stored_directory import StoredDirectory
 
 
 def experiment_report(path: Path) -> Report | None:

@@ -1,6 +1,6 @@
 """How numbers and times stand in a report: three significant digits, always with a unit, and never a bare guess.
 
-Not: parsing, exact sizes (`ioassay.units`), sentences (`wording`).
+Not: parsing, exact sizes (`ioassay.text.units`), sentences (`wording`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.intervals import WANTED
 from ioassay.analysis.rate_units import RateColumn, suited
-from ioassay.results.point import AxisUnit
-from ioassay.units import (
+from ioassay.store.point import AxisUnit
+from ioassay.text.units import (
     RateUnit,
     format_bytes,
     format_count,

@@ -6,10 +6,10 @@ from ioassay.analysis import series
 from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.series import Series
 from ioassay.reports import format
-from ioassay.results.document import CaseEntry, Operation, RunDocument
-from ioassay.results.measurement import Measurement
-from ioassay.results.point import GROUPS, PLACEMENT, RANKS_PER_CLIENT, AxisUnit, SweepPoint
-from ioassay.units import format_count
+from ioassay.store.document import CaseEntry, Operation, RunDocument
+from ioassay.store.measurement import Measurement
+from ioassay.store.point import GROUPS, PLACEMENT, RANKS_PER_CLIENT, AxisUnit, SweepPoint
+from ioassay.text.units import format_count
 
 NOUNS: dict[Operation, str] = {
     "write": "writes",

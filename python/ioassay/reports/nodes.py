@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioassay.reports import format
-from ioassay.units import format_link_rate
+from ioassay.text.units import format_link_rate
 
 UNKNOWN = "unknown"
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.process_limits import small_address_space
+from ioassay.processes.limits import small_address_space
 
 BROWSER = "IOASSAY_BROWSER"
 """The environment variable that names the browser, in place of the first of `BROWSERS` on the PATH."""

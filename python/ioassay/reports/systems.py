@@ -23,7 +23,7 @@ from ioassay.systems.claims import Checked, Verdict
 from ioassay.systems.document import verdicts
 from ioassay.systems.formulas import QUALIFIED, recomputed, says
 from ioassay.systems.model import Figure, Reference, System
-from ioassay.units import format_bytes, format_count
+from ioassay.text.units import format_bytes, format_count
 
 _STYLES: dict[Verdict, Style] = {
     "follows": "passed",

@@ -11,7 +11,7 @@ from ioassay import reports
 from ioassay.analysis.ceilings import doubted
 from ioassay.reports import ceilings
 from ioassay.reports.run import RunReport, terminal
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.isilon import isilon, paper_figures
 from ioassay.testing.net_measurement import net

@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ioassay import units
 from ioassay.sizing.quantities import (
     Capacity,
     LinkRate,
@@ -26,6 +25,7 @@ from ioassay.sizing.quantities import (
 )
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension
 from ioassay.systems.model import At, Document
+from ioassay.text import units
 from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between
 
 IoKind = Literal["write", "read", "random_write", "random_read"]

@@ -12,7 +12,7 @@ from ioassay.sizing.capacity.redundancy import Geometry, geometry
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Controller, Enclosure
 from ioassay.sizing.model import BrickChoice
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 
 @dataclass(frozen=True)

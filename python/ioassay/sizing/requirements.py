@@ -25,7 +25,7 @@ from ioassay.systems.amounts import (
     parse_amount,
 )
 from ioassay.systems.model import Document
-from ioassay.units import format_count, parse_count, parse_duration_ns
+from ioassay.text.units import format_count, parse_count, parse_duration_ns
 from ioassay.yaml_models import values
 from ioassay.yaml_models.source import ProblemAt, quoted
 from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between, parsed

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ioassay.results.point import MOST_CHARACTERS, PLACEMENT, AxisUnit
-from ioassay.results.point_types import Axis
+from ioassay.store.point import MOST_CHARACTERS, PLACEMENT, AxisUnit
+from ioassay.store.point_types import Axis
 from ioassay.studies.files import FileSet
 from ioassay.studies.model import Workload
 from ioassay.studies.shorthand import STORAGE, TREE

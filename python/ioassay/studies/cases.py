@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ioassay.protocol.facts import PROTOCOL_VERSION
-from ioassay.results.document import CaseEntry, JobEntry
-from ioassay.results.plan_sizes import case_entry
-from ioassay.slugs import slug
+from ioassay.store.document import CaseEntry, JobEntry
+from ioassay.store.plan_sizes import case_entry
 from ioassay.studies import plans, plug_ins, sweep
 from ioassay.studies.commands import command
 from ioassay.studies.model import Study
 from ioassay.studies.resolve import ResolvedStudy
 from ioassay.studies.sweep import Point, Values
 from ioassay.studies.target import Target
+from ioassay.text.slugs import slug
 
 LONGEST_POINT_NAME = 120
 """Characters; a case's name becomes that of a directory."""

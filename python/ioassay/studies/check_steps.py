@@ -15,7 +15,7 @@ from ioassay.studies.model import Workload
 from ioassay.studies.replay import Replay
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
-from ioassay.units import format_duration
+from ioassay.text.units import format_duration
 from ioassay.yaml_models.source import Problem, nearest
 
 Path = tuple[str | int, ...]

@@ -24,14 +24,14 @@ from ioassay.protocol.facts import (
     MdtestFlag,
     MdtestOption,
 )
-from ioassay.results import plan_text
+from ioassay.store import plan_text
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import Tree
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Limit, Mixed, Phase, Work
 from ioassay.studies.storage import Storage
 from ioassay.studies.sweep import Placed, Point
-from ioassay.units import format_bytes, format_duration
+from ioassay.text.units import format_bytes, format_duration
 
 _LETTERS = {"g": 1 << 30, "m": 1 << 20, "k": 1 << 10}
 

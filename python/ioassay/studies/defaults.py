@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.prose import listed
-from ioassay.results.document import FigureEntry, SummaryRow
+from ioassay.store.document import FigureEntry, SummaryRow
 from ioassay.studies.sweep import jobs
+from ioassay.text.prose import listed
 
 if TYPE_CHECKING:
-    from ioassay.results.document import Operation
+    from ioassay.store.document import Operation
     from ioassay.studies.model import Study, Workload
     from ioassay.studies.sweep import Point
-    from ioassay.units import RateUnit
+    from ioassay.text.units import RateUnit
 
 _OF_BYTES = ("read", "write")
 _OF_DIRECTORIES = ("create-tree", "remove-tree")

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ioassay.prose import listed
-from ioassay.results import plan_text
-from ioassay.results.document import CaseOrder
+from ioassay.store import plan_text
+from ioassay.store.document import CaseOrder
 from ioassay.studies import plans, spelling, sweep
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.shorthand import DATA
-from ioassay.units import format_bytes
+from ioassay.text.prose import listed
+from ioassay.text.units import format_bytes
 
 _SIZES = {
     "total": "{size} in all, divided evenly among the ranks",

@@ -15,8 +15,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from ioassay import units
-from ioassay.results.point_types import AxisName
+from ioassay.store.point_types import AxisName
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.replay import Replays
@@ -36,6 +35,7 @@ from ioassay.studies.values import (
     TimeLimit,
     Unit,
 )
+from ioassay.text import units
 from ioassay.yaml_models.source import nearest, quoted
 from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, text_of
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ioassay.launchers import DEFAULT
-from ioassay.results.plan_sizes import is_walled, writes_again
+from ioassay.store.plan_sizes import is_walled, writes_again
 from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies
 from ioassay.studies.overview import BUILTIN, Need, Overview

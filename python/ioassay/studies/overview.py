@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from ioassay.units import format_about_bytes, format_count
+from ioassay.text.units import format_about_bytes, format_count
 
 BUILTIN = resources.files("ioassay.studies") / "builtin" / "overviews.json"
 """The overviews of the built-in studies, without their YAML."""

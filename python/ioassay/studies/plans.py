@@ -16,7 +16,7 @@ from ioassay.studies.sweep import Placed, Point, RankRange
 
 if TYPE_CHECKING:
     from ioassay.protocol import plan
-    from ioassay.results.plan_sizes import Contents
+    from ioassay.store.plan_sizes import Contents
 
 
 def work(point: Point) -> Contents:

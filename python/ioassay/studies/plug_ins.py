@@ -11,8 +11,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
+from ioassay.processes import engine
 from ioassay.protocol.facts import STORAGE_APIS
 
 if TYPE_CHECKING:

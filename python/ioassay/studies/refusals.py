@@ -18,11 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ioassay import engine
 from ioassay.errors import CannotRun
 from ioassay.launchers import DEFAULT
-from ioassay.results.document import CaseEntry
-from ioassay.results.events import read_events
+from ioassay.processes import engine
+from ioassay.store.document import CaseEntry
+from ioassay.store.events import read_events
 from ioassay.studies.cases import expand
 from ioassay.studies.files import FileSet
 from ioassay.studies.model import Workload

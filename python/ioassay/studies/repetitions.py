@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ioassay import units
-from ioassay.results.document import StopRule
+from ioassay.store.document import StopRule
+from ioassay.text import units
 from ioassay.yaml_models.source import quoted
 
 MOST = 1000

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ioassay import units
 from ioassay.protocol import facts
 from ioassay.studies.values import Pause, SizeOrNone, Transfer, Waiting
+from ioassay.text import units
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, between, parsed, text_of
 

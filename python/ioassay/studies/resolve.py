@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ioassay.results.document import (
+from ioassay.store.document import (
     CaseEntry,
     Criterion,
     FigureEntry,
@@ -29,8 +29,8 @@ from ioassay.results.document import (
     TransferOrder,
     WorkloadEntry,
 )
-from ioassay.results.point import PLACEMENT
-from ioassay.results.point_types import Axis
+from ioassay.store.point import PLACEMENT
+from ioassay.store.point_types import Axis
 from ioassay.studies import axes, check_steps, defaults, plans, sweep
 from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
@@ -40,7 +40,7 @@ from ioassay.studies.references import REFERENCE, UNFILLED
 from ioassay.studies.replay import RecordedTransfers, Replays
 from ioassay.studies.shorthand import spread
 from ioassay.studies.sweep import Locate, Point, Values
-from ioassay.units import format_bytes
+from ioassay.text.units import format_bytes
 from ioassay.yaml_models.source import (
     Entries,
     Items,

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from ioassay import units
 from ioassay.protocol.facts import LONGEST_WAIT_NS
-from ioassay.units import format_duration
+from ioassay.text import units
+from ioassay.text.units import format_duration
 from ioassay.yaml_models.source import nearest, quoted
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ioassay.protocol.facts import REPLACEMENT
-from ioassay.results.document import OPERATIONS, Operation
-from ioassay.results.replay_sizes import replayed_operations
+from ioassay.store.document import OPERATIONS, Operation
+from ioassay.store.replay_sizes import replayed_operations
 from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
 from ioassay.studies.replay import Replay

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioassay import prose
 from ioassay.errors import UsageError
 from ioassay.studies.library import builtin_studies
+from ioassay.text import prose
 from ioassay.yaml_models.source import Items, texts
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from functools import partial
 from itertools import product
 
 from ioassay.protocol.facts import LARGEST_CASE_BYTES
-from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
+from ioassay.store.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Criterion, Study, Workload
 from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.studies.storage import Storage
-from ioassay.units import format_bytes, format_count
+from ioassay.text.units import format_bytes, format_count
 from ioassay.yaml_models.source import Origin, Problem, nearest
 
 RANKS = "ranks"

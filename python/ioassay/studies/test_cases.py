@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.results.document import CaseEntry
+from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.conftest import SMALL
 from ioassay.studies.library import builtin_studies, find_study

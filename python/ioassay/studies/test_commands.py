@@ -3,7 +3,7 @@
 import pytest
 
 from ioassay.protocol.plan import Plan
-from ioassay.results.document import CaseEntry
+from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.library import find_study
 from ioassay.studies.resolve import resolve

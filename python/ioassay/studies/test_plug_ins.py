@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ioassay import engine
 from ioassay.errors import UsageError
+from ioassay.processes import engine
 from ioassay.protocol.facts import STORAGE_APIS
 from ioassay.protocol.plan import Storage
-from ioassay.results import plan_text
+from ioassay.store import plan_text
 from ioassay.studies import plug_ins
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.results.document import StopRule
+from ioassay.store.document import StopRule
 from ioassay.studies.repetitions import LEAST, MOST, Repetitions, repetitions
 
 

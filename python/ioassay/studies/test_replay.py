@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ioassay.results import plan_text
-from ioassay.results.document import CaseEntry
+from ioassay.store import plan_text
+from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve
 from ioassay.studies.target import Target

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ioassay.results.document import Criterion
+from ioassay.store.document import Criterion
 from ioassay.studies.refusals import refuse
 from ioassay.studies.resolve import resolve
 from ioassay.yaml_models.source import SourceError, parse_source

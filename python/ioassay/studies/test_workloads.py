@@ -11,8 +11,8 @@ import pytest
 
 from ioassay.protocol.event import EventError
 from ioassay.protocol.plan import Plan
-from ioassay.results import plan_text
-from ioassay.results.document import CaseEntry
+from ioassay.store import plan_text
+from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import problems_of, refuse
 from ioassay.studies.resolve import resolve

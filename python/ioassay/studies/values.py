@@ -12,11 +12,11 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from ioassay import units
 from ioassay.protocol import facts
-from ioassay.results.document import Benchmark, CaseOrder, Operation
+from ioassay.store.document import Benchmark, CaseOrder, Operation
 from ioassay.studies import repetitions, spelling
-from ioassay.units import RateUnit
+from ioassay.text import units
+from ioassay.text.units import RateUnit
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Kind, between, parsed, text_of
 

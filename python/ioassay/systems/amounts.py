@@ -5,7 +5,7 @@ A printed number stands for all that rounds to it: half a unit of its last digit
 nothing printed says which of its zeros are rounded. Everything is computed in fractions, so that a number that lies
 exactly between two printed ones is not decided by floating point.
 
-Not: what people type for a study (`ioassay.units`), where `1.5x` is a mistake and not a ratio.
+Not: what people type for a study (`ioassay.text.units`), where `1.5x` is a mistake and not a ratio.
 """
 
 from __future__ import annotations

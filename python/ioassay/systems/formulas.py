@@ -10,7 +10,7 @@ from fractions import Fraction
 from ioassay.systems.amounts import Amount
 from ioassay.systems.claims import Checked, Resolved
 from ioassay.systems.model import Claim, Qualifier, Rule
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 QUALIFIED: dict[Qualifier, str] = {
     "exact": "",

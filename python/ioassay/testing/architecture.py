@@ -31,14 +31,17 @@ LAYERS = (
     ("studies",),
     ("analysis", "remote"),
     ("systems",),
-    ("results", "lab", "launchers"),
+    ("profiles", "importers"),
+    ("store", "lab", "launchers"),
     ("yaml_models", "protocol"),
+    ("processes",),
+    ("text",),
     ("helpers",),
 )
 """The rooms of `ioassay`, those that use others first. A room uses those in lower lines, and no other of its own."""
 
 HELPERS = "helpers"
-"""The modules at the top of the package, which are no room: errors, units, processes."""
+"""The modules at the top of the package, which are no room: errors, the version, mounts."""
 
 _OPENING = """\
 <!-- Written by `python -m ioassay.testing.architecture`. -->
@@ -75,7 +78,7 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
         Step("crates/engine/src/case", "lives through the steps, one loop for all jobs", "operations, each timed"),
         Step("crates/engine/src/measure", "counts them, and notes what is doubtful", "samples, histograms, doubts"),
         Step("crates/engine/src/output", "writes what happened", "`events.jsonl`"),
-        Step("python/ioassay/results/ingest.py", "reads it", "`run.json`, tables in Parquet"),
+        Step("python/ioassay/store/ingest.py", "reads it", "`run.json`, tables in Parquet"),
         Step("python/ioassay/analysis/rates.py", "estimates", "medians with intervals"),
         Step("python/ioassay/figures/rate_by_clients.py", "draws", "a Vega-Lite specification"),
         Step("python/ioassay/reports/run", "says it in every format", "`report.html`"),
@@ -84,7 +87,7 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
         Step("crates/recorder/src/hooks", "stands between an application and the C library", "a call, timed"),
         Step("crates/record/src", "has the layouts of the tables that are counted into", "shared files of the record"),
         Step("crates/capture/src", "runs the command and keeps the tables", "`record.json`, tables"),
-        Step("python/ioassay/results/records", "adds them up while it reads them", "`Profile`"),
+        Step("python/ioassay/profiles/records", "adds them up while it reads them", "`Profile`"),
         Step("python/ioassay/analysis/profile/findings", "judges it, a file for each kind", "findings with evidence"),
         Step("python/ioassay/reports/profile", "says it, with the remedy", "a page, Markdown, JSON, text"),
     ),

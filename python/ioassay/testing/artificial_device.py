@@ -15,10 +15,10 @@ from pathlib import Path
 import polars as pl
 
 from ioassay.execution.interruption import Interruption
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.moments import now
-from ioassay.results.states import RunState
-from ioassay.results.sweep_document import ObjectiveEntry, ParameterEntry, SweepDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.moments import now
+from ioassay.store.states import RunState
+from ioassay.store.sweep_document import ObjectiveEntry, ParameterEntry, SweepDocument
 from ioassay.testing.builder import RunBuilder
 
 _RATE = 1e9

@@ -14,7 +14,7 @@ from typing import Any
 
 from ioassay.analysis.io500 import STANDARD, geometric_mean
 from ioassay.execution.interruption import Interruption
-from ioassay.results.tune_io500_document import (
+from ioassay.store.tune_io500_document import (
     CeilingEntry,
     Io500Stage,
     NodesEntry,

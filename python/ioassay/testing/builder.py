@@ -16,8 +16,8 @@ from typing import Any, Literal
 import polars as pl
 
 from ioassay.protocol.event import Environment
-from ioassay.results import schema
-from ioassay.results.document import (
+from ioassay.store import schema
+from ioassay.store.document import (
     CaseEntry,
     CaseState,
     Criterion,
@@ -29,12 +29,12 @@ from ioassay.results.document import (
     SummaryRow,
     WorkloadEntry,
 )
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, AxisUnit
-from ioassay.results.point import text as point_text
-from ioassay.results.point_types import Axis
-from ioassay.results.states import RunState
-from ioassay.units import RateUnit
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.point import CLIENTS, RANKS_PER_CLIENT, AxisUnit
+from ioassay.store.point import text as point_text
+from ioassay.store.point_types import Axis
+from ioassay.store.states import RunState
+from ioassay.text.units import RateUnit
 
 GIB = 1 << 30
 STARTED_UNIX_NS = 1_770_000_000_000_000_000

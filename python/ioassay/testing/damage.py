@@ -267,8 +267,8 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
     from ioassay.cli.report import report  # noqa: PLC0415
     from ioassay.cli.trend import trend  # noqa: PLC0415
     from ioassay.reports.run import RunReport, terminal  # noqa: PLC0415
-    from ioassay.results.net_directory import read_net  # noqa: PLC0415
-    from ioassay.results.run_directory import is_run, load  # noqa: PLC0415
+    from ioassay.store.net_directory import read_net  # noqa: PLC0415
+    from ioassay.store.run_directory import is_run, load  # noqa: PLC0415
 
     out = run.parent / "out"
     if (run / "net.json").exists() or (run / "net.json").is_symlink():
@@ -305,7 +305,7 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
 
 
 def _samples(run: Path) -> pl.DataFrame:
-    from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.store.run_directory import load  # noqa: PLC0415
 
     return load(run).samples.collect()
 
@@ -371,8 +371,8 @@ def stored_directories(place: Path) -> list[Path]:
     record, a run of an older version.
     """
     from ioassay.cli.import_ import import_  # noqa: PLC0415
-    from ioassay.engine import find_engine  # noqa: PLC0415
-    from ioassay.results.net_directory import NetDirectory  # noqa: PLC0415
+    from ioassay.processes.engine import find_engine  # noqa: PLC0415
+    from ioassay.store.net_directory import NetDirectory  # noqa: PLC0415
     from ioassay.testing import (  # noqa: PLC0415
         faulty_application,
         faulty_run,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.watch_document import WatchedHost
-from ioassay.results.watched import Watch
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.watch_document import WatchedHost
+from ioassay.store.watched import Watch
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.watched import HostSecond, watched
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from ioassay.results.importers.gather import Reader
-from ioassay.results.importers.model import Beside, Case, Measured
-from ioassay.results.importers.source import Refused, Source
+from ioassay.importers.gather import Reader
+from ioassay.importers.model import Beside, Case, Measured
+from ioassay.importers.source import Refused, Source
 
 FILES = Path(__file__).parent / "imports"
 """What the tools printed, by tool."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ioassay.results.document import FigureEntry
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.document import FigureEntry
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 MIB = 1 << 20

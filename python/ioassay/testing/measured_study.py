@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from ioassay.protocol.event import EventPhase, EventStarted, RankRecord
 from ioassay.protocol.facts import PROTOCOL_VERSION
-from ioassay.results.document import CaseEntry, JobEntry, RunDocument
-from ioassay.results.ingest import TableRows
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import Measurement
+from ioassay.store.document import CaseEntry, JobEntry, RunDocument
+from ioassay.store.ingest import TableRows
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import Measurement
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve
 from ioassay.studies.target import Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ioassay.results.net_document import (
+from ioassay.store.net_document import (
     Direction,
     Flow,
     NetDocument,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.trend.history import History, Measured, Run
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 FIRST = datetime(2026, 2, 2, 2, 40, tzinfo=UTC)

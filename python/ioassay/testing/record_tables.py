@@ -31,8 +31,8 @@ from ioassay.protocol.record_layout import (
     State,
     TextKind,
 )
-from ioassay.results.kinds import RECORD
-from ioassay.results.record_document import RecordDocument
+from ioassay.store.kinds import RECORD
+from ioassay.store.record_document import RecordDocument
 from ioassay.testing.builder import environment
 from ioassay.version import __version__
 

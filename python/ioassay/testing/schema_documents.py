@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ioassay.results.protocol import LIMITS
+from ioassay.store.protocol import LIMITS
 
 _MOST_ITEMS = 2
 

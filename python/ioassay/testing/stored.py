@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ioassay.results import run_writer, schema
-from ioassay.results.loaded import LoadedRun
+from ioassay.store import run_writer, schema
+from ioassay.store.loaded import LoadedRun
 
 
 def store(run: LoadedRun, path: Path) -> Path:

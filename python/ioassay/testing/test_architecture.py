@@ -10,11 +10,11 @@ from ioassay.testing.architecture import Module, python_imports, reduced, runnin
 @pytest.mark.parametrize(
     ("importer", "imported", "runs_up"),
     [
-        ("ioassay.results.ingest", "ioassay.analysis.rates", True),
-        ("ioassay.errors", "ioassay.results.ingest", True),
+        ("ioassay.store.ingest", "ioassay.analysis.rates", True),
+        ("ioassay.errors", "ioassay.store.ingest", True),
         ("ioassay.doctor.judge", "ioassay.net.hosts", True),
-        ("ioassay.analysis.rates", "ioassay.results.ingest", False),
-        ("ioassay.units", "ioassay.errors", False),
+        ("ioassay.analysis.rates", "ioassay.store.ingest", False),
+        ("ioassay.text.units", "ioassay.errors", False),
     ],
 )
 def test_an_import_of_a_room_that_is_not_below_runs_up(importer: str, imported: str, runs_up: bool) -> None:

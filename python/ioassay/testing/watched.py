@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from ioassay.results.watch_document import WatchDocument, WatchedHost
-from ioassay.results.watched import Watch, WatchTables
+from ioassay.store.watch_document import WatchDocument, WatchedHost
+from ioassay.store.watched import Watch, WatchTables
 
 
 class HostSecond(NamedTuple):

@@ -13,9 +13,9 @@ from typing import Any
 
 from ioassay.errors import CannotRun, IoassayError
 from ioassay.execution.interruption import Interruption
-from ioassay.results.experiment_directory import ExperimentDirectory
-from ioassay.results.experiment_document import ExperimentMeasurement
-from ioassay.results.moments import now
+from ioassay.store.experiment_directory import ExperimentDirectory
+from ioassay.store.experiment_document import ExperimentMeasurement
+from ioassay.store.moments import now
 
 
 class Interrupted(Exception):

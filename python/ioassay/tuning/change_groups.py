@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ioassay.node_sets import folded
+from ioassay.text.node_sets import folded
+from ioassay.text.units import format_count
 from ioassay.tuning.rule import Assignment, Change, Fine, NotApplicable, Rule, Weight
-from ioassay.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.tuning.check import Examination

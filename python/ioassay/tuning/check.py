@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar, get_args
 
 from ioassay.errors import UsageError
-from ioassay.garbage_collection import long_lived
+from ioassay.processes.garbage_collection import long_lived
+from ioassay.text.units import UnitError, parse_bytes
 from ioassay.tuning.conflicts import profile_of, with_owners
 from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.path import IoPath, Transfer, both_ways
@@ -22,7 +23,6 @@ from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System, Workload
 from ioassay.tuning.system.array import Array, parse_array
-from ioassay.units import UnitError, parse_bytes
 from ioassay.yaml_models.source import near, nearest
 
 _Kind = TypeVar("_Kind", bound=Judgement)

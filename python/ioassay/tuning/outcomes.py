@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ioassay.prose import listed
+from ioassay.text.prose import listed
 from ioassay.tuning.path.conclusions import Cause, Conclusion
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, Rule
 from ioassay.tuning.rules import RULES

@@ -31,11 +31,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ioassay import engine, mounts
+from ioassay import mounts
 from ioassay.errors import CannotRun, UsageError
-from ioassay.garbage_collection import long_lived
-from ioassay.results import json_head, protocol
-from ioassay.results.versions import read_head
+from ioassay.processes import engine
+from ioassay.processes.garbage_collection import long_lived
+from ioassay.store import json_head, protocol
+from ioassay.store.versions import read_head
 
 if TYPE_CHECKING:
     from ioassay.protocol.snapshot import CommandOutput, Environment

@@ -12,13 +12,13 @@ from ioassay.execution.execute import execute
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.places import Place
 from ioassay.execution.prepare import Request, prepare
-from ioassay.results.experiment_document import ExperimentDocument
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.experiment_document import ExperimentDocument
+from ioassay.store.loaded import LoadedRun
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event
     from ioassay.protocol.progress import Progress
-    from ioassay.results.document import CaseEntry, RunDocument
+    from ioassay.store.document import CaseEntry, RunDocument
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from ioassay.units import format_bytes, format_duration
+from ioassay.text.units import format_bytes, format_duration
 from ioassay.yaml_models.validate import keys, kind_of, leaf, part_of
 from ioassay.yaml_models.values import Kind, Part
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from ioassay import units
+from ioassay.text import units
 from ioassay.yaml_models.source import quoted
 
 

@@ -20,10 +20,10 @@ from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point
 from ioassay.analysis.given_rates import GivenRate
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.document import JobEntry, Operation, StudyEntry
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, POINT, Measurement
-from ioassay.results.point import AxisUnit
+from ioassay.store.document import JobEntry, Operation, StudyEntry
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, POINT, Measurement
+from ioassay.store.point import AxisUnit
 from ioassay.yaml_models.source import SourceError, parse_source, plain
 
 OWN = "ioassay"

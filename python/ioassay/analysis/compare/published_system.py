@@ -14,7 +14,7 @@ import polars as pl
 
 from ioassay.analysis.compare.subject import Band, Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.document import OPERATIONS
+from ioassay.store.document import OPERATIONS
 from ioassay.systems.figure_table import rows
 from ioassay.systems.model import System
 

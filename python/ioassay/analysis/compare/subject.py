@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.given_rates import GivenRate
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.point import AxisUnit
+from ioassay.store.point import AxisUnit
 
 Kind = Literal["run", "published system", "prediction"]
 

@@ -10,7 +10,7 @@ from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.finding import Evidence, Finding
 from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts, Way
 from ioassay.analysis.watch.counted import Counted, counted
-from ioassay.results.measurement import Measurement
+from ioassay.store.measurement import Measurement
 
 MORE = 1.2
 """Retries, read-ahead and the metadata of a file system stay below."""

@@ -11,7 +11,7 @@ import polars as pl
 from ioassay.analysis.finding import Evidence, Finding
 from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts
 from ioassay.analysis.watch.counted import counted
-from ioassay.results.measurement import Measurement
+from ioassay.store.measurement import Measurement
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import PREPARATION, Series
 from ioassay.analysis.watch.phases import Activity, activity
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import Measurement
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import Measurement
 
 _Item = TypeVar("_Item")
 

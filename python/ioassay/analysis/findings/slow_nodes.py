@@ -9,7 +9,7 @@ from typing import ClassVar
 from ioassay.analysis import stragglers
 from ioassay.analysis.finding import Evidence, Finding
 from ioassay.analysis.findings.run_facts import RunFacts
-from ioassay.results.document import Operation
+from ioassay.store.document import Operation
 
 
 @dataclass(frozen=True)

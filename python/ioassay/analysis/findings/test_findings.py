@@ -19,10 +19,10 @@ from ioassay.analysis.findings.stalls import StallEvidence
 from ioassay.analysis.findings.stragglers import StragglerEvidence
 from ioassay.analysis.findings.trends import TrendEvidence
 from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
-from ioassay.results import schema
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, POINT
-from ioassay.results.watch_document import Role, WatchedHost
+from ioassay.store import schema
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, POINT
+from ioassay.store.watch_document import Role, WatchedHost
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 from ioassay.testing.watched import HostSecond, watched

@@ -11,7 +11,7 @@ from ioassay.analysis.finding import Evidence, Finding
 from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.measurement import POINT
+from ioassay.store.measurement import POINT
 
 WIDE = 0.1
 """The share of a median that an interval reaches away from it when the median is not known well."""

@@ -16,5 +16,5 @@
     file_changes            files of both, and of either
     finding_changes         findings that are new, gone, in both
 
-Not: reading a profile (`results.records`), words (`reports.profile`), drawing (`figures`).
+Not: reading a profile (`profiles.records`), words (`reports.profile`), drawing (`figures`).
 """

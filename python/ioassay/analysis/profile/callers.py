@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.results.profile_model import INTERPRETER, ON_STORAGE, Profile
+from ioassay.profiles.model import INTERPRETER, ON_STORAGE, Profile
 
 _ENOUGH_SAMPLES = 30
 """Of an operation on a file, from which they say how its callers share it: a few may be of one of them by chance."""

@@ -29,8 +29,8 @@ from ioassay.analysis import latency
 from ioassay.analysis.distances import Spread, cumulative_shares, distance, spread
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.profiles.model import DIRECTION, DIRECTIONS, METADATA, Direction, Profile
 from ioassay.protocol.record_layout import OPERATIONS
-from ioassay.results.profile_model import DIRECTION, DIRECTIONS, METADATA, Direction, Profile
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 """Of sizes, by name."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ioassay.analysis.profile.coverage import coverage
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 Condition = Literal[
     "source", "command", "processes", "ranks", "nodes", "names of nodes", "duration", "state", "completeness", "steps"

@@ -24,7 +24,7 @@ import polars as pl
 from ioassay.analysis.profile.maps import HIDES_CALLS, Maps, Range, storage_of_processes
 from ioassay.analysis.profile.maps import maps as of_maps
 from ioassay.analysis.profile.totals import known_total, on_storage
-from ioassay.results.profile_model import DIRECTION, ELSEWHERE, Loss, LossKind, Profile
+from ioassay.profiles.model import DIRECTION, ELSEWHERE, Loss, LossKind, Profile
 
 Way = Literal["read", "write"]
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import MOVED
-from ioassay.results.profile_model import STORED_FILES, Profile
+from ioassay.profiles.model import STORED_FILES, Profile
 
 AMOUNTS = (*MOVED.values(), "spent_ns")
 

@@ -17,7 +17,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import MPI_TRANSFERS, Profile
+from ioassay.profiles.model import MPI_TRANSFERS, Profile
 
 Change = Literal["new", "gone", "in both", "unknown"]
 """Of a finding, from the reference to the other. `unknown`: the source that lacks it could not know."""

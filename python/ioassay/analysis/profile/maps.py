@@ -42,7 +42,7 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis.profile.totals import on_storage
-from ioassay.results.profile_model import DIRECTION, ON_STORAGE, Direction, LossKind, Profile
+from ioassay.profiles.model import DIRECTION, ON_STORAGE, Direction, LossKind, Profile
 
 How = Literal[
     "mapped", "in memory", "residency grew", "dirty pages", "storage write_bytes less calls", "no trace", "unknown"

@@ -30,11 +30,11 @@ from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.comparison import Sizes
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.results.point import PLACEMENT, of_text
-from ioassay.results.profile_model import Direction, Profile
-from ioassay.units import format_count
+from ioassay.profiles.model import Direction, Profile
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.store.point import PLACEMENT, of_text
+from ioassay.text.units import format_count
 
 NEAR_PEAK = 0.9
 """Of the best rate of a sweep: a larger transfer gains less than a tenth."""

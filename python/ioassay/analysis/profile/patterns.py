@@ -8,7 +8,7 @@ import polars as pl
 
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import STORED_FILES, Direction, Profile
+from ioassay.profiles.model import STORED_FILES, Direction, Profile
 
 
 @dataclass(frozen=True)

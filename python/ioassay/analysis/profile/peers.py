@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis.profile.totals import IO_NS, known_sum
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 MEASURES = ("read_bytes", "written_bytes", "io_ns")
 

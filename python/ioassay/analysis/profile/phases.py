@@ -15,7 +15,7 @@ from statistics import median
 import polars as pl
 
 from ioassay.analysis.profile.totals import known_sum
-from ioassay.results.profile_model import METADATA, OF_OPERATION, Direction, Profile
+from ioassay.profiles.model import METADATA, OF_OPERATION, Direction, Profile
 
 LEAST = 0.02
 QUIET_STEPS = 2

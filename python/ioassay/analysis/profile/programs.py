@@ -14,7 +14,7 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis.profile.totals import SPENT
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 FileTool = Literal["copy", "archive", "remove", "list", "search", "version control"]
 """Programs for trees of files that have a remedy in common."""

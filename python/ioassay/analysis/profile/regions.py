@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis.profile.totals import MOVED
-from ioassay.results.profile_model import OF_OPERATION, REGION_SEPARATOR, Direction, Profile
+from ioassay.profiles.model import OF_OPERATION, REGION_SEPARATOR, Direction, Profile
 
 OUTSIDE = "(no region)"
 """The name of the row of what processes with regions did in none."""

@@ -20,7 +20,7 @@ import polars as pl
 
 from ioassay.analysis.profile.programs import is_for_any_file, program_names
 from ioassay.analysis.profile.totals import known_total
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 MOST_READ_BYTES = 1 << 20
 """By each process, of a file in a library that is not code: package data and configuration are no larger."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ioassay.analysis.profile.phases import by_direction
 from ioassay.analysis.profile.totals import MOVED, REQUESTS, known_sum
+from ioassay.profiles.model import HEAT, METADATA, ON_STORAGE, Profile
 from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
-from ioassay.results.profile_model import HEAT, METADATA, ON_STORAGE, Profile
 
 MOST_STEPS = 400
 """Of a line over time."""

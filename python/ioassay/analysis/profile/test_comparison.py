@@ -18,10 +18,10 @@ from ioassay.analysis.profile.finding_changes import finding_changes
 from ioassay.analysis.profile.findings import ProfileFacts, findings
 from ioassay.analysis.profile.patterns import pattern
 from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.profiles.darshan import profile as darshan
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind
-from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import KIB, MIB, MS, S, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 

@@ -20,8 +20,7 @@ from ioassay.analysis.profile.maps import Range, maps
 from ioassay.analysis.profile.phases import phases, with_maps
 from ioassay.analysis.profile.steps import map_rates
 from ioassay.analysis.profile.thresholds import Thresholds
-from ioassay.reports.profile.findings import message
-from ioassay.results.profile_model import (
+from ioassay.profiles.model import (
     FILE_OPERATIONS,
     FILES,
     MAPS,
@@ -32,7 +31,8 @@ from ioassay.results.profile_model import (
     LossKind,
     Profile,
 )
-from ioassay.results.records.profile import load_profile
+from ioassay.profiles.records.profile import load_profile
+from ioassay.reports.profile.findings import message
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
 MIB = 1 << 20

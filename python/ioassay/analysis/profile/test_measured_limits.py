@@ -11,12 +11,12 @@ import pytest
 
 from ioassay.analysis.profile.findings import ProfileFacts, findings
 from ioassay.analysis.profile.measured_limits import MeasuredLimits, NamedRun, measured_limits
-from ioassay.results.document import CaseEntry
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import Measurement
-from ioassay.results.point import of_text
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
+from ioassay.store.document import CaseEntry
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import Measurement
+from ioassay.store.point import of_text
 from ioassay.testing.faulty_application import KIB, MIB, MS, US, S
 from ioassay.testing.measured_study import measured
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record

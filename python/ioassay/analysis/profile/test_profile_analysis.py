@@ -19,10 +19,10 @@ from ioassay.analysis.profile.thresholds import Thresholds
 from ioassay.analysis.rate_units import suited
 from ioassay.figures import render
 from ioassay.figures.profile import heat, over_time
+from ioassay.profiles.darshan import profile as darshan
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind, State
-from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import CHECKPOINT_S, MIB, PERIOD_S, RANKS, S, calm
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 

@@ -12,9 +12,9 @@ from ioassay.analysis.profile.findings import ProfileFacts, findings
 from ioassay.analysis.profile.findings.program_startup import StartupEvidence, program_startup
 from ioassay.analysis.profile.startup import startup_files
 from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
 Load = Callable[..., Profile]

@@ -23,9 +23,9 @@ from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.thresholds import Thresholds
 from ioassay.analysis.profile.workflow import Workflow, common_name, condensed, workflow
 from ioassay.analysis.profile.workflow_steps import program_name
+from ioassay.profiles.model import FILE_PROCESSES, Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import MapAccess, State
-from ioassay.results.profile_model import FILE_PROCESSES, Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, joined
 
 S = 10**9

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis import latency
+from ioassay.profiles.model import DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
 from ioassay.protocol.record_layout import OPERATIONS
-from ioassay.results.profile_model import DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
 
 REQUESTS: Mapping[Direction, tuple[str, ...]] = {
     "read": ("read", "submit read", "copy from"),

@@ -23,7 +23,7 @@ from ioassay.analysis.profile import workflow_steps
 from ioassay.analysis.profile.maps import Maps, Range
 from ioassay.analysis.profile.maps import maps as of_maps
 from ioassay.analysis.profile.totals import directory_of
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 _DIRECTORY = pl.col("path").str.replace(r"/[^/]*$", "").alias("directory")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "csh", "tcsh", "fish", "busybox"})
 

@@ -12,7 +12,7 @@ from ioassay.analysis.replay.model import Expected
 from ioassay.analysis.replay.phases import Course, Floats, Span
 from ioassay.analysis.replay.transfers import fewer_sizes
 from ioassay.analysis.replay.uses import Uses
-from ioassay.results.profile_model import Direction
+from ioassay.profiles.model import Direction
 
 MOST_STEPS = 64
 """Of a time line."""

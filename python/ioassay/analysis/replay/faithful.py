@@ -22,10 +22,10 @@ from typing import NamedTuple
 import polars as pl
 
 from ioassay.analysis.distances import Spread, distance, spread
+from ioassay.profiles.model import DIRECTIONS, Direction
 from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
-from ioassay.results.document import CaseEntry, Operation, RecordedClass, ReplaysEntry, TransferOrder
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.profile_model import DIRECTIONS, Direction
+from ioassay.store.document import CaseEntry, Operation, RecordedClass, ReplaysEntry, TransferOrder
+from ioassay.store.loaded import LoadedRun
 
 _NAMES: tuple[Operation, ...] = ("open", "close", "sync", "stat", "create", "rename", "remove")
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from ioassay.results.profile_model import COMMON_SIZES, FILE_OPERATIONS, Profile
+from ioassay.profiles.model import COMMON_SIZES, FILE_OPERATIONS, Profile
 
 TRANSFER_BYTES = 128 << 10
 """Of each transfer: what Linux reads ahead of a map by default."""

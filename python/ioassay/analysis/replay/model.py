@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from ioassay.results.profile_model import Direction
+from ioassay.profiles.model import Direction
 
 Verb = Literal["fill", "read", "write", "open", "stat", "create", "rename", "remove"]
 

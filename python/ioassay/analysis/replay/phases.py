@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ioassay.results.profile_model import DIRECTION, OF_OPERATION, Profile
+from ioassay.profiles.model import DIRECTION, OF_OPERATION, Profile
 
 QUIET_SHARE, QUIET_S = 0.01, 0.5
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ioassay.results.profile_model import DIRECTIONS, Direction, Profile
+from ioassay.profiles.model import DIRECTIONS, Direction, Profile
 
 MOST_RANKS = 1024
 

@@ -36,7 +36,7 @@ from ioassay.analysis.replay.phases import Course, Floats, Placed, Span
 from ioassay.analysis.replay.ranks import packed
 from ioassay.analysis.replay.transfers import Transfers
 from ioassay.analysis.replay.uses import Uses, uses
-from ioassay.results.profile_model import Profile
+from ioassay.profiles.model import Profile
 
 MOST_CELLS = 60
 """Of the time line of a stream."""

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.replay.faithful import Faithfulness, Order, faithfulness
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import RANKS, SAMPLES
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.schema import RANKS, SAMPLES
 from ioassay.testing.measured_study import measured
 
 S = 10**9

@@ -12,9 +12,9 @@ from ioassay.analysis.replay import Replay, ranks, replay
 from ioassay.analysis.replay.groups import named
 from ioassay.analysis.replay.model import Order, Ranks, Stream
 from ioassay.analysis.replay.transfers import Course, Transfers, fewer_sizes, file_bytes, without_tails
+from ioassay.profiles.model import MAPS
+from ioassay.profiles.sources import load_profile
 from ioassay.protocol.record_layout import FileKind
-from ioassay.results.profile_model import MAPS
-from ioassay.results.profiles import load_profile
 from ioassay.testing.faulty_application import faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ioassay.analysis.replay.model import Order, Sizes
-from ioassay.results.replay_sizes import sizes_in_visits
+from ioassay.store.replay_sizes import sizes_in_visits
 
 MOST_SIZES = 12
 

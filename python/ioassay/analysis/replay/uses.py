@@ -13,7 +13,7 @@ import polars as pl
 from ioassay.analysis.replay.mapped import without_maps
 from ioassay.analysis.replay.model import LeftOut
 from ioassay.analysis.replay.phases import NAMES, OPERATIONS, READS, WRITES
-from ioassay.results.profile_model import OF_OPERATION, ON_STORAGE, STORED_FILES, Profile
+from ioassay.profiles.model import OF_OPERATION, ON_STORAGE, STORED_FILES, Profile
 
 BUFFER_BYTES = 4096
 """Of a stream, where the block of its file is unknown."""

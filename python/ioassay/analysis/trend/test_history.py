@@ -7,7 +7,7 @@ import polars as pl
 
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.trend.history import Group, Run, groups
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import night
 

@@ -8,5 +8,5 @@
 
 All of it goes by the hosts' own clocks: they have to agree to well under a second, as any cluster's do.
 
-Not: reading what agents reported (`ioassay.results.watched`), what is worth a finding (`ioassay.analysis.findings`).
+Not: reading what agents reported (`ioassay.store.watched`), what is worth a finding (`ioassay.analysis.findings`).
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from ioassay.analysis.watch.phases import LOOK_AFTER_S, PHASE, Activity, second_of
-from ioassay.results.watch_document import Role
+from ioassay.store.watch_document import Role
 
 if TYPE_CHECKING:
     import numpy as np

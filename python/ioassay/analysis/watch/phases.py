@@ -15,9 +15,9 @@ import polars as pl
 
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.watch.seconds import AMOUNTS, SHARES, seconds
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.watch_document import WatchDocument
-from ioassay.results.watched import Watch, WatchTables
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.watch_document import WatchDocument
+from ioassay.store.watched import Watch, WatchTables
 
 PHASE: Final = ("case", "phase")
 """What names a phase of a run."""

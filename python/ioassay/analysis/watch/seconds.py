@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from ioassay.analysis.watch import devices
-from ioassay.results.watched import Watch
+from ioassay.store.watched import Watch
 
 AMOUNTS: Final = ("disk_read_bytes", "disk_write_bytes", "received_bytes", "sent_bytes")
 """Columns with bytes of a second."""

@@ -11,9 +11,9 @@ import pytest
 from ioassay.analysis.watch import devices, timeline
 from ioassay.analysis.watch.phases import HOSTS, PHASES, Activity, activity
 from ioassay.analysis.watch.seconds import counted
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.watch_document import WatchDocument, WatchedHost
-from ioassay.results.watched import Watch, WatchTables
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.watch_document import WatchDocument, WatchedHost
+from ioassay.store.watched import Watch, WatchTables
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.watched import HostSecond, watched
 

@@ -12,7 +12,7 @@ from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.watch.counted import WAYS, counted
 from ioassay.analysis.watch.phases import PHASE, Activity
 from ioassay.analysis.watch.seconds import AMOUNTS
-from ioassay.results.measurement import KEY
+from ioassay.store.measurement import KEY
 
 MOST_STEPS: Final = 600
 """A longer run has longer steps: more would not show."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.errors import CannotRun
-from ioassay.units import format_about_bytes, format_count, format_link_rate
+from ioassay.text.units import format_about_bytes, format_count, format_link_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioassay.cli.manual import command_pages, program_pages
-from ioassay.engine import find_agent, find_engine
 from ioassay.errors import IoassayError
+from ioassay.processes.engine import find_agent, find_engine
 
 
 def main(place: Path) -> None:

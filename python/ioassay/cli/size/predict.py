@@ -44,7 +44,6 @@ def predict(
     """
     from ioassay import reports  # noqa: PLC0415
     from ioassay.cli.output import chosen_format, emit, say, say_undrawn, show, write  # noqa: PLC0415
-    from ioassay.control_characters import encoded  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.prediction import PredictionReport, as_system  # noqa: PLC0415
     from ioassay.sizing.configurations import choose, read  # noqa: PLC0415
@@ -52,6 +51,7 @@ def predict(
     from ioassay.sizing.prediction.storage import storage  # noqa: PLC0415
     from ioassay.studies.library import find_study  # noqa: PLC0415
     from ioassay.studies.resolve import resolve  # noqa: PLC0415
+    from ioassay.text.control_characters import encoded  # noqa: PLC0415
 
     wanted = chosen_format(form, output, as_json=as_json)
     resolved = resolve(find_study(study), scale, settings or [])

@@ -65,7 +65,7 @@ def search(
 
 
 def _seconds(time_limit: str) -> float:
-    from ioassay.units import parse_duration_ns  # noqa: PLC0415
+    from ioassay.text.units import parse_duration_ns  # noqa: PLC0415
 
     try:
         seconds = parse_duration_ns(time_limit) / 1e9
@@ -80,8 +80,8 @@ def _save(found: Search, requirements: Path, folder: Path) -> None:
     import os  # noqa: PLC0415
 
     from ioassay.cli.output import say, write  # noqa: PLC0415
-    from ioassay.control_characters import encoded  # noqa: PLC0415
     from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml  # noqa: PLC0415
+    from ioassay.text.control_characters import encoded  # noqa: PLC0415
 
     way = os.path.relpath(requirements.parent, folder)
     for number, answer in enumerate(found.answers, start=1):

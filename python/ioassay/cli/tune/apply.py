@@ -52,8 +52,8 @@ def apply(
     settings are put back. Ctrl-C during the wait keeps them: `ioassay tune rollback` puts them back. The exit code is 1
     if something else changed a setting during the wait.
     """
-    from ioassay import keyboard_interrupt  # noqa: PLC0415
     from ioassay.cli.tune.confirmation import confirm  # noqa: PLC0415
+    from ioassay.processes import keyboard_interrupt  # noqa: PLC0415
     from ioassay.reports import tuning_changes  # noqa: PLC0415
     from ioassay.tuning.apply import apply as make_changes  # noqa: PLC0415
     from ioassay.tuning.change_plan import plan_changes  # noqa: PLC0415
@@ -107,7 +107,7 @@ def apply(
 
 
 def _seconds(text: str) -> float:
-    from ioassay.units import UnitError, parse_duration_ns  # noqa: PLC0415
+    from ioassay.text.units import UnitError, parse_duration_ns  # noqa: PLC0415
 
     if text == "0":
         return 0.0
@@ -136,7 +136,7 @@ def _rules(plan: ChangePlan) -> dict[str, Rule]:
 
 
 def _question(plan: ChangePlan, form: PersistentForm | None) -> str:
-    from ioassay.units import format_count  # noqa: PLC0415
+    from ioassay.text.units import format_count  # noqa: PLC0415
 
     profile = " and activate a profile of TuneD" if form and form.profile else ""
     files = f" and write {format_count(len(form.files), 'file')}" if form and form.files else ""

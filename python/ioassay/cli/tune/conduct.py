@@ -13,7 +13,7 @@ from ioassay.reports import Report
 
 if TYPE_CHECKING:
     from ioassay.reports.document import Block
-    from ioassay.results.experiment_directory import ExperimentDirectory
+    from ioassay.store.experiment_directory import ExperimentDirectory
 
 
 _WITHHELD = 1
@@ -46,7 +46,7 @@ def conduct(
     """
     from ioassay import reports  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
-    from ioassay.results.run_files import REPORT  # noqa: PLC0415
+    from ioassay.store.run_files import REPORT  # noqa: PLC0415
 
     document = directory.document
     try:

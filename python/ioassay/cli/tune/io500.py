@@ -15,8 +15,8 @@ from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.execution.places import Place
-    from ioassay.results.tune_io500_directory import TuneIo500Directory
-    from ioassay.results.tune_io500_document import TuneIo500Document
+    from ioassay.store.tune_io500_directory import TuneIo500Directory
+    from ioassay.store.tune_io500_document import TuneIo500Document
 
 _FEWEST_TURNS, _MOST_TURNS = 4, 100
 """Fewer cannot judge a step: `tuning.io500.ramp.FEWEST_PAIRS`."""
@@ -84,10 +84,10 @@ def io500(
     """
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.launchers import DEFAULT  # noqa: PLC0415
-    from ioassay.results.tune_io500_directory import TuneIo500Directory  # noqa: PLC0415
+    from ioassay.store.tune_io500_directory import TuneIo500Directory  # noqa: PLC0415
+    from ioassay.text.units import parse_rate, parse_share  # noqa: PLC0415
     from ioassay.tuning.io500.prepare import Asked, prepare  # noqa: PLC0415
     from ioassay.tuning.io500.runs import Io500Runs  # noqa: PLC0415
-    from ioassay.units import parse_rate, parse_share  # noqa: PLC0415
 
     if resume is not None:
         asked = (target, theory, ceilings, storage_targets, most_ranks, stonewall, scale, settings, clients, out)

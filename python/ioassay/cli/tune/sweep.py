@@ -14,8 +14,8 @@ from ioassay.cli.tune.journal_option import JournalPlace
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from ioassay.results.sweep_directory import SweepDirectory
-    from ioassay.results.sweep_document import SweepDocument
+    from ioassay.store.sweep_directory import SweepDirectory
+    from ioassay.store.sweep_document import SweepDocument
 
 
 def sweep(
@@ -93,7 +93,7 @@ def sweep(
     """
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.launchers import DEFAULT  # noqa: PLC0415
-    from ioassay.results.sweep_directory import SweepDirectory  # noqa: PLC0415
+    from ioassay.store.sweep_directory import SweepDirectory  # noqa: PLC0415
     from ioassay.tuning.snapshot import collect  # noqa: PLC0415
     from ioassay.tuning.sweep.options import Options  # noqa: PLC0415
     from ioassay.tuning.sweep.options import experiment as asked  # noqa: PLC0415

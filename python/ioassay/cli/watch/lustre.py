@@ -49,7 +49,7 @@ def lustre(
     tried on a Lustre. Rules that servers cannot enforce are refused by name: the exit code is 1 then.
     """
     from ioassay.monitoring.lustre import Servers, Whose, limits_of, script  # noqa: PLC0415
-    from ioassay.units import UnitError, parse_bytes  # noqa: PLC0415
+    from ioassay.text.units import UnitError, parse_bytes  # noqa: PLC0415
 
     try:
         rpc_bytes = parse_bytes(rpc_size)

@@ -31,7 +31,7 @@ def set_(
     from ioassay.monitoring.contract import document, load  # noqa: PLC0415
     from ioassay.monitoring.explanation import changes  # noqa: PLC0415
     from ioassay.monitoring.setup import CONTRACT, check_share, share_of  # noqa: PLC0415
-    from ioassay.results.atomic import write_atomically  # noqa: PLC0415
+    from ioassay.store.atomic import write_atomically  # noqa: PLC0415
     from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
 
     found = loaded(contract, scope).contract
@@ -71,8 +71,8 @@ def set_(
 
 def _has_ended(place: Path) -> bool:
     """Whether this is a record, or one of several ranks, that no agent watches any more."""
-    from ioassay.results.kinds import RECORD  # noqa: PLC0415
-    from ioassay.results.records.directory import open_record  # noqa: PLC0415
+    from ioassay.profiles.records.directory import open_record  # noqa: PLC0415
+    from ioassay.store.kinds import RECORD  # noqa: PLC0415
 
     records = [path for path in (place, *place.glob("rank-*")) if (path / RECORD.document).is_file()]
     return bool(records) and not any(open_record(path).is_running for path in records)

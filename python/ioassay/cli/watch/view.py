@@ -108,9 +108,9 @@ def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
     Where it has rules, records register with it, as with an agent of the node: recorders take rules from no other one.
     Raises `CannotRun`, also when the agent ends by itself, and `SourceError`.
     """
-    from ioassay.engine import find_agent  # noqa: PLC0415
     from ioassay.monitoring.setup import to_standard_output  # noqa: PLC0415
     from ioassay.monitoring.view.sources import Pipe  # noqa: PLC0415
+    from ioassay.processes.engine import find_agent  # noqa: PLC0415
 
     registrations = ["--registrations", _registrations()] if contract else []
     with tempfile.TemporaryDirectory(prefix="ioassay-watch-") as place:
@@ -169,8 +169,8 @@ def _lines(notes: Path | None) -> list[str]:
 def _watch(source: Source, notes: Path | None, *, once: bool, as_json: bool) -> None:
     """Shows documents until the source ends, and what the agent noted. Raises `CannotRun`."""
     from ioassay.cli.console import PlainTextConsole  # noqa: PLC0415
-    from ioassay.control_characters import styled  # noqa: PLC0415
     from ioassay.monitoring.view.state import View  # noqa: PLC0415
+    from ioassay.text.control_characters import styled  # noqa: PLC0415
 
     seen = View()
     if as_json:

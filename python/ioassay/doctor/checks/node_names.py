@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay import prose
+from ioassay.text import prose
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import SurveyedNode

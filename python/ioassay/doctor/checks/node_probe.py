@@ -8,7 +8,7 @@ from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Problem, Reached
 from ioassay.doctor.verdict import Verdict, failed, ok
 from ioassay.launchers.failure_messages import meaning, telling
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 from ioassay.version import __version__
 
 _BY_HAND = "Start another program there with the same launcher, for example `hostname`, and check its output."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ioassay.doctor.checks.node_names import host, listed, on, who_differs
 from ioassay.doctor.verdict import Verdict, failed, ok, warning
-from ioassay.units import format_about_bytes, format_count, format_duration
+from ioassay.text.units import format_about_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Limits, SurveyedNode

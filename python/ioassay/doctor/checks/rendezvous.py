@@ -6,7 +6,7 @@ from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Meeting
 from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
 from ioassay.launchers.failure_messages import losses, meaning, telling
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 _BY_HAND = "Run any MPI program on the same nodes with the same launcher, and check its output."
 

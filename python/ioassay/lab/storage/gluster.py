@@ -11,7 +11,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Host, Site, until_usable
 from ioassay.lab.waiting import until
-from ioassay.units import format_bytes, format_count
+from ioassay.text.units import format_bytes, format_count
 from ioassay.yaml_models.values import Count, Part, Size
 
 _VOLUME = "lab"

@@ -13,7 +13,7 @@ from ioassay.lab import build_cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Host, Site
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 from ioassay.yaml_models.values import Count, Part
 
 _VERSION = "3.4.1"

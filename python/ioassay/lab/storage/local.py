@@ -10,7 +10,7 @@ from pydantic import Field
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import FileSystem, Site
-from ioassay.units import format_bytes
+from ioassay.text.units import format_bytes
 from ioassay.yaml_models.values import Count, Part, Size
 
 

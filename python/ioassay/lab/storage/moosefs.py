@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Site, until_usable
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 from ioassay.yaml_models.values import Count, Part, Size
 
 _COMMON = """\

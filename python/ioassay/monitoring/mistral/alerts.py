@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Final
 
-from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring.mistral.log import MOST_COMMAND, LogEntry, Source
 from ioassay.monitoring.mistral.mapping import MEASURE, MEASUREMENT, call_types_of, classes_of
 from ioassay.monitoring.mistral.terms import LARGEST, TIMES, SizeRange, Unreadable, units_of
 from ioassay.protocol.contract import Action, Measure
+from ioassay.text import units
 
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring import calls
 from ioassay.monitoring.mistral.contract_file import MistralContract, MistralRule
@@ -33,6 +32,7 @@ from ioassay.protocol import contract as protocol
 from ioassay.protocol import record_layout
 from ioassay.protocol.contract import Measure, Rule
 from ioassay.protocol.facts import LONGEST_WINDOW_S
+from ioassay.text import units
 from ioassay.yaml_models.source import Origin, Problem, SourceError, wrong_and_meant
 
 _US: Final = 1_000_000

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ioassay.monitoring.view.documents import Document
-from ioassay.results.profile_model import DIRECTION
+from ioassay.profiles.model import DIRECTION
 
 MOST_NODES: Final = 4096
 MOST_ROWS: Final = 10_000

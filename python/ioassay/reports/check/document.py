@@ -9,7 +9,7 @@ from ioassay.analysis.acceptance import Judgement
 from ioassay.reports import format
 from ioassay.reports.check.lines import Line, accepted
 from ioassay.reports.document import Block, Column, Paragraph, Span, Table
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 _ORDER: tuple[Judgement, ...] = ("failed", "not judged", "passed")
 

@@ -17,9 +17,9 @@ from ioassay.criteria.verdicts import UNIT_OF, CriterionCheck, Measure
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.names import Names
-from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.units import format_count
+from ioassay.store.document import RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.text.units import format_count
 
 CHECK_VERSION = 1
 

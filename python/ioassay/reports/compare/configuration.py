@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ioassay.reports import format, nodes
-from ioassay.results.document import RunDocument, StudyEntry
+from ioassay.store.document import RunDocument, StudyEntry
 
 if TYPE_CHECKING:
     from ioassay.systems.model import System

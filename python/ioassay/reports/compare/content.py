@@ -14,13 +14,13 @@ from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare, verdict
 from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject
 from ioassay.analysis.rate_units import RateColumn, Unit
-from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.configuration import Difference, differences
 from ioassay.reports.compare.given_rates import GivenPoint
 from ioassay.reports.compare.wording import Remark
-from ioassay.results.doubt_effects import Effect, effect
+from ioassay.store.doubt_effects import Effect, effect
+from ioassay.text.prose import listed
 
 
 @dataclass(frozen=True)

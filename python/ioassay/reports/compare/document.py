@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.content import Content, DoubtRow, Line, SeriesPart
@@ -27,7 +26,8 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.doubt_words import kind_words
-from ioassay.results.doubt_effects import effect
+from ioassay.store.doubt_effects import effect
+from ioassay.text.prose import listed
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

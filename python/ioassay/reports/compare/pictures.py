@@ -14,11 +14,11 @@ from ioassay.analysis.compare.subject import Point
 from ioassay.analysis.rate_units import Unit
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
-from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
-from ioassay.slugs import slug, unique
+from ioassay.text.prose import listed
+from ioassay.text.slugs import slug, unique
 
 
 def pictures(content: Content) -> list[Picture | None]:

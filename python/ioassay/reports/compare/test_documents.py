@@ -14,7 +14,7 @@ from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.reports.compare import ComparisonReport, configuration
 from ioassay.reports.compare.content import DoubtRow, Side, assemble
 from ioassay.reports.compare.wording import few
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.net_measurement import net

@@ -19,10 +19,10 @@ from ioassay.analysis.compare.subject import (
 )
 from ioassay.analysis.intervals import FEWEST, SURE, WANTED, Interval
 from ioassay.analysis.rate_units import Unit
-from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS
-from ioassay.units import format_count
+from ioassay.text.prose import listed
+from ioassay.text.units import format_count
 
 PEAK, SUSTAINED = LEVELS = ("peak", "sustained")
 """What stands in place of a point of the sweep."""

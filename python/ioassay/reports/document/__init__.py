@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ioassay.control_characters import escaped
+from ioassay.text.control_characters import escaped
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture

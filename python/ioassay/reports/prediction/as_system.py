@@ -15,9 +15,9 @@ from ioassay.reports.compare import configuration
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.prediction.model import Predicted, Prediction, SeriesName
-from ioassay.slugs import slug, unique
 from ioassay.systems.amounts import spelled
-from ioassay.units import format_bytes
+from ioassay.text.slugs import slug, unique
+from ioassay.text.units import format_bytes
 from ioassay.version import __version__
 
 _SOURCE = "prediction"

@@ -23,7 +23,7 @@ from ioassay.reports.prediction import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Origin, Value, derivation
 from ioassay.sizing.prediction.model import Method, Predicted, Prediction, SeriesName
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

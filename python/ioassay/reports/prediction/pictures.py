@@ -13,7 +13,7 @@ from ioassay.figures.picture import Picture, draw
 from ioassay.reports import format
 from ioassay.reports.prediction import wording
 from ioassay.sizing.prediction.model import Predicted, Prediction, SeriesName, Spot
-from ioassay.slugs import slug, unique
+from ioassay.text.slugs import slug, unique
 
 
 def pictures(prediction: Prediction) -> list[Picture | None]:

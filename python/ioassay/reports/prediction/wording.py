@@ -10,7 +10,7 @@ from ioassay.reports.compare.wording import rate_of
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.prediction.model import Predicted, SeriesName, Spot
 from ioassay.systems.amounts import BYTES_PER_S
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 
 def column(value: Value) -> RateColumn:

@@ -21,9 +21,9 @@ from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
 from ioassay.analysis.profile.workflow import Workflow
+from ioassay.profiles.model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 from ioassay.reports.document import Span
 from ioassay.reports.profile.findings import Message, message, reference, savings
-from ioassay.results.profile_model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 
 MOST_REFERENCES = 100
 """Files, processes or steps of the time line that are shown of those that a finding rests on."""

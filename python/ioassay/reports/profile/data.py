@@ -9,9 +9,9 @@ import polars as pl
 
 from ioassay.analysis.profile import phases
 from ioassay.analysis.profile.coverage import Coverage
+from ioassay.profiles.model import Direction
 from ioassay.reports.profile import limits, workflow
 from ioassay.reports.profile.content import MOST_REFERENCES, Content, FindingLine
-from ioassay.results.profile_model import Direction
 
 PROFILE_VERSION = 1
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from ioassay.analysis import latency
 from ioassay.analysis.profile.totals import IO_NS
+from ioassay.profiles.model import REGION_SEPARATOR
 from ioassay.reports import format
 from ioassay.reports.document import (
     Anchor,
@@ -31,7 +32,6 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.profile import limits, wording, workflow
 from ioassay.reports.profile.content import Content, FindingLine
-from ioassay.results.profile_model import REGION_SEPARATOR
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

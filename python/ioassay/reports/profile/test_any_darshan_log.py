@@ -18,17 +18,17 @@ import pytest
 
 from ioassay.analysis.profile.totals import totals
 from ioassay.analysis.replay import replay
+from ioassay.profiles.darshan.conftest import TESTDATA
+from ioassay.profiles.darshan.library import read_logs
+from ioassay.profiles.darshan.log import SHARED, TRACED, Log
+from ioassay.profiles.darshan.profile import profile_of
+from ioassay.profiles.darshan.text import read_text
+from ioassay.profiles.model import OF_OPERATION, Profile
 from ioassay.reports import build
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile import ProfileReport, as_study
 from ioassay.reports.profile.content import assemble
 from ioassay.reports.profile.document import summary
-from ioassay.results.darshan.conftest import TESTDATA
-from ioassay.results.darshan.library import read_logs
-from ioassay.results.darshan.log import SHARED, TRACED, Log
-from ioassay.results.darshan.profile import profile_of
-from ioassay.results.darshan.text import read_text
-from ioassay.results.profile_model import OF_OPERATION, Profile
 
 PROCESSES = 4
 DRAWS = 6

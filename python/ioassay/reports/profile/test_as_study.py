@@ -12,9 +12,9 @@ import pytest
 
 from ioassay.analysis.replay import replay
 from ioassay.analysis.replay.phases import NAMES
+from ioassay.profiles.sources import load_profile
 from ioassay.reports.profile.as_study import text
-from ioassay.results.document import CaseEntry, StudyEntry
-from ioassay.results.profiles import load_profile
+from ioassay.store.document import CaseEntry, StudyEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse
 from ioassay.studies.resolve import resolve

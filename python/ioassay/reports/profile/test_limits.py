@@ -10,10 +10,10 @@ import pytest
 from ioassay import reports
 from ioassay.analysis.profile.measured_limits import MeasuredLimits, StorageNeed
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import KIB, MS, S, faulty
 from ioassay.testing.record_tables import store_record
 

@@ -16,6 +16,9 @@ import pytest
 
 from ioassay import reports
 from ioassay.analysis.profile.maps import Range
+from ioassay.profiles.darshan import profile as darshan
+from ioassay.profiles.model import MAPS, REGIONS, Loss, LossKind
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind, State
 from ioassay.reports.format import ABSENT
 from ioassay.reports.profile import ProfileReport
@@ -23,9 +26,6 @@ from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
 from ioassay.reports.profile.pictures import pictures
 from ioassay.reports.profile.wording import loss, opening, trust
-from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import MAPS, REGIONS, Loss, LossKind
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 from ioassay.testing.terminal_text import terminal_text

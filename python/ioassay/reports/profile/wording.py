@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from ioassay import prose
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow
 from ioassay.analysis.profile.callers import OF_PYTHON, CallSite, CodePlace
 from ioassay.analysis.profile.coverage import WAYS, Cause, Shortfall, Way
 from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
-from ioassay.control_characters import escaped
+from ioassay.profiles.model import Direction, Loss, LossKind, Profile
 from ioassay.reports import format
 from ioassay.reports.profile.content import MOST_REFERENCES, Content
-from ioassay.results import moments
-from ioassay.results.profile_model import Direction, Loss, LossKind, Profile
+from ioassay.store import moments
+from ioassay.text import prose
+from ioassay.text.control_characters import escaped
 
 SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder"}
 """What sources are called that are programs of others."""

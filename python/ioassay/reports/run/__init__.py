@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
     from ioassay.reports.document import Document
     from ioassay.reports.run.content import Content
-    from ioassay.results.loaded import LoadedRun
+    from ioassay.store.loaded import LoadedRun
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from ioassay.reports import format
 from ioassay.reports.document import Piece, Span
 from ioassay.reports.run import wording
 from ioassay.reports.run.content import Content, FindingLine
-from ioassay.results.point import SweepPoint
-from ioassay.units import format_count
+from ioassay.store.point import SweepPoint
+from ioassay.text.units import format_count
 
 NOTHING_VALID = "Nothing valid was measured."
 """Stands for all rates where there is none."""

@@ -16,18 +16,18 @@ import polars as pl
 
 from ioassay.analysis import intervals, latency, rates
 from ioassay.analysis.rate_units import RateColumn, suited
-from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import caveats, terminal, wording
 from ioassay.reports.run.storage import Storage
+from ioassay.text.prose import listed
 
 if TYPE_CHECKING:
     from rich.console import Group
 
     from ioassay.reports.run.content import Content
-    from ioassay.results.measurement import Measurement
+    from ioassay.store.measurement import Measurement
 
 ANSWER_VERSION = 1
 

@@ -21,12 +21,12 @@ from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.reports.compare import configuration
-from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.results.origin import ImportedFile
+from ioassay.store.document import RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.store.origin import ImportedFile
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension, spelled
-from ioassay.units import format_bytes, format_count
+from ioassay.text.units import format_bytes, format_count
 
 _RUN, _MEASUREMENTS = "run", "measurements"
 """The sources that every such file has, by their short names."""

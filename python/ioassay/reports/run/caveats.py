@@ -15,8 +15,8 @@ from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
 from ioassay.reports import format
 from ioassay.reports.document import Span, Text
 from ioassay.reports.doubt_words import kind_words
-from ioassay.results.measurement import Measurement
-from ioassay.units import format_count
+from ioassay.store.measurement import Measurement
+from ioassay.text.units import format_count
 
 _DISTURBERS: Mapping[str, str] = {
     "write-back": "earlier writes were still being written back",

@@ -52,9 +52,9 @@ from ioassay.reports.run.medians import MedianLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.verdicts import VerdictLine
 from ioassay.reports.run.workloads import WorkloadPart
-from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import Measurement
+from ioassay.store.document import RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import Measurement
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import Faithfulness

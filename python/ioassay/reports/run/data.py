@@ -17,8 +17,8 @@ from ioassay.reports.compare.data import data as comparison_data
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.workloads import measurements
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order

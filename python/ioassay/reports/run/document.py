@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ioassay.prose import listed
 from ioassay.reports.compare import document as comparisons
 from ioassay.reports.document import (
     Anchor,
@@ -41,7 +40,8 @@ from ioassay.reports.run import abstract, caveats, matrix, servers, summary, wor
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.results import results
 from ioassay.reports.run.workloads import WorkloadPart
-from ioassay.units import format_count
+from ioassay.text.prose import listed
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.reports.run.pictures import Pictures

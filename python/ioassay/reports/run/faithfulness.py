@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Table, Text, changes
 from ioassay.reports.names import Names
-from ioassay.results.document import LeftOutEntry, ReplaysEntry
-from ioassay.units import format_about_bytes
+from ioassay.store.document import LeftOutEntry, ReplaysEntry
+from ioassay.text.units import format_about_bytes
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
-    from ioassay.results.profile_model import Direction
+    from ioassay.profiles.model import Direction
 
 NOTE = (
     "Recorded: what the application did, as far as it can be replayed. Replayed: what the engine did in these phases. "

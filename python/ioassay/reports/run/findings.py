@@ -41,9 +41,9 @@ from ioassay.analysis.stragglers import Rank
 from ioassay.reports import format
 from ioassay.reports.document import Span
 from ioassay.reports.names import NOUNS, Names
-from ioassay.results.document import Operation
-from ioassay.results.measurement import Measurement
-from ioassay.units import format_count, format_link_rate
+from ioassay.store.document import Operation
+from ioassay.store.measurement import Measurement
+from ioassay.text.units import format_count, format_link_rate
 
 
 class Message(NamedTuple):

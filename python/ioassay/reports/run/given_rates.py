@@ -19,7 +19,7 @@ from ioassay.reports.document import Column, Span, Table, changes, numbers
 from ioassay.reports.given_rates import asked, pauses, rate
 from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ioassay.analysis.io500 import PhaseScore, Score
 from ioassay.reports import format
 from ioassay.reports.document import Column, Marks, Piece, Span, Table, changes, numbers
 from ioassay.reports.names import Names
-from ioassay.units import PER_SECOND, format_count, format_rate
+from ioassay.text.units import PER_SECOND, format_count, format_rate
 
 NOTE = (
     "ioassay computed the score by the rules of the IO500; it is not an official submission. Bandwidth and metadata "

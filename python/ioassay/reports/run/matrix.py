@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ioassay.reports import format
 from ioassay.reports.document import Column, Table, changes
 from ioassay.reports.names import Names
-from ioassay.results.document import CaseEntry, JobEntry, RunDocument
+from ioassay.store.document import CaseEntry, JobEntry, RunDocument
 
 HEADS = ("Workload", "Phases", "Layout", "Order", "Transfer", "File set", "Clients", "Ranks each", "Repetitions")
 

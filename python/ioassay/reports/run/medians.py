@@ -22,8 +22,8 @@ from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.document import Column, Span, Table, changes, numbers
 from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
-from ioassay.results.document import RunDocument
-from ioassay.results.measurement import Measurement
+from ioassay.store.document import RunDocument
+from ioassay.store.measurement import Measurement
 
 
 @dataclass(frozen=True)

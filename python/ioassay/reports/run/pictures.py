@@ -28,10 +28,10 @@ from ioassay.reports.compare.pictures import pictures as of_comparison
 from ioassay.reports.run import caveats
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
-from ioassay.results.document import FigureEntry
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.slugs import slug, unique
-from ioassay.units import format_count
+from ioassay.store.document import FigureEntry
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.text.slugs import slug, unique
+from ioassay.text.units import format_count
 
 MOST_PANELS = 12
 """Panels in one figure of time lines, so that it fits on a page of paper."""

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
 from ioassay.figures.picture import SUFFIXES, Picture
@@ -20,8 +19,9 @@ from ioassay.reports.document.markdown import table
 from ioassay.reports.run import RunReport, document
 from ioassay.reports.run.pictures import drawn, timelines
 from ioassay.reports.run.tables import TABLES
-from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.document import RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.text.control_characters import encoded
 from ioassay.version import __version__
 
 INDEX = "README.md"

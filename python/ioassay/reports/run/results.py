@@ -27,8 +27,8 @@ from ioassay.reports.document import (
 from ioassay.reports.run import faithfulness, surveys, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
-from ioassay.results.document import FigureEntry
-from ioassay.units import RateUnit, format_rate
+from ioassay.store.document import FigureEntry
+from ioassay.text.units import RateUnit, format_rate
 
 if TYPE_CHECKING:
     from ioassay.reports.run.pictures import Pictures

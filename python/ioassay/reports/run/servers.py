@@ -33,9 +33,9 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.names import Names
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.results.watched import Watch
-from ioassay.units import format_count
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.store.watched import Watch
+from ioassay.text.units import format_count
 
 MOST_PHASES = 120
 """Of a run with more phases only those of each point's typical repetition are shown; the tables as files have all."""

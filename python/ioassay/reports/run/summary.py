@@ -25,7 +25,7 @@ from ioassay.reports.document import (
 from ioassay.reports.run import abstract, caveats, given_rates, io500, levels, medians, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import Cell
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.reports.run.pictures import Pictures

@@ -14,8 +14,8 @@ from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.reports.document import Column, Marks, Span, Table, Text
 from ioassay.reports.names import Names
-from ioassay.results.document import RunDocument, SurveyEntry
-from ioassay.units import format_count, format_rate
+from ioassay.store.document import RunDocument, SurveyEntry
+from ioassay.text.units import format_count, format_rate
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from ioassay.analysis.watch.phases import activity
 from ioassay.reports.names import Names
 from ioassay.reports.run.findings import Sentences
 from ioassay.reports.run.workloads import measurements as measured
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, POINT
-from ioassay.results.watched import COLUMNS
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, POINT
+from ioassay.store.watched import COLUMNS
 
 _COLUMNS: tuple[RateColumn, ...] = get_args(RateColumn)
 

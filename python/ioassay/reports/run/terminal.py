@@ -13,7 +13,7 @@ from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import SeriesLine
 from ioassay.reports.run.medians import MedianLine
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 MOST_FINDINGS = 3
 

@@ -9,11 +9,11 @@ from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.ratios import Comparison, compare
 from ioassay.analysis.compare.subject import Curve
 from ioassay.errors import UsageError
+from ioassay.importers import IMPORTERS
+from ioassay.importers.stored import run as as_run
 from ioassay.reports.compare import configuration
 from ioassay.reports.run import as_system
-from ioassay.results.importers import IMPORTERS
-from ioassay.results.importers.stored import run as as_run
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems, read
 from ioassay.systems.model import System
 from ioassay.testing.builder import RunBuilder

@@ -8,8 +8,8 @@ import pytest
 
 from ioassay.analysis.doubts import grouped
 from ioassay.reports.run import caveats
-from ioassay.results.doubt_effects import EFFECTS
-from ioassay.results.measurement import Measurement
+from ioassay.store.doubt_effects import EFFECTS
+from ioassay.store.measurement import Measurement
 from ioassay.testing.builder import RunBuilder
 
 

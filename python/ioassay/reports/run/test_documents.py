@@ -13,8 +13,8 @@ from ioassay import reports
 from ioassay.reports import format
 from ioassay.reports.run import RunReport
 from ioassay.reports.run.terminal import summary
-from ioassay.results.document import StopRule
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.document import StopRule
+from ioassay.store.loaded import LoadedRun
 from ioassay.studies.library import find_study
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured_study import measured

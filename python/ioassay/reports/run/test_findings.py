@@ -12,8 +12,8 @@ from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
 from ioassay.analysis.findings.counter_clock import CounterClockEvidence
 from ioassay.analysis.findings.printed_scores import PrintedEvidence
 from ioassay.reports.run import RunReport
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.origin import FrontEndOrigin
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.origin import FrontEndOrigin
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 

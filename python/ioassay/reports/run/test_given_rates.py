@@ -5,7 +5,7 @@ from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.reports.run import RunReport
 from ioassay.reports.run.abstract import key_results
 from ioassay.reports.run.content import assemble
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 
 
 def test_a_given_rate_is_reported_as_kept_with_latencies_and_has_no_peak() -> None:

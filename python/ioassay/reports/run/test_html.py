@@ -13,7 +13,7 @@ from ioassay import reports
 from ioassay.figures import theme
 from ioassay.reports.run import RunReport, content, pictures
 from ioassay.reports.run.content import assemble
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.browser import dumped
 from ioassay.testing.builder import RunBuilder
 

@@ -9,9 +9,9 @@ import pytest
 
 from ioassay import reports
 from ioassay.reports.run import RunReport
-from ioassay.results.document import CaseEntry
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import Measurement
+from ioassay.store.document import CaseEntry
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import Measurement
 from ioassay.studies.library import builtin_studies
 from ioassay.testing.measured_study import measured
 

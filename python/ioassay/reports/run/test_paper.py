@@ -15,8 +15,8 @@ from ioassay.reports.names import Names
 from ioassay.reports.run import RunReport, abstract, matrix, wording
 from ioassay.reports.run.abstract import key_results
 from ioassay.reports.run.content import assemble
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.origin import FrontEndOrigin
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.origin import FrontEndOrigin
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run

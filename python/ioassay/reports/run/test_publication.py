@@ -10,7 +10,7 @@ import pytest
 
 from ioassay import reports
 from ioassay.reports.run import RunReport, publication
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.determinism import printed_elsewhere
 from ioassay.testing.isilon import isilon

@@ -16,10 +16,10 @@ from ioassay.figures import servers as figure
 from ioassay.frames import Runs
 from ioassay.reports.run import RunReport, servers
 from ioassay.reports.run.tables import TABLES
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.results.watch_document import WatchDocument, WatchedHost
-from ioassay.results.watched import Watch, WatchTables
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.store.watch_document import WatchDocument, WatchedHost
+from ioassay.store.watched import Watch, WatchTables
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 

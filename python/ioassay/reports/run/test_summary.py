@@ -10,7 +10,7 @@ from ioassay.analysis.compare import measured_run
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
 from ioassay.reports.run import RunReport, pictures, summary
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 

@@ -13,6 +13,8 @@ from ioassay.analysis.acceptance import judge
 from ioassay.criteria.model import Criterion
 from ioassay.criteria.verdicts import check
 from ioassay.figures import latency as figure
+from ioassay.importers import IMPORTERS
+from ioassay.importers.stored import run as imported
 from ioassay.reports import format
 from ioassay.reports.document import Section
 from ioassay.reports.run.content import assemble
@@ -28,13 +30,11 @@ from ioassay.reports.run.tables import (
     peaks_and_sustained,
     scores,
 )
-from ioassay.results import schema
-from ioassay.results.importers import IMPORTERS
-from ioassay.results.importers.stored import run as imported
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY
-from ioassay.results.run_directory import load
-from ioassay.results.run_writer import store
+from ioassay.store import schema
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY
+from ioassay.store.run_directory import load
+from ioassay.store.run_writer import store
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 from ioassay.testing.importer_samples import FILES

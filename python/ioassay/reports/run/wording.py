@@ -19,9 +19,9 @@ from ioassay.reports.names import Names
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.io500 import INVALID
 from ioassay.reports.run.workloads import WorkloadPart
-from ioassay.results.document import CaseEntry, CaseState, RunDocument
-from ioassay.results.origin import ImportOrigin
-from ioassay.units import format_count, format_link_rate
+from ioassay.store.document import CaseEntry, CaseState, RunDocument
+from ioassay.store.origin import ImportOrigin
+from ioassay.text.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
     "running": "The run had not ended.",

@@ -15,11 +15,11 @@ from ioassay.analysis.run_units import RunUnits
 from ioassay.reports import format
 from ioassay.reports.document import Column
 from ioassay.reports.names import NOUNS, Names
-from ioassay.results.document import CaseEntry, RunDocument
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, Measurement
-from ioassay.results.point import Ascending, ascending
-from ioassay.units import RateUnit
+from ioassay.store.document import CaseEntry, RunDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, Measurement
+from ioassay.store.point import Ascending, ascending
+from ioassay.text.units import RateUnit
 
 
 def _numbers(group: str, **heads: str) -> dict[str, Column]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from ioassay.prose import listed
 from ioassay.reports.document import Block, Bullets, Column, Notes, Table, Text, changes, numbers
 from ioassay.reports.sizing import numbers as data_numbers
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.bill import Bill, BillLine, Takes
+from ioassay.text.prose import listed
 
 _NOUNS: dict[Takes, str] = {"rack_units": "Rack units", "power": "Power", "weight": "Weight", "price": "Price"}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ioassay.prose import listed
 from ioassay.reports.document import Block, Column, Paragraph, Span, Table, Text
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
@@ -15,6 +14,7 @@ from ioassay.sizing.arithmetic import Formula, Origin, Value, derivation
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import Size
+from ioassay.text.prose import listed
 
 
 def tables(named: Mapping[str, Sequence[Value]], shown_before: Sequence[Value] = ()) -> list[Table]:

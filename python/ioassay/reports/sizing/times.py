@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 
-from ioassay.prose import listed
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
 from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
@@ -18,6 +17,7 @@ from ioassay.sizing.reliability.failures import LIMITS, BrickFailures, DriveFail
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.times import of_size, write_rate
 from ioassay.systems.amounts import BYTES, NUMBER, SECONDS
+from ioassay.text.prose import listed
 
 _RAREST = 1e-12
 """A chance below it says nothing any more: other causes are far likelier."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from typing import get_args
 
-from ioassay.prose import listed
 from ioassay.reports.document import Span, Text
 from ioassay.reports.format import ABSENT, count
 from ioassay.sizing import formulas
@@ -17,6 +16,7 @@ from ioassay.sizing.components import IoKind, MetadataKind, RateKind
 from ioassay.sizing.model import Rate, Size
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import BYTES
+from ioassay.text.prose import listed
 
 CONDITIONS: Mapping[Condition, str] = {
     "healthy": "Healthy",

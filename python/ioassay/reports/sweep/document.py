@@ -24,12 +24,12 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.sweep import wording
-from ioassay.results.experiment_document import RUNS
-from ioassay.results.sweep_document import PointValue, Side
+from ioassay.store.experiment_document import RUNS
+from ioassay.store.sweep_document import PointValue, Side
+from ioassay.text.units import format_count, format_duration, format_share
 from ioassay.tuning.sweep.answer import Answer, Verdict
 from ioassay.tuning.sweep.prepare import setting_name
 from ioassay.tuning.sweep.trials import Trial
-from ioassay.units import format_count, format_duration, format_share
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ioassay.analysis import axes
 from ioassay.figures import sweep as figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.sweep import wording
-from ioassay.results.sweep_document import Side
+from ioassay.store.sweep_document import Side
 from ioassay.tuning.sweep.answer import Answer
 from ioassay.tuning.sweep.trials import Trial
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay.reports.sweep import wording
-from ioassay.results.sweep_document import SweepDocument
+from ioassay.store.sweep_document import SweepDocument
+from ioassay.text.units import format_count
 from ioassay.tuning.sweep.prepare import setting_name
-from ioassay.units import format_count
 
 
 def lines(document: SweepDocument) -> Iterator[str]:

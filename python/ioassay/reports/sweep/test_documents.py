@@ -12,8 +12,8 @@ from ioassay import reports
 from ioassay.execution.interruption import Interruption
 from ioassay.reports.sweep import SweepReport, wording
 from ioassay.reports.sweep.plan import lines
-from ioassay.results.sweep_directory import SweepDirectory
-from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry
+from ioassay.store.sweep_directory import SweepDirectory
+from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
 from ioassay.tuning.sweep.answer import Answer, answer
 from ioassay.tuning.sweep.loop import Loop

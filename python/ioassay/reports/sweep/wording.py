@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn, Unit, suited
 from ioassay.reports import format
-from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
+from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
+from ioassay.text.units import format_count, format_duration
 from ioassay.tuning.sweep.answer import Answer
 from ioassay.tuning.sweep.cache import varies_page_cache
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.trials import Trial, todays
-from ioassay.units import format_count, format_duration
 
 _NS_PER_MS = 1e6
 

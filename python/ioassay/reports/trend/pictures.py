@@ -14,7 +14,7 @@ from ioassay.figures import rate_by_time
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.trend.content import Content, SeriesPart
 from ioassay.reports.trend.wording import Row
-from ioassay.slugs import slug, unique
+from ioassay.text.slugs import slug, unique
 
 
 def pictures(content: Content) -> list[list[Picture | None]]:

@@ -16,7 +16,7 @@ from ioassay.reports.compare import configuration
 from ioassay.reports.trend import TrendReport
 from ioassay.reports.trend.content import Content, Stored, assemble
 from ioassay.reports.trend.wording import percent
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import night
 

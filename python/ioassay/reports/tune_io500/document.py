@@ -26,10 +26,10 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.tune_io500 import wording
-from ioassay.results.experiment_document import RUNS
+from ioassay.store.experiment_document import RUNS
+from ioassay.text.units import PER_SECOND, format_rate
 from ioassay.tuning.io500 import answer as answers
 from ioassay.tuning.io500.answer import Answer
-from ioassay.units import PER_SECOND, format_rate
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

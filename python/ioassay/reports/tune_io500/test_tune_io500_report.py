@@ -15,8 +15,8 @@ from ioassay.execution.interruption import Interruption
 from ioassay.reports.tune_io500 import TuneIo500Report
 from ioassay.reports.tune_io500.pictures import pictures
 from ioassay.reports.tune_io500.wording import plan
-from ioassay.results.tune_io500_directory import TuneIo500Directory
-from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.store.tune_io500_directory import TuneIo500Directory
+from ioassay.store.tune_io500_document import TuneIo500Document
 from ioassay.testing.artificial_io500 import GB, ArtificialSystem, flat, peaked, tune_document
 from ioassay.tuning.io500.answer import Answer, answer
 from ioassay.tuning.io500.facts import Known

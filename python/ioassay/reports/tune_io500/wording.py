@@ -9,12 +9,12 @@ from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import suited
 from ioassay.analysis.spread import Spread
 from ioassay.reports import format
-from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.store.tune_io500_document import TuneIo500Document
+from ioassay.text.units import PER_SECOND, RateUnit, format_count, format_rate
 from ioassay.tuning.io500 import facts, ramp
 from ioassay.tuning.io500.answer import Answer, RankCount
 from ioassay.tuning.io500.ramp import NEAR, Ramp, RampStep, Rates, rungs
 from ioassay.tuning.sweep import pairs
-from ioassay.units import PER_SECOND, RateUnit, format_count, format_rate
 
 RULES_STONEWALL = "300s"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ioassay.node_sets import folded
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -19,6 +18,8 @@ from ioassay.reports.document import (
     Text,
 )
 from ioassay.reports.tuning import path
+from ioassay.text.node_sets import folded
+from ioassay.text.units import format_count
 from ioassay.tuning.change_groups import (
     PLACEHOLDER,
     ChangeGroup,
@@ -31,7 +32,6 @@ from ioassay.tuning.change_groups import (
 from ioassay.tuning.check import Examination, Finding
 from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.rule import Fine, NotApplicable, NotJudged, NotReadable
-from ioassay.units import format_count
 from ioassay.version import __version__
 
 _MOST_REASONS = 5

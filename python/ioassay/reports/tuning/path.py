@@ -21,13 +21,13 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.tuning import path_text
-from ioassay.slugs import slug, unique
+from ioassay.text.slugs import slug, unique
+from ioassay.text.units import format_bytes
 from ioassay.tuning.outcomes import Outcome
 from ioassay.tuning.path.conclusions import Conclusion, conclusions
 from ioassay.tuning.path.measured import Comparison, DeviceActivity, Measured, compared, verdicts
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.rows import rows
-from ioassay.units import format_bytes
 
 _MOST = 16 << 20
 """Limits above this hold nothing back and are left out of the table."""

@@ -11,7 +11,7 @@ from typing import NoReturn
 from ioassay.errors import UsageError
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Enclosure, Layout, Redundancy
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 PARITY: dict[Layout, int] = {
     "none": 0,

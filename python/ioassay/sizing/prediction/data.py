@@ -20,7 +20,7 @@ from ioassay.sizing.prediction.storage import Storage
 from ioassay.sizing.rates.groups import PER_OPERATION
 from ioassay.sizing.rates.work import RANDOM_BYTES, is_random
 from ioassay.systems.amounts import NUMBER, Interval
-from ioassay.units import format_bytes, format_count
+from ioassay.text.units import format_bytes, format_count
 
 _FILE_APIS = ("posix", "uring", "mmap")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ioassay.results.document import Operation
 from ioassay.sizing.arithmetic import Formula, Value, exactly, product
 from ioassay.sizing.components import MetadataKind
 from ioassay.sizing.prediction.model import Predicted, Spot
 from ioassay.sizing.prediction.storage import Storage
+from ioassay.store.document import Operation
 from ioassay.systems.amounts import Interval
 
 LAYOUTS = ("unique", "shared", "shared-items")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ioassay.results.document import JobEntry, Operation, StudyEntry
-from ioassay.results.point import AxisUnit
 from ioassay.sizing.arithmetic import Value, derivation
+from ioassay.store.document import JobEntry, Operation, StudyEntry
+from ioassay.store.point import AxisUnit
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ioassay.sizing.prediction.model import Predicted, Prediction, SeriesName, S
 from ioassay.sizing.prediction.spots import spots
 from ioassay.sizing.prediction.storage import Storage
 from ioassay.studies.resolve import ResolvedStudy
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 _REASONS_SHOWN = 3
 

@@ -11,9 +11,9 @@ from ioassay.analysis import series
 from ioassay.analysis.compare.subject import tested
 from ioassay.analysis.series import Series
 from ioassay.launchers import DEFAULT
-from ioassay.results.document import CaseEntry, PhaseEntry, WorkloadEntry
-from ioassay.results.point import PLACEMENT
 from ioassay.sizing.prediction.model import SeriesName, Spot
+from ioassay.store.document import CaseEntry, PhaseEntry, WorkloadEntry
+from ioassay.store.point import PLACEMENT
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import ResolvedStudy
 from ioassay.studies.target import Target

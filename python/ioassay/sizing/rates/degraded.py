@@ -25,7 +25,7 @@ from ioassay.sizing.components import Brick, IoKind
 from ioassay.sizing.rates.groups import Groups
 from ioassay.sizing.rates.raid_writes import ios_per_small_write
 from ioassay.systems.amounts import NUMBER
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 REBUILD_SHARE = assumed(
     "share of a drive's rate that rebuilds get",

@@ -16,7 +16,7 @@ from ioassay.sizing.arithmetic import Value, exactly, lowest, product, total
 from ioassay.sizing.components import Enclosure
 from ioassay.sizing.model import Ceiling
 from ioassay.sizing.rates.brick_io import BrickIo, over_link
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 
 def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:

@@ -24,7 +24,7 @@ from ioassay.sizing.components import RateKind, Scaling
 from ioassay.sizing.rates.names import rate_name
 from ioassay.systems.amounts import NUMBER, Interval
 from ioassay.systems.model import Document
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.analysis.intervals import Interval as OfTerm

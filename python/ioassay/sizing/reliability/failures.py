@@ -21,7 +21,7 @@ from ioassay.sizing.parts import choice_of
 from ioassay.sizing.reliability import chain
 from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions, Rebuild, rebuild
 from ioassay.systems.amounts import NUMBER, SECONDS
-from ioassay.units import format_count, format_share
+from ioassay.text.units import format_count, format_share
 
 YEAR = exactly("a year", 365 * 86400, SECONDS)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioassay.prose import listed
 from ioassay.sizing.capacity.limits import limits_of_brick
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, MetadataModule, Rack, Switch
@@ -20,7 +19,8 @@ from ioassay.sizing.requirements import Requirements, Survives, Tier
 from ioassay.sizing.search.candidates import Candidate, candidate_of
 from ioassay.sizing.search.model import Cost, Need, kind_of, tier_of
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS, SEQUENTIAL
-from ioassay.units import format_count
+from ioassay.text.prose import listed
+from ioassay.text.units import format_count
 
 RESOURCE: Mapping[str, str] = {
     "racks": "rack_units",

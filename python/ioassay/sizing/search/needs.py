@@ -18,7 +18,7 @@ from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Need, in_tier
 from ioassay.systems.amounts import BYTES, MONEY, SECONDS, Amount
-from ioassay.units import format_count
+from ioassay.text.units import format_count
 
 DATA_KINDS = get_args(IoKind)
 METADATA_KINDS = get_args(MetadataKind)

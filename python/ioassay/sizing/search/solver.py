@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ioassay import helper_process
 from ioassay.errors import CannotRun
+from ioassay.processes import helper_process
 from ioassay.sizing.search.program import Program, Terms, packed
 
 if TYPE_CHECKING:

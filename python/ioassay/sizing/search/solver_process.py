@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioassay.helper_process import be_expendable
-from ioassay.process_messages import receive, send
+from ioassay.processes.helper_process import be_expendable
+from ioassay.processes.messages import receive, send
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult

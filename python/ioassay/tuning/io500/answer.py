@@ -10,12 +10,12 @@ from statistics import median
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
 from ioassay.launchers import DEFAULT, find_launcher
-from ioassay.results.tune_io500_document import Io500Measurement, TuneIo500Document
+from ioassay.store.tune_io500_document import Io500Measurement, TuneIo500Document
+from ioassay.text.units import parse_bytes
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.balance import Balance, Standing
 from ioassay.tuning.io500.ramp import Ramp
 from ioassay.tuning.io500.settings import AMOUNTS, of_run, typed, words
-from ioassay.units import parse_bytes
 
 
 @dataclass(frozen=True)

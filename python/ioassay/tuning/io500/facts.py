@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ioassay.analysis import ceilings
-from ioassay.results.net_document import NetDocument
-from ioassay.results.tune_io500_document import CeilingEntry, SystemFact
+from ioassay.store.net_document import NetDocument
+from ioassay.store.tune_io500_document import CeilingEntry, SystemFact
+from ioassay.text.units import format_about_bytes, format_link_rate, format_rate
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import System
-from ioassay.units import format_about_bytes, format_link_rate, format_rate
 
 _TARGETS_OF = re.compile(r"\[OST:\d+\]")
 _NETWORKED = ("lustre", "nfs", "nfs4", "beegfs", "ceph", "fuse.ceph", "gpfs", "glusterfs", "fuse.glusterfs", "orangefs")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
-from ioassay.results.tune_io500_document import Io500Measurement, Io500Stage, TuneIo500Document
+from ioassay.store.tune_io500_document import Io500Measurement, Io500Stage, TuneIo500Document
 from ioassay.tuning.io500.balance import MOST_INVALID, Balance, Limits, Round, balance
 from ioassay.tuning.io500.ramp import Ramp, RampStep, Rates, ramp, rungs, verdict
 from ioassay.tuning.sweep import pairs

@@ -12,8 +12,8 @@ import polars as pl
 
 from ioassay.analysis import io500
 from ioassay.execution.interruption import Interruption
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.tune_io500_document import Io500Stage
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.tune_io500_document import Io500Stage
 from ioassay.tuning.sweep.objective import remedies, why_not_complete
 
 STUDY = "io500"

@@ -5,9 +5,9 @@ Monnier et al. (PDSW 2019): "Set nodes used == to number of storage targets".
 
 from __future__ import annotations
 
-from ioassay.results.tune_io500_document import NodesEntry
+from ioassay.store.tune_io500_document import NodesEntry
+from ioassay.text.units import format_count
 from ioassay.tuning.io500.facts import Known
-from ioassay.units import format_count
 
 
 def node_count(targets: Known, available: int) -> NodesEntry:

@@ -14,18 +14,18 @@ from ioassay.execution.places import Place, nodes_of
 from ioassay.execution.prepare import BATCH
 from ioassay.launchers import DEFAULT, Node, find_launcher
 from ioassay.launchers.hosts import allocated
-from ioassay.results.moments import now
-from ioassay.results.net_directory import read_net
-from ioassay.results.tune_io500_document import StripingEntry, TuneIo500Document
+from ioassay.store.moments import now
+from ioassay.store.net_directory import read_net
+from ioassay.store.tune_io500_document import StripingEntry, TuneIo500Document
 from ioassay.studies.library import find_study
 from ioassay.studies.resolve import resolve
+from ioassay.text.units import parse_bytes, parse_duration_ns
 from ioassay.tuning import snapshot as snapshots
 from ioassay.tuning.io500 import facts, striping
 from ioassay.tuning.io500.measurement import STUDY, ior_easy_study
 from ioassay.tuning.io500.node_count import node_count
 from ioassay.tuning.io500.settings import STONEWALL, of_run, typed, words
 from ioassay.tuning.snapshot import Snapshot
-from ioassay.units import parse_bytes, parse_duration_ns
 from ioassay.version import __version__
 
 

@@ -11,9 +11,9 @@ from dataclasses import asdict
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.moments import now
-from ioassay.results.tune_io500_directory import TuneIo500Directory
-from ioassay.results.tune_io500_document import Io500Measurement
+from ioassay.store.moments import now
+from ioassay.store.tune_io500_directory import TuneIo500Directory
+from ioassay.store.tune_io500_document import Io500Measurement
 from ioassay.tuning.attempt import Interrupted, attempt, heed, keep, left_by
 from ioassay.tuning.io500 import history, progress_text
 from ioassay.tuning.io500.history import Turn

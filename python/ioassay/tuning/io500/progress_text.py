@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from ioassay.analysis.rate_units import suited
-from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.store.tune_io500_document import TuneIo500Document
+from ioassay.text.units import format_count, format_number, format_rate
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.history import Turn
 from ioassay.tuning.sweep import pairs
-from ioassay.units import format_count, format_number, format_rate
 
 
 def begins(document: TuneIo500Document, turns: Sequence[Turn]) -> str:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from ioassay.results.tune_io500_document import CeilingEntry
+from ioassay.store.tune_io500_document import CeilingEntry
 from ioassay.tuning.sweep import pairs
 from ioassay.tuning.sweep.pairs import Pair
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.places import Place
-from ioassay.results.tune_io500_document import Io500Stage, TuneIo500Document
+from ioassay.store.tune_io500_document import Io500Stage, TuneIo500Document
 from ioassay.tuning.io500.measurement import STUDY, Finished, finished, ior_easy_study
 from ioassay.tuning.io500.prepare import easy_settings
 from ioassay.tuning.io500.settings import of_run, typed, words

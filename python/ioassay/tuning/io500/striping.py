@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import shlex
 
-from ioassay.results.tune_io500_document import StripingEntry, StripingSetting
+from ioassay.store.tune_io500_document import StripingEntry, StripingSetting
+from ioassay.text.units import format_bytes
 from ioassay.tuning.io500.facts import Known
 from ioassay.tuning.settings import Assignment
-from ioassay.units import format_bytes
 
 LEAST_BYTES = 64 << 10
 """Stripes are multiples of this."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.results.loaded import LoadedRun
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.tuning.io500.measurement import finished, observe
 

@@ -9,8 +9,8 @@ import pytest
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.tune_io500_directory import TuneIo500Directory
-from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.store.tune_io500_directory import TuneIo500Directory
+from ioassay.store.tune_io500_document import TuneIo500Document
 from ioassay.testing.artificial_io500 import GB, ArtificialSystem, Curve, flat, peaked, saturating, tune_document
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.answer import Answer, answer, front_end_command, front_end_config, study_command

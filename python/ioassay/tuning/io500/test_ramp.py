@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ioassay.results.tune_io500_document import CeilingEntry
+from ioassay.store.tune_io500_document import CeilingEntry
 from ioassay.tuning.io500.ramp import (
     FEWEST_PAIRS,
     Rates,

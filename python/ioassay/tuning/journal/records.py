@@ -12,7 +12,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from ioassay.results.stored_types import Count, Moment, StoredModel
+from ioassay.store.stored_types import Count, Moment, StoredModel
 from ioassay.tuning.settings.command import Command
 
 VERSION = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.path import client, device, server
 from ioassay.tuning.path.conclusions import problems
 from ioassay.tuning.path.device import Chain
@@ -13,7 +14,6 @@ from ioassay.tuning.path.server import Placed, ServerSide
 from ioassay.tuning.path.trace import group_size, raid_work, stripe_writes, trace
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import SECTOR_BYTES
-from ioassay.units import format_bytes
 
 
 def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> list[IoPath]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.path.model import Limit, Step, Transfer
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
@@ -18,7 +19,6 @@ from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount
 from ioassay.tuning.system.nfs import kernel_version
 from ioassay.tuning.system.numbers import is_whole
-from ioassay.units import format_bytes
 
 USUAL_TRANSFER_BYTES = 1 << 20
 """Where neither the application nor an RPC says how large a transfer is."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ioassay.prose import listed
+from ioassay.text.prose import listed
+from ioassay.text.units import format_about_bytes, format_bytes, format_count
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.parity import StripeWrite
 from ioassay.tuning.rule import Area
-from ioassay.units import format_about_bytes, format_bytes, format_count
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.path.model import Limit, Operation, Step
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
@@ -19,7 +20,6 @@ from ioassay.tuning.system.array import EXAMPLE
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
 from ioassay.tuning.system.md import PARITY_DISKS, MdArray
 from ioassay.tuning.system.numbers import is_whole
-from ioassay.units import format_bytes
 
 _MOST = 1 << 62
 _NUMBERS = {"linear": (4,), "striped": (3, 4, 6)}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from ioassay.errors import UsageError
+from ioassay.text.units import format_about_bytes, format_bytes
 from ioassay.tuning.path import counters
 from ioassay.tuning.path.counters import BlockCounters, OperationCounters
 from ioassay.tuning.path.model import IoPath, Kind, Layer, named
@@ -18,7 +19,6 @@ from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import System
 from ioassay.tuning.system.lustre import Histogram, Pair, histograms, matching
-from ioassay.units import format_about_bytes, format_bytes
 
 _Count = TypeVar("_Count")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ioassay.node_sets import folded
+from ioassay.text.node_sets import folded
+from ioassay.text.units import format_bytes
 from ioassay.tuning.path.parity import RaidWork, StripeWrite
 from ioassay.tuning.path.requests import Request
 from ioassay.tuning.system import Array
-from ioassay.units import format_bytes
 
 Kind = Literal[
     "application", "cache", "layout", "rpc", "server", "file system", "volume", "queue", "adapter", "raid", "disk"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ioassay.text.units import format_bytes, format_count
 from ioassay.tuning.path.measured import Comparison
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.parity import StripeWrite
-from ioassay.units import format_bytes, format_count
 
 What = Literal["request", "written", "read first", "read and written", "parity"]
 """`read and written`: the old content of what is written is read first, for a read-modify-write."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.path.client import USUAL_TRANSFER_BYTES
 from ioassay.tuning.path.model import Limit, Step
 from ioassay.tuning.path.requests import PAGE_BYTES
@@ -19,7 +20,6 @@ from ioassay.tuning.system.btrfs import BtrfsFileSystem
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount, covering
 from ioassay.tuning.system.numbers import is_whole
-from ioassay.units import format_bytes
 
 _MOST_MIB = 1024
 _MOST_KIB = 1 << 30

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.results.atomic import write_atomically
+from ioassay.store.atomic import write_atomically
 from ioassay.tuning.journal import WillWrite
 
 

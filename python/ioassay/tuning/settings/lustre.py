@@ -6,13 +6,13 @@ import os
 import re
 
 from ioassay.errors import CannotRun, UsageError
+from ioassay.text.units import UnitError, parse_bytes
 from ioassay.tuning.choices import choices, chosen
 from ioassay.tuning.settings import meaning
 from ioassay.tuning.settings.block import nearest_of
 from ioassay.tuning.settings.errors import CannotRead, CannotSet, Vanished
 from ioassay.tuning.settings.model import Instance, Lifetime, Setting, normalised, refuse_other_kind
 from ioassay.tuning.settings.programs import ProgramFailed, ProgramMissing, run
-from ioassay.units import UnitError, parse_bytes
 
 LCTL = "lctl"
 STRIPE = "stripe"

@@ -10,6 +10,6 @@
     trials      what was measured, by point
     answer      what the measurements say, with intervals
 
-What is stored of it is `results.sweep_document`. Not: how settings are changed and put back (`tuning.apply`), what the
+What is stored of it is `store.sweep_document`. Not: how settings are changed and put back (`tuning.apply`), what the
 answer looks like (`reports.sweep`).
 """

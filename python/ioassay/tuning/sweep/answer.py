@@ -13,7 +13,7 @@ from typing import Literal
 from ioassay.analysis import intervals
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
-from ioassay.results.sweep_document import PointValue, Side, SweepDocument
+from ioassay.store.sweep_document import PointValue, Side, SweepDocument
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.trials import Trial, best, todays, trials
 

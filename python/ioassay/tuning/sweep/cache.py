@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ioassay.execution.places import Place
-from ioassay.results.sweep_document import ParameterEntry
+from ioassay.store.sweep_document import ParameterEntry
 from ioassay.studies.resolve import ResolvedStudy
+from ioassay.text.units import UnitError, format_size, parse_bytes
 from ioassay.tuning.sweep.experiment import Experiment
 from ioassay.tuning.system import System
-from ioassay.units import UnitError, format_size, parse_bytes
 
 _BEYOND_MEMORY = 1.1
 _OF_FREE = 0.8

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ioassay.results.sweep_document import Measure
-from ioassay.units import parse_duration_ns, parse_share
+from ioassay.store.sweep_document import Measure
+from ioassay.text.units import parse_duration_ns, parse_share
 from ioassay.yaml_models.source import read_source
 from ioassay.yaml_models.validate import validate
 from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, parsed

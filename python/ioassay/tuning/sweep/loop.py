@@ -18,10 +18,11 @@ from typing import Protocol
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.moments import now
-from ioassay.results.sweep_directory import SweepDirectory
-from ioassay.results.sweep_document import RefusedPoint, Side, Stage, SweepMeasurement
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.moments import now
+from ioassay.store.sweep_directory import SweepDirectory
+from ioassay.store.sweep_document import RefusedPoint, Side, Stage, SweepMeasurement
+from ioassay.text.units import format_count, format_number
 from ioassay.tuning.apply import Drifted
 from ioassay.tuning.attempt import Interrupted, attempt, heed, keep, left_by
 from ioassay.tuning.settings import CannotSet
@@ -29,7 +30,6 @@ from ioassay.tuning.sweep import objective, pairs
 from ioassay.tuning.sweep.pairs import Precision
 from ioassay.tuning.sweep.search import Point, Search, suggestions
 from ioassay.tuning.sweep.trials import MOST_INVALID, Trial, Values, best, todays, trials
-from ioassay.units import format_count, format_number
 
 _FEWEST_OF_ANSWER = 5
 """Pairs behind every gain that is reported: 5 against 5 have an interval of at least 95 %, 3 against 3 of 90 %."""

@@ -13,10 +13,10 @@ import polars as pl
 
 from ioassay.analysis import io500, latency, rates
 from ioassay.analysis.io500 import geometric_mean
-from ioassay.results.doubt_effects import voids_comparison
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.measurement import KEY, POINT
-from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, PointUnit, PointValue
+from ioassay.store.doubt_effects import voids_comparison
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.measurement import KEY, POINT
+from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry, PointUnit, PointValue
 
 _LATENCIES = {"p50": "p50_ns", "p90": "p90_ns", "p99": "p99_ns", "max": "max_ns"}
 

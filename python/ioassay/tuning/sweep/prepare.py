@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from ioassay.errors import UsageError
 from ioassay.execution.places import Place
 from ioassay.launchers import DEFAULT
-from ioassay.results.moments import now
-from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, ParameterEntry, SweepDocument
+from ioassay.store.moments import now
+from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry, ParameterEntry, SweepDocument
 from ioassay.studies.library import find_study
 from ioassay.studies.resolve import ResolvedStudy, resolve
 from ioassay.tuning.rule import Change, Rule

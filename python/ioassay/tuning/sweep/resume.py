@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ioassay.errors import CannotRun, UsageError
-from ioassay.results.sweep_document import SweepDocument
+from ioassay.store.sweep_document import SweepDocument
 from ioassay.tuning.journal import Journal, default_place, find
 from ioassay.tuning.rollback import exit_code, roll_back
 from ioassay.tuning.settings import parse

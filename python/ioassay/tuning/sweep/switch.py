@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ioassay.results.sweep_document import SweepDocument
+from ioassay.store.sweep_document import SweepDocument
 from ioassay.tuning.apply import Applied, applied
 from ioassay.tuning.settings import Assignment
 from ioassay.tuning.sweep.loop import Switch

@@ -10,10 +10,10 @@ import pytest
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.loaded import LoadedRun
-from ioassay.results.states import RunState
-from ioassay.results.sweep_directory import SweepDirectory
-from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
+from ioassay.store.loaded import LoadedRun
+from ioassay.store.states import RunState
+from ioassay.store.sweep_directory import SweepDirectory
+from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
 from ioassay.tuning.settings import CannotSet
 from ioassay.tuning.sweep import objective

@@ -9,9 +9,10 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.execution.places import Place
-from ioassay.results.sweep_document import SweepDocument
+from ioassay.store.sweep_document import SweepDocument
 from ioassay.studies.target import Target
 from ioassay.testing.snapshots import snapshot
+from ioassay.text.units import parse_bytes
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.settings import Instance
 from ioassay.tuning.sweep import cache
@@ -19,7 +20,6 @@ from ioassay.tuning.sweep.experiment import Experiment, read
 from ioassay.tuning.sweep.options import Options, experiment
 from ioassay.tuning.sweep.prepare import about, prepare, todays_value
 from ioassay.tuning.system import System
-from ioassay.units import parse_bytes
 from ioassay.yaml_models.source import read_source
 
 _PRESSURE = "sysctl:vm.vfs_cache_pressure"

@@ -9,12 +9,12 @@ from typing import get_args
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
-from ioassay.results.doubt_effects import voids_comparison
-from ioassay.results.sweep_document import ConstraintEntry, Side, Stage, SweepDocument, SweepMeasurement
+from ioassay.store.doubt_effects import voids_comparison
+from ioassay.store.sweep_document import ConstraintEntry, Side, Stage, SweepDocument, SweepMeasurement
+from ioassay.text.units import format_duration
 from ioassay.tuning.sweep import pairs
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.pairs import Pair
-from ioassay.units import format_duration
 
 Values = Mapping[str, str | None]
 """A value for each parameter; `None`: as the study has it."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ioassay import units
 from ioassay.errors import UsageError
+from ioassay.text import units
 
 EXAMPLE = "segment=128k,data=8,parity=2"
 _MOST_DISKS = 256

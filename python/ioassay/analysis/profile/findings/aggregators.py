@@ -18,7 +18,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import MPI_TRANSFERS
+from ioassay.profiles.model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files
-from ioassay.results.profile_model import MPI_TRANSFERS
+from ioassay.profiles.model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import OPERATIONS_OF
+from ioassay.profiles.model import OPERATIONS_OF
 
 
 @dataclass(frozen=True)

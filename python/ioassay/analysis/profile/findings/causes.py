@@ -28,7 +28,7 @@ import polars as pl
 
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import REQUESTS, STREAMED, known_sum
-from ioassay.results.profile_model import MPI_TRANSFERS, Direction
+from ioassay.profiles.model import MPI_TRANSFERS, Direction
 
 if TYPE_CHECKING:
     from ioassay.analysis.profile.findings.profile_facts import ProfileFacts

@@ -25,7 +25,7 @@ from ioassay.analysis.profile.findings.repeated_lookups import (
 from ioassay.analysis.profile.findings.search_paths import failed_lookups
 from ioassay.analysis.profile.findings.sync_storm import SyncEvidence, sync_storm
 from ioassay.analysis.profile.totals import known_total
-from ioassay.results.profile_model import METADATA
+from ioassay.profiles.model import METADATA
 
 MetadataGroup = Literal["open", "look up", "list", "create and remove", "sync", "seek", "lock", "change"]
 """Operations that have a remedy in common."""

@@ -12,7 +12,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import known_total
-from ioassay.results.profile_model import MPI_TRANSFERS
+from ioassay.profiles.model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)

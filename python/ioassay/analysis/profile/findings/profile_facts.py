@@ -21,7 +21,7 @@ from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS, Totals, known_total
 from ioassay.analysis.profile.workflow import Workflow, workflow
-from ioassay.results.profile_model import OPERATIONS_OF, STORED_FILES, Direction, Profile
+from ioassay.profiles.model import OPERATIONS_OF, STORED_FILES, Direction, Profile
 
 COPIED_BYTES_PER_S = 10e9
 """From memory to memory: no remedy makes a transfer faster than that."""

@@ -16,7 +16,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings import causes
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.totals import known_total
-from ioassay.results.profile_model import OPERATIONS_OF
+from ioassay.profiles.model import OPERATIONS_OF
 
 
 @dataclass(frozen=True)

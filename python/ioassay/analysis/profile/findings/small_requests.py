@@ -15,7 +15,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files, less
 from ioassay.analysis.profile.totals import REQUESTS, known_total
-from ioassay.results.profile_model import Direction
+from ioassay.profiles.model import Direction
 
 
 @dataclass(frozen=True)

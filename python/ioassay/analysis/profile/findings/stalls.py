@@ -10,7 +10,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding, StepRow
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
-from ioassay.results.profile_model import DIRECTION
+from ioassay.profiles.model import DIRECTION
 
 _WAITS = ("lock",)
 """Operations that are meant to wait."""

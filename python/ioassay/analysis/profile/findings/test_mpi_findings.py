@@ -16,10 +16,10 @@ from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence, ag
 from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence, blocking_mpi_io
 from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence, no_collectives
 from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.profiles.darshan import profile as darshan
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.reports.profile.findings import message
-from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import MIB, S
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 

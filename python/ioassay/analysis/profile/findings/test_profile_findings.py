@@ -32,10 +32,10 @@ from ioassay.analysis.profile.findings.streams import StreamEvidence
 from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
 from ioassay.analysis.profile.findings.synchronous_writes import SynchronousWriteEvidence
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
+from ioassay.profiles.model import FRAMES, Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind
 from ioassay.reports.profile.findings import message
-from ioassay.results.profile_model import FRAMES, Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import KIB, MIB, MS, RANKS, S, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 

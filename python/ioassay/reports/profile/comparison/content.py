@@ -12,8 +12,8 @@ from ioassay.analysis.profile.file_changes import FileChanges, file_changes
 from ioassay.analysis.profile.finding_changes import FindingChange, finding_changes
 from ioassay.analysis.profile.patterns import Pattern, pattern
 from ioassay.analysis.profile.peers import MEASURES, Imbalance
+from ioassay.profiles.model import Direction, Profile
 from ioassay.reports.profile import content as of_one
-from ioassay.results.profile_model import Direction, Profile
 
 TRANSFERS: tuple[Direction, ...] = ("read", "write")
 """Directions whose requests have an order."""

@@ -12,9 +12,9 @@ from ioassay.analysis.rate_units import suited
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.profile import overlaid
 from ioassay.figures.profile.overlaid import Panel
+from ioassay.profiles.model import Profile
 from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
-from ioassay.results.profile_model import Profile
 
 
 def pictures(content: Content) -> dict[str, Picture]:

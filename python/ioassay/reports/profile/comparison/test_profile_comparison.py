@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from ioassay import reports
+from ioassay.profiles.darshan import profile as darshan
+from ioassay.profiles.model import Profile
+from ioassay.profiles.records.profile import load_profile
 from ioassay.reports.profile.comparison import ProfileComparisonReport
 from ioassay.reports.profile.comparison.content import Content, Side, assemble
 from ioassay.reports.profile.comparison.document import document, summary
 from ioassay.reports.profile.comparison.wording import distances
 from ioassay.reports.profile.content import assemble as assemble_one
-from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import Profile
-from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import calm, faulty
 from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.terminal_text import terminal_text

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ioassay.prose import listed
 from ioassay.reports.document import Text
 from ioassay.reports.format import span
 from ioassay.reports.sizing.published.prices import price_conclusion
@@ -28,6 +27,7 @@ from ioassay.sizing.published.model import (
     UnitFinding,
 )
 from ioassay.systems.amounts import Interval
+from ioassay.text.prose import listed
 
 _MOST_NAMED = 4
 """Numbers that are named one by one; of more a sentence says how many there are."""

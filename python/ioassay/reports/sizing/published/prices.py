@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from ioassay.prose import listed
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
 from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing.published.readings import place, three_digits, two_digits
 from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
+from ioassay.text.prose import listed
 
 _MEASURES: dict[Measure, str] = {
     "whole": "of the whole configuration",

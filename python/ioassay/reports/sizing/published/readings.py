@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ioassay.prose import listed
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Value
 from ioassay.sizing.published.model import Figure, Label, PartName, Published, Reading, Trial
 from ioassay.sizing.published.readings import base_factor
+from ioassay.text.prose import listed
 
 _PREFIXES = ("", "K", "M", "G", "T", "P", "E")
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import yaml
 
-from ioassay.prose import listed
 from ioassay.sizing.components import Scaling
 from ioassay.sizing.configuration import Clients, Configuration
 from ioassay.sizing.quantities import Quantity
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Answer
-from ioassay.units import format_exact_bytes
+from ioassay.text.prose import listed
+from ioassay.text.units import format_exact_bytes
 
 _HEADING = "# Found by `ioassay size`. Every step of its arithmetic: ioassay size explain FILE\n"
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ioassay.prose import listed
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -37,6 +36,7 @@ from ioassay.sizing.components import Brick
 from ioassay.sizing.model import Size
 from ioassay.sizing.reliability.failures import drive_failures
 from ioassay.sizing.search.model import Answer, Movement, Need, Search, kind_of, tier_of
+from ioassay.text.prose import listed
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import get_args
 
-from ioassay.prose import listed
 from ioassay.reports.document import Text
 from ioassay.reports.format import count
 from ioassay.reports.sizing import wording
@@ -16,6 +15,7 @@ from ioassay.sizing.components import MetadataKind, RateKind
 from ioassay.sizing.model import Size
 from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall, kind_of, tier_of
 from ioassay.systems.amounts import BYTES
+from ioassay.text.prose import listed
 
 NEEDS: Mapping[str, str] = {
     "usable": "usable capacity",

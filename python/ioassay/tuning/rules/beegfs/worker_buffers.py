@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each, missing
 from ioassay.tuning.rules.beegfs.sources import NO_DAEMON, STORAGE_FILE
 from ioassay.tuning.system import System
 from ioassay.tuning.system.beegfs import Service, daemons
-from ioassay.units import format_bytes
 
 _BESIDE = 1 << 20
 _DEFAULTS = {"tuneWorkerBufSize": 4 << 20, "tuneFileReadSize": 128 << 10, "tuneFileWriteSize": 128 << 10}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, each
 from ioassay.tuning.rules.ceph.sources import MOUNT_CEPH, NO_CEPHFS, mount_again
 from ioassay.tuning.system import System
 from ioassay.tuning.system.ceph import cephfs_mounts
 from ioassay.tuning.system.mounts import Mount
 from ioassay.tuning.system.numbers import is_whole
-from ioassay.units import format_bytes
 
 _DEFAULT = 8 << 20
 

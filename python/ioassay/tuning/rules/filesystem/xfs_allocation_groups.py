@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.text.units import format_size
 from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each, missing
 from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_XFS, of_type
 from ioassay.tuning.system import System, block
 from ioassay.tuning.system.filesystem import xfs_info
 from ioassay.tuning.system.mounts import Mount
-from ioassay.units import format_size
 
 _SMALL_GROUP = 1 << 30
 _LARGE = 1 << 40

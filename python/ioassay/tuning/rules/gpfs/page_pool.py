@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.text.units import format_size
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
 from ioassay.tuning.rules.gpfs.sources import CACHES, NO_GPFS, PROTOCOL_NODES, TUNING
 from ioassay.tuning.system import System
 from ioassay.tuning.system.gpfs import gpfs_config
 from ioassay.tuning.system.numbers import is_whole
-from ioassay.units import format_size
 
 _DEFAULT = 1 << 30
 _WANTED = 4 << 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioassay import units
+from ioassay.text import units
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable, Rule, Source, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LUSTRE_TUNING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioassay import units
+from ioassay.text import units
 from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LARGE_IO_TEXT, LUSTRE_PARAMETERS, LUSTRE_TUNING, lustre_source

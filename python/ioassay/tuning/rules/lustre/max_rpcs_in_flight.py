@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay import units
+from ioassay.text import units
 from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import EXASCALER_CLIENT, LUSTRE_CLIENT, LUSTRE_PARAMETERS, lustre_source

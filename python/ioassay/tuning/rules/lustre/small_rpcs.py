@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay import units
+from ioassay.text import units
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LUSTRE_PARAMETERS

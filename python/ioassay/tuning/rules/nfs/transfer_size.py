@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay import units
+from ioassay.text import units
 from ioassay.tuning.rule import (
     Assignment,
     Bounds,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, missing
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_MODULE, ZFS_MODULE_2_1
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import arc_statistic, is_used, version
-from ioassay.units import format_bytes
 
 _LEAST = 64 << 20
 _GIB = 1 << 30

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable, Rule, each
 from ioassay.tuning.rules.sources import lustre_source
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_PROPERTIES, ZFS_WORKLOADS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import Dataset, concerned, dataset_below, datasets, is_used
-from ioassay.units import format_bytes
 
 _LEAST = 16 << 10
 """Below it metadata and rounding to sectors cost more than is saved, the reason of the default of volumes since 2.2."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.text.units import format_bytes
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_CONCEPTS, ZFS_PROPERTIES
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import Dataset, Pool, concerned, is_used, pools
-from ioassay.units import format_bytes
 
 
 def _judge(system: System) -> Iterator[Judgement]:

@@ -1,0 +1,89 @@
+"""The hash of a score: whether the numbers in `result.txt` are those that the program hashed.
+
+The program hashes its version, each phase's score and the score itself, as it prints them, and combines the hashes by
+exclusive or (IO500/io500, `src/main.c` and `u_hash_update_key_val` of `src/util.c`). What it hashes differs:
+io500-isc21_v1 left out both means; what verifies a file counts every phase, also optional ones, which the program
+hashes with the extended score; an invalid run adds that it is none. Anybody can compute it anew: it shows edits only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ioassay.importers.io500.result_ini import Sections, Value
+from ioassay.protocol.facts import IO500_PHASES
+
+_STANDARD = frozenset(phase.name for phase in IO500_PHASES if "standard" in phase.lists)
+_UNSCORED = frozenset({"timestamp", "mdworkbench-create", "mdworkbench-delete"})
+"""Phases whose score is printed and counts in no list."""
+
+_MEANS = ("MD", "BW")
+_BITS = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class ScoreHash:
+    """The hash that stands in a section."""
+
+    section: str
+    line: int
+    printed: str
+    expected: str
+    """That of the printed numbers, as most versions compute it."""
+    rule: str | None
+    """What the printed hash is of, in words; `None` where it is of no known rule: a number was changed."""
+
+
+def hashes(sections: Sections) -> Iterator[ScoreHash]:
+    """The hashes that a `result.txt` has, of the standard and the extended score."""
+    for name in ("SCORE", "SCOREX"):
+        section = sections.get(name, {})
+        if "hash" not in section or "SCORE" not in section:
+            continue
+        printed = section["hash"]
+        found = {f"{value:X}": rule for rule, value in reversed([*_rules(sections, section, name)])}
+        expected = next(iter(_rules(sections, section, name)))[1]
+        yield ScoreHash(name, printed.line, printed.text, f"{expected:X}", found.get(printed.text.upper()))
+
+
+def _rules(sections: Sections, score: Mapping[str, Value], name: str) -> Iterator[tuple[str, int]]:
+    """What versions hash, in words, and the hash; the most common first."""
+    scores = {phase: section["score"] for phase, section in sections.items() if "score" in section}
+    total = _of("SCORE", score["SCORE"])
+    means = _all({key: score[key] for key in _MEANS if key in score})
+    optional = _all({phase: value for phase, value in scores.items() if phase not in _STANDARD | _UNSCORED})
+    if name == "SCOREX":
+        kinds = {"optional phases, means and score": optional ^ means ^ total}
+    else:
+        version = sections["run"].get("version")
+        own = _all({phase: value for phase, value in scores.items() if phase in _STANDARD})
+        own ^= total ^ (0 if version is None else _of("version", version))
+        kinds = {
+            "phases, means and score": own ^ means,
+            "phases and score, without the means (io500-isc21_v1)": own,
+            "phases with the optional ones, means and score": own ^ means ^ optional,
+        }
+    invalid = _hash("valid", "NO")
+    for rule, value in kinds.items():
+        yield rule, value
+        yield f"{rule}, of an invalid run", value ^ invalid
+
+
+def _all(values: Mapping[str, Value]) -> int:
+    found = 0
+    for key, value in values.items():
+        found ^= _of(key, value)
+    return found
+
+
+def _of(key: str, value: Value) -> int:
+    return _hash(key, value.valid_text)
+
+
+def _hash(*texts: str) -> int:
+    found = 0
+    for byte in "".join(texts).encode("utf-8", "surrogateescape"):
+        signed = byte - 256 if byte > 127 else byte
+        found = ((found << 2 & _BITS | found >> 30) + signed) & _BITS
+    return found

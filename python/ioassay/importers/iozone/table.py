@@ -1,0 +1,123 @@
+"""IOzone's auto mode: a row for each size of file and record, a column for each test.
+
+The columns are those of the screen. A large number touches the one to its left, and a test that was not done leaves
+its column blank: where a number stands decides what it is. Two layouts are known; a row that stands in neither is taken
+only if no two of its numbers can be one. Its tests must be those that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from ioassay.importers.iozone.execution import Execution
+from ioassay.importers.iozone.phases import OF_COLUMN, Phase
+from ioassay.importers.source import Refused
+
+_HEADER = ["reclen", "write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read"]
+_HEADER += ["fwrite", "frewrite", "fread", "freread"]
+_WIDTHS: Mapping[str, Sequence[int]] = {
+    "KB": (16, 8, 8, 8, 9, 9, 8, 8, 8, 9, 9, 9, 9, 8, 9),  # 3.414
+    "kB": (16, 8, 9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9),  # 3.465
+}
+"""The widths of the columns, by what the first is called."""
+
+_SURELY_ONE = 8
+"""So many digits are one number: a column is at least as wide."""
+
+_ASIDE = 2
+"""How far other builds may stand aside of these columns; half of the narrowest is far away from it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: numbers in the unit of the execution."""
+
+    line: int
+    file_kib: int
+    record_kib: int
+    numbers: Sequence[tuple[Phase, int]]
+
+
+def rows(execution: Execution) -> list[Row]:
+    """The rows. Raises `Refused` for one that does not stand in the columns."""
+    found: list[Row] = []
+    widths: Sequence[int] = ()
+    for number, text in execution.lines:
+        words = text.split()
+        if len(words) > 1 and words[0] in _WIDTHS and words[1] == "reclen":
+            if words[1:] != _HEADER:
+                raise Refused("has a table with the columns of an unknown version of IOzone", number)
+            if execution.unit is None:
+                raise Refused("does not give the unit of its table (`Output is in`)", number)
+            widths = _WIDTHS[words[0]]
+        elif not widths or not words:
+            widths = () if found and not words else widths
+        elif words[0].isdecimal():
+            if execution.ends_open and number == execution.lines[-1][0]:
+                raise Refused("ends within a row: it was cut off", number)
+            if not _was_interrupted_in(execution, number):
+                found.append(_row(text, number, widths))
+        else:
+            widths = ()
+    _check(found, execution)
+    return found
+
+
+def _was_interrupted_in(execution: Execution, line: int) -> bool:
+    """True for a row right above the words that IOzone was interrupted: IOzone prints each number when it has it."""
+    end = execution.interrupted or line
+    begin = execution.line
+    return end > line and not any(text.strip() for _, text in execution.lines[line - begin + 1 : end - begin])
+
+
+def _row(text: str, line: int, widths: Sequence[int]) -> Row:
+    edges = list(accumulate(widths))
+    cells = _exact(text, edges) or _near(text, edges)
+    if cells is None or not {0, 1} < cells.keys():
+        raise Refused("has a row whose numbers are not in their columns, or run together", line)
+    numbers = [(OF_COLUMN[at - 2][1], cells[at]) for at in sorted(cells) if at > 1]
+    return Row(line, cells[0], cells[1], numbers)
+
+
+def _exact(text: str, edges: Sequence[int]) -> dict[int, int] | None:
+    """The numbers by their columns if all end exactly where these do."""
+    line = text.rstrip()
+    if len(line) not in edges:
+        return None
+    cells = [line[begin:end] for begin, end in zip([0, *edges], edges, strict=False)]
+    found = {at: cell.strip() for at, cell in enumerate(cells) if cell.strip()}
+    if not all(cells[at].endswith(cell) and cell.isdecimal() for at, cell in found.items()):
+        return None
+    return {at: int(cell) for at, cell in found.items()}
+
+
+def _near(text: str, edges: Sequence[int]) -> dict[int, int] | None:
+    """The numbers by their columns if all end near one of them and none can be two."""
+    found: dict[int, int] = {}
+    for end, word in _words(text):
+        near = [at for at, edge in enumerate(edges) if abs(edge - end) <= _ASIDE and at not in found]
+        if len(near) != 1 or len(word) > _SURELY_ONE or not word.isdecimal():
+            return None
+        found[near[0]] = int(word)
+    return found
+
+
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    """The words of a line, each with the column at which it ends."""
+    end = 0
+    for word in text.split():
+        end = text.index(word, end) + len(word)
+        yield end, word
+
+
+def _check(found: Sequence[Row], execution: Execution) -> None:
+    """Raises `Refused` for a row with other tests than were asked for, or than the first has."""
+    if not found:
+        return
+    asked = [phase for number, phase in OF_COLUMN if not execution.tests or number in execution.tests]
+    known = asked if execution.command else [phase for phase, _ in found[0].numbers]
+    for row in found:
+        if [phase for phase, _ in row.numbers] != known:
+            raise Refused("has a row whose tests are not those that were requested", row.line)

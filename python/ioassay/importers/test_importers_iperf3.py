@@ -1,0 +1,219 @@
+"""iperf3's JSON of all versions becomes what arrived in each direction, or is refused with iperf3's own words."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+
+from ioassay.importers.iperf3 import read
+from ioassay.testing.importer_samples import FILES, assert_same_or_refused, cases, damages, measured, refused, sample
+
+OLD = json.dumps(
+    {
+        "start": {
+            "version": "iperf 3.0.1",
+            "connecting_to": {"host": "node002", "port": 5201},
+            "test_start": {"protocol": "TCP", "num_streams": 1, "blksize": 131072, "omit": 0, "duration": 10},
+        },
+        "intervals": [{"streams": [{"socket": 4, "seconds": 1.0, "bytes": 100, "retransmits": 0, "omitted": False}]}],
+        "end": {
+            "streams": [{"sender": {"seconds": 10.0, "bytes": 110}, "receiver": {"seconds": 10.0, "bytes": 90}}],
+            "sum_sent": {"seconds": 10.0, "bytes": 110},
+            "sum_received": {"seconds": 10.0, "bytes": 90},
+        },
+    }
+)
+"""What 3.0.1 prints of a client that sends: it does not say so."""
+
+OLD_DATAGRAMS = json.dumps(
+    {
+        "start": {
+            "version": "iperf 3.1.3",
+            "connecting_to": {"host": "node002", "port": 5201},
+            "test_start": {"protocol": "UDP", "num_streams": 1, "blksize": 1448, "duration": 10, "reverse": 0},
+        },
+        "intervals": [{"streams": [{"socket": 4, "seconds": 1.0, "bytes": 1448, "packets": 1, "omitted": False}]}],
+        "end": {
+            "streams": [{"udp": {"seconds": 10.0, "bytes": 14480, "lost_packets": 3, "packets": 10}}],
+            "sum": {"seconds": 10.0, "bytes": 14480, "lost_packets": 3, "packets": 10},
+        },
+    }
+)
+"""What 3.1 prints of datagrams: one sum, of those that were sent."""
+
+
+def shape(name: str) -> str:
+    """A sample of 3.12."""
+    return sample(f"iperf3/iperf3-3.12-{name}.json")
+
+
+def streamed(text: str) -> str:
+    """The same as `--json-stream` prints it."""
+    told = json.loads(text)
+    events = [
+        {"event": "start", "data": told["start"]},
+        *({"event": "interval", "data": interval} for interval in told["intervals"]),
+        {"event": "end", "data": told["end"]},
+    ]
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+@pytest.mark.parametrize(
+    ("name", "phases"),
+    [
+        ("four-streams", ["client-to-server"]),
+        ("rev", ["server-to-client"]),
+        ("bidir", ["client-to-server", "server-to-client"]),
+        ("server", ["client-to-server"]),
+        ("serverrev", ["server-to-client"]),
+        ("udp", ["client-to-server"]),
+        ("udprev", ["server-to-client"]),
+        ("udpbi", ["client-to-server", "server-to-client"]),
+    ],
+)
+def test_the_direction_is_that_of_the_client_whoever_wrote_the_file(name: str, phases: list[str]) -> None:
+    found = measured(read, shape(name))
+    assert [m.phase for m in found] == phases
+    assert {(m.phase, m.operation) for m in found} <= {("client-to-server", "write"), ("server-to-client", "read")}
+
+
+def test_amounts_are_those_that_arrived() -> None:
+    text = shape("rev")
+    told = json.loads(text)["end"]
+    (found,) = measured(read, text)
+    assert told["sum_sent"]["bytes"] != told["sum_received"]["bytes"] == found.bytes
+    assert found.doubts == []
+
+
+def test_each_stream_is_a_rank_and_they_add_up() -> None:
+    for name in ("four-streams", "bidir", "rev"):
+        for m in measured(read, shape(name)):
+            assert m.each is not None
+            assert len(m.each) == m.ranks
+            assert m.each["bytes"].sum() == m.bytes
+
+
+def test_intervals_are_samples_of_each_stream() -> None:
+    (found,) = measured(read, shape("four-streams"))
+    told = json.loads(shape("four-streams"))["intervals"]
+    assert found.samples is not None
+    assert found.samples.interval_ns == 500_000_000
+    assert list(found.samples.bytes) == [stream["bytes"] for one in told for stream in one["streams"]]
+    assert list(found.samples.rank) == [0, 1, 2, 3] * len(told)
+
+
+def test_intervals_before_the_time_began_are_left_out() -> None:
+    (found,) = measured(read, shape("omit"))
+    kept = [one["sum"]["bytes"] for one in json.loads(shape("omit"))["intervals"] if not one["sum"]["omitted"]]
+    assert found.samples is not None
+    assert (list(found.samples.sample), list(found.samples.bytes)) == ([0, 1], kept)
+
+
+def test_intervals_of_no_common_length_are_no_samples() -> None:
+    text = re.sub(r'"seconds":\t0\.[45]\d+', '"seconds":\t0.77', shape("four-streams"), count=2)
+    assert measured(read, text)[0].samples is None
+
+
+def test_what_only_the_sender_counted_is_doubted() -> None:
+    (found,) = measured(read, shape("serverrev"))
+    assert found.bytes == json.loads(shape("serverrev"))["end"]["sum_sent"]["bytes"]
+    assert [doubt.kind for doubt in found.doubts] == ["counted-by-sender"]
+
+
+def test_before_3_0_11_the_direction_follows_from_what_only_a_sender_knows() -> None:
+    assert [m.phase for m in measured(read, OLD)] == ["client-to-server"]
+    assert "direction" in refused(read, OLD.replace("retransmits", "other")).reason
+
+
+def test_lost_datagrams_are_doubted() -> None:
+    (found,) = measured(read, OLD_DATAGRAMS)
+    assert {doubt.kind for doubt in found.doubts} == {"counted-by-sender", "datagrams-lost"}
+
+
+def test_a_stream_of_events_tells_the_same_as_a_document() -> None:
+    for name in ("bidir", "udp"):
+        lines = [(m.phase, m.bytes, m.duration_ns, m.samples) for m in measured(read, streamed(shape(name)))]
+        assert lines == [(m.phase, m.bytes, m.duration_ns, m.samples) for m in measured(read, shape(name))]
+
+
+def test_the_document_that_follows_its_own_events_is_not_counted_again() -> None:
+    for name in ("3.21-streamfull", "3.20-json-stream-full"):
+        (found,) = measured(read, sample(f"iperf3/iperf3-{name}.json"))
+        assert found.line == 4
+    text = sample("iperf3/iperf3-3.21-streamfull.json")
+    another = re.sub(r'("timesecs":\s*)', r"\g<1>1", text)
+    assert len(measured(read, text + another)) == 2
+
+
+def test_both_directions_of_3_7_are_told_apart_by_their_sender() -> None:
+    write, back = measured(read, sample("iperf3/iperf3-3.7-bidir.json"))
+    assert (write.phase, write.bytes, back.phase, back.bytes) == (
+        "client-to-server",
+        2937323520,
+        "server-to-client",
+        2578710528,
+    )
+    assert {one.duration_ns for one in (write, back)} == {2_047_745_000}
+    assert write.each is not None
+    assert write.each["bytes"].to_list() == [1515192320, 1422131200]
+
+
+def test_repeated_sums_of_one_sender_are_refused_by_name() -> None:
+    error = refused(read, sample("iperf3/iperf3-3.7-bidir-repeated-keys.json"))
+    assert "has 'sum_sent' 2 times, as iperf3 3.7 prints both directions of --bidir" in error.reason
+
+
+def test_a_test_of_both_directions_with_the_sums_of_one_is_refused() -> None:
+    text = re.sub(r"sum(_\w+)?_bidir_reverse", "other", shape("bidir")).replace('"reverse":', '"bidir": 1, "reverse":')
+    assert "the sums of one only" in refused(read, text).reason
+
+
+def test_datagrams_that_a_receiver_of_3_7_counts_as_received_may_be_lost() -> None:
+    write, back = measured(read, sample("iperf3/iperf3-3.7-udpbidir.json"))
+    assert back.bytes == 391 * 32768, "8 of 391 were lost"
+    for one in (write, back):
+        assert {doubt.kind for doubt in one.doubts} == {"counted-by-sender", "datagrams-lost"}
+
+
+def test_datagrams_that_did_not_arrive_are_doubted_even_if_none_was_counted_as_lost() -> None:
+    text = sample("iperf3/iperf3-3.21-udp.json").replace('"lost_packets":\t10', '"lost_packets":\t0')
+    (found,) = measured(read, text)
+    assert found.bytes == 753 * 32768
+    assert ["counts 0 lost datagrams, but 320 KiB" in doubt.message for doubt in found.doubts] == [True]
+
+
+def test_a_stream_of_events_without_its_end_is_refused() -> None:
+    events = streamed(shape("udp")).splitlines(keepends=True)
+    assert "'end'" in refused(read, "".join(events[:-1])).reason
+
+
+def test_tests_that_follow_each_other_in_one_file_are_cases() -> None:
+    assert len(cases(read, shape("udp") + shape("rev"))) == 2
+
+
+def test_a_failed_test_is_refused_with_its_words_and_said_where_others_went_well() -> None:
+    failed = '{\n"start": {"connected": []},\n"intervals": [],\n"end": {},\n"error": "unable to connect to server"\n}\n'
+    assert "unable to connect to server" in refused(read, failed).reason
+    (case,) = cases(read, failed + shape("udp"))
+    assert "unable to connect to server" in case.measured[0].doubts[-1].message
+
+
+def test_a_measurement_names_the_line_of_its_sum() -> None:
+    for m in measured(read, shape("bidir")):
+        assert "sum_received" in shape("bidir").splitlines()[m.line - 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "iperf3: error - unable to connect\n", '{"start": 1}', "[ ID] Interval"]
+)
+def test_what_is_not_iperf3_is_refused(text: str) -> None:
+    assert refused(read, text).reason
+
+
+ACCEPTED = [path.read_text() for path in sorted((FILES / "iperf3").iterdir()) if "repeated-keys" not in path.name]
+
+
+@given(damages([*ACCEPTED, OLD, OLD_DATAGRAMS, streamed(shape("bidir"))]))
+def test_damage_changes_no_number(texts: tuple[str, str]) -> None:
+    assert_same_or_refused(read, *texts)

@@ -1,0 +1,48 @@
+"""What of Ctrl-C is not seen by starting commands (tests/test_process_limits.py does that)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CAUGHT = """\
+import signal
+import sys
+
+from ioassay.processes import keyboard_interrupt
+
+
+def work() -> None:
+    exec("signal.raise_signal(signal.SIGINT)")
+
+
+keyboard_interrupt.allow_below(work.__code__)
+keyboard_interrupt.take()
+try:
+    work()
+except KeyboardInterrupt:
+    pass
+keyboard_interrupt.finish()
+sys.exit(3)
+"""
+
+
+def test_an_interruption_that_was_caught_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "caught.py").write_text(CAUGHT)
+    done = subprocess.run(
+        ["env", "--default-signal=INT", sys.executable, "-m", "caught"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_nothing_slow_is_imported_before_ctrl_c_is_handled() -> None:
+    code = "import ioassay.__main__; print(*{'pathlib', 're', 'typer', 'typing'}.intersection(sys.modules))"
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"

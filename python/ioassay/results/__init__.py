@@ -1,4 +1,0 @@
-"""Run directories: the only place that reads or writes them.
-
-Not: statistics, figures, anything that interprets a number.
-"""

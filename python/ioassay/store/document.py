@@ -1,0 +1,460 @@
+"""`run.json`: what was asked, where, when, by what, and how it ended.
+
+`version` rises when an old reader would misread or refuse a new document; `upgrades` then brings the older one along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from pydantic import Field, PrivateAttr
+
+from ioassay.protocol import facts
+from ioassay.store.kinds import RUN
+from ioassay.store.measurement import Measurement
+from ioassay.store.net_document import NetDocument
+from ioassay.store.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
+from ioassay.store.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, SweepPoint
+from ioassay.store.point_types import Axis, Point
+from ioassay.store.states import RunState
+from ioassay.store.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
+from ioassay.store.summary import called
+from ioassay.text.units import RateUnit
+
+CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
+"""`not needed`: a repetition that was spared: by the study's stop rule, because its point was narrow enough before, or
+because no time was left for it.
+"""
+
+CaseOrder = Literal["as-written", "randomised", "interleaved"]
+"""The order of the cases of each repetition of a sweep."""
+
+
+TargetKind = Literal["directory", "device", "url", "in-place"]
+"""`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
+
+Operation = facts.Operation
+"""What the operations of a measurement did."""
+
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+
+class TransferOrder(StoredModel):
+    """Numbers of transfers by where they begin. The first of a file is consecutive."""
+
+    consecutive: Count = Field(description="Where the one before ended.")
+    forward: Count = Field(description="Beyond that.")
+    backward: Count = Field(description="Before it.")
+
+
+class JobEntry(StoredModel):
+    """What some ranks do in a phase, as tables and reports need it."""
+
+    name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
+    operations: list[Operation] = Field(description="A measurement for each: one, of a mix two, of a replacement four.")
+    ranks: Count = Field(description="How many ranks do it; 0: an imported result does not tell.")
+    file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
+    layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
+    order: str
+    files: Count | None = Field(
+        description="Files of the file set: its objects; 0 for trees. `None`: an imported result does not tell."
+    )
+    transfer_bytes: Count | None = Field(description="Bytes of one call; `None` where nothing is moved.")
+    file_set_bytes: Count = Field(
+        description="Size of the file set, or of the items of the tree; 0: an imported result does not tell."
+    )
+    planned_bytes: Count = Field(
+        description="What it moves in one pass when nothing stops it early; of an imported result what it moved."
+    )
+    planned_operations: Count
+    api: str | None = Field(default=None, description="The storage API. `None`, here and below: not told.")
+    direct: bool | None = Field(default=None, description="Past the page cache; `None` for a walk as well.")
+    uncached: bool | None = Field(
+        default=None,
+        description="Through the page cache, whose pages are dropped at once (`RWF_DONTCACHE`); `None`, as of earlier "
+        "versions: not.",
+    )
+    depth: Count | None = Field(default=None, description="Transfers that each rank keeps in flight.")
+    fsync: str | None = Field(
+        default=None, description="When what it changes is forced to stable storage; `None` where it changes nothing."
+    )
+    payload: str | None = Field(default=None, description="What is or was written; `None` where nothing is moved.")
+    rate_bytes_per_s: Count | None = Field(
+        default=None,
+        description="The rate that its plan sets for all ranks together; `None`: none, or one in operations.",
+    )
+    rate_operations_per_s: Count | None = Field(default=None, description="The same in operations.")
+    think_ns: Count | None = Field(default=None, description="The pause between operations that its plan sets.")
+    sizes: dict[Operation, list[tuple[Count, Count]]] = Field(
+        default={}, description="Of a replay: sizes of transfers with their number, by operation."
+    )
+    orders: dict[Operation, TransferOrder] = Field(
+        default={}, description="Of a replay: where its transfers begin, by operation."
+    )
+    command: str = Field(description="The equivalent command line of IOR or mdtest.")
+
+
+class PhaseEntry(StoredModel):
+    """A timed phase of a case."""
+
+    name: str = Field(description="Name of the phase, unique in the case, for example `write`.")
+    jobs: list[JobEntry] = Field(description="What is done in it side by side.")
+
+
+class CaseEntry(StoredModel):
+    """One point of the sweep, fully resolved. The plan that the engine got lies in `logs/CASE/plan.json`."""
+
+    id: Component = Field(description="Unique in the run; names its folder under `logs/`.")
+    workload: str = Field(description="Name of the workload in the study.")
+    point: Point = Field(
+        description="Its value on every axis of the sweep, in base units. `groups` is there only where it is swept; "
+        "`ranks_per_client` is the most on any client; an imported result leaves out what its files do not tell."
+    )
+    repetition: Count = Field(description="1, 2, …")
+    file_set_bytes: Count = Field(description="Size of all its files together; 0: an imported result does not tell.")
+    written_bytes: Count = Field(description="What all its phases together write in one pass, as far as it is known.")
+    phases: list[PhaseEntry]
+    state: CaseState = "pending"
+    error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
+    skipped: str | None = Field(default=None, description="Why it is not needed, as a sentence.")
+
+    @property
+    def clients(self) -> int:
+        """Nodes that do I/O; 0: an imported result does not tell, and its tables have null."""
+        return self._count(CLIENTS)
+
+    @property
+    def ranks_per_client(self) -> int:
+        """The most on any; 0: an imported result does not tell."""
+        return self._count(RANKS_PER_CLIENT)
+
+    def _count(self, axis: str) -> int:
+        count = self.point.get(axis, 0)
+        assert isinstance(count, int)  # checked when the point was read
+        return count
+
+    @property
+    def sweep_point(self) -> SweepPoint:
+        """Its point of the workload's sweep: cases that agree in it are repetitions of one another."""
+        return SweepPoint(self.workload, tuple(self.point.items()))
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing more is to be done for it."""
+        return self.state in ("complete", "not needed")
+
+    def job(self, phase: str, name: str) -> JobEntry:
+        """The job of this name in a phase. Raises `KeyError`."""
+        for entry in self.phases:
+            for job in entry.jobs:
+                if (entry.name, job.name) == (phase, name):
+                    return job
+        raise KeyError(f"{self.id} has no job {name} in a phase {phase}")
+
+    @property
+    def measured(self) -> list[Measurement]:
+        """Every measurement that it is to give, in the order of its phases."""
+        if self.state == "not needed":
+            return []
+        return [
+            Measurement(self.id, phase.name, job.name, operation)
+            for phase in self.phases
+            for job in phase.jobs
+            for operation in job.operations
+        ]
+
+
+class FigureEntry(StoredModel):
+    """A figure that the study asks for: a rate against clients."""
+
+    title: str
+    workloads: list[str] = Field(description="One line each.")
+    operation: Operation
+    phase: str | None = Field(default=None, description="Only this phase; `None`: every phase with that operation.")
+    unit: RateUnit
+    against: str | None = Field(
+        default=None,
+        description="The axis that it is drawn against; `None`: clients or ranks, else the first other axis.",
+    )
+
+
+class SummaryRow(StoredModel):
+    """A row of the peak and sustained table."""
+
+    label: str
+    workload: str
+    unit: RateUnit
+
+
+class SurveyEntry(StoredModel):
+    """A table of rates by files and ranks, with the saturation point."""
+
+    title: str
+    workload: str
+    unit: RateUnit
+
+
+Benchmark = Literal["io500"]
+"""A benchmark whose score is computed from phases that are called as its own (`ioassay.analysis.io500`)."""
+
+
+class Criterion(StoredModel):
+    """A criterion that the study is judged by. See `ioassay.analysis.acceptance` for the measures."""
+
+    measure: str
+    of: str = Field(description="Name of a workload, or `all`.")
+    phase: str | None = Field(default=None, description="Name of the only phase that is meant.")
+    operation: Operation | Literal["all"]
+    at_most: float | None = None
+    at_least: float | None = None
+    unit: str = Field(description="Unit of the limit: `bytes/s`, `operations/s`, `s`, `1`.")
+    because: str
+
+
+class StopRule(StoredModel):
+    """When a point of the sweep has been repeated often enough: see `ioassay.analysis.stop_rule`."""
+
+    share: Amount = Field(
+        description="Largest half-width of the 95 % interval of each median, as a share of the median."
+    )
+    at_least: Count = Field(description="Repetitions with a valid measurement before it is looked at.")
+    at_most: Count = Field(description="Repetitions after which it ends in any case.")
+
+
+class WorkloadEntry(StoredModel):
+    """A workload's name and title, what it sweeps, and its stop rule."""
+
+    name: str
+    title: str
+    axes: list[Axis] = Field(
+        default_factory=list, description="What it sweeps besides clients, ranks per client and groups."
+    )
+    until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
+
+
+class RankBytes(StoredModel):
+    """How unequal ranks are."""
+
+    least: Count = Field(description="Bytes of the rank that moves least.")
+    most: Count = Field(description="Bytes of the rank that moves most.")
+
+
+class RecordedClass(StoredModel):
+    """What an application did in a direction; zeros: nothing."""
+
+    operations: Count = 0
+    bytes: Count = 0
+    order: TransferOrder | None = Field(default=None, description="`None`: unknown.")
+    rank_bytes: RankBytes | None = Field(default=None, description="`None`: unknown.")
+    sizes: list[tuple[Count, Count]] = Field(default=[], description="Sizes of transfers with the number of calls.")
+    timeline: list[Count] = Field(
+        default=[],
+        description="Bytes, of metadata calls, in equal steps of the duration, as weights; empty: unknown.",
+    )
+
+
+class LeftOutEntry(StoredModel):
+    """What an application did and a replay of it does not."""
+
+    operation: str
+    calls: Count
+    time_ns: Count | None = Field(description="In these calls; `None`: unknown.")
+
+
+class ReplaysEntry(StoredModel):
+    """The recorded application that a study replays."""
+
+    source: str = Field(description="The command that was recorded.")
+    processes: Count
+    duration_ns: Count = Field(description="From the beginning of its first phase of I/O to the end of its last one.")
+    phases: list[str] = Field(description="The phases of a case that together replay it.")
+    read: RecordedClass
+    write: RecordedClass
+    metadata: RecordedClass
+    left_out: list[LeftOutEntry]
+
+
+class StudyEntry(StoredModel):
+    """The study as it was run."""
+
+    name: str
+    title: str
+    question: str
+    source: str | None
+    scale: str | None
+    settings: dict[str, Setting] = Field(
+        description="Every setting with the value it had; of imported results what their files tell of how and where "
+        "they were measured, with a list of values where there are several, `–` in it where some do not tell."
+    )
+    text: str = Field(description="The study's YAML, as read.")
+    method: list[str] = Field(description="The method in sentences, written from the resolved study.")
+    workloads: list[WorkloadEntry]
+    figures: list[FigureEntry]
+    summary: list[SummaryRow]
+    surveys: list[SurveyEntry] = Field(default_factory=list)
+    acceptance: list[Criterion]
+    scores: Benchmark | None = Field(default=None, description="The benchmark whose score the report has.")
+    replays: ReplaysEntry | None = Field(default=None, description="The application that it replays.")
+    case_order: CaseOrder = "as-written"
+    seed: int | None = Field(
+        default=None, description="Where random choices began, that of the order of cases too; `None` of a front end."
+    )
+
+    def until(self, workload: str) -> StopRule | None:
+        """The stop rule of a workload, where it has one."""
+        return next((entry.until for entry in self.workloads if entry.name == workload), None)
+
+
+class RunDocument(StoredModel):
+    """`run.json`."""
+
+    # First what the index reads of thousands of runs: see `summary`.
+    kind: Literal["run"] = "run"
+    version: int = RUN.version
+    run: Component = Field(description="Identifier of the run.")
+    state: RunState = "running"
+    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
+    ended: Moment | None = None
+    target: str = Field(description="As the plan names it: an absolute path or a URL.")
+    target_kind: TargetKind = "directory"
+    origin: Origin = Field(default_factory=StudyOrigin, description="Where the results come from.")
+    study: StudyEntry
+    cases: list[CaseEntry] = Field(description="In the order in which they run.")
+    workspace: str | None = Field(
+        default=None,
+        description="The engine's own directory or prefix on the target, recorded before the engine creates it.",
+    )
+    ceilings: NetDocument | None = Field(
+        default=None,
+        description="What the network between clients and servers can carry, as `ioassay net` measured it.",
+    )
+    launcher: str
+    hosts: list[str] = Field(
+        default_factory=list,
+        description="The nodes that the launcher was given; empty: those of the allocation, else this one.",
+    )
+    mpi_in_ranks: bool = Field(
+        default=False, description="The ranks' own processes spoke MPI, because their storage API does."
+    )
+    launcher_options: list[str] = Field(default_factory=list, description="More that the launcher was given.")
+    recorded: bool = Field(default=False, description="Each engine was recorded, into the logs of its case.")
+    command: list[str] = Field(description="The command line that started the run.")
+    ioassay_version: str
+    engine_version: str | None = None
+    environment: list[Node] = Field(
+        default_factory=list, description="Every node, as the engine describes it (protocol: Environment)."
+    )
+    leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
+    _live_at: str | None = PrivateAttr(default=None)
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads that it has cases of, in the order of the study, in whatever order the cases run."""
+        order = [entry.name for entry in self.study.workloads]
+        return sorted(dict.fromkeys(case.workload for case in self.cases), key=order.index)
+
+    @property
+    def live_at(self) -> str | None:
+        """When the run was looked at, where it was still at work; `None` of one that has ended."""
+        return self._live_at
+
+    def note_live(self, at: str) -> None:
+        """Says that the run was at work when it was looked at. That is not stored."""
+        self._live_at = at
+
+    @property
+    def stops_early(self) -> bool:
+        """True if stop rules may spare some of the cases."""
+        return any(entry.until for entry in self.study.workloads)
+
+    @property
+    def is_study(self) -> bool:
+        """True if a study of ours was run: no command line of another tool, no results that were imported."""
+        return isinstance(self.origin, StudyOrigin)
+
+    @property
+    def front_end(self) -> str | None:
+        """The tool whose command line it was, where a front end of the engine ran it."""
+        return self.origin.tool if isinstance(self.origin, FrontEndOrigin) else None
+
+    @property
+    def imported(self) -> ImportOrigin | None:
+        """Where results of another tool were read; `None`: ioassay measured them."""
+        return self.origin if isinstance(self.origin, ImportOrigin) else None
+
+    @property
+    def storage(self) -> str | None:
+        """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+        return self.origin.storage if isinstance(self.origin, StudyOrigin) else None
+
+    @property
+    def clients(self) -> str | None:
+        """Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."""
+        return self.origin.clients if isinstance(self.origin, StudyOrigin) else None
+
+    @property
+    def lab(self) -> LabEntry | None:
+        """The lab of the target or the clients."""
+        return self.origin.lab if isinstance(self.origin, StudyOrigin) else None
+
+    @property
+    def where(self) -> str:
+        """The target as people call it."""
+        return called(self.target, self.storage)
+
+
+def contradiction(document: RunDocument) -> str | None:
+    """Where a document that has the right shape does not fit together; `None` where it does."""
+    workloads = _repeated(entry.name for entry in document.study.workloads)
+    if workloads.again is not None:
+        return f"the workload {workloads.again} is listed twice"
+    cases = _repeated(case.id for case in document.cases)
+    if cases.again is not None:
+        return f"the case {cases.again} is listed twice"
+    study = document.study
+    named = [
+        *(case.workload for case in document.cases),
+        *(one for figure in study.figures for one in figure.workloads),
+    ]
+    named += [*(row.workload for row in study.summary), *(entry.workload for entry in study.surveys)]
+    named += [criterion.of for criterion in study.acceptance if criterion.of != "all"]
+    unknown = next((name for name in named if name not in workloads.names), None)
+    if unknown is not None:
+        return f"there is no workload {unknown}"
+    axes = {entry.name: {axis.name: axis for axis in entry.axes} for entry in document.study.workloads}
+    for case in document.cases:
+        if problem := _misplaced(case, axes[case.workload]):
+            return problem
+        measured = _repeated(case.measured)
+        if measured.again is not None:
+            return f"the case {case.id} measures {' '.join(measured.again[1:])} twice"
+    return None
+
+
+def _misplaced(case: CaseEntry, axes: Mapping[str, Axis]) -> str | None:
+    """What of the case's point its workload does not sweep."""
+    for axis, value in case.point.items():
+        if axis in PLACEMENT:
+            continue
+        if axis not in axes:
+            return f"the case {case.id} has a value on the axis {axis}, which {case.workload} does not sweep"
+        if isinstance(value, str) != (axes[axis].unit == "word"):
+            return f"the case {case.id} has a value on the axis {axis} that is not in its unit"
+    return None
+
+
+class _Names(NamedTuple):
+    names: frozenset[Any]
+    again: Any
+    """The first that is there twice."""
+
+
+def _repeated(names: Iterable[Any]) -> _Names:
+    seen: set[Any] = set()
+    again = None
+    for name in names:
+        if name in seen and again is None:
+            again = name
+        seen.add(name)
+    return _Names(frozenset(seen), again)

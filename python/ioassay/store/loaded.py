@@ -1,0 +1,36 @@
+"""A run, read: what everything that looks at results works on.
+
+Not: reading it (`run_directory.load`), judging it (`ioassay.analysis`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.store.document import RunDocument
+    from ioassay.store.watched import Watch
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run directory in memory: `run.json` and the tables with the columns of `schema.py`.
+
+    Samples stay on disk until they are asked for: a row per second and rank is millions. Aggregate, then collect.
+    """
+
+    document: RunDocument
+    measurements: pl.DataFrame
+    ranks: pl.DataFrame
+    samples: pl.LazyFrame
+    latencies: pl.DataFrame
+    first_bytes: pl.DataFrame
+    """As latencies, from the beginning of reads to their first byte; empty where no storage API knows it."""
+    doubts: pl.DataFrame
+    sources: pl.DataFrame
+    """Of imported measurements where they were read; empty for a run of our own."""
+    watch: Watch | None = None
+    """What the agents on its hosts reported; `None` where it was not watched."""

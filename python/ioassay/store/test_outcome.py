@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ioassay.protocol.event import EventError
+from ioassay.store.outcome import outcome
+
+FAILURE: EventError = {
+    "event": "error",
+    "operation": "write",
+    "message": "rank 1, write: disk full",
+    "remedy": "free space",
+    "errno_name": "ENOSPC",
+}
+
+
+def test_without_a_last_word_there_is_no_state_and_the_workspace_remains(events: Callable[..., list[Any]]) -> None:
+    end = outcome(events("c", None))
+    assert end.state is None
+    assert end.leftovers == ["/target/ioassay-r"]
+
+
+def test_a_case_that_never_started_left_nothing() -> None:
+    assert outcome([FAILURE]).leftovers == []
+
+
+def test_the_first_failure_is_the_reason_and_reads_as_a_sentence(events: Callable[..., list[Any]]) -> None:
+    given = [events("c")[0], FAILURE, FAILURE | {"message": "a consequence"}, *events("c", "failed")[-2:]]
+    end = outcome(given)
+    assert (end.state, end.leftovers) == ("failed", [])
+    assert end.error == "rank 1, write: disk full; free space."
+
+
+def test_what_the_engine_had_to_leave_is_named(events: Callable[..., list[Any]]) -> None:
+    given = events("c", "interrupted")
+    given[-2]["left"] = [{"path": "/target/ioassay-r/f", "because": "is busy"}]
+    assert outcome(given).leftovers == ["/target/ioassay-r/f"]
