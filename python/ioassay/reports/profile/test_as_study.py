@@ -25,8 +25,8 @@ from ioassay.yaml_models.source import parse_source
 
 S, MIB = 10**9, 1 << 20
 
-RESULTS = Path(__file__).parents[2] / "results"
-DARSHAN = RESULTS / "darshan/testdata"
+PROFILES = Path(__file__).parents[2] / "profiles"
+DARSHAN = PROFILES / "darshan/testdata"
 
 
 def written(path: Path) -> str:
@@ -58,7 +58,7 @@ def test_every_source_gives_a_study_that_resolves(tmp_path: Path) -> None:
         records += [DARSHAN / name for name in ("mpi.darshan", "python.darshan", "threads-dxt.darshan")]
     plain = tmp_path / "mpi.txt"
     plain.write_bytes(gzip.decompress((DARSHAN / "mpi.txt.gz").read_bytes()))
-    traces = [RESULTS / "dftracer" / "testdata" / "writer.pfw", *(RESULTS / "recorder" / "testdata").glob("node-*")]
+    traces = [PROFILES / "dftracer" / "testdata" / "writer.pfw", *(PROFILES / "recorder" / "testdata").glob("node-*")]
     assert len(traces) == 3
     for record in [*records, plain, *traces]:
         entry, case, plan = run(written(record))
