@@ -4,6 +4,8 @@
 
 `--draft` goes on where the checkout is not ready to be released, and says so: to try a recipe. Not: the wheels
 (`wheels`), the single documents and packages (the other modules here).
+
+How to make a release: docs/development/releases.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Every link of the documentation leads to a file that is there, and to a heading in it; the index has every page."""
+"""Every link of the documentation leads to a file that is there, and to a heading in it; the index has every page.
+
+How to change the documentation: docs/development/documentation.md.
+"""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,3 +41,37 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_the_index_has_every_page() -> None:
     pages = set(INDEX.parent.rglob("*.md")) - {INDEX}
     assert pages - {file for file, _ in links(INDEX)} == set()
+
+
+CONTRIBUTING = sorted([ROOT / "CONTRIBUTING.md", *(ROOT / "docs/development").glob("*.md")])
+PLACEHOLDER = re.compile(r"[A-Z]{4,}|…")
+"""`test_MODULE.py`, `docs/guides/…`."""
+BUILT = ("target/", ".venv/")
+CODE_FOLDERS = ("python", "crates", "release", "tests")
+
+
+def named_files(page: Path) -> Iterator[str]:
+    """The files and folders that a page has in code spans."""
+    for text in re.findall(r"`([^`\s]+)`", CODE.sub("", page.read_text("utf-8"))):
+        is_path = re.fullmatch(r"[\w.-]+(/[\w.-]+)+|[\w-]+\.(py|rs|md|toml|json|yaml|css|js)", text.rstrip("/"))
+        if is_path and not PLACEHOLDER.search(text) and not text.startswith(BUILT):
+            yield text.rstrip("/")
+
+
+@pytest.fixture(scope="module")
+def tracked() -> str:
+    """The files of the checkout, a line each."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+    return "\n".join(f"/{line}" for line in listed.stdout.splitlines()) + "\n"
+
+
+@pytest.mark.parametrize("page", CONTRIBUTING, ids=lambda page: page.name)
+def test_every_file_that_a_page_for_contributors_names_exists(page: Path, tracked: str) -> None:
+    missing = [name for name in named_files(page) if not re.search(rf"/{re.escape(name)}[/\n]", tracked)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", CONTRIBUTING[1:], ids=lambda page: page.name)
+def test_a_page_for_contributors_is_named_by_the_code_that_it_is_about(page: Path) -> None:
+    named = ["git", "grep", "--quiet", "--fixed-strings", str(page.relative_to(ROOT)), "--", *CODE_FOLDERS]
+    assert subprocess.run(named, cwd=ROOT, check=False).returncode == 0

@@ -1,4 +1,7 @@
-"""`python -m tests.attack`: attacks ioassay, prints how each attempt ended, and keeps those that did harm."""
+"""`python -m tests.attack`: attacks ioassay, prints how each attempt ended, and keeps those that did harm.
+
+How to add an attack: docs/development/testing.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
 //! `python/ioassay/protocol/facts.py`: what the control plane has to know as the engine knows it, as Python constants.
+//!
+//! How to add one: `docs/development/engine.md`.
 
 use std::fmt::{Display, Write};
 

@@ -6,6 +6,8 @@
 //! [`rank_set`] is who does the I/O: ranks that are [`forked`], or those that a launcher has started ([`launched`]), [`exit`] how it ends,
 //! [`stdio`] is how anything is printed, [`compiled`] has C code compiled by the site's own compilers. [`survey`] looks at nodes before anything is measured there.
 //! [`facts`] are those that the control plane goes by too.
+//!
+//! How to add a storage API, an order, a doubt: `docs/development/engine.md`.
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 

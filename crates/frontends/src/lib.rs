@@ -3,6 +3,8 @@
 //!
 //! [`common`] are the options of ioassay's own that all of them take, [`session`] runs the plans and keeps the run
 //! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
+//!
+//! How to add a front end or an option: `docs/development/front-ends.md`.
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 

@@ -1,4 +1,6 @@
 //! The classes of calls that are counted.
+//!
+//! How to add one: `docs/development/recorder.md`.
 
 /// Declares the classes, with their words.
 macro_rules! operations {

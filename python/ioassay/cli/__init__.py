@@ -19,6 +19,8 @@ What several commands share:
     manual             the manual pages
     slurm_job          the same of a job of Slurm
     finish             what is said of runs that have ended
+
+How to add a command: docs/development/adding-commands.md.
 """
 
 from __future__ import annotations

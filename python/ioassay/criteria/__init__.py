@@ -2,4 +2,6 @@
 (`verdicts`).
 
 Not: the study's own acceptance (`ioassay.analysis.acceptance`), words (`ioassay.reports.check`).
+
+How to add a limit: docs/development/studies.md.
 """

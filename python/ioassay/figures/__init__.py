@@ -8,4 +8,6 @@
 
 A figure draws what analysis computed, with units on its axes, and computes no number of its own. Not: files,
 captions, pages (`ioassay.reports`).
+
+How to add one: docs/development/reports.md.
 """

@@ -4,7 +4,7 @@ One module for each tool reads its files into `model.Case`; `source` finds and o
 named, `stored` makes runs of them. A reader knows the formats of all versions of its tool and refuses a file that fits
 none, naming the line: a column that moved must never become a number under another name.
 
-Adding a tool is one module and one line in `IMPORTERS`. Not: recomputing what a tool printed (`ioassay.analysis`).
+How to add a tool: docs/development/importers.md. Not: recomputing what a tool printed (`ioassay.analysis`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Launchers: how the engine gets onto the nodes. One small file each.
 
 A launcher returns the command line up to the engine's own arguments. It knows nothing of studies,
-cases or results. To add one, write its file and add a line to `LAUNCHERS`.
+cases or results. How to add one: docs/development/adding-a-launcher.md.
 
     placement          what launchers are told, and what they are
     hosts              the nodes that clients can be on: as typed, or those of the allocation

@@ -3,6 +3,8 @@
 Same run, same bytes: no clock, no random number, no path of the run directory goes in; of a PDF that holds for the page
 that a browser prints. Not: computing a number (`ioassay.analysis`), drawing (`ioassay.figures`), reading or writing
 files (`ioassay.store`).
+
+How to add a figure, a section or a report: docs/development/reports.md.
 """
 
 from __future__ import annotations

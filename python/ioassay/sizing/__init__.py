@@ -13,4 +13,6 @@
     builtin         the catalogue of published hardware; `configurations`: published configurations
 
 Not: measuring, what published systems reached (`ioassay.systems`), words and pictures (`ioassay.reports.sizing`).
+
+How to add hardware, a layout, a file system or a limit: docs/development/sizing.md.
 """

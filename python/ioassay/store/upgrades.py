@@ -2,6 +2,8 @@
 
 Directories of these versions are with users, so they stay readable; `tests/stored` has one of each. Not: the current
 version (`document`, `net_document`).
+
+How to add a step: docs/development/stored-directories.md.
 """
 
 from __future__ import annotations

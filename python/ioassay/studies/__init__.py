@@ -13,4 +13,6 @@
     library     the built-in studies
 
 Not: launching cases, reading results.
+
+How to add a study or a key: docs/development/studies.md.
 """

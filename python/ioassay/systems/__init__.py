@@ -12,4 +12,6 @@
     reference      the reference page of such a file
 
 Not: measuring, tables for the terminal (`reports.systems`).
+
+How to add a system: docs/development/importers.md.
 """

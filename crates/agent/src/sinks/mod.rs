@@ -3,6 +3,8 @@
 //! A sink has two halves, each with a thread of its own: one makes payloads of documents, the other brings payloads to the
 //! store. Between them payloads wait ([`crate::delivery`]).
 //! Not here: when something is sent, and what happens to it while it cannot be.
+//!
+//! How to add one: `docs/development/agent.md`.
 
 mod batch;
 mod credentials;

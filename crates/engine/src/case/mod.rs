@@ -2,6 +2,8 @@
 //!
 //! Every rank runs [`run`] with the same plan. What differs is the rank's number, and that rank 0 writes the events.
 //! Not here: where ranks come from, how files are opened, what a number is worth.
+//!
+//! How to add a kind of work: `docs/development/adding-a-kind-of-work.md`.
 
 mod cold_cache;
 mod data;

@@ -4,6 +4,8 @@
 //! The rest of the engine asks [`Capabilities`], never names.
 //! `null` measures the engine itself; `skeleton` shows what each method must do.
 //! Not here: timing, retries, policy.
+//!
+//! How to add one: `docs/development/engine.md`.
 
 mod api;
 pub mod location;

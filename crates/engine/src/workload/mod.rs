@@ -1,6 +1,7 @@
 //! From a plan to a stream of operations, deterministic from its seed.
 //!
-//! Not here: system calls, clocks, printing. Adding a workload: one file here, one line where [`crate::case`] runs it.
+//! Not here: system calls, clocks, printing. How to add an order or a layout:
+//! `docs/development/engine.md`.
 
 pub mod buffer;
 pub mod c_library;

@@ -5,6 +5,8 @@
 //! * [`Reading`] is the form that all subjects have in common; [`Subject::fields`] declares the fields for what stores them.
 //!
 //! Not here: when to read, what a difference means, and what is read once for a stored run ([`crate::environment`]).
+//!
+//! How to add a subject: `docs/development/agent.md`.
 
 mod cpu;
 mod disk;

@@ -3,6 +3,8 @@
 //! It has the environment that every run records, and beside it the files and the output of commands from which more can be
 //! read later. Everything is read once, and nothing is changed. Not here: what a setting should be, waiting for a target that
 //! does not respond.
+//!
+//! How to add a file or a command: `docs/development/tuning.md`.
 
 mod archive;
 mod collector;

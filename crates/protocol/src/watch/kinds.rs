@@ -1,4 +1,6 @@
 //! The kinds of documents that an agent makes of jobs and of itself.
+//!
+//! How to add one: `docs/development/agent.md`.
 
 use crate::documents;
 

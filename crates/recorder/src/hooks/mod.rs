@@ -8,6 +8,8 @@
 //!
 //! Rust cannot define functions with a variable number of arguments. Those of `open` and `fcntl` come in the same registers
 //! as named ones on both architectures, so they are declared with all of them; those of `fprintf` need C.
+//!
+//! How to add one: `docs/development/recorder.md`.
 
 mod asynchronous;
 mod attributes;

@@ -1,9 +1,8 @@
 """Findings: what the analysis of a run comes down to, each with its evidence and the measurements that it rests on.
 
-Adding one is a file with a function that finds it and the type of its evidence, a line in `FINDERS`, and its sentence
-in `ioassay.reports.run.findings`. A finding adds what the analysis of several ranks, samples or repetitions tells; what
-the engine doubts has doubts of its own. Findings of the same kind in one series are one finding, which has the worst of
-them as its evidence.
+How to add one: docs/development/adding-a-finding.md. A finding adds what the analysis of several ranks, samples or
+repetitions shows; what the engine doubts has doubts of its own. Findings of the same kind in one series are one
+finding, which has the worst of them as its evidence.
 
 Not: words and units (`ioassay.reports.run.findings`), the estimates themselves (the other files of `ioassay.analysis`).
 """

@@ -1,4 +1,6 @@
-"""The checks: for each line a name and a function that judges facts. To add one, write the function and a line here.
+"""The checks: for each line a name and a function that judges facts.
+
+How to add one: docs/development/labs-and-doctor.md.
 
 A function gets facts that are there, and returns `None` where the question does not come up. What makes it impossible
 to ask is decided by who calls (`examine`).

@@ -1,7 +1,7 @@
 """The storage systems of labs: well-kept engines that exist, started and configured here, never an imitation.
 
 One file per kind, with its options (a `Part`), what it needs of the machine (`requirements`) and how it is started
-(`start`, which returns when every client can use it). A line in `Storages` registers it.
+(`start`, which returns when every client can use it). How to add one: docs/development/labs-and-doctor.md.
 Not: stopping them. A lab ends as a whole.
 """
 

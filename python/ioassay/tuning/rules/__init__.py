@@ -1,4 +1,6 @@
-"""What is known of settings: a module for each rule, in a package for each area; to add one, write it and a line there.
+"""What is known of settings: a module for each rule, in a package for each area.
+
+How to add one: docs/development/tuning.md.
 
 A rule says nothing that was not published or documented: `sources` names where it was.
 """

@@ -9,6 +9,8 @@
     command:NAME                          a pair of commands of the user (`command`)
 
 `coupling` knows which settings move others. Not here: in which order several are changed, what is journalled.
+
+How to add a kind: docs/development/tuning.md.
 """
 
 from __future__ import annotations

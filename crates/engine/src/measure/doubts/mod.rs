@@ -1,7 +1,6 @@
 //! The engine doubts its own numbers: every way in which a phase's figures may be wrong, with evidence and remedy.
 //!
-//! Pure: facts in, doubts out. Adding a doubt is one variant in the protocol and one function in the file of what it is
-//! about, and its place in [`about`].
+//! Pure: facts in, doubts out. How to add one: `docs/development/engine.md`.
 
 mod amounts;
 mod clocks;

@@ -1,8 +1,7 @@
 """Findings of a profile: what slows an application's I/O down, each with evidence, and the files, processes or moments
 that it rests on.
 
-Adding one is a file with a function that finds it and the type of its evidence, a line in `FINDERS`, and its sentence
-and remedy in `ioassay.reports.profile.findings`. A limit of a rule is a field of `Thresholds`.
+How to add one: docs/development/adding-a-finding.md.
 
 Not: words and units (`ioassay.reports.profile.findings`), the estimates themselves (the other files of
 `ioassay.analysis.profile`), what is missing of a profile (`coverage`).
