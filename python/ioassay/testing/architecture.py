@@ -1,4 +1,4 @@
-"""`docs/development/architecture.md`: the rooms of the house and who uses whom, drawn from imports and manifests.
+"""`docs/development/architecture.md`: the rooms of the house and who uses whom, from imports, docstrings and manifests.
 
     python -m ioassay.testing.architecture            writes the page
     python -m ioassay.testing.architecture --check    fails when the page is stale, or an import runs up
@@ -8,12 +8,13 @@ For the checkout only. Not here: the order of the engine's own modules (`crates/
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
 import grimp
 
@@ -48,9 +49,11 @@ _OPENING = """\
 
 # Architecture
 
-Rooms are packages of Python and crates of Rust. An arrow says who uses whom; arrows that follow
-from others are left out. They run down only: `make lint` fails where an import runs up. The order
-of the engine's own modules is in [layers.rs](../../crates/engine/tests/layers.rs).
+Rooms are packages of Python and crates of Rust; what each is for is the first sentence of its
+documentation, whose rest says what is in it and what is not. An arrow points from the user to the
+used; arrows that follow from others are left out. Arrows run down only: `make lint` fails where an
+import runs up. The order of the engine's own modules is in
+[layers.rs](../../crates/engine/tests/layers.rs).
 
 """
 
@@ -106,10 +109,17 @@ def page() -> str:
             _OPENING.rstrip(),
             "## The control plane, in Python",
             _flowchart(rooms),
-            table(["room", "what it is"], [[f"`{room}`", _purpose(room)] for layer in LAYERS for room in layer]),
+            table(["room", "what it is"], [row for layer in LAYERS for room in layer for row in python_rooms(room)]),
             "## Engine, agent and recorder, in Rust",
             _flowchart(crates),
-            table(["crate", "what it is"], [[f"`{crate}`", text] for crate, text in sorted(descriptions.items())]),
+            table(
+                ["crate", "what it is"],
+                [
+                    row
+                    for crate, text in sorted(descriptions.items())
+                    for row in [[f"`{crate}`", text], *modules(crate)]
+                ],
+            ),
             *(part for title, steps in JOURNEYS.items() for part in (f"## {title}", _journey(steps))),
         ]
     )
@@ -196,13 +206,27 @@ def reduced(arrows: set[tuple[str, str]]) -> set[tuple[str, str]]:
     }
 
 
-def _purpose(room: str) -> str:
-    """The first sentence of its docstring."""
+def python_rooms(room: str) -> Iterator[list[str]]:
+    """A room and the packages in it, each with the first sentence of its docstring."""
     if room == HELPERS:
-        return (
-            "Modules at the top of the package that are no room: errors, units, processes, what sentences are made of."
-        )
-    text = " ".join((import_module(f"ioassay.{room}").__doc__ or "").partition("\n\n")[0].split())
+        yield [f"`{room}`", "Modules at the top of the package that are no room: errors, the version, mounts."]
+        return
+    folder = ROOT / "python/ioassay" / room
+    for package in [folder / "__init__.py", *sorted(folder.glob("*/__init__.py"))]:
+        name = ".".join(package.parent.relative_to(folder.parent).parts)
+        yield [f"`{name}`", first_sentence(ast.get_docstring(ast.parse(package.read_text("utf-8"))) or "")]
+
+
+def modules(crate: str) -> Iterator[list[str]]:
+    """The modules of a crate that have a folder, each with the first sentence of its documentation."""
+    for module in sorted((ROOT / "crates" / crate / "src").glob("*/mod.rs")):
+        lines = re.findall(r"^//! ?(.*)", module.read_text("utf-8"), re.MULTILINE)
+        yield [f"`{crate}::{module.parent.name}`", re.sub(r"\[(`[^`]+`)\]", r"\1", first_sentence("\n".join(lines)))]
+
+
+def first_sentence(documentation: str) -> str:
+    """On one line, with its full stop."""
+    text = " ".join(documentation.partition("\n\n")[0].split())
     return text.partition(". ")[0].removesuffix(".") + "."
 
 

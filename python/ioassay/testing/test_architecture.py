@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.testing.architecture import Module, python_imports, reduced, running_up
+from ioassay.testing.architecture import (
+    LAYERS,
+    Module,
+    first_sentence,
+    modules,
+    python_imports,
+    python_rooms,
+    reduced,
+    running_up,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +41,22 @@ def test_every_room_of_the_package_is_in_a_layer() -> None:
 
 def test_arrows_that_follow_from_others_are_left_out() -> None:
     assert reduced({("a", "b"), ("b", "c"), ("a", "c"), ("a", "d"), ("c", "d")}) == {("a", "b"), ("b", "c"), ("c", "d")}
+
+
+def test_a_purpose_is_the_first_sentence_of_the_documentation_on_one_line() -> None:
+    assert (
+        first_sentence("Reads `a.toml` into\na model. Not: what is in it.\n\nMore.") == "Reads `a.toml` into a model."
+    )
+    assert first_sentence("A document: page, text\n\nMore.") == "A document: page, text."
+
+
+def test_every_room_and_every_package_in_it_says_what_it_is() -> None:
+    rows = [row for layer in LAYERS for room in layer for row in python_rooms(room)]
+    assert {"`store`", "`analysis.findings`", "`helpers`"} < {name for name, _ in rows}
+    assert [name for name, purpose in rows if len(purpose) < len("A room.")] == []
+
+
+def test_modules_of_a_crate_are_described_without_the_brackets_of_links() -> None:
+    purposes = dict(row for row in modules("engine"))
+    assert purposes["`engine::survey`"].count("(`node`)") == 1
+    assert [name for name, purpose in purposes.items() if len(purpose) < len("A room.")] == []
