@@ -255,7 +255,7 @@ format: build ## Format Rust, Python and documents (lines of 100 characters).
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
 	$(BIN)/mdformat $(DOCUMENTS)
 
-lint: lint-rust lint-python ## Formatting, clippy, ruff, mypy, generated files.
+lint: lint-rust lint-python ## Formatting, clippy, ruff, mypy, plain English, generated files.
 
 lint-rust: build
 	cargo fmt --all --check
@@ -273,6 +273,7 @@ lint-python: developing
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
 	$(BIN)/mdformat --check $(DOCUMENTS)
+	$(BIN)/python -m ioassay.testing.plain_english
 	@for place in "" $(CHECKED_APART); do echo "mypy $$place"; $(BIN)/mypy $$place || exit; done
 	$(BIN)/datamodel-codegen --all-jobs --check
 	@for module in $(GENERATORS); do echo "$$module --check"; $(BIN)/python -m ioassay.$$module --check || exit; done

@@ -246,7 +246,7 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         (&format!("{readers}/rate"), json!({"bytes_per_s": 0}), "rate.bytes_per_s: 0 does nothing"),
         (&format!("{readers}/think/every_operations"), json!(0), "think.every_operations: 0 does nothing"),
         (&format!("{readers}/work/verify"), json!("writes"), "the job writes nothing; use reads"),
-        ("/files/data/payload", json!({"kind": "zero"}), "verify: zeros cannot be told from a hole"),
+        ("/files/data/payload", json!({"kind": "zero"}), "verify: zeros cannot be distinguished from a hole"),
         ("/files/data/payload", json!({"kind": "repeated"}), "data that moved would pass the verification"),
         (&format!("{mix}/work/transfer"), json!({"mixed": 100}), "transfer.mixed: 100 % is out of range; use 1 to 99"),
         (

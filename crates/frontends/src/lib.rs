@@ -76,7 +76,7 @@ const HEAD: &str = "\
 
 # The front ends, option by option
 
-What becomes of each option of the originals: **same** does what the original does; **better** does what the original \
+How each option of the originals is treated: **same** does what the original does; **better** does what the original \
 is meant to do; **ignored** is accepted without effect, with a warning on standard error; **refused** is an error that \
 names the option and what to use instead.
 

@@ -188,7 +188,7 @@ pub enum Reason {
         /// The slowest operation.
         slowest_ns: u64,
     },
-    /// The run was suspended during the phase, or nothing of it ran, so its rates and latencies count a pause.
+    /// The run was suspended during the phase, or did not run at all, so its rates and latencies count a pause.
     Suspended {
         /// How long, of the rank that was suspended longest.
         suspended_ns: u64,
@@ -202,7 +202,7 @@ pub enum Reason {
         /// How many calls.
         calls: u64,
     },
-    /// The server's certificate was not verified, because the target's URL says so: whoever answered was measured.
+    /// The server's certificate was not verified, because the target's URL says so: any server may have answered.
     UnverifiedServer,
     /// Requests failed for the moment and were repeated, so latencies contain the failed tries and the pauses between them.
     Retried {

@@ -1,4 +1,4 @@
-"""Sizes that suit a target and a node, so that a study lasts as long as somebody will wait.
+"""Sizes that suit a target and a node, so that a study ends within a time limit.
 
     probe     a second of I/O on the target: how fast it is, what a case costs beside its phases
     sizes     speeds and a time limit → the settings of the study `quick`

@@ -113,7 +113,7 @@ def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables
         run=gathered.name,
         study=_study(gathered, workloads, entries),
         cases=entries,
-        target=", ".join(dict.fromkeys(case.target for case in gathered.cases if case.target)) or "not told",
+        target=", ".join(dict.fromkeys(case.target for case in gathered.cases if case.target)) or "unknown",
         target_kind="in-place",
         origin=ImportOrigin(
             tool=gathered.tool,

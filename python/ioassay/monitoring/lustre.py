@@ -128,7 +128,7 @@ def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None
     whole = sorted(name for direction in directions for name in GROUPS[direction])
     reasons = {
         "servers count requests (RPCs), not calls; throttle `bandwidth`": rule["measure"] != "bandwidth",
-        "servers do not tell kinds of reads or writes apart; use `calls: [read]`, `[write]` or `[read, write]`": (
+        "servers do not distinguish kinds of reads or writes; use `calls: [read]`, `[write]` or `[read, write]`": (
             sorted(rule["calls"]) != whole
         ),
         "servers do not see the sizes of calls; leave out `sizes`": (

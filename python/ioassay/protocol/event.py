@@ -599,7 +599,7 @@ class Evidence23(TypedDict):
 
 
 class DoubtSuspended(TypedDict):
-    """The run was suspended during the phase, or nothing of it ran, so its rates and latencies count a pause."""
+    """The run was suspended during the phase, or did not run at all, so its rates and latencies count a pause."""
 
     invalidates: bool
     """True if the number must not be used at all; false if it can be used with care."""
@@ -630,7 +630,7 @@ class DoubtShortTransfers(TypedDict):
 
 
 class DoubtUnverifiedServer(TypedDict):
-    """The server's certificate was not verified, because the target's URL says so: whoever answered was measured."""
+    """The server's certificate was not verified, because the target's URL says so: any server may have answered."""
 
     invalidates: bool
     """True if the number must not be used at all; false if it can be used with care."""

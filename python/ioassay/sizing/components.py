@@ -181,8 +181,8 @@ class Redundancy(Part):
     )
     spread_over: Literal["enclosures", "servers"] | None = Field(
         default=None,
-        description="The drives of each stripe are dealt out evenly over these; without it each group lies within one "
-        "enclosure, if it fits.",
+        description="The drives of each stripe are distributed evenly over these; without it each group lies within "
+        "one enclosure, if it fits.",
     )
     chunk: Size | None = Field(default=None, description="Bytes on a drive before the next follows (segment, strip).")
     record: Size | None = Field(default=None, description="Of raidz and dRAID: the record size; padding depends on it.")

@@ -53,22 +53,22 @@ class JobEntry(StoredModel):
 
     name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
     operations: list[Operation] = Field(description="A measurement for each: one, of a mix two, of a replacement four.")
-    ranks: Count = Field(description="How many ranks do it; 0: an imported result does not tell.")
+    ranks: Count = Field(description="How many ranks do it; 0: an imported result does not state it.")
     file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
     layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
     order: str
     files: Count | None = Field(
-        description="Files of the file set: its objects; 0 for trees. `None`: an imported result does not tell."
+        description="Files of the file set: its objects; 0 for trees. `None`: an imported result does not state it."
     )
     transfer_bytes: Count | None = Field(description="Bytes of one call; `None` where nothing is moved.")
     file_set_bytes: Count = Field(
-        description="Size of the file set, or of the items of the tree; 0: an imported result does not tell."
+        description="Size of the file set, or of the items of the tree; 0: an imported result does not state it."
     )
     planned_bytes: Count = Field(
         description="What it moves in one pass when nothing stops it early; of an imported result what it moved."
     )
     planned_operations: Count
-    api: str | None = Field(default=None, description="The storage API. `None`, here and below: not told.")
+    api: str | None = Field(default=None, description="The storage API. `None`, here and below: unknown.")
     direct: bool | None = Field(default=None, description="Past the page cache; `None` for a walk as well.")
     uncached: bool | None = Field(
         default=None,
@@ -109,10 +109,12 @@ class CaseEntry(StoredModel):
     workload: str = Field(description="Name of the workload in the study.")
     point: Point = Field(
         description="Its value on every axis of the sweep, in base units. `groups` is there only where it is swept; "
-        "`ranks_per_client` is the most on any client; an imported result leaves out what its files do not tell."
+        "`ranks_per_client` is the most on any client; an imported result leaves out what its files do not state."
     )
     repetition: Count = Field(description="1, 2, …")
-    file_set_bytes: Count = Field(description="Size of all its files together; 0: an imported result does not tell.")
+    file_set_bytes: Count = Field(
+        description="Size of all its files together; 0: an imported result does not state it."
+    )
     written_bytes: Count = Field(description="What all its phases together write in one pass, as far as it is known.")
     phases: list[PhaseEntry]
     state: CaseState = "pending"
@@ -126,7 +128,7 @@ class CaseEntry(StoredModel):
 
     @property
     def ranks_per_client(self) -> int:
-        """The most on any; 0: an imported result does not tell."""
+        """The most on any; 0: an imported result does not state it."""
         return self._count(RANKS_PER_CLIENT)
 
     def _count(self, axis: str) -> int:
@@ -284,8 +286,8 @@ class StudyEntry(StoredModel):
     source: str | None
     scale: str | None
     settings: dict[str, Setting] = Field(
-        description="Every setting with the value it had; of imported results what their files tell of how and where "
-        "they were measured, with a list of values where there are several, `–` in it where some do not tell."
+        description="Every setting with the value it had; of imported results what their files state about how and "
+        "where they were measured, with a list of values where there are several, `–` in it where some do not state it."
     )
     text: str = Field(description="The study's YAML, as read.")
     method: list[str] = Field(description="The method in sentences, written from the resolved study.")
@@ -314,7 +316,7 @@ class RunDocument(StoredModel):
     version: int = RUN.version
     run: Component = Field(description="Identifier of the run.")
     state: RunState = "running"
-    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
+    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not state it.")
     ended: Moment | None = None
     target: str = Field(description="As the plan names it: an absolute path or a URL.")
     target_kind: TargetKind = "directory"

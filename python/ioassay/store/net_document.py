@@ -54,7 +54,7 @@ class Flow(_Document):
     port: Count
     received_bytes: Count = Field(description="What the receiving end counted while all flows were at work.")
     duration_s: Amount = Field(description="In this time.")
-    retransmits: Count | None = Field(description="Segments sent again in the whole test; `None`: not told.")
+    retransmits: Count | None = Field(description="Segments sent again in the whole test; `None`: unknown.")
     client_processor_percent: Amount = Field(description="What iperf3 took of a processor; threads add up.")
     server_processor_percent: Amount
     files: str = Field(description="How the names of its raw files begin.")

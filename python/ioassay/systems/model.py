@@ -146,7 +146,7 @@ class Document(Part):
     date: Prose | None = Field(default=None, description="When, as printed.")
     file: Prose | None = Field(default=None, description="The file of its text, whose lines places name.")
     sha256: Prose | None = Field(default=None, description="The SHA-256 of that file.")
-    url: Prose | None = Field(default=None, description="Where it can be had.")
+    url: Prose | None = Field(default=None, description="Where it is published.")
 
     @property
     def where(self) -> str:

@@ -78,7 +78,7 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
         Step("python/ioassay/studies/plans.py", "writes what the engine is to do for a case", "`plan.json`"),
         Step("python/ioassay/execution/execute.py", "starts case after case through a launcher", "processes"),
         Step("crates/engine/src/plan", "checks the plan", "`Plan`, or a refusal with a remedy"),
-        Step("crates/engine/src/case", "lives through the steps, one loop for all jobs", "operations, each timed"),
+        Step("crates/engine/src/case", "runs its steps, one loop for all jobs", "operations, each timed"),
         Step("crates/engine/src/measure", "counts them, and notes what is doubtful", "samples, histograms, doubts"),
         Step("crates/engine/src/output", "writes what happened", "`events.jsonl`"),
         Step("python/ioassay/store/ingest.py", "reads it", "`run.json`, tables in Parquet"),
@@ -234,7 +234,7 @@ def _journey(steps: Sequence[Step]) -> str:
     if missing := [step.place for step in steps if not (ROOT / step.place).exists()]:
         raise SystemExit(f"A journey goes through what is not there: {', '.join(missing)}")
     return table(
-        ["place", "what it does", "what goes on"], [[_link(step.place), step.does, step.data] for step in steps]
+        ["place", "what it does", "what it passes on"], [[_link(step.place), step.does, step.data] for step in steps]
     )
 
 

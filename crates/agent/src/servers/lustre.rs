@@ -118,7 +118,7 @@ impl Lustre {
         let with_clients = clients <= MOST_CLIENTS;
         if !with_clients {
             self.problem = Some(format!(
-                "{clients} exports of Lustre's targets: clients are not told apart, at most {MOST_CLIENTS} are read"
+                "{clients} exports of Lustre's targets: clients are not distinguished, at most {MOST_CLIENTS} are read"
             ));
         }
         let (root, problem) = (&self.root, &mut self.problem);

@@ -1,4 +1,4 @@
-//! The Lustre I/O kit's obdfilter-survey, told by its environment: objects and threads are swept on targets that are
+//! The Lustre I/O kit's obdfilter-survey, set by its environment: objects and threads are swept on targets that are
 //! directories or a block device. Threads are ranks, each row of the table is a case.
 //!
 //! [`options`] is what its variables are, [`translate`] makes plans of them, and [`print`] says what came of it.

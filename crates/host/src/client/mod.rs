@@ -1,4 +1,4 @@
-//! Parameters of the target's file system's client that its mount options do not tell.
+//! Parameters of the target's file system's client that its mount options do not state.
 //!
 //! Told by files in memory of the kernel and by one on the node's own disk: nothing asks a server. One file per kind of
 //! file system.

@@ -151,8 +151,8 @@ def _of_all(execution: Execution, way: str, steps: Sequence[Step]) -> Iterator[D
     if way == "save" and not execution.is_on("checkpoint.fsync"):
         yield Doubt(
             kind="unsynced-write",
-            message="DLIO was not told to call fsync: the data may still have been in the page cache when the save "
-            "ended",
+            message="DLIO was not configured to call fsync: the data may still have been in the page cache when the "
+            "save ended",
             remedy="set checkpoint.fsync, and check with strace that it takes effect",
         )
     if way == "load" and any(epoch.of("save_ckpt") for epoch in execution.epochs):

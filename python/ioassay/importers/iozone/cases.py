@@ -196,7 +196,7 @@ def _interrupted(line: int) -> Doubt:
     return Doubt(
         kind="interrupted",
         message="IOzone was interrupted: tests that follow, and the one that ran, are missing",
-        remedy="let IOzone come to its end",
+        remedy="let IOzone finish",
         evidence={"line": line},
     )
 

@@ -209,7 +209,7 @@ def _doubts(one: Series, intervals: Sequence[Interval], resets: int) -> Iterator
         yield Doubt(
             kind="counters-reset",
             message=f"counters fell or were reset in {format_count(resets, 'interval')} of {len(intervals)}, which are "
-            "left out: the server restarted, or somebody cleared them",
+            "left out: the server restarted, or they were cleared",
             remedy="read the counters at shorter intervals, and do not clear them",
             evidence={"intervals": len(intervals), "left_out": resets},
         )

@@ -174,7 +174,7 @@ def _fates(workflow: Workflow) -> Table:
             ]
         )
     columns = [Column("Files"), *numbers("Number", "Removed", "Written", "Read"), Column("Largest")]
-    return Table(columns, rows, "What became of files")
+    return Table(columns, rows, "Fate of files")
 
 
 def _notes(workflow: Workflow) -> Iterator[str]:

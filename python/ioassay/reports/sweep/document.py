@@ -56,8 +56,8 @@ def document(answer: Answer, drawn: Pictures | None = None) -> Document:
             Section("Doubts", [_doubts(answer)]),
             Section("How it was measured", [_facts(answer), *_method(answer)]),
         ],
-        question=f"Which settings are best for the {wording.objective(answer.document.objective)}, and do they truly "
-        "beat today's?",
+        question=f"Which settings are best for the {wording.objective(answer.document.objective)}, and do they "
+        "really beat today's?",
         window=f"{answer.document.title}: sweep",
         footer=f"Written by ioassay {__version__}.",
     )

@@ -24,7 +24,7 @@ REPLACEMENT = assumed(
     "time until a failed drive is replaced",
     86400,
     SECONDS,
-    "No spare drive waits, so somebody must bring one within a day.",
+    "No spare drive waits, so one must be brought within a day.",
     "24h",
 )
 """Without another one, of bricks without spares."""

@@ -71,5 +71,5 @@ def _why(error: ValueError) -> str:
 def _damaged(path: Path, number: int, why: str) -> UsageError:
     return UsageError(
         f"{path}:{number}: {why}.",
-        "The journal is damaged, so nothing was changed. Its `will-set` lines have the values of before.",
+        "The journal is damaged, so nothing was changed. Its `will-set` lines have the previous values.",
     )

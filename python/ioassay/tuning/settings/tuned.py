@@ -27,7 +27,7 @@ class TunedInstance(Instance):
 
     lifetime: Lifetime = "kept"
     taken_by = "TuneD"
-    note = "TuneD restores what the profile of before had changed, and applies the new one whole"
+    note = "TuneD restores what the previous profile had changed, and applies the new one whole"
 
     def __init__(self, root: Path) -> None:
         super().__init__(f"{KIND}:profile")

@@ -385,7 +385,7 @@ fn verification(key: &str, work: &DataWork, set: &FileSet, can: &Capabilities) -
         }
         Some(_) if !can.files => refuse("the storage API keeps nothing that could be compared", "leave it out"),
         Some(_) if set.payload == Payload::Zero => {
-            refuse("zeros cannot be told from a hole, so nothing would be verified", "use another payload")
+            refuse("zeros cannot be distinguished from a hole, so nothing would be verified", "use another payload")
         }
         Some(_) if set.payload == Payload::Repeated => {
             let problem =

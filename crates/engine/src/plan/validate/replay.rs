@@ -246,7 +246,7 @@ impl Asked<'_> {
     /// What is there of the tree after the stream. Refuses one whose items are not there, or are there.
     fn after(&self, before: SharedItems) -> Result<SharedItems, Refusal> {
         use StreamOperation as Kind;
-        let not_there = "fill the tree in an earlier phase, and remove nothing of it before";
+        let not_there = "fill the tree in an earlier phase, and remove none of its files before";
         let absent = matches!(self.stream.operation, Kind::Open { absent: true, .. } | Kind::Stat { absent: true, .. });
         match (&self.stream.operation, before) {
             (_, SharedItems::Nothing) => {
