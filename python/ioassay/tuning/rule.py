@@ -1,9 +1,9 @@
 """What a rule is, and what it can say of a system.
 
-A rule is a module below `tuning.rules` with one `Rule`, named `RULE`. Its function gets the system and gives a
-judgement for each thing that it looked at: a device, a mount, the node. Reading a value that cannot be read raises
-`Unreadable`, and the judgement then says so; where there is nothing to look at, it is `NotApplicable` with the reason.
-A value that the snapshot lacks is `missing`, never a default.
+A rule is a `Rule` in the file of its area below `tuning.rules`, and in that file's list `RULES`. Its function gets the
+system and gives a judgement for each thing that it looked at: a device, a mount, the node. Reading a value that cannot
+be read raises `Unreadable`, and the judgement then says so; where there is nothing to look at, it is `NotApplicable`
+with the reason. A value that the snapshot lacks is `missing`, never a default.
 
 Some values ruin I/O whatever the node is for. A rule states them as `Bounds` and checks these before anything else, so
 that they are found on nodes for which it has no recommendation, too.

@@ -1,6 +1,6 @@
-"""What is known of settings: a module for each rule, in a package for each area.
+"""What is known of settings: a file for each area, which ends with its list of rules.
 
-How to add one: docs/development/tuning.md.
+How to add a rule: docs/development/tuning.md.
 
 A rule says nothing that was not published or documented: `sources` names where it was.
 """
@@ -13,40 +13,38 @@ from ioassay.tuning.rules import (
     beegfs,
     block,
     btrfs,
-    ceph,
-    daos,
-    fabrics,
+    distributed,
     filesystem,
     gpfs,
     lustre,
     md,
     memory,
+    network,
     nfs,
     onefs,
     processor,
     raid,
-    weka,
     zfs,
 )
 
-RULES: tuple[Rule, ...] = (
-    *gpfs.RULES,
-    *nfs.RULES,
-    *onefs.RULES,
-    *lustre.RULES,
-    *beegfs.RULES,
-    *ceph.RULES,
-    *weka.RULES,
-    *daos.RULES,
-    *memory.RULES,
-    *processor.RULES,
-    *filesystem.RULES,
-    *zfs.RULES,
-    *btrfs.RULES,
-    *md.RULES,
-    *block.RULES,
-    *fabrics.RULES,
-    *adapter.RULES,
-    *raid.RULES,
+_AREAS = (
+    gpfs,
+    nfs,
+    onefs,
+    lustre,
+    beegfs,
+    distributed,
+    memory,
+    processor,
+    network,
+    filesystem,
+    zfs,
+    btrfs,
+    md,
+    block,
+    adapter,
+    raid,
 )
+
+RULES: tuple[Rule, ...] = tuple(rule for area in _AREAS for rule in area.RULES)
 """All rules, along the way of an I/O within each area."""

@@ -52,5 +52,5 @@ def _areas(kind: str, where: str, file_system: str) -> tuple[Area, ...]:
     areas = next((areas for begin, areas in _OF_KIND.get(kind, ()) if where.startswith(begin)), ())
     if areas == ("block queue",):
         directories = where.removeprefix("block/").split("/")[1:-1]
-        return next(((_OF_DEVICE[one],) for one in directories if one in _OF_DEVICE), areas)
+        return next(((_OF_DEVICE[directory],) for directory in directories if directory in _OF_DEVICE), areas)
     return areas

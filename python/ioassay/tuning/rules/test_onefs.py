@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from ioassay.testing.storage_nodes import nfs_client
+from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rules.onefs import ONEFS_ASYNC_COMMIT, ONEFS_COALESCER, RULES, SETTINGS
+from ioassay.tuning.system import System
+
+WANTED = {
+    "efs.bam.ec.mode": "0",
+    "efs.bam.coalescer.multiwriter": "0",
+    "coalescer": "coal_only",
+    "commit-async": "1",
+    "setattr-async": "1",
+}
+
+
+def _system(**settings: str) -> System:
+    return System(nfs_client().snapshot(), storage="onefs", storage_settings=settings)
+
+
+def test_the_settings_that_the_user_may_give_are_those_that_rules_ask_for() -> None:
+    assert set(SETTINGS) == set(WANTED)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_mount_does_not_tell_that_it_is_onefs(rule: Rule) -> None:
+    [found] = rule.judgements(System(nfs_client().snapshot()))
+    assert isinstance(found, NotApplicable)
+    assert "--storage onefs" in found.why
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_client_cannot_read_the_cluster(rule: Rule) -> None:
+    found = rule.judgements(_system())
+    assert all(isinstance(one, NotReadable) and "only the cluster shows it: isi" in one.reason for one in found)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_values_that_the_user_read(rule: Rule) -> None:
+    assert all(isinstance(one, Fine) for one in rule.judgements(_system(**WANTED)))
+    found = rule.judgements(_system(**dict.fromkeys(WANTED, "other")))
+    assert all(isinstance(one, Change) and one.command.startswith("isi") and not one.assignments for one in found)
+
+
+def test_the_commands_of_the_study() -> None:
+    system = _system(**dict.fromkeys(WANTED, "other"))
+    commands = {one.command for rule in RULES for one in rule.judgements(system) if isinstance(one, Change)}
+    assert commands == {
+        "isi_sysctl_cluster efs.bam.ec.mode=0",
+        "isi nfs settings export modify --setattr-async=1 --commit-async=1",
+        "isi_sysctl_cluster efs.bam.coalescer.multiwriter=0",
+        "isi set -c coal_only /ifs/scratch",
+    }
+
+
+def test_asynchronous_commits_lose_data() -> None:
+    assert "lost when a node fails" in ONEFS_ASYNC_COMMIT.risk
+    assert "lost when the node" in ONEFS_COALESCER.risk
