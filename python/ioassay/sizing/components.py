@@ -31,6 +31,10 @@ from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, betw
 IoKind = Literal["write", "read", "random_write", "random_read"]
 """Kinds of I/O on data. The first two are sequential and count bytes, the others are of 4 KiB and count operations."""
 
+RANDOM_BYTES = 4096
+"""The size of an operation of `random_write` and `random_read`."""
+
+
 MetadataKind = Literal["create", "stat", "read_files", "remove"]
 """Kinds of operations on empty files. `read_files` opens, reads and closes."""
 

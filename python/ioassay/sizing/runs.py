@@ -16,9 +16,8 @@ from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point, Rates
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Origin, Value
-from ioassay.sizing.components import dimension_of
+from ioassay.sizing.components import RANDOM_BYTES, dimension_of
 from ioassay.sizing.quantities import Quantity
-from ioassay.sizing.rates.work import RANDOM_BYTES
 from ioassay.store.run_directory import load
 from ioassay.systems.amounts import BYTES_PER_S, Interval
 from ioassay.text.units import format_count

@@ -1,7 +1,8 @@
 """`docs/development/architecture.md`: the rooms of the house and who uses whom, from imports, docstrings and manifests.
 
     python -m ioassay.testing.architecture            writes the page
-    python -m ioassay.testing.architecture --check    fails when the page is stale, or an import runs up
+    python -m ioassay.testing.architecture --check    fails when the page is stale, an import runs up, or modules of a
+                                                      room import each other in a circle
 
 For the checkout only. Not here: the order of the engine's own modules (`crates/engine/tests/layers.rs`).
 """
@@ -44,6 +45,10 @@ LAYERS = (
 HELPERS = "helpers"
 """The modules at the top of the package, which are no room: errors, the version, mounts."""
 
+CIRCLES: Mapping[str, int] = {"analysis": 2, "cli": 2, "profiles": 2, "store": 6}
+"""By room, how many of its modules import each other in circles, within functions and for types alone included. These
+numbers may only shrink: a module that two others need belongs below both."""
+
 _OPENING = """\
 <!-- Written by `python -m ioassay.testing.architecture`. -->
 
@@ -52,8 +57,8 @@ _OPENING = """\
 Rooms are packages of Python and crates of Rust; what each is for is the first sentence of its
 documentation, whose rest says what is in it and what is not. An arrow points from the user to the
 used; arrows that follow from others are left out. Arrows run down only: `make lint` fails where an
-import runs up. The order of the engine's own modules is in
-[layers.rs](../../crates/engine/tests/layers.rs).
+import runs up, and where modules of a room begin to import each other in a circle. The order of the
+engine's own modules is in [layers.rs](../../crates/engine/tests/layers.rs).
 
 """
 
@@ -98,10 +103,12 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
 
 
 def page() -> str:
-    """The page as Markdown. Raises `SystemExit` if an import runs up."""
+    """The page as Markdown. Raises `SystemExit` if an import runs up, or a room has other circles than `CIRCLES`."""
     imports = python_imports()
     if upward := list(running_up(imports)):
         raise SystemExit("\n".join(["Imports run up (ioassay.testing.architecture.LAYERS):", *upward]))
+    if changed := list(changed_circles(circles(imports), CIRCLES)):
+        raise SystemExit("\n".join(["Import circles changed (ioassay.testing.architecture.CIRCLES):", *changed]))
     rooms = {(importer.room, imported.room) for importer, imported in imports if importer.room != imported.room}
     crates, descriptions = rust_crates()
     return "\n\n".join(
@@ -165,6 +172,45 @@ def running_up(imports: Sequence[tuple[Module, Module]]) -> Iterator[str]:
     for importer, imported in imports:
         if importer.room != imported.room and height[imported.room] >= height[importer.room]:
             yield f"{importer.name} imports {imported.name}"
+
+
+def circles(imports: Sequence[tuple[Module, Module]]) -> list[list[str]]:
+    """The modules that import each other, directly or through others: each group by name, groups in their order."""
+    imported: dict[str, set[str]] = {}
+    for importer, used in imports:
+        imported.setdefault(importer.name, set()).add(used.name)
+    reachable = {name: _reachable(name, imported) for name in imported}
+    groups = {
+        tuple(sorted(other for other in reached if name in reachable.get(other, ())))
+        for name, reached in reachable.items()
+        if name in reached
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def _reachable(name: str, imported: Mapping[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for other in imported.get(waiting.pop(), ()):
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return reached
+
+
+def changed_circles(groups: Sequence[Sequence[str]], known: Mapping[str, int]) -> Iterator[str]:
+    """What to do about rooms whose modules in circles are more or fewer than `known`, in words."""
+    of_room: dict[str, list[Sequence[str]]] = {}
+    for group in groups:
+        of_room.setdefault(Module(group[0]).room, []).append(group)
+    for room in sorted({*of_room, *known}):
+        in_circles, most = sum(map(len, of_room.get(room, ()))), known.get(room, 0)
+        if in_circles > most:
+            listed = "; ".join(" <-> ".join(group) for group in of_room[room])
+            yield f"{room}: {in_circles} modules are in circles, at most {most} may be: {listed}"
+        elif in_circles < most:
+            yield f"{room}: {in_circles} modules are in circles; write that number instead of {most}"
 
 
 def rust_crates() -> tuple[set[tuple[str, str]], dict[str, str]]:

@@ -1,12 +1,15 @@
-"""What is wrong with the house is found: imports that run up. What follows from other arrows is left out."""
+"""Imports that run up and import circles are found; arrows that follow from others are left out."""
 
 from __future__ import annotations
 
 import pytest
 
 from ioassay.testing.architecture import (
+    CIRCLES,
     LAYERS,
     Module,
+    changed_circles,
+    circles,
     first_sentence,
     modules,
     python_imports,
@@ -60,3 +63,25 @@ def test_modules_of_a_crate_are_described_without_the_brackets_of_links() -> Non
     purposes = dict(row for row in modules("engine"))
     assert purposes["`engine::survey`"].count("(`node`)") == 1
     assert [name for name, purpose in purposes.items() if len(purpose) < len("A room.")] == []
+
+
+def test_circles_of_imports_are_found() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e"), ("x", "y"), ("y", "x"), ("x", "a")]
+    imports = [(Module(f"ioassay.{importer}.m"), Module(f"ioassay.{imported}.m")) for importer, imported in pairs]
+    assert circles(imports) == [["ioassay.a.m", "ioassay.b.m", "ioassay.c.m"], ["ioassay.x.m", "ioassay.y.m"]]
+
+
+def test_a_room_may_not_get_more_modules_in_circles_and_a_lower_number_is_to_be_written() -> None:
+    group = ["ioassay.store.a", "ioassay.store.b"]
+    assert not list(changed_circles([group], {"store": 2}))
+    assert list(changed_circles([group], {})) == [
+        "store: 2 modules are in circles, at most 0 may be: ioassay.store.a <-> ioassay.store.b"
+    ]
+    assert list(changed_circles([], {"store": 2})) == [
+        "store: 0 modules are in circles; write that number instead of 2"
+    ]
+
+
+def test_modules_of_sizing_systems_studies_and_tuning_are_in_no_circle() -> None:
+    assert not list(changed_circles(circles(python_imports()), CIRCLES))
+    assert not {"sizing", "systems", "studies", "tuning"} & set(CIRCLES)

@@ -18,7 +18,7 @@ from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.path import IoPath, Transfer, both_ways
 from ioassay.tuning.path.conclusions import conclusions, evidence
 from ioassay.tuning.path.measured import Measured, between
-from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, NotReadable, Rule
+from ioassay.tuning.rule import Change, Finding, Fine, Judgement, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System, Workload
@@ -59,17 +59,6 @@ class Asked:
             storage_settings=_storage_settings(storage_settings, storage),
             workload=_workload(workload) if workload is not None else None,
         )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a rule says of a host."""
-
-    host: str
-    rule: Rule
-    judgements: Sequence[Judgement]
-    evidence: Sequence[str] = ()
-    """What requests on the I/O paths suffer from the rule's parameters, in sentences."""
 
 
 Verdict = Literal["changes recommended", "as recommended", "partly judged", "nothing judged"]

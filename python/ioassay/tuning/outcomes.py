@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ioassay.text.prose import listed
 from ioassay.tuning.path.conclusions import Cause, Conclusion
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, Rule
+from ioassay.tuning.rule import Change, Finding, Fine, Judgement, NotApplicable, NotJudged, Rule
 from ioassay.tuning.rules import RULES
-
-if TYPE_CHECKING:
-    from ioassay.tuning.check import Finding
 
 Kind = Literal["recommended", "no recommendation", "not judged"]
 

@@ -11,7 +11,7 @@ that they are found on nodes for which it has no recommendation, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -50,6 +50,7 @@ __all__ = [
     "Assignment",
     "Bounds",
     "Change",
+    "Finding",
     "Fine",
     "Judgement",
     "NotApplicable",
@@ -193,6 +194,17 @@ class Rule:
     def judgements(self, system: System) -> list[Judgement]:
         """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
         return list(_guarded(self.judge, system)) or [NotApplicable("nothing here has this setting")]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The judgements of a rule on a host."""
+
+    host: str
+    rule: Rule
+    judgements: Sequence[Judgement]
+    evidence: Sequence[str] = ()
+    """What requests on the I/O paths suffer from the rule's parameters, in sentences."""
 
 
 def each(

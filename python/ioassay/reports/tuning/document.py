@@ -29,9 +29,9 @@ from ioassay.tuning.change_groups import (
     hosts_text,
     settings_count,
 )
-from ioassay.tuning.check import Examination, Finding
+from ioassay.tuning.check import Examination
 from ioassay.tuning.outcomes import outcome
-from ioassay.tuning.rule import Fine, NotApplicable, NotJudged, NotReadable
+from ioassay.tuning.rule import Finding, Fine, NotApplicable, NotJudged, NotReadable
 from ioassay.version import __version__
 
 _MOST_REASONS = 5

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from ioassay.sizing.arithmetic import Formula, Value, applied, assumed, exactly, lowest, product, quotient
-from ioassay.sizing.components import IoKind
+from ioassay.sizing.components import RANDOM_BYTES, IoKind
 from ioassay.sizing.prediction import curve, queueing
 from ioassay.sizing.prediction.model import Predicted, Spot
 from ioassay.sizing.prediction.queueing import Stations
 from ioassay.sizing.prediction.storage import Storage
 from ioassay.sizing.rates.groups import PER_OPERATION
-from ioassay.sizing.rates.work import RANDOM_BYTES, is_random
+from ioassay.sizing.rates.work import is_random
 from ioassay.systems.amounts import NUMBER, Interval
 from ioassay.text.units import format_bytes, format_count
 

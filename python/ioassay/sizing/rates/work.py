@@ -18,12 +18,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ioassay.sizing.arithmetic import Value, exactly, product, total
-from ioassay.sizing.components import IoKind
+from ioassay.sizing.components import RANDOM_BYTES, IoKind
 from ioassay.sizing.rates.groups import PER_OPERATION, Groups
 from ioassay.sizing.rates.raid_writes import ios_per_small_write, moved_per_byte
-
-RANDOM_BYTES = 4096
-"""The size of a random operation."""
 
 OPERATION = exactly("bytes of a random operation", RANDOM_BYTES, PER_OPERATION)
 

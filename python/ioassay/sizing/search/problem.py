@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from ioassay.sizing.components import RANDOM_BYTES
 from ioassay.sizing.packing import Item, RackLimits
-from ioassay.sizing.rates.work import RANDOM_BYTES
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.model import kind_of, tier_of
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS

@@ -284,11 +284,11 @@ class TestPools:
             "\t      /dev/sdf1     ONLINE       0     0     0  (resilvering)\n"
         )
         node = _status("\t    /dev/sdc1       ONLINE       0     0     0\n", replaced)
-        (pool,) = pools(System(node.snapshot()))
+        (pool,) = pools(node.snapshot(), None)
         assert pool.vdevs[0].disks == ("/dev/sdb1", "/dev/sdf1", "/dev/sdd1", "/dev/sde1")
 
     def test_vdevs_with_their_disks(self) -> None:
-        (pool,) = pools(System(zfs_server().snapshot()))
+        (pool,) = pools(zfs_server().snapshot(), None)
         assert [(vdev.name, vdev.use, len(vdev.disks)) for vdev in pool.vdevs] == [
             ("raidz2-0", "", 4),
             ("mirror-1", "special", 3),
@@ -301,7 +301,7 @@ class TestPools:
         [("raidz1-0", 1), ("raidz3-0", 3), ("draid2:8d:11c:1s-0", 2), ("mirror-0", 3), ("/dev/sdb1", 0)],
     )
     def test_how_many_disks_a_vdev_can_lose(self, name: str, failures: int) -> None:
-        (pool,) = pools(System(_status("raidz2-0", name).snapshot()))
+        (pool,) = pools(_status("raidz2-0", name).snapshot(), None)
         assert pool.vdevs[0].failures == failures
 
 

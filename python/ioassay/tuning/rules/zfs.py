@@ -53,20 +53,28 @@ NO_ZFS = "no ZFS is loaded here, or the target does not lie on it"
 
 def where_used(system: System, judge: Callable[[System], Iterable[Judgement]]) -> Iterator[Judgement]:
     """The judgements of a system that uses ZFS; otherwise, that it does not."""
-    if is_used(system):
+    if is_used(system.snapshot, system.target_mount):
         yield from judge(system)
     else:
         yield NotApplicable(NO_ZFS)
 
 
+def _datasets(system: System, name: str) -> list[Dataset]:
+    return concerned(system.snapshot, system.target_mount, name)
+
+
+def _pools(system: System) -> list[Pool]:
+    return pools(system.snapshot, system.target_mount)
+
+
 def each_dataset(system: System, name: str, judge: Callable[[Dataset], Iterable[Judgement]]) -> Iterator[Judgement]:
     """The judgements of each data set that has the property `name`."""
-    return where_used(system, lambda _: each(concerned(system, name), judge, otherwise=NO_ZFS))
+    return where_used(system, lambda _: each(_datasets(system, name), judge, otherwise=NO_ZFS))
 
 
 def each_pool(system: System, judge: Callable[[Pool], Iterable[Judgement]]) -> Iterator[Judgement]:
     """The judgements of each pool."""
-    return where_used(system, lambda _: each(pools(system), judge, otherwise=NO_ZFS))
+    return where_used(system, lambda _: each(_pools(system), judge, otherwise=NO_ZFS))
 
 
 _RECORD_SIZE_LEAST = 16 << 10
@@ -77,12 +85,12 @@ _RECORD_SIZE_MOST = 1 << 20
 
 def _record_size(system: System) -> Iterator[Judgement]:
     """Whether the application's requests are whole records of the file system."""
-    if not is_used(system):
+    if not is_used(system.snapshot, system.target_mount):
         yield NotApplicable(NO_ZFS)
     else:
         size = system.transfer_bytes
         stores = _object_stores(system)
-        by_name = {dataset.name: dataset for dataset in (*stores, *concerned(system, "recordsize"))}
+        by_name = {dataset.name: dataset for dataset in (*stores, *_datasets(system, "recordsize"))}
         yield from each(
             by_name.values(),
             lambda dataset: _record_size_of_dataset(
@@ -164,7 +172,7 @@ _DIRECT_IO_PATH = f"sys/module/zfs/parameters/{_DIRECT_IO_ENABLED}"
 def _direct_io(system: System) -> Iterator[Judgement]:
     """What becomes of direct I/O."""
     release = version(system.snapshot)
-    if not is_used(system):
+    if not is_used(system.snapshot, system.target_mount):
         yield NotApplicable(NO_ZFS)
     elif release is None:
         yield missing("/sys/module/zfs/version")
@@ -172,7 +180,7 @@ def _direct_io(system: System) -> Iterator[Judgement]:
         yield NotApplicable("OpenZFS before 2.3 ignores O_DIRECT: rates with it are those of the ARC")
     else:
         yield from _module(system)
-        yield from each(concerned(system, "direct"), _direct_io_of_dataset, otherwise=NO_ZFS)
+        yield from each(_datasets(system, "direct"), _direct_io_of_dataset, otherwise=NO_ZFS)
 
 
 def _module(system: System) -> Iterator[Judgement]:
@@ -328,13 +336,13 @@ ZFS_EXTENDED_ATTRIBUTES = Rule(
 
 def _special_vdev(system: System) -> Iterator[Judgement]:
     """What is stored on special vdevs, and what their loss costs."""
-    special = [pool for pool in pools(system) if any(vdev.use == "special" for vdev in pool.vdevs)]
+    special = [pool for pool in _pools(system) if any(vdev.use == "special" for vdev in pool.vdevs)]
     if not special:
         yield NotApplicable("no pool has a special vdev")
         return
     yield from each(special, _special_vdev_of_pool)
     names = {pool.name for pool in special}
-    sets = [dataset for dataset in concerned(system, "special_small_blocks") if dataset.pool in names]
+    sets = [dataset for dataset in _datasets(system, "special_small_blocks") if dataset.pool in names]
     yield from each(sets, _special_vdev_of_dataset)
 
 
@@ -504,7 +512,7 @@ ZFS_CACHE_FLUSH = Rule(
 
 def _sector_size(pool: Pool, system: System) -> Iterator[Judgement]:
     """Whether blocks of ZFS are whole sectors of the disks."""
-    exponents = sector_exponents(system, pool)
+    exponents = sector_exponents(system.snapshot, pool)
     if not exponents:
         yield NotReadable(
             f"ashift of {pool.name}",

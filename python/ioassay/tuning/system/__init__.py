@@ -96,7 +96,8 @@ class System:
             if target is not None and target.file_system == "btrfs":
                 paths = [path for one in btrfs.file_systems(self.snapshot, self.mounts, target) for path in one.devices]
             elif zfs.dataset_below(target):
-                paths = [disk for pool in zfs.pools(self) for vdev in pool.vdevs for disk in vdev.disks]
+                pools = zfs.pools(self.snapshot, target)
+                paths = [disk for pool in pools for vdev in pool.vdevs for disk in vdev.disks]
         except Unreadable:
             return []  # Its disks are then not known; the rules about ZFS and btrfs say why.
         found = [block.by_path(self.devices, self.snapshot, path) for path in paths]

@@ -9,14 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system.mounts import Mount
 from ioassay.tuning.system.numbers import is_whole
-
-if TYPE_CHECKING:
-    from ioassay.tuning.system import System
 
 FILE_SYSTEM = "filesystem"
 _CLASSES = ("dedup", "special", "logs", "cache", "spares")
@@ -92,11 +88,11 @@ def version(snapshot: Snapshot) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def is_used(system: System) -> bool:
+def is_used(snapshot: Snapshot, target_mount: Mount | None) -> bool:
     """Whether ZFS is what is judged: the target lies on it, or there is no target and the module is loaded."""
-    if system.snapshot.target is None:
-        return version(system.snapshot) is not None
-    return bool(dataset_below(system.target_mount))
+    if snapshot.target is None:
+        return version(snapshot) is not None
+    return bool(dataset_below(target_mount))
 
 
 def dataset_below(mount: Mount | None) -> str:
@@ -117,13 +113,13 @@ def datasets(snapshot: Snapshot) -> Mapping[str, Dataset]:
     return {name: Dataset(name, {**properties, **direct.get(name, {})}) for name, properties in found.items()}
 
 
-def concerned(system: System, name: str) -> list[Dataset]:
+def concerned(snapshot: Snapshot, target_mount: Mount | None, name: str) -> list[Dataset]:
     """The file systems to judge a property of: the target's, or all but those that have it as the one above has it.
 
     Raises `Unreadable`.
     """
-    known = datasets(system.snapshot)
-    target = dataset_below(system.target_mount)
+    known = datasets(snapshot)
+    target = dataset_below(target_mount)
     if target:
         if target not in known:
             raise Unreadable(f"properties of {target}", "zfs get does not list it")
@@ -137,14 +133,14 @@ def concerned(system: System, name: str) -> list[Dataset]:
     return chosen
 
 
-def pools(system: System) -> list[Pool]:
+def pools(snapshot: Snapshot, target_mount: Mount | None) -> list[Pool]:
     """The pools to judge: the target's, or all. Raises `Unreadable` where `zpool` was not run or failed."""
-    properties = _properties(system.snapshot, "zpool", "get", "-Hp", "all")
-    printed = system.snapshot.printed("zpool", "status", "-LP")
+    properties = _properties(snapshot, "zpool", "get", "-Hp", "all")
+    printed = snapshot.printed("zpool", "status", "-LP")
     if printed is None:
         raise Unreadable("zpool status -LP", "the snapshot does not have it")
     found = [_pool(text, properties) for text in re.split(r"^(?=\s*pool: )", printed, flags=re.MULTILINE) if text]
-    name = dataset_below(system.target_mount).partition("/")[0]
+    name = dataset_below(target_mount).partition("/")[0]
     if not name:
         return [pool for pool in found if pool.name]
     of_target = [pool for pool in found if pool.name == name]
@@ -153,10 +149,10 @@ def pools(system: System) -> list[Pool]:
     return of_target
 
 
-def sector_exponents(system: System, pool: Pool) -> Mapping[str, int]:
+def sector_exponents(snapshot: Snapshot, pool: Pool) -> Mapping[str, int]:
     """The ashift of top-level vdevs by name, of the pool where its vdevs are not listed. Empty where none is known."""
     try:
-        of_vdevs = _properties(system.snapshot, "zpool", "get", "-Hp", "ashift", pool.name)
+        of_vdevs = _properties(snapshot, "zpool", "get", "-Hp", "ashift", pool.name)
     except Unreadable:
         of_vdevs = {}  # Properties of vdevs came with OpenZFS 2.2, and are asked for the target's pool only.
     found = {name: int(one["ashift"]) for name, one in of_vdevs.items() if is_whole(one.get("ashift", ""))}
