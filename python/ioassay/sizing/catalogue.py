@@ -31,8 +31,8 @@ from ioassay.sizing.components import (
 from ioassay.sizing.names import known_systems, matching, noun, suggestion, unresolved
 from ioassay.sizing.quantities import Quantity
 from ioassay.systems.amounts import Interval
-from ioassay.systems.claims import standing_for
 from ioassay.systems.model import Document, Place
+from ioassay.systems.printed import standing_for
 from ioassay.yaml_models.library import Library
 from ioassay.yaml_models.source import Source, SourceError, locate, nearest, printable, quoted
 from ioassay.yaml_models.validate import validate

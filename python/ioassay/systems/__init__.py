@@ -4,6 +4,7 @@
     model          what such a file can say
     library        the built-in systems, and how one is found by what was typed
     amounts        a number with its unit, as printed → base units and the interval that its digits leave open
+    printed        whether a printed number can be the one that was computed
     claims         claims recomputed from printed figures
     formulas       a checked claim as a line of arithmetic
     figure_table   figures as a table, for comparing

@@ -4,15 +4,9 @@ A claim **follows** where the number that it says and the number that its figure
 rounded as printed; it **does not follow** where they cannot; it **cannot be recomputed** where what it rests on is not
 printed. "Does not follow" is about the printed numbers: figures that are only drawn may say otherwise.
 
-The rule of rounding. A printed number stands for all that rounds to it (`amounts`), and these intervals are what is
-computed with. Counts and nominal sizes that a claim names by itself (60 drives of 4TB) are exact; figures are not. What
-words add, to a claim and to the figures that it rests on:
+How printed numbers are held against computed ones, and what words such as `about` add, is in `printed`. Two claims are
+made in words alone:
 
-    exact       the number's own rounding, no more
-    about       `ABOUT` of it more, on both sides
-    almost      from `ALMOST` below up to it, and not beyond
-    up-to       the largest of the points is the number claimed; of a figure nothing
-    at-least    no less than the number claimed; of a figure nothing
     greater     the first printed number is the greater one
     similar     the printed numbers differ by no more than `SIMILAR`
 
@@ -30,9 +24,8 @@ from typing import Literal, NamedTuple
 
 from ioassay.systems.amounts import NUMBER, Amount, Dimension, Interval
 from ioassay.systems.model import Claim, Operand, Qualifier, Reference, Rule, System
+from ioassay.systems.printed import agrees, standing_for
 
-ABOUT = Fraction(5, 100)
-ALMOST = Fraction(10, 100)
 SIMILAR = Fraction(10, 100)
 
 Verdict = Literal["follows", "does not follow", "cannot be recomputed"]
@@ -111,31 +104,11 @@ def _point(
         why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
         return Checked(system.name, claim, "cannot be recomputed", given, why=why)
     if said is not None:
-        follows = _agrees(claim, said, found)
+        follows = agrees(said, claim.qualifier, found)
     else:
         follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
     why = _borne_out(how, values, said) if said and not follows else ""
     return Checked(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
-
-
-def _agrees(claim: Claim, said: Amount, found: Interval) -> bool:
-    match claim.qualifier:
-        case "at-least":
-            return found.high >= said.rounded.low
-        case qualifier:
-            return standing_for(said, qualifier).meets(found)
-
-
-def standing_for(amount: Amount, qualifier: Qualifier) -> Interval:
-    """What a printed number stands for, with what the word before it adds."""
-    match qualifier:
-        case "about":
-            return amount.rounded.widened(ABOUT)
-        case "almost":
-            most = amount.exact.nominal
-            return Interval(most * (1 - ALMOST), most, most)
-        case "exact" | "up-to" | "at-least":
-            return amount.rounded
 
 
 def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:

@@ -6,5 +6,6 @@
     prices      what a relative price can be relative to
     model       the findings, as types
 
-Not: claims about measured figures (`systems.claims`), the words for findings (`reports.sizing.published`).
+Not: whether a printed number can be the computed one (`systems.printed`), claims of measured figures
+(`systems.claims`), the words for findings (`reports.sizing.published`).
 """

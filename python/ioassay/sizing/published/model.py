@@ -13,6 +13,7 @@ from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.configuration import Stated
 from ioassay.sizing.model import BrickChoice
 from ioassay.systems.amounts import Interval
+from ioassay.systems.printed import Rounding
 
 Base = Literal["decimal", "binary", "thousands", "of 1024", "millions"]
 """What a prefix counts, of `PB`: 1000 TB; 1024 TiB; 1000 TiB; 1024 TB; 1000 × 1000 GiB. From the likeliest on, except
@@ -20,8 +21,6 @@ that what is printed comes first."""
 
 Basis = Literal["as stated", "before file system", "raw", "usable"]
 """Which capacity was counted. `before file system`: without its overhead."""
-
-Rounding = Literal["nearest", "down", "up"]
 
 Verdict = Literal["as printed", "otherwise", "does not follow", "not recomputed"]
 """`otherwise`: only with another unit, basis or rounding than is printed. `not recomputed`: see `Figure.why`."""

@@ -37,7 +37,7 @@ from ioassay.sizing.published.model import (
     Scope,
     WholePrice,
 )
-from ioassay.systems.claims import standing_for
+from ioassay.systems.printed import standing_for
 
 _SLACK = 1e-6
 """By how much, as a share, bounds are widened: whether 0.645 itself rounds to 0.65 is not for the solver to decide."""

@@ -32,11 +32,10 @@ from ioassay.sizing.published.model import (
     PartName,
     Reading,
     RoundedPart,
-    Rounding,
     Trial,
 )
 from ioassay.systems.amounts import BYTES, BYTES_PER_S, NUMBER, Amount, Interval
-from ioassay.systems.claims import standing_for
+from ioassay.systems.printed import agrees, standing_for
 
 _UNIT = re.compile(r"([kKMGTP]?)(i?)(\S*)")
 _IOR = {"m": Label(2, "binary", "B"), "g": Label(3, "binary", "B"), "t": Label(4, "binary", "B")}
@@ -234,28 +233,9 @@ def _trial(stated: Stated, label: Label, reading: Reading, recomputed: Value) ->
     assert factor is not None  # `examine` has left out the others
     number = recomputed.interval.scaled(1 / factor)
     off = float(number.nominal / amount.number - 1) if amount.number else math.inf
-    agrees = _agrees(stated, reading.rounding, number)
-    return Trial(reading, recomputed, number, agrees, off, _weight(reading, label))
-
-
-def _agrees(stated: Stated, rounding: Rounding, number: Interval) -> bool:
-    """Whether `number` can have been printed; both in the unit of the reading.
-
-    Who cuts off digits has also cut off those of the measured parts, which then are what they print or more.
-    """
-    amount = replace(stated.amount, factor=Fraction(1))
-    printed, digit = amount.number, 2 * amount.half
-    match rounding:
-        case "down":
-            high = 2 * number.high - number.nominal
-            return number.nominal < printed + digit and (high > printed or high == number.nominal == printed)
-        case "up":
-            low = 2 * number.low - number.nominal
-            return low <= printed and number.nominal > printed - digit
-        case "nearest" if stated.qualifier == "at-least":
-            return number.high >= amount.rounded.low
-        case "nearest":
-            return standing_for(amount, stated.qualifier).meets(number)
+    in_its_unit = replace(amount, factor=Fraction(1))
+    follows = agrees(in_its_unit, stated.qualifier, number, reading.rounding)
+    return Trial(reading, recomputed, number, follows, off, _weight(reading, label))
 
 
 def _factor(amount: Amount, label: Label, reading: Reading) -> Fraction | None:

@@ -18,8 +18,9 @@ from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.published.check import check
 from ioassay.sizing.published.conftest import CheckTable, Row
-from ioassay.sizing.published.model import Base, Figure, Published, Reading, RoundedPart, Rounding
+from ioassay.sizing.published.model import Base, Figure, Published, Reading, RoundedPart
 from ioassay.sizing.published.readings import base_factor
+from ioassay.systems.printed import Rounding
 
 
 def figure(found: Published, configuration: str, value: str) -> Figure:

@@ -21,7 +21,7 @@ from ioassay.sizing.published.model import (
     Shared,
     UnitFinding,
 )
-from ioassay.systems.claims import standing_for
+from ioassay.systems.printed import standing_for
 
 
 def data(published: Published) -> dict[str, Any]:
