@@ -21,7 +21,7 @@ from ioassay.doctor.verdict import Line, Verdict, not_checked
 from ioassay.errors import CannotRun
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
-from ioassay.execution.places import nodes_of, secrets_of
+from ioassay.execution.places import lab_access
 from ioassay.launchers import Node, find_launcher
 from ioassay.launchers.hosts import allocated
 from ioassay.store.lock import Lock
@@ -138,11 +138,11 @@ def _cannot_meet(facts: Facts) -> str | None:
 def _start(site: Site) -> Start:
     """How engines would be started. What a run would refuse for want of an MPI is left out here, to be looked at."""
     launcher = find_launcher(site.launcher)
-    nodes = nodes_of(site.clients) or [Node(name) for name in site.hosts]
+    lab = lab_access(site.storage, site.clients)
+    nodes = lab.nodes if lab else [Node(name) for name in site.hosts]
     if not nodes and launcher.needs_mpi:
         nodes = allocated()
-    secrets = secrets_of(site.storage)
-    return Start(launcher, nodes, secrets, site.launcher_options, in_lab=site.clients is not None)
+    return Start(launcher, nodes, lab.secrets if lab else {}, site.launcher_options, in_lab=lab is not None)
 
 
 @contextmanager

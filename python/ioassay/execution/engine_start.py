@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioassay.execution.places import nodes_of, secrets_of
+from ioassay.execution.places import LabAccess, lab_access
 from ioassay.launchers import Launcher, Node, Placement, find_launcher, site_mpi
 from ioassay.launchers.hosts import allocated
 from ioassay.processes import engine
@@ -30,17 +30,21 @@ class Start:
     in_lab: bool = False
 
     @classmethod
-    def of(cls, run: RunDocument) -> Start:
-        """For `run`, on the hosts as they are now. Raises `UsageError`, `CannotRun` for a lab that is not up."""
+    def of(cls, run: RunDocument, lab: LabAccess | None = None) -> Start:
+        """For `run`, in `lab` or, without it, in the run's lab as it is now.
+
+        Raises `UsageError`, `CannotRun` for a lab that is not up.
+        """
         launcher = find_launcher(run.launcher)
-        nodes = nodes_of(run.clients) or [Node(name) for name in run.hosts]
+        lab = lab or lab_access(run.storage, run.clients)
+        nodes = lab.nodes if lab else [Node(name) for name in run.hosts]
         if not nodes and launcher.needs_mpi:
             nodes = allocated()
         library = site_mpi.library() if launcher.needs_mpi else None
         return cls(
             launcher,
             nodes,
-            secrets_of(run.storage),
+            lab.secrets if lab else {},
             run.launcher_options,
             library,
             run.mpi_in_ranks,
@@ -48,9 +52,10 @@ class Start:
         )
 
     @classmethod
-    def here(cls, run: RunDocument) -> Start:
-        """For `run` as this node sees its target, whatever its launcher. Raises as `of`."""
-        return cls(find_launcher("local"), nodes_of(run.clients)[:1], secrets_of(run.storage))
+    def here(cls, run: RunDocument, lab: LabAccess | None = None) -> Start:
+        """For `run` as this node sees its target, whatever its launcher. `lab` and errors are those of `of`."""
+        lab = lab or lab_access(run.storage, run.clients)
+        return cls(find_launcher("local"), lab.nodes[:1] if lab else (), lab.secrets if lab else {})
 
     @property
     def stands_between(self) -> bool:

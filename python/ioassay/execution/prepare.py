@@ -147,7 +147,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
         for plan in plans.values():
             plan.setdefault("time_limit_ns", request.time_limit_ns)
     # The nodes of a job are not there yet; this one stands in for them.
-    start = Start.here(document) if request.launcher == BATCH else Start.of(document)
+    start = Start.here(document, place.lab) if request.launcher == BATCH else Start.of(document, place.lab)
     cases = {case.id: case for case in document.cases}
 
     def blame(refused: Sequence[tuple[str, EventError]]) -> list[Problem]:
@@ -178,7 +178,7 @@ def _document(
         target=place.target.place,
         target_kind=place.target.kind,
         workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
-        origin=StudyOrigin(storage=place.storage, clients=place.clients, lab=place.lab()),
+        origin=StudyOrigin(storage=place.storage, clients=place.clients, lab=place.lab.entry if place.lab else None),
         ceilings=read_net(request.ceilings) if request.ceilings else None,
         launcher=request.engine_launcher,
         hosts=list(request.hosts),

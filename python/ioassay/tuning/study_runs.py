@@ -52,7 +52,7 @@ class StudyRuns:
     def _request(self, out: Path | None, settings: Sequence[str]) -> Request:
         return Request(
             study=self.study,
-            places=[self.place],
+            places=[self.place.again()],
             scale=self.document.scale,
             settings=[*self.settings, *settings],
             launcher=self.document.launcher,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ioassay import mounts
 from ioassay.errors import CannotRun, UsageError
-from ioassay.execution.places import Place, nodes_of
+from ioassay.execution.places import Place
 from ioassay.execution.prepare import BATCH
 from ioassay.launchers import DEFAULT, Node, find_launcher
 from ioassay.launchers.hosts import allocated
@@ -134,7 +134,8 @@ def _snapshot(place: Place) -> tuple[Snapshot | None, str]:
 
 def _nodes(asked: Asked) -> list[Node]:
     """The nodes that may take part; none: this one. Raises `UsageError`, `CannotRun`."""
-    nodes = nodes_of(asked.place.clients) or [Node(name) for name in asked.hosts]
+    lab = asked.place.lab
+    nodes = [*lab.nodes] if lab else [Node(name) for name in asked.hosts]
     return nodes or (allocated() if find_launcher(asked.launcher).needs_mpi else [])
 
 
