@@ -1,7 +1,8 @@
 """Results in, estimates out: rates, percentiles, time lines, verdicts; one file each.
 
     series, axes         what is measured at every point of a sweep, and in what the points differ
-    rates, rate_units    rates at the points, their medians, the units that studies ask for
+    rates, run_units     rates at the points, their medians, and the units in which a run's report prints them
+    names                what workloads, cases and points are called
     peak_sustained       the two numbers that a sweep comes down to
     scalability          the Universal Scalability Law fitted to a sweep; `saturation`: the same question of a survey
     intervals            how well repetitions tell a median or a ratio; `moderated_variance` where there are few

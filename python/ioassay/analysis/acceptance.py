@@ -14,10 +14,10 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis import latency, rates
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.document import Criterion, RunDocument
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, Measurement
+from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import format_count
 
 Accepted = Literal["passed", "failed"]

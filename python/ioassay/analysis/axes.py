@@ -3,7 +3,7 @@
 Clients, ranks (all that do a job together) and files have columns of their own. The values of every other axis stand in
 the column `point` (`ioassay.store.point`).
 
-Not: which units and words values have (`ioassay.reports.names`).
+Not: which units and words values have (`ioassay.analysis.names`).
 """
 
 from __future__ import annotations

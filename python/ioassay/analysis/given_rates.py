@@ -16,10 +16,10 @@ import polars as pl
 
 from ioassay.analysis import axes, latency, rates
 from ioassay.analysis.peak_sustained import Row
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.document import JobEntry
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, POINT, Measurement
+from ioassay.text.rate_units import RateColumn
 
 PACED = "paced"
 """The doubt that the engine raises about every measurement of a job with a rate or pauses, in all versions."""

@@ -31,9 +31,9 @@ from ioassay.analysis import axes, rates, series
 from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.intervals import WANTED, Interval
 from ioassay.analysis.moderated_variance import moderated
-from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.series import Series
 from ioassay.store.document import RunDocument
+from ioassay.text.rate_units import UNITS, Unit
 
 SATURATED = 0.9
 """The share of the peak from which on a sweep counts as saturated."""

@@ -13,9 +13,9 @@ from typing import Any, get_args
 import polars as pl
 
 from ioassay.analysis import axes, intervals
-from ioassay.analysis.rate_units import UNITS, RateColumn
 from ioassay.store.document import RunDocument
 from ioassay.store.measurement import KEY, POINT, Measurement
+from ioassay.text.rate_units import UNITS, RateColumn
 
 _POINT = list(POINT)
 _RATES: tuple[RateColumn, ...] = get_args(RateColumn)

@@ -2,7 +2,7 @@
 
 A study says what is counted, in decimal or binary units; how large a unit must be is known only after the measurement.
 A report has one unit for each kind, in all of its tables, figures and sentences. Not: the units themselves
-(`rate_units`), a single number.
+(`text.rate_units`), a single number.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import get_args
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.rate_units import UNITS, RateColumn, Unit, fitting, is_same_kind, suited
 from ioassay.store.document import RunDocument
 from ioassay.store.loaded import LoadedRun
+from ioassay.text.rate_units import UNITS, RateColumn, Unit, fitting, is_same_kind, suited
 
 _ON_DATA = ("write", "read")
 """Operations whose rates are of one kind; those of all others are of another."""

@@ -25,7 +25,7 @@ import polars as pl
 
 from ioassay.analysis import rates
 from ioassay.analysis.moderated_variance import moderated
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.text.rate_units import RateColumn
 
 CONFIDENCE = 0.95
 

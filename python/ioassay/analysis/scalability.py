@@ -31,10 +31,10 @@ import polars as pl
 from ioassay.analysis import axes, rates, series
 from ioassay.analysis.axes import Axis, Values
 from ioassay.analysis.intervals import Interval
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.store.document import RunDocument
 from ioassay.store.measurement import Measurement
+from ioassay.text.rate_units import RateColumn
 
 FEWEST = 4
 """The fewest points of a sweep that say anything of three terms."""

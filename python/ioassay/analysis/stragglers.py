@@ -27,9 +27,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.document import Operation
 from ioassay.store.measurement import KEY, Measurement
+from ioassay.text.rate_units import RateColumn
 
 NAMED = 3
 """So many ranks are named at most."""

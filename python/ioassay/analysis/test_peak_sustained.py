@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ioassay.analysis import rates
 from ioassay.analysis.peak_sustained import SATURATED, Best, best_of, peak_and_sustained, table
-from ioassay.analysis.rate_units import UNITS
 from ioassay.testing.builder import RunBuilder
+from ioassay.text.rate_units import UNITS
 from ioassay.text.units import format_rate
 
 curves = st.dictionaries(st.integers(1, 4096), st.floats(1, 1e12), min_size=1, max_size=12).map(

@@ -12,10 +12,10 @@ from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.detectable_drop import LARGEST_UNDETECTABLE_DROP
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.regression import PointCheck, detect_drops, differing, regressions
 from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import CALM, run_of_writes
+from ioassay.text.rate_units import RateColumn
 
 
 def writes(baseline: LoadedRun, judged: LoadedRun, tolerance: float = 0.05) -> list[PointCheck]:

@@ -23,17 +23,17 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis import series
-from ioassay.analysis.rate_units import suited
+from ioassay.analysis.names import NOUNS, Names
 from ioassay.cli.console import PlainTextConsole
 from ioassay.cli.remaining_time import Left, Of, Remaining, done_of, share_done, units_of
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.processes.verbosity import is_quiet
-from ioassay.reports import format
-from ioassay.reports.names import NOUNS, Names
 from ioassay.store.document import CaseEntry, JobEntry, Operation, PhaseEntry, RunDocument
 from ioassay.store.point import CLIENTS, RANKS_PER_CLIENT, ascending
+from ioassay.text import format
 from ioassay.text.control_characters import styled
+from ioassay.text.rate_units import suited
 from ioassay.text.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
 
 if TYPE_CHECKING:

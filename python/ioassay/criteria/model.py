@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.studies.values import AnyOperation, Layout
+from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import parse_duration_ns, parse_operations_rate, parse_rate, parse_share
 from ioassay.yaml_models.source import SourceError, locate, quoted, read_source
 from ioassay.yaml_models.validate import validate

@@ -19,11 +19,11 @@ from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.doubts import kinds
 from ioassay.analysis.peak_sustained import peak_and_sustained
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.store.document import JobEntry, RunDocument
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, Measurement
+from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
     from ioassay.criteria.model import Criterion, RateLimit

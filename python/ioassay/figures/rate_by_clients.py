@@ -14,12 +14,12 @@ import polars as pl
 from ioassay.analysis import axes, rates
 from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 from ioassay.store.document import FigureEntry
 from ioassay.store.measurement import KEY, POINT, Measurement
+from ioassay.text.rate_units import UNITS, Unit
 
 WIDTH, HEIGHT = 420, 250
 

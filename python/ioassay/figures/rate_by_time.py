@@ -7,9 +7,9 @@ from datetime import datetime
 
 import polars as pl
 
-from ioassay.analysis.rate_units import Unit
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
+from ioassay.text.rate_units import Unit
 
 WIDTH, HEIGHT = 520, 250
 

@@ -10,10 +10,10 @@ from typing import Final
 
 import polars as pl
 
-from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.watch.timeline import RunTimeline
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
+from ioassay.text.rate_units import Unit, suited
 
 WIDTH, HEIGHT = 600, 90
 

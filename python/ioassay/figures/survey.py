@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ioassay.analysis.rate_units import Unit
 from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative, values
+from ioassay.text.rate_units import Unit
 
 WIDTH, HEIGHT = 420, 250
 HEADROOM = 1.04

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from ioassay.analysis import axes, latency, rates, scalability
-from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, rate_by_time, render, theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
@@ -17,6 +16,7 @@ from ioassay.store.document import FigureEntry, Operation
 from ioassay.store.measurement import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import FIRST
+from ioassay.text.rate_units import UNITS
 
 
 def _rates(builder: RunBuilder, workloads: list[str]) -> Specification:

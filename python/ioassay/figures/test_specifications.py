@@ -17,7 +17,6 @@ import polars as pl
 import pytest
 import vl_convert
 
-from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.analysis.timeline import Timeline
 from ioassay.analysis.watch.timeline import RunTimeline
@@ -38,6 +37,7 @@ from ioassay.figures.sizing import ceilings, front, racks, sensitivity
 from ioassay.figures.vega_lite import Specification
 from ioassay.testing.io_path_nodes import lustre_client, oss
 from ioassay.testing.nightly_runs import FIRST
+from ioassay.text.rate_units import UNITS
 from ioassay.tuning.path import io_paths
 from ioassay.tuning.path.rows import rows as path_rows
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.timeline import Counts, Timeline
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative, values
+from ioassay.text.rate_units import Unit, suited
 
 COLUMNS = 4
 SPACING = 14

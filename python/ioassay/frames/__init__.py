@@ -16,7 +16,6 @@ import polars as pl
 
 from ioassay.analysis import ceilings, rates
 from ioassay.analysis.compare import measured_run
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.frames.figures import Figures
 from ioassay.reports.compare import configuration, data
@@ -26,6 +25,7 @@ from ioassay.store import index
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.run_directory import is_run, load
 from ioassay.store.short_names import short
+from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import format_count
 
 RUN = "run"

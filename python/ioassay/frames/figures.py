@@ -14,19 +14,19 @@ import polars as pl
 
 from ioassay.analysis import axes, latency, rates, series
 from ioassay.analysis.axes import Axis
-from ioassay.analysis.rate_units import UNITS, Unit, suited
+from ioassay.analysis.names import Names
 from ioassay.analysis.timeline import timeline
 from ioassay.errors import UsageError
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
-from ioassay.reports.names import Names
 from ioassay.reports.run import pictures
 from ioassay.reports.run.content import assemble
 from ioassay.store.document import FigureEntry
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY
+from ioassay.text.rate_units import UNITS, Unit, suited
 from ioassay.text.slugs import slug
 from ioassay.text.units import RateUnit
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ioassay.analysis.ceilings import TOLERANCE, Ceiling
-from ioassay.reports import format
 from ioassay.reports.document import Block, Column, Notes, Paragraph, Span, Table
 from ioassay.store.document import RunDocument
 from ioassay.store.net_document import NetDocument, NetHost, NetMeasurement
+from ioassay.text import format
 from ioassay.text.units import format_bytes, format_count
 
 HEADS = ("Path", "Gbit/s", "GB/s", "Retransmits", "Client CPU", "Server CPU")

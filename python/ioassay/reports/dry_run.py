@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ioassay.reports import format
+from ioassay.analysis.names import Names
 from ioassay.reports.document import Block, Bullets, Column, Commands, Paragraph, Section, Table, Text, numbers
-from ioassay.reports.names import Names
 from ioassay.store.document import CaseEntry, RunDocument
 from ioassay.store.plan_sizes import is_walled, writes_again
 from ioassay.store.plan_text import each_step
 from ioassay.store.plan_times import TimeRange, case_time, summed, unlimited
+from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.text.units import format_about_bytes, format_count
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ioassay.analysis.given_rates import GivenRate
-from ioassay.analysis.rate_units import Unit
-from ioassay.reports import format
-from ioassay.reports.names import NOUNS
+from ioassay.analysis.names import NOUNS
+from ioassay.text import format
+from ioassay.text.rate_units import Unit
 
 
 def asked(one: GivenRate, unit: Unit) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioassay.reports import format
+from ioassay.text import format
 from ioassay.text.units import format_link_rate
 
 UNKNOWN = "unknown"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ioassay.reports import format
 from ioassay.reports.document import (
     Block,
     Column,
@@ -23,6 +22,7 @@ from ioassay.systems.claims import Checked, Verdict
 from ioassay.systems.document import verdicts
 from ioassay.systems.formulas import QUALIFIED, recomputed, says
 from ioassay.systems.model import Figure, Reference, System
+from ioassay.text import format
 from ioassay.text.units import format_bytes, format_count
 
 _STYLES: dict[Verdict, Style] = {

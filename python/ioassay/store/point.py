@@ -3,7 +3,7 @@
 Axes are named as in the study: `clients`, `ranks_per_client`, `groups`, and whatever keys its `sweep` names. Values are
 in base units: bytes, nanoseconds, counts; what is no number is a word.
 
-Not: which keys of a study can be swept (`ioassay.studies.axes`), how a value reads (`ioassay.reports.names`), points
+Not: which keys of a study can be swept (`ioassay.studies.axes`), how a value reads (`ioassay.analysis.names`), points
 as parts of documents (`point_types`).
 """
 

@@ -1,4 +1,4 @@
-"""Words that sentences everywhere are made of. Not: numbers and their units (`units`, `reports.format`)."""
+"""Words that sentences everywhere are made of. Not: numbers and their units (`units`, `format`)."""
 
 from __future__ import annotations
 

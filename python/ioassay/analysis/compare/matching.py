@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ioassay.analysis.axes import Axis
 from ioassay.analysis.compare.subject import Curve, Point, Subject
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.text.rate_units import RateColumn
 
 _TELLING = ("layout", "order", "transfer_bytes")
 

@@ -19,11 +19,11 @@ from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.given_rates import GivenRate
 from ioassay.analysis.peak_sustained import peak_and_sustained
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.document import JobEntry, Operation, StudyEntry
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, POINT, Measurement
 from ioassay.store.point import AxisUnit
+from ioassay.text.rate_units import RateColumn
 from ioassay.yaml_models.source import SourceError, parse_source, plain
 
 OWN = "ioassay"

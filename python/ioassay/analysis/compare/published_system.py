@@ -13,10 +13,10 @@ from typing import Any, get_args
 import polars as pl
 
 from ioassay.analysis.compare.subject import Band, Conditions, Curve, Point, Rates, Subject
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.document import OPERATIONS
 from ioassay.systems.figure_table import rows
 from ioassay.systems.model import System
+from ioassay.text.rate_units import RateColumn
 
 _SERIES = ("test", "configuration", "tool", "operation")
 _SAME = (*_SERIES, "layout", "order", "transfer_bytes")

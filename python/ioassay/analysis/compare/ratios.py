@@ -20,7 +20,7 @@ from ioassay.analysis.compare.matching import Pair
 from ioassay.analysis.compare.multiple_testing import Chance, Judged
 from ioassay.analysis.compare.subject import ConditionDifference, Conditions, Curve, Point, Rates, Subject, unlike
 from ioassay.analysis.intervals import Interval
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.text.rate_units import RateColumn
 
 
 @dataclass(frozen=True)

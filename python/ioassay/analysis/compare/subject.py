@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.given_rates import GivenRate
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.point import AxisUnit
+from ioassay.text.rate_units import RateColumn
 
 Kind = Literal["run", "published system", "prediction"]
 

@@ -1,6 +1,6 @@
 """The units of a comparison's rates: one for each kind of rate in a series, in its table, figure and sentences.
 
-Not: the units themselves (`rate_units`), the units of a run's report (`run_units`).
+Not: the units themselves (`text.rate_units`), the units of a run's report (`run_units`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ioassay.analysis.compare.ratios import Compared
-from ioassay.analysis.rate_units import RateColumn, Unit, suited
+from ioassay.text.rate_units import RateColumn, Unit, suited
 
 
 def of_series(compared: Sequence[Compared]) -> Mapping[RateColumn, Unit]:

@@ -24,8 +24,8 @@ import polars as pl
 from ioassay.analysis import rates
 from ioassay.analysis.finding import Evidence, Finding
 from ioassay.analysis.findings.run_facts import RunFacts
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.measurement import POINT, Measurement
+from ioassay.text.rate_units import RateColumn
 
 LIMITS = ((30, 4.8), (20, 5.3), (15, 5.9), (12, 6.5), (10, 7.2), (8, 8.3), (6, 10.8), (5, 18.5))
 """(repetitions, modified z-score): the limit from so many repetitions on."""

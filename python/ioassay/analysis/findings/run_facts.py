@@ -12,12 +12,12 @@ import polars as pl
 from ioassay.analysis import drift, given_rates, rates, scalability
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.drift import Drift
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import PREPARATION, Series
 from ioassay.analysis.watch.phases import Activity, activity
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import Measurement
+from ioassay.text.rate_units import RateColumn
 
 _Item = TypeVar("_Item")
 

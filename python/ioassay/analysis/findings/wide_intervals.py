@@ -10,8 +10,8 @@ from ioassay.analysis import intervals, rates
 from ioassay.analysis.finding import Evidence, Finding
 from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.intervals import Interval
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.store.measurement import POINT
+from ioassay.text.rate_units import RateColumn
 
 WIDE = 0.1
 """The share of a median that an interval reaches away from it when the median is not known well."""

@@ -16,7 +16,6 @@ from ioassay.analysis.profile import coverage, peers, phases, steps, totals
 from ioassay.analysis.profile.findings import ProfileFacts
 from ioassay.analysis.profile.findings.imbalance import TimeImbalanceEvidence, time_imbalance
 from ioassay.analysis.profile.thresholds import Thresholds
-from ioassay.analysis.rate_units import suited
 from ioassay.figures import render
 from ioassay.figures.profile import heat, over_time
 from ioassay.profiles.darshan import profile as darshan
@@ -25,6 +24,7 @@ from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind, State
 from ioassay.testing.faulty_application import CHECKPOINT_S, MIB, PERIOD_S, RANKS, S, calm
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+from ioassay.text.rate_units import suited
 
 Load = Callable[..., Profile]
 

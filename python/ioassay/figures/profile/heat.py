@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ioassay.analysis.rate_units import Unit
 from ioassay.figures import theme
 from ioassay.figures.vega_lite import Specification, marks, quantitative
+from ioassay.text.rate_units import Unit
 
 WIDTH, ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 560, 12, 60, 260
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from ioassay.figures import render
 from ioassay.figures.profile.sizes import chart
-from ioassay.reports import format
+from ioassay.text import format
 
 WIDEST = 7
 """Characters of a label: `512 KiB`."""

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from ioassay.monitoring.view.documents import Document
 from ioassay.monitoring.view.state import Load, View, user_added_up
-from ioassay.reports import format
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 WIDE: Final = 150

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ioassay.analysis.acceptance import Judgement
-from ioassay.reports import format
 from ioassay.reports.check.lines import Line, accepted
 from ioassay.reports.document import Block, Column, Paragraph, Span, Table
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 _ORDER: tuple[Judgement, ...] = ("failed", "not judged", "passed")

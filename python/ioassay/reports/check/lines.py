@@ -11,14 +11,14 @@ from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.compare.subject import Subject
 from ioassay.analysis.doubts import kinds
-from ioassay.analysis.intervals import FEWEST
+from ioassay.analysis.intervals import FEWEST, WANTED
+from ioassay.analysis.names import Names
 from ioassay.analysis.regression import PointCheck
 from ioassay.criteria.verdicts import UNIT_OF, CriterionCheck, Measure
-from ioassay.reports import format
 from ioassay.reports.compare import wording
-from ioassay.reports.names import Names
 from ioassay.store.document import RunDocument
 from ioassay.store.loaded import LoadedRun
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 CHECK_VERSION = 1
@@ -172,7 +172,7 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points:
     known = ratio.interval
     interval = ""
     if known is not None:
-        ends = format.interval(wording.times(known.low), wording.times(known.high), known.confidence)
+        ends = format.interval(wording.times(known.low), wording.times(known.high), is_range=known.confidence < WANTED)
         interval = f", interval {ends}"
     differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
     unlike = f"; different conditions: {', '.join(differing)}" if differing else ""

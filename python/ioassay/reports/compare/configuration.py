@@ -13,8 +13,9 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ioassay.reports import format, nodes
+from ioassay.reports import nodes
 from ioassay.store.document import RunDocument, StudyEntry
+from ioassay.text import format
 
 if TYPE_CHECKING:
     from ioassay.systems.model import System

@@ -13,14 +13,15 @@ from typing import get_args
 from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare, verdict
 from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject
-from ioassay.analysis.rate_units import RateColumn, Unit
-from ioassay.reports import format
+from ioassay.analysis.intervals import WANTED
 from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.configuration import Difference, differences
 from ioassay.reports.compare.given_rates import GivenPoint
 from ioassay.reports.compare.wording import Remark
 from ioassay.store.doubt_effects import Effect, effect
+from ioassay.text import format
 from ioassay.text.prose import listed
+from ioassay.text.rate_units import RateColumn, Unit
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,9 @@ def _line(at: str, comparison: Comparison, one: Compared, unit: Unit, ratio: Rat
         interval=format.ABSENT
         if ratio.interval is None
         else format.interval(
-            wording.times(ratio.interval.low), wording.times(ratio.interval.high), ratio.interval.confidence
+            wording.times(ratio.interval.low),
+            wording.times(ratio.interval.high),
+            is_range=ratio.interval.confidence < WANTED,
         ),
         differs=ratio.differs,
         unlike=tuple(wording.differs(found, comparison.reference.name) for found in _told(one, ratio)),

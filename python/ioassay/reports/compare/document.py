@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.reports import format
 from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.content import Content, DoubtRow, Line, SeriesPart
 from ioassay.reports.document import (
@@ -27,6 +26,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.doubt_words import kind_words
 from ioassay.store.doubt_effects import effect
+from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.version import __version__
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from ioassay.analysis.compare import matching
 from ioassay.analysis.compare.subject import Curve, Point, Subject
 from ioassay.analysis.given_rates import GivenRate
-from ioassay.analysis.rate_units import suited
-from ioassay.reports import format, given_rates
+from ioassay.reports import given_rates
 from ioassay.reports.compare.wording import at_among, named
 from ioassay.reports.document import Column, Table, changes, numbers
+from ioassay.text import format
+from ioassay.text.rate_units import suited
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import polars as pl
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.compare.subject import Point
-from ioassay.analysis.rate_units import Unit
+from ioassay.analysis.names import axis_value
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
-from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
 from ioassay.text.prose import listed
+from ioassay.text.rate_units import Unit
 from ioassay.text.slugs import slug, unique
 
 
@@ -88,7 +88,7 @@ def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:
 
 def _shown(axis: Axis, curves: Sequence[tuple[str, Sequence[Point]]]) -> Callable[[Value], str]:
     units = (one.unit for _, points in curves for point in points for one in point.others if one.axis == axis)
-    return partial(format.axis_value, unit=next(units, "1"))
+    return partial(axis_value, unit=next(units, "1"))
 
 
 def _place(point: Point, axis: Axis) -> Value | None:

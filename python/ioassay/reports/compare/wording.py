@@ -18,10 +18,10 @@ from ioassay.analysis.compare.subject import (
     Subject,
 )
 from ioassay.analysis.intervals import FEWEST, SURE, WANTED, Interval
-from ioassay.analysis.rate_units import Unit
-from ioassay.reports import format
-from ioassay.reports.names import NOUNS
+from ioassay.analysis.names import NOUNS, axis_value
+from ioassay.text import format
 from ioassay.text.prose import listed
+from ioassay.text.rate_units import Unit
 from ioassay.text.units import format_count
 
 PEAK, SUSTAINED = LEVELS = ("peak", "sustained")
@@ -118,7 +118,7 @@ def at_among(point: Point, points: Sequence[Point]) -> str:
         told.append(format_count(point.conditions.ranks, "rank"))
     if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks, point.others] > 1:
         told.append(format_count(point.conditions.files, "file"))
-    told += [f"{one.axis} {format.axis_value(one.value, one.unit)}" for one in point.others]
+    told += [f"{one.axis} {axis_value(one.value, one.unit)}" for one in point.others]
     return ", ".join(told) or "unknown"
 
 

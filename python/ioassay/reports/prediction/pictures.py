@@ -8,9 +8,9 @@ import polars as pl
 
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
+from ioassay.analysis.names import axis_value
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
-from ioassay.reports import format
 from ioassay.reports.prediction import wording
 from ioassay.sizing.prediction.model import Predicted, Prediction, SeriesName, Spot
 from ioassay.text.slugs import slug, unique
@@ -54,7 +54,7 @@ def _picture(name: SeriesName, points: tuple[Predicted, ...], identifier: str) -
         unit,
         {},
         axis,
-        show=partial(format.axis_value, unit=units.get(axis, "1")),
+        show=partial(axis_value, unit=units.get(axis, "1")),
         bands=rows.select("series", axes.column(axis), "low", "high"),
     )
     return draw(

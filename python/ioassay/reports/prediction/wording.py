@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ioassay.analysis.rate_units import RateColumn, Unit, suited
-from ioassay.reports import format
+from ioassay.analysis.names import axis_value
 from ioassay.reports.compare.wording import rate_of
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.prediction.model import Predicted, SeriesName, Spot
 from ioassay.systems.amounts import BYTES_PER_S
+from ioassay.text import format
+from ioassay.text.rate_units import RateColumn, Unit, suited
 from ioassay.text.units import format_count
 
 
@@ -23,7 +24,7 @@ def at(spot: Spot, points: Sequence[Predicted]) -> str:
     told = [format_count(spot.clients, "client")]
     if any(one.spot.clients != one.spot.job.ranks for one in points):
         told.append(format_count(spot.job.ranks, "rank"))
-    told += [f"{axis} {format.axis_value(value, unit)}" for axis, value, unit in spot.others]
+    told += [f"{axis} {axis_value(value, unit)}" for axis, value, unit in spot.others]
     return ", ".join(told)
 
 

@@ -16,8 +16,8 @@ from ioassay.analysis.replay import Replay
 from ioassay.analysis.replay.model import Expected, Note, NoteKind, Order, Phase, Sizes, Stream, Tree
 from ioassay.analysis.replay.transfers import mean
 from ioassay.profiles.model import Profile
-from ioassay.reports.format import duration
 from ioassay.reports.profile.wording import started
+from ioassay.text.format import duration
 from ioassay.text.slugs import slug
 from ioassay.text.units import format_about_bytes, format_count
 from ioassay.version import __version__

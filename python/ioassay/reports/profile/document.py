@@ -10,7 +10,6 @@ import polars as pl
 from ioassay.analysis import latency
 from ioassay.analysis.profile.totals import IO_NS
 from ioassay.profiles.model import REGION_SEPARATOR
-from ioassay.reports import format
 from ioassay.reports.document import (
     Anchor,
     Block,
@@ -32,6 +31,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.profile import limits, wording, workflow
 from ioassay.reports.profile.content import Content, FindingLine
+from ioassay.text import format
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
 from ioassay.analysis.profile.findings.synchronous_writes import SynchronousWriteEvidence
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.analysis.profile.programs import FileTool
-from ioassay.reports import format
 from ioassay.reports.document import Span
+from ioassay.text import format
 from ioassay.text.control_characters import escaped
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ioassay.analysis.profile.measured_limits import MeasuredLimits, Unused
 from ioassay.analysis.profile.thresholds import Thresholds
-from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Table, numbers
 from ioassay.reports.profile.wording import threshold
+from ioassay.text import format
 
 _UNUSED: Mapping[Unused, str] = {
     "transfer sizes": "no sweep of transfer sizes in order (reads count that are direct, or cold), so "

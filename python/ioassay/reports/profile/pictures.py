@@ -8,13 +8,13 @@ import polars as pl
 
 from ioassay.analysis.profile import steps
 from ioassay.analysis.profile.workflow import condensed
-from ioassay.analysis.rate_units import suited
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.profile import heat, latencies, over_time, sizes
 from ioassay.figures.profile import workflow as drawn_workflow
-from ioassay.reports import format
 from ioassay.reports.profile import workflow
 from ioassay.reports.profile.content import Content
+from ioassay.text import format
+from ioassay.text.rate_units import suited
 
 _MOST_SAID = 5
 """Arrows that the description of a figure names."""

@@ -20,7 +20,6 @@ from ioassay.profiles.darshan import profile as darshan
 from ioassay.profiles.model import MAPS, REGIONS, Loss, LossKind
 from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind, State
-from ioassay.reports.format import ABSENT
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
@@ -29,6 +28,7 @@ from ioassay.reports.profile.wording import loss, opening, trust
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 from ioassay.testing.terminal_text import terminal_text
+from ioassay.text.format import ABSENT
 
 
 def content_of(path: Path, *tables: TableBuilder, **about: object) -> Content:

@@ -15,10 +15,9 @@ from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.profiles.model import Direction, Loss, LossKind, Profile
-from ioassay.reports import format
 from ioassay.reports.profile.content import MOST_REFERENCES, Content
 from ioassay.store import moments
-from ioassay.text import prose
+from ioassay.text import format, prose
 from ioassay.text.control_characters import escaped
 
 SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder"}

@@ -12,9 +12,9 @@ import polars as pl
 
 from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.workflow import FATES, Exchange, Fate, Step, Workflow
-from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Figure, Notes, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.profile.wording import size_range
+from ioassay.text import format
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from ioassay.analysis.findings import Severity
 from ioassay.analysis.findings.peaks import PeakEvidence
-from ioassay.reports import format
+from ioassay.analysis.names import sweep_points
 from ioassay.reports.document import Piece, Span
 from ioassay.reports.run import wording
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.store.point import SweepPoint
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 NOTHING_VALID = "Nothing valid was measured."
@@ -61,7 +62,7 @@ def about(content: Content) -> str:
     what += f" of {format_count(workloads, 'workload')}" if workloads > 1 else ""
     parts = []
     if clients:
-        ends = format.points(clients) if len(clients) == 1 else f"{clients[0]} to {clients[-1]} clients"
+        ends = sweep_points(clients) if len(clients) == 1 else f"{clients[0]} to {clients[-1]} clients"
         parts.append(f"with {ends}")
     repetitions: dict[SweepPoint, int] = {}
     for case in cases:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ioassay.analysis import intervals, latency, rates
-from ioassay.analysis.rate_units import RateColumn, suited
-from ioassay.reports import format
+from ioassay.analysis.intervals import WANTED
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import caveats, terminal, wording
 from ioassay.reports.run.storage import Storage
+from ioassay.text import format
 from ioassay.text.prose import listed
+from ioassay.text.rate_units import RateColumn, suited
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -190,7 +191,7 @@ def _rate(line: _Line, per_s: float) -> str:
 def _interval(line: _Line) -> str:
     if line.low is None or line.high is None or line.confidence is None:
         return format.ABSENT
-    return format.interval(_rate(line, line.low), _rate(line, line.high), line.confidence)
+    return format.interval(_rate(line, line.low), _rate(line, line.high), is_range=line.confidence < WANTED)
 
 
 def _cold(content: Content) -> str:

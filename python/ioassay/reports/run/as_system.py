@@ -18,7 +18,6 @@ import yaml
 from ioassay.analysis import rates
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.reports.compare import configuration
 from ioassay.store.document import RunDocument
@@ -26,6 +25,7 @@ from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY
 from ioassay.store.origin import ImportedFile
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension, spelled
+from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import format_bytes, format_count
 
 _RUN, _MEASUREMENTS = "run", "measurements"

@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
-from ioassay.reports import format
 from ioassay.reports.document import Span, Text
 from ioassay.reports.doubt_words import kind_words
 from ioassay.store.measurement import Measurement
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 _DISTURBERS: Mapping[str, str] = {

@@ -28,6 +28,7 @@ from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
+from ioassay.analysis.names import Names
 from ioassay.analysis.rates import typical
 from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Sweep
@@ -39,7 +40,6 @@ from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.content import Side
 from ioassay.reports.compare.content import assemble as compare
 from ioassay.reports.document import Span
-from ioassay.reports.names import Names
 from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.run import caveats, medians, surveys, verdicts, workloads
 from ioassay.reports.run import io500 as score_tables

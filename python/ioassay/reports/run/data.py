@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.watch.phases import Activity
 from ioassay.reports.compare.data import data as comparison_data
@@ -19,6 +18,7 @@ from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.workloads import measurements
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY
+from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ioassay.reports import format
+from ioassay.analysis.names import Names
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Table, Text, changes
-from ioassay.reports.names import Names
 from ioassay.store.document import LeftOutEntry, ReplaysEntry
+from ioassay.text import format
 from ioassay.text.units import format_about_bytes
 
 if TYPE_CHECKING:

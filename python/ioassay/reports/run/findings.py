@@ -34,15 +34,15 @@ from ioassay.analysis.findings.stragglers import StragglerEvidence
 from ioassay.analysis.findings.trends import TrendEvidence
 from ioassay.analysis.findings.uneven_servers import UnevenServerEvidence
 from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.names import NOUNS, Names
 from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Fit, Sweep
 from ioassay.analysis.stragglers import Rank
-from ioassay.reports import format
 from ioassay.reports.document import Span
-from ioassay.reports.names import NOUNS, Names
 from ioassay.store.document import Operation
 from ioassay.store.measurement import Measurement
+from ioassay.text import format
+from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import format_count, format_link_rate
 
 

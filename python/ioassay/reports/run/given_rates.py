@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from ioassay.analysis import given_rates, series
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.given_rates import GivenRate
-from ioassay.analysis.rate_units import fitting
+from ioassay.analysis.names import NOUNS, Names
 from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.series import Series
-from ioassay.reports import format
 from ioassay.reports.document import Column, Span, Table, changes, numbers
 from ioassay.reports.given_rates import asked, pauses, rate
-from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
 from ioassay.store.loaded import LoadedRun
+from ioassay.text import format
+from ioassay.text.rate_units import fitting
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ioassay.analysis import io500
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.io500 import PhaseScore, Score
-from ioassay.reports import format
+from ioassay.analysis.names import Names
 from ioassay.reports.document import Column, Marks, Piece, Span, Table, changes, numbers
-from ioassay.reports.names import Names
+from ioassay.text import format
 from ioassay.text.units import PER_SECOND, format_count, format_rate
 
 NOTE = (

@@ -13,14 +13,15 @@ import polars as pl
 from ioassay.analysis import axes, ceilings, peak_sustained, rates, series, stragglers
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.intervals import WANTED
+from ioassay.analysis.names import NOUNS, Names, sweep_points
 from ioassay.analysis.peak_sustained import Level, PeakSustained
-from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.document import Column, Span, Table, Text, changes, numbers
-from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
 from ioassay.store.document import Operation
 from ioassay.store.measurement import Measurement
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class Levels:
             return format.rate_in(row.unit.name, rate, noun)
 
         known = level.interval
-        at = format.points(level.at, level.axis, self.names.unit(level.axis))
+        at = sweep_points(level.at, level.axis, self.names.unit(level.axis))
         return Cell(
             text=text(level.rate),
             rests_on=", ".join(filter(None, (at, self.names.values(level.others)))),
@@ -181,7 +182,9 @@ class Levels:
             caveats=caveats.beside(self.doubts, places),
             letters=tuple(group.mark for group, _ in self.doubts.decisive(places)),
             ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
-            interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
+            interval=format.interval(text(known.low), text(known.high), is_range=known.confidence < WANTED)
+            if known
+            else "",
             luck=f"best of {level.alike} alike: up to {format.share(level.luck)} too high" if level.alike > 1 else "",
             stonewall=f"{text(level.stonewall)} at the stonewall"
             if level.stonewall is not None and stragglers.is_apart(level.stonewall, level.rate)

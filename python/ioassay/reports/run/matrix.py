@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ioassay.reports import format
+from ioassay.analysis.names import Names
 from ioassay.reports.document import Column, Table, changes
-from ioassay.reports.names import Names
 from ioassay.store.document import CaseEntry, JobEntry, RunDocument
+from ioassay.text import format
 
 HEADS = ("Workload", "Phases", "Layout", "Order", "Transfer", "File set", "Clients", "Ranks each", "Repetitions")
 

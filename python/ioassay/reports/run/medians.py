@@ -14,16 +14,17 @@ import polars as pl
 from ioassay.analysis import ceilings, rates, series, stragglers
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.intervals import WANTED
+from ioassay.analysis.names import NOUNS, Names
 from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.series import Series
-from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.document import Column, Span, Table, changes, numbers
-from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
 from ioassay.store.document import RunDocument
 from ioassay.store.measurement import Measurement
+from ioassay.text import format
+from ioassay.text.rate_units import RateColumn
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _lines(
             range=f"{text(row['lowest'])} to {text(row['highest'])}" if several else format.ABSENT,
             interval=""
             if row["low"] is None
-            else format.interval(text(row["low"]), text(row["high"]), row["confidence"]),
+            else format.interval(text(row["low"]), text(row["high"]), is_range=row["confidence"] < WANTED),
             stonewall=f"{text(row['stonewall'])} at the stonewall"
             if row["stonewall"] is not None and stragglers.is_apart(row["stonewall"], row["median"])
             else "",

@@ -12,7 +12,6 @@ import polars as pl
 from ioassay.analysis import axes, latency, series
 from ioassay.analysis import rates as analysis
 from ioassay.analysis.axes import Axis, Value
-from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.rates import typical
 from ioassay.analysis.series import Series
 from ioassay.analysis.timeline import MOST_LINES, timeline
@@ -23,13 +22,14 @@ from ioassay.figures import servers as servers_figure
 from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
-from ioassay.reports import format
 from ioassay.reports.compare.pictures import pictures as of_comparison
 from ioassay.reports.run import caveats
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
 from ioassay.store.document import FigureEntry
 from ioassay.store.measurement import KEY, Measurement
+from ioassay.text import format
+from ioassay.text.rate_units import UNITS
 from ioassay.text.slugs import slug, unique
 from ioassay.text.units import format_count
 

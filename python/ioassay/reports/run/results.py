@@ -8,8 +8,8 @@ import polars as pl
 
 from ioassay.analysis import axes, rates
 from ioassay.analysis.ceilings import common
-from ioassay.analysis.rate_units import UNITS
-from ioassay.reports import ceilings, format
+from ioassay.analysis.intervals import WANTED
+from ioassay.reports import ceilings
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -28,6 +28,8 @@ from ioassay.reports.run import faithfulness, surveys, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.store.document import FigureEntry
+from ioassay.text import format
+from ioassay.text.rate_units import UNITS
 from ioassay.text.units import RateUnit, format_rate
 
 if TYPE_CHECKING:
@@ -92,7 +94,9 @@ def _rates_of(content: Content, entry: FigureEntry) -> Section:
 def _interval(point: dict[str, Any], unit: RateUnit) -> str:
     if point["low"] is None:
         return format.ABSENT
-    return format.interval(format_rate(point["low"], unit), format_rate(point["high"], unit), point["confidence"])
+    return format.interval(
+        format_rate(point["low"], unit), format_rate(point["high"], unit), is_range=point["confidence"] < WANTED
+    )
 
 
 def _of_ceiling(content: Content, point: dict[str, Any]) -> str:

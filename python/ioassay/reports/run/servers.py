@@ -14,11 +14,11 @@ import polars as pl
 from ioassay.analysis import rates
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.names import Names
 from ioassay.analysis.watch.counted import Counted, counted
 from ioassay.analysis.watch.phases import LEAST_S, PHASE, Activity
 from ioassay.analysis.watch.seconds import counted as counted_devices
 from ioassay.figures.picture import Picture
-from ioassay.reports import format
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -32,9 +32,9 @@ from ioassay.reports.document import (
     changes,
     numbers,
 )
-from ioassay.reports.names import Names
 from ioassay.store.measurement import KEY, Measurement
 from ioassay.store.watched import Watch
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 MOST_PHASES = 120

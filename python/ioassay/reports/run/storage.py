@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioassay.reports import format
+from ioassay.text import format
 
 
 @dataclass(frozen=True)

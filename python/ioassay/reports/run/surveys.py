@@ -8,13 +8,13 @@ import polars as pl
 
 from ioassay.analysis import axes, rates, saturation, series
 from ioassay.analysis.doubts import Doubts
-from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.names import Names
 from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.analysis.series import Series
-from ioassay.reports import format
 from ioassay.reports.document import Column, Marks, Span, Table, Text
-from ioassay.reports.names import Names
 from ioassay.store.document import RunDocument, SurveyEntry
+from ioassay.text import format
+from ioassay.text.rate_units import UNITS, Unit
 from ioassay.text.units import format_count, format_rate
 
 

@@ -15,16 +15,16 @@ from ioassay.analysis import acceptance, given_rates, io500, latency, peak_susta
 from ioassay.analysis.findings import RunFacts
 from ioassay.analysis.findings import findings as found
 from ioassay.analysis.io500 import Score
+from ioassay.analysis.names import Names
 from ioassay.analysis.peak_sustained import Level
-from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.watch import phases
 from ioassay.analysis.watch.phases import activity
-from ioassay.reports.names import Names
 from ioassay.reports.run.findings import Sentences
 from ioassay.reports.run.workloads import measurements as measured
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, POINT
 from ioassay.store.watched import COLUMNS
+from ioassay.text.rate_units import RateColumn
 
 _COLUMNS: tuple[RateColumn, ...] = get_args(RateColumn)
 

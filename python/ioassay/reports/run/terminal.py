@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 
-from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import SeriesLine
 from ioassay.reports.run.medians import MedianLine
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 MOST_FINDINGS = 3

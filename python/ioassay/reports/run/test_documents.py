@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ioassay import reports
-from ioassay.reports import format
+from ioassay.analysis.names import sweep_points
 from ioassay.reports.run import RunReport
 from ioassay.reports.run.terminal import summary
 from ioassay.store.document import StopRule
@@ -18,6 +18,7 @@ from ioassay.store.loaded import LoadedRun
 from ioassay.studies.library import find_study
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured_study import measured
+from ioassay.text import format
 
 
 def test_json_holds_the_run_the_table_the_verdicts_the_measurements_and_the_doubts(run: LoadedRun) -> None:
@@ -106,8 +107,8 @@ def test_where_nothing_is_valid_one_sentence_stands_for_the_tables() -> None:
         (format.share(0.5), "50 %"),
         (format.limit(1.0, "s"), "1 s"),
         (format.limit(2e8, "bytes/s"), "200 MB/s"),
-        (format.points((4, 8, 16)), "4–16 clients"),
-        (format.points((1,)), "1 client"),
+        (sweep_points((4, 8, 16)), "4–16 clients"),
+        (sweep_points((1,)), "1 client"),
     ],
 )
 def test_numbers_have_three_digits_and_a_unit(shown: str, expected: str) -> None:

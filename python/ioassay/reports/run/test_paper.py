@@ -9,9 +9,9 @@ import pytest
 
 from ioassay import reports
 from ioassay.analysis.compare import measured_run, published_system
+from ioassay.analysis.names import Names
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
-from ioassay.reports.names import Names
 from ioassay.reports.run import RunReport, abstract, matrix, wording
 from ioassay.reports.run.abstract import key_results
 from ioassay.reports.run.content import assemble

@@ -15,7 +15,6 @@ from ioassay.criteria.verdicts import check
 from ioassay.figures import latency as figure
 from ioassay.importers import IMPORTERS
 from ioassay.importers.stored import run as imported
-from ioassay.reports import format
 from ioassay.reports.document import Section
 from ioassay.reports.run.content import assemble
 from ioassay.reports.run.results import results
@@ -38,6 +37,7 @@ from ioassay.store.run_writer import store
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 from ioassay.testing.importer_samples import FILES
+from ioassay.text import format
 
 
 def test_every_table_of_a_run_becomes_csv(run: LoadedRun) -> None:

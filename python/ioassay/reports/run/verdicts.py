@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from ioassay.analysis.acceptance import Accepted, Verdict
 from ioassay.analysis.doubts import Doubts
-from ioassay.reports import format
+from ioassay.analysis.names import Names
 from ioassay.reports.document import Column, Marks, Span, Table, numbers
-from ioassay.reports.names import Names
+from ioassay.text import format
 
 
 @dataclass(frozen=True)

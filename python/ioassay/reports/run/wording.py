@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from ioassay.analysis import rates, series
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import FEWEST
+from ioassay.analysis.names import Names
 from ioassay.analysis.stop_rule import WidePoint, Width
-from ioassay.reports import format
-from ioassay.reports.names import Names
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.io500 import INVALID
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.store.document import CaseEntry, CaseState, RunDocument
 from ioassay.store.origin import ImportOrigin
+from ioassay.text import format
 from ioassay.text.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {

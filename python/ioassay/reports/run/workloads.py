@@ -10,15 +10,15 @@ import polars as pl
 
 from ioassay.analysis import axes, ceilings, endpoints, latency, phase_times, rates, series
 from ioassay.analysis.doubts import Doubts
-from ioassay.analysis.rate_units import UNITS
+from ioassay.analysis.names import NOUNS, Names
 from ioassay.analysis.run_units import RunUnits
-from ioassay.reports import format
 from ioassay.reports.document import Column
-from ioassay.reports.names import NOUNS, Names
 from ioassay.store.document import CaseEntry, RunDocument
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, Measurement
 from ioassay.store.point import Ascending, ascending
+from ioassay.text import format
+from ioassay.text.rate_units import UNITS
 from ioassay.text.units import RateUnit
 
 

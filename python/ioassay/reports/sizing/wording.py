@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence, Sized
 from typing import get_args
 
 from ioassay.reports.document import Span, Text
-from ioassay.reports.format import ABSENT, count
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.components import IoKind, MetadataKind, RateKind
 from ioassay.sizing.model import Rate, Size
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import BYTES
+from ioassay.text.format import ABSENT, count
 from ioassay.text.prose import listed
 
 CONDITIONS: Mapping[Condition, str] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ioassay.analysis.intervals import Interval
-from ioassay.analysis.rate_units import RateColumn, Unit, suited
-from ioassay.reports import format
+from ioassay.analysis.intervals import WANTED, Interval
 from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
+from ioassay.text import format
+from ioassay.text.rate_units import RateColumn, Unit, suited
 from ioassay.text.units import format_count, format_duration
 from ioassay.tuning.sweep.answer import Answer
 from ioassay.tuning.sweep.cache import varies_page_cache
@@ -47,7 +47,7 @@ def interval(found: Interval | None) -> str:
     if found is None:
         return format.ABSENT
     low, high = (f"×{format.significant(end)}" for end in (found.low, found.high))
-    return format.interval(low, high, found.confidence)
+    return format.interval(low, high, is_range=found.confidence < WANTED)
 
 
 def values(of: Mapping[str, str | None], names: Iterable[str] | None = None) -> str:

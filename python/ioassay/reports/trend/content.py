@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.trend.change_detection import Course, courses
 from ioassay.analysis.trend.history import Group, Run, groups
 from ioassay.reports.check.lines import Line
 from ioassay.reports.compare.configuration import Difference, differences
 from ioassay.reports.trend import wording
+from ioassay.text.rate_units import Unit, suited
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from datetime import datetime
 import polars as pl
 
 from ioassay.analysis import intervals
-from ioassay.analysis.rate_units import Unit
 from ioassay.analysis.trend.change_detection import Course
 from ioassay.figures import rate_by_time
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.trend.content import Content, SeriesPart
 from ioassay.reports.trend.wording import Row
+from ioassay.text.rate_units import Unit
 from ioassay.text.slugs import slug, unique
 
 

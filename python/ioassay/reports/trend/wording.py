@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.intervals import Interval
-from ioassay.analysis.rate_units import Unit
 from ioassay.analysis.trend.change_detection import FEWEST, Change, Course
 from ioassay.analysis.trend.history import Group, History, Missing, Run
-from ioassay.reports import format
 from ioassay.reports.check.lines import Line, smallest_drop
 from ioassay.reports.compare.configuration import Difference
 from ioassay.reports.compare.wording import at_among, differs, doubted, rate_of, sentences
+from ioassay.text import format
 from ioassay.text.prose import listed
+from ioassay.text.rate_units import Unit
 from ioassay.text.units import format_count
 
 HEADS = ("Runs", "Before", "Now", "Change", "Smallest detectable drop", "")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.analysis import io500
-from ioassay.reports import format
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -27,6 +26,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.tune_io500 import wording
 from ioassay.store.experiment_document import RUNS
+from ioassay.text import format
 from ioassay.text.units import PER_SECOND, format_rate
 from ioassay.tuning.io500 import answer as answers
 from ioassay.tuning.io500.answer import Answer

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis.rate_units import suited
 from ioassay.analysis.spread import Spread
 from ioassay.figures import io500_by_ranks as figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.store.tune_io500_document import TuneIo500Document
+from ioassay.text.rate_units import suited
 from ioassay.tuning.io500 import facts, history
 from ioassay.tuning.io500.answer import Answer
 from ioassay.tuning.io500.ramp import Rates

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from ioassay.analysis.intervals import Interval
-from ioassay.analysis.rate_units import suited
 from ioassay.analysis.spread import Spread
-from ioassay.reports import format
 from ioassay.store.tune_io500_document import TuneIo500Document
+from ioassay.text import format
+from ioassay.text.rate_units import suited
 from ioassay.text.units import PER_SECOND, RateUnit, format_count, format_rate
 from ioassay.tuning.io500 import facts, ramp
 from ioassay.tuning.io500.answer import Answer, RankCount

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ioassay.reports import format as shown
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -21,6 +20,7 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.tuning import path_text
+from ioassay.text import format as shown
 from ioassay.text.slugs import slug, unique
 from ioassay.text.units import format_bytes
 from ioassay.tuning.outcomes import Outcome

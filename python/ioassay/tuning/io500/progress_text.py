@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from ioassay.analysis.rate_units import suited
 from ioassay.store.tune_io500_document import TuneIo500Document
+from ioassay.text.rate_units import suited
 from ioassay.text.units import format_count, format_number, format_rate
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.history import Turn

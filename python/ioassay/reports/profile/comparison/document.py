@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.analysis.profile.file_changes import FileAmounts
-from ioassay.reports import format
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -25,6 +24,7 @@ from ioassay.reports.document import (
 from ioassay.reports.profile.comparison import wording
 from ioassay.reports.profile.comparison.content import Content, Side
 from ioassay.reports.profile.wording import opening
+from ioassay.text import format
 from ioassay.version import __version__
 
 if TYPE_CHECKING:

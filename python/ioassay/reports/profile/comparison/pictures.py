@@ -8,13 +8,13 @@ import polars as pl
 
 from ioassay.analysis.profile import comparison, steps
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.analysis.rate_units import suited
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.profile import overlaid
 from ioassay.figures.profile.overlaid import Panel
 from ioassay.profiles.model import Profile
-from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
+from ioassay.text import format
+from ioassay.text.rate_units import suited
 
 
 def pictures(content: Content) -> dict[str, Picture]:

@@ -10,11 +10,11 @@ from ioassay.analysis.profile.file_changes import FileChange
 from ioassay.analysis.profile.finding_changes import Change, FindingChange
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.profiles.model import DIRECTIONS
-from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
 from ioassay.reports.profile.findings import Message, message
 from ioassay.reports.profile.wording import ELSEWHERE, SOURCES, short
 from ioassay.reports.profile.wording import nothing_found as nothing_found_in
+from ioassay.text import format
 from ioassay.text.control_characters import escaped
 
 Row = list[str]

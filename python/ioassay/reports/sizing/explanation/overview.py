@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ioassay.reports.document import Block, Column, Span, Table, Text, numbers
-from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing import wording
 from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.text.format import ABSENT
 
 _CAPTION = "What each configuration holds, does and takes"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ioassay.reports.document import Text
-from ioassay.reports.format import span
 from ioassay.reports.sizing.published.prices import price_conclusion
 from ioassay.reports.sizing.published.readings import extras, fit, judged, off, place, three_digits, unit_name, what
 from ioassay.reports.sizing.published.table import step
@@ -27,6 +26,7 @@ from ioassay.sizing.published.model import (
     UnitFinding,
 )
 from ioassay.systems.amounts import Interval
+from ioassay.text.format import span
 from ioassay.text.prose import listed
 
 _MOST_NAMED = 4

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
-from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing.published.readings import place, three_digits, two_digits
 from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
+from ioassay.text.format import ABSENT
 from ioassay.text.prose import listed
 
 _MEASURES: dict[Measure, str] = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ioassay.reports.document import Column, Span, Table, Text
-from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing.published.prices import price_agrees_as
 from ioassay.reports.sizing.published.readings import as_printed, fit, judged, off, what
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Value
 from ioassay.sizing.published.model import Figure, Published, Trial
+from ioassay.text.format import ABSENT
 
 _MOST_SHOWN = 2
 """Readings that are named of a number that does not fit the others."""

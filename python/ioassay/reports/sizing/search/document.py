@@ -21,7 +21,6 @@ from ioassay.reports.document import (
     Text,
     numbers,
 )
-from ioassay.reports.format import ABSENT, count
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import file_system_limits, racks, steps, survival, times
 from ioassay.reports.sizing import wording as words
@@ -36,6 +35,7 @@ from ioassay.sizing.components import Brick
 from ioassay.sizing.model import Size
 from ioassay.sizing.reliability.failures import drive_failures
 from ioassay.sizing.search.model import Answer, Movement, Need, Search, kind_of, tier_of
+from ioassay.text.format import ABSENT, count
 from ioassay.text.prose import listed
 from ioassay.version import __version__
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.sizing import front, sensitivity
-from ioassay.reports.format import count
 from ioassay.reports.sizing import racks
 from ioassay.reports.sizing.explanation.pictures import ceilings_picture
 from ioassay.reports.sizing.search import wording
@@ -18,6 +17,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import RateKind
 from ioassay.sizing.search.model import Search, kind_of, tier_of
 from ioassay.systems.amounts import BYTES_PER_S
+from ioassay.text.format import count
 
 _MOST_FIGURES = 12
 """Rows of the tornado: those that move the answer most."""

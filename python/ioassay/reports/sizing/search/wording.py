@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import get_args
 
 from ioassay.reports.document import Text
-from ioassay.reports.format import count
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
@@ -15,6 +14,7 @@ from ioassay.sizing.components import MetadataKind, RateKind
 from ioassay.sizing.model import Size
 from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall, kind_of, tier_of
 from ioassay.systems.amounts import BYTES
+from ioassay.text.format import count
 from ioassay.text.prose import listed
 
 NEEDS: Mapping[str, str] = {

@@ -1,22 +1,15 @@
-"""How numbers and times stand in a report: three significant digits, always with a unit, and never a bare guess.
+"""Prints measured values for people: three significant digits, always with a unit, and never a bare guess.
 
-Not: parsing, exact sizes (`ioassay.text.units`), sentences (`wording`).
+Not: parsing, exact sizes (`units`), values on the axes of a sweep (`ioassay.analysis.names`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ioassay.analysis import axes
-from ioassay.analysis.axes import Axis, Value
-from ioassay.analysis.intervals import WANTED
-from ioassay.analysis.rate_units import RateColumn, suited
-from ioassay.store.point import AxisUnit
+from ioassay.text.rate_units import RateColumn, suited
 from ioassay.text.units import (
     RateUnit,
-    format_bytes,
-    format_count,
-    format_duration,
     format_number,
     format_rate,
     format_share,
@@ -103,11 +96,11 @@ def kept(rate: str, given: str) -> str:
     return f"{number if given.endswith(f' {unit}') else rate} of {given}"
 
 
-def interval(low: str, high: str, confidence: float) -> str:
-    """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s`, of at least 95 % confidence. What
-    too few repetitions tell is their range, and is called so: `1.15 to 1.25 GB/s (range)`.
+def interval(low: str, high: str, *, is_range: bool) -> str:
+    """The confidence interval of a median from its formatted ends: `1.15 to 1.25 GB/s`; `is_range`: of too few
+    repetitions for one, which says so: `1.15 to 1.25 GB/s (range)`.
     """
-    return f"{span(low, high)}{'' if confidence >= WANTED else _RANGE}"
+    return f"{span(low, high)}{_RANGE if is_range else ''}"
 
 
 def interval_column(intervals: Sequence[str]) -> tuple[str, list[str]]:
@@ -143,24 +136,6 @@ def limit(value: float, unit: str) -> str:
     number, _, name = in_unit(value, unit).partition(" ")
     short = number.rstrip("0").rstrip(".") if "." in number else number
     return f"{short} {name}".rstrip()
-
-
-def points(values: Sequence[Value], axis: Axis = "clients", unit: AxisUnit = "1") -> str:
-    """The sweep points that a number rests on: `8 clients`, `4–64 ranks`, `transfer 64 KiB–4 MiB`."""
-    if axis in axes.COUNTED:
-        (first, *_), last = values, values[-1]
-        return format_count(int(first), axis.removesuffix("s")) if len(values) == 1 else f"{first}–{last} {axis}"
-    if unit == "word":
-        return f"{axis} {', '.join(map(str, values))}"
-    ends = [axis_value(value, unit) for value in dict.fromkeys((values[0], values[-1]))]
-    return f"{axis} {'–'.join(ends)}"
-
-
-def axis_value(value: Value, unit: AxisUnit) -> str:
-    """A value on an axis of a sweep, with its unit: `64 KiB`, `1 s`, `32`, `posix`."""
-    if isinstance(value, str) or unit in ("1", "word"):
-        return str(value)
-    return format_bytes(value) if unit == "bytes" else format_duration(value)
 
 
 def moment(iso: str) -> str:

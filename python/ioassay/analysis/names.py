@@ -1,15 +1,16 @@
-"""What workloads, cases and phases are called in a report."""
+"""Names for people: of what a run measured, and of the points of a sweep. Not: numbers (`text.format`)."""
 
 from __future__ import annotations
 
-from ioassay.analysis import series
+from collections.abc import Sequence
+
+from ioassay.analysis import axes, series
 from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.series import Series
-from ioassay.reports import format
 from ioassay.store.document import CaseEntry, Operation, RunDocument
 from ioassay.store.measurement import Measurement
 from ioassay.store.point import GROUPS, PLACEMENT, RANKS_PER_CLIENT, AxisUnit, SweepPoint
-from ioassay.text.units import format_count
+from ioassay.text.units import format_bytes, format_count, format_duration
 
 NOUNS: dict[Operation, str] = {
     "write": "writes",
@@ -26,6 +27,24 @@ NOUNS: dict[Operation, str] = {
     "sync": "syncs",
 }
 """What a rate of each operation counts."""
+
+
+def sweep_points(values: Sequence[Value], axis: Axis = "clients", unit: AxisUnit = "1") -> str:
+    """The sweep points that a number rests on: `8 clients`, `4–64 ranks`, `transfer 64 KiB–4 MiB`."""
+    if axis in axes.COUNTED:
+        (first, *_), last = values, values[-1]
+        return format_count(int(first), axis.removesuffix("s")) if len(values) == 1 else f"{first}–{last} {axis}"
+    if unit == "word":
+        return f"{axis} {', '.join(map(str, values))}"
+    ends = [axis_value(value, unit) for value in dict.fromkeys((values[0], values[-1]))]
+    return f"{axis} {'–'.join(ends)}"
+
+
+def axis_value(value: Value, unit: AxisUnit) -> str:
+    """A value on an axis of a sweep, with its unit: `64 KiB`, `1 s`, `32`, `posix`."""
+    if isinstance(value, str) or unit in ("1", "word"):
+        return str(value)
+    return format_bytes(value) if unit == "bytes" else format_duration(value)
 
 
 class Names:
@@ -73,7 +92,7 @@ class Names:
 
     def value(self, axis: Axis, value: Value) -> str:
         """A value on an axis: `64 KiB`."""
-        return format.axis_value(value, self.unit(axis))
+        return axis_value(value, self.unit(axis))
 
     def unit(self, axis: Axis) -> AxisUnit:
         """What the values of an axis are in."""

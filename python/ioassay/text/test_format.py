@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.reports import format
+from ioassay.text import format
 
 
 @pytest.mark.parametrize(

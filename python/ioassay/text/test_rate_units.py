@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.analysis import rates
-from ioassay.analysis.rate_units import LEAST, MOST, UNITS, fitting, suited
 from ioassay.analysis.run_units import fitted, of_run
 from ioassay.testing.builder import RunBuilder
+from ioassay.text.rate_units import LEAST, MOST, UNITS, fitting, suited
 from ioassay.text.units import RateUnit
 
 
