@@ -36,6 +36,7 @@ from ioassay.analysis.intervals import Interval
 from ioassay.analysis.timeline import Counts
 from ioassay.analysis.trend_tests import Slopes, is_line, widening
 from ioassay.store.measurement import KEY, Measurement
+from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
     from ioassay.analysis.trend_tests import Array
@@ -110,6 +111,11 @@ class Drift:
     changes: tuple[Change, ...]
     """In the order of time; without those to and from a stall. Empty where there is a trend."""
     stalls: tuple[Stall, ...]
+
+    @property
+    def column(self) -> RateColumn:
+        """The column of rates that counts the same."""
+        return "rate_bytes_per_s" if self.counts == "bytes" else "rate_operations_per_s"
 
 
 def drifts(samples: pl.LazyFrame, measurements: pl.DataFrame) -> list[Drift]:

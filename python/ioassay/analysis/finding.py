@@ -1,9 +1,7 @@
-"""A finding: what an analysis comes down to, its evidence, and what it rests on.
+"""A finding: what an analysis comes down to, in words with a remedy, its evidence, and what it rests on.
 
-The same for whatever is analysed: a finding refers to measurements of a run, to lines of a file, and to what other
-analyses add to `Reference`. Not: which findings there are (`ioassay.analysis.findings` has those of runs,
-`ioassay.analysis.profile.findings` those of profiles), words (`ioassay.reports.run.findings`,
-`ioassay.reports.profile.findings`).
+The same for runs and for profiles. Not: which findings there are (`ioassay.analysis.findings` has those of runs,
+`ioassay.analysis.profile.findings` those of profiles), how a document shows one (`ioassay.reports.findings`).
 """
 
 from __future__ import annotations
@@ -46,9 +44,7 @@ class StepRow(NamedTuple):
 
 
 Reference = Measurement | FileLine | FileRow | ProcessRow | StepRow
-"""What a finding can rest on. Another kind is a type with named fields, and a function in
-`ioassay.reports.run.findings` or `ioassay.reports.profile.findings` that says how a document shows it.
-"""
+"""What a finding can rest on. Another kind is a type with named fields, and a case in `ioassay.reports.findings`."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +54,35 @@ class Evidence:
     kind: ClassVar[str]
 
 
+class Message(NamedTuple):
+    """A finding in words, numbers with their units."""
+
+    headline: str
+    """What was found, in one sentence that can stand alone."""
+    remedy: str
+    """What to do about it, in a sentence or two."""
+    details: str = ""
+    """More about what was found."""
+
+    @property
+    def text(self) -> str:
+        """Headline and details."""
+        return sentences(self.headline, self.details)
+
+
+def sentences(*parts: str) -> str:
+    """Sentences one after the other, without the empty ones."""
+    return " ".join(filter(None, parts))
+
+
 @dataclass(frozen=True)
 class Finding:
-    """Something that `rests_on` shows: at least one, the one that shows it best first."""
+    """A conclusion from `rests_on`, which has at least one item; the first shows it best."""
 
     severity: Severity
     evidence: Evidence
     rests_on: tuple[Reference, ...]
+    message: Message
 
     @property
     def kind(self) -> str:
@@ -74,4 +92,4 @@ class Finding:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """Those of `rests_on` that are measurements."""
-        return tuple(one for one in self.rests_on if isinstance(one, Measurement))
+        return tuple(reference for reference in self.rests_on if isinstance(reference, Measurement))

@@ -29,6 +29,11 @@ NOUNS: dict[Operation, str] = {
 """What a rate of each operation counts."""
 
 
+def noun(operation: str) -> str:
+    """What a rate of an operation counts: `creates`."""
+    return NOUNS[_operation(operation)]
+
+
 def sweep_points(values: Sequence[Value], axis: Axis = "clients", unit: AxisUnit = "1") -> str:
     """The sweep points that a number rests on: `8 clients`, `4–64 ranks`, `transfer 64 KiB–4 MiB`."""
     if axis in axes.COUNTED:

@@ -48,7 +48,7 @@ def test_samples_stay_on_disk_until_they_are_collected(runs: Path) -> None:
 
 def test_findings_come_with_their_sentences(runs: Path) -> None:
     found = ioassay.load(runs / "before").findings()
-    assert found.columns == [RUN, "severity", "kind", "sentence", "rests_on"]
+    assert found.columns == [RUN, "severity", "kind", "sentence", "remedy", "rests_on"]
     assert found["sentence"].str.len_chars().min() or found.is_empty()
 
 

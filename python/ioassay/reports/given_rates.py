@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ioassay.analysis.given_rates import GivenRate
-from ioassay.analysis.names import NOUNS
+from ioassay.analysis.names import noun
 from ioassay.text import format
 from ioassay.text.rate_units import Unit
 
@@ -20,4 +20,4 @@ def pauses(one: GivenRate) -> str:
 
 def rate(one: GivenRate, unit: Unit, per_s: float) -> str:
     """A rate of the phase."""
-    return format.rate_in(unit.name, per_s, next(noun for of, noun in NOUNS.items() if of == one.point["operation"]))
+    return format.rate_in(unit.name, per_s, noun(one.point["operation"]))

@@ -4,7 +4,8 @@ How to add one: docs/development/adding-a-finding.md. A finding adds what the an
 repetitions shows; what the engine doubts has doubts of its own. Findings of the same kind in one series are one
 finding, which has the worst of them as its evidence.
 
-Not: words and units (`ioassay.reports.run.findings`), the estimates themselves (the other files of `ioassay.analysis`).
+Not: the estimates themselves (the other files of `ioassay.analysis`), how documents show findings
+(`ioassay.reports.findings`).
 """
 
 from __future__ import annotations

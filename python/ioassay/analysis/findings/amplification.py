@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.finding import Evidence, Finding, Message
 from ioassay.analysis.findings.run_facts import RunFacts, WatchedPhase, Way
+from ioassay.store.measurement import Measurement
 
 LEAST = 1.2
 """Metadata and journals of a plain file system stay below."""
@@ -42,7 +43,7 @@ def amplification(facts: RunFacts) -> Iterator[Finding]:
             continue
         worst = sorted(known, key=lambda place: -known[place])
         evidence = AmplificationEvidence(way, min(known.values()), max(known.values()), len(known))
-        yield Finding("notice", evidence, tuple(worst))
+        yield Finding("notice", evidence, tuple(worst), _message(facts, evidence, worst[0]))
 
 
 def _ratio(one: WatchedPhase) -> float | None:
@@ -55,3 +56,21 @@ def _of_all(facts: RunFacts) -> float:
     disks = facts.activity.seconds.filter(pl.col("role") == "server")["disk_write_bytes"].sum()
     clients = facts.activity.windows["write_bytes"].sum()
     return float(disks) / float(clients) if clients else 0.0
+
+
+def _message(facts: RunFacts, evidence: AmplificationEvidence, first: Measurement) -> Message:
+    low, high = (f"{ratio:.2f}" for ratio in (evidence.lowest, evidence.highest))
+    times = f"{low} times" if low == high else f"{low} to {high} times"
+    is_write = evidence.way == "write"
+    moved = "wrote" if is_write else "read"
+    why = "Copies, parity and journals" if is_write else "Read-ahead and larger blocks"
+    less = (
+        "write whole stripes of parity RAID or erasure coding (larger, aligned transfers)"
+        if is_write
+        else "read larger blocks in order, or shorten the servers' read-ahead if reads are small and random"
+    )
+    return Message(
+        f"{facts.series_name(first)}: the servers' disks {moved} {times} what the clients {moved}.",
+        f"Measure again while nobody else uses the servers; if it stays, {less}.",
+        f"{why} cost that, unless others used the servers at the same time.",
+    )

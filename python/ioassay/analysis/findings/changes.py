@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Change, Drift
-from ioassay.analysis.finding import Evidence, Finding, Severity
-from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.finding import Evidence, Finding, Message, Severity
+from ioassay.analysis.findings.run_facts import RunFacts, affected
+from ioassay.store.measurement import Measurement
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,30 @@ def changes(facts: RunFacts) -> Iterator[Finding]:
             worst, largest = changed[0]
             severity: Severity = "warning" if largest.after < largest.before else "notice"
             evidence = ChangeEvidence(largest, worst, len(changed), len(own))
-            yield Finding(severity, evidence, tuple(one.place for one, _ in changed))
+            yield Finding(
+                severity, evidence, tuple(one.place for one, _ in changed), _message(facts, evidence, worst.place)
+            )
 
 
 def _size(change: Change) -> float:
     """The share of the higher level by which they differ."""
     return abs(change.after - change.before) / max(change.after, change.before)
+
+
+def _message(facts: RunFacts, evidence: ChangeEvidence, first: Measurement) -> Message:
+    change, column = evidence.change, evidence.drift.column
+    is_fall = change.after < change.before
+    others = len(evidence.drift.changes) - 1
+    more = f", and changed {'once' if others == 1 else f'{others} times'} more" if others else ""
+    causes = (
+        "a cache or flash buffer that was full, a server or path that failed over, another job"
+        if is_fall
+        else "another job that ended, a path that came back, a cache that began to serve"
+    )
+    return Message(
+        f"{facts.names.place(first)}: after {format.duration(1e9 * change.at_s)} the rate "
+        f"{'fell' if is_fall else 'rose'} from {facts.rate(column, first, change.before)} to "
+        f"{facts.rate(column, first, change.after)}{more}.",
+        f"Look for the cause at that time: {causes}. Run again with --watch to see what the servers did.",
+        affected(evidence.phases, evidence.of, "phase"),
+    )

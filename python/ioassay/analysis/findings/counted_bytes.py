@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.ceilings import DIRECTIONS
-from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.finding import Evidence, Finding, Message, sentences
 from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts, Way
 from ioassay.analysis.watch.counted import Counted, counted
 from ioassay.store.measurement import Measurement
+from ioassay.text.units import format_count
 
 MORE = 1.2
 """Retries, read-ahead and the metadata of a file system stay below."""
@@ -44,7 +45,9 @@ def counted_bytes(facts: RunFacts) -> Iterator[Finding]:
         if off:
             _, way, ratio = off[0]
             evidence = CountedBytesEvidence(way, ratio, len(off), counters.role)
-            yield Finding("warning", evidence, tuple(place for place, _, _ in off))
+            yield Finding(
+                "warning", evidence, tuple(place for place, _, _ in off), _message(facts, evidence, off[0][0])
+            )
 
 
 def _places(facts: RunFacts, counters: Counted) -> list[tuple[Measurement, Way, float]]:
@@ -57,3 +60,29 @@ def _places(facts: RunFacts, counters: Counted) -> list[tuple[Measurement, Way, 
         if phase is not None and to is not None and phase[f"{way}_bytes"] >= LEAST_BYTES:
             found.append((Measurement.of(row), way, phase[f"counted_{way}_bytes"] / phase[f"{way}_bytes"]))
     return found
+
+
+def _message(facts: RunFacts, evidence: CountedBytesEvidence, first: Measurement) -> Message:
+    of_servers = evidence.role == "server"
+    whose = "servers" if of_servers else "clients"
+    moved = "wrote" if evidence.way == "write" else "read"
+    if evidence.ratio > 1:
+        why = "Other jobs used the file system at the same time, or requests were repeated."
+        remedy = "Measure again while no other job uses the file system; look for resent requests in the clients' logs."
+    elif of_servers:
+        why = "The rest stayed in, or came from, the clients' page cache, or not all servers were imported."
+        remedy = (
+            "Import the counters of all servers. If they are complete, write with fsync, or empty the clients' caches "
+            "before reading (cold-cache)."
+        )
+    else:
+        why = "Not all clients were imported, or the rest did not go through this file system."
+        remedy = "Import the counters of all clients of the run, and check that the target is on this file system."
+    return Message(
+        f"{facts.names.place(first)}: the file system's {whose} counted {evidence.ratio:.2f} times what the run "
+        f"{moved}.",
+        remedy,
+        sentences(
+            why, f"{format_count(evidence.phases, 'phase')} of this series differ so." if evidence.phases > 1 else ""
+        ),
+    )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.finding import Evidence, Finding, Message
 from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts
 from ioassay.analysis.watch.counted import counted
 from ioassay.store.measurement import Measurement
@@ -30,4 +30,15 @@ def counter_clock(facts: RunFacts) -> Iterator[Finding]:
         return
     moved = facts.run.measurements.filter(pl.col("bytes") >= LEAST_BYTES).sort("started_unix_ns")
     if not moved.is_empty():
-        yield Finding("warning", CounterClockEvidence(counters.lag_s), (Measurement.of(moved.row(0, named=True)),))
+        evidence = CounterClockEvidence(counters.lag_s)
+        yield Finding("warning", evidence, (Measurement.of(moved.row(0, named=True)),), _message(evidence))
+
+
+def _message(evidence: CounterClockEvidence) -> Message:
+    side = "ahead of" if evidence.lag_s > 0 else "behind"
+    return Message(
+        f"The clock of the imported counters seems to be {abs(evidence.lag_s)} s {side} that of the run: shifted by "
+        "that they fit the phases.",
+        f"Import them again with --clock-ahead {evidence.lag_s}.",
+        "Until then their bytes are not compared.",
+    )

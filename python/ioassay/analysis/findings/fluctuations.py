@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Drift
-from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.finding import Evidence, Finding, Message
+from ioassay.analysis.findings.run_facts import RunFacts, affected
+from ioassay.store.measurement import Measurement
 
 WIDE = 2.0
 """Times the lowest tenth of the steps' rates at which the highest tenth is far above it."""
@@ -35,4 +36,18 @@ def fluctuations(facts: RunFacts) -> Iterator[Finding]:
             key=lambda one: one.low / one.high,
         )
         if wide:
-            yield Finding("notice", FluctuationEvidence(wide[0], len(wide), len(own)), tuple(one.place for one in wide))
+            evidence = FluctuationEvidence(wide[0], len(wide), len(own))
+            places = tuple(one.place for one in wide)
+            yield Finding("notice", evidence, places, _message(facts, evidence, places[0]))
+
+
+def _message(facts: RunFacts, evidence: FluctuationEvidence, first: Measurement) -> Message:
+    drift = evidence.drift
+    low, high = (facts.rate(drift.column, first, rate) for rate in (drift.low, drift.high))
+    return Message(
+        f"{facts.names.place(first)}: the rate fluctuated: a tenth of the time it was below {low}, a tenth above "
+        f"{high}.",
+        "Measure again at a quiet time with --watch, which shows whether servers wrote in bursts or other jobs "
+        "interfered. If it stays, use phases many times as long as the fluctuations.",
+        affected(evidence.phases, evidence.of, "phase"),
+    )

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.finding import Evidence, Finding, Message
+from ioassay.analysis.findings.run_facts import RunFacts, affected
 from ioassay.analysis.watch.phases import PHASE, WITHIN
+from ioassay.store.measurement import Measurement
+from ioassay.text import format
+from ioassay.text.units import format_link_rate
 
 LEAST_SHARE = 0.9
 """iperf3 itself has 94 % of a link of frames of 1500 bytes."""
@@ -51,4 +54,15 @@ def full_links(facts: RunFacts) -> Iterator[Finding]:
             places = sorted(full, key=lambda place: -full[place][0])
             share, host, is_sending = full[places[0]]
             evidence = FullLinkEvidence(host, is_sending, share, links[host], len(full), len(own))
-            yield Finding("notice", evidence, tuple(places))
+            yield Finding("notice", evidence, tuple(places), _message(facts, evidence, places[0]))
+
+
+def _message(facts: RunFacts, evidence: FullLinkEvidence, first: Measurement) -> Message:
+    carried = "sent" if evidence.is_sending else "received"
+    return Message(
+        f"{facts.names.place(first)}: {evidence.host} {carried} {format.share(evidence.share)} of what its link of "
+        f"{format_link_rate(evidence.link_bits_per_s)} carries.",
+        "To measure the storage and not this link, spread the I/O over more hosts, or give the host a faster or a "
+        "second link.",
+        affected(evidence.phases, evidence.of, "phase"),
+    )

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.run_facts import RunFacts, WatchedPhase
+from ioassay.analysis.finding import Evidence, Finding, Message, sentences
+from ioassay.analysis.findings.run_facts import RunFacts, WatchedPhase, affected
+from ioassay.store.measurement import Measurement
+from ioassay.text import format
 
 LEAST_S = 3.0
 """Agents tell seconds, and their clocks may be off by a part of one."""
@@ -40,7 +42,7 @@ def late_writes(facts: RunFacts) -> Iterator[Finding]:
             worst = late[0]
             share = worst.late_bytes / worst.client_bytes
             evidence = LateWriteEvidence(worst.late_bytes, worst.phase["late_s"], share, len(late), len(own))
-            yield Finding("warning", evidence, tuple(one.place for one in late))
+            yield Finding("warning", evidence, tuple(one.place for one in late), _message(facts, evidence, worst.place))
 
 
 def _is_late(one: WatchedPhase) -> bool:
@@ -49,4 +51,15 @@ def _is_late(one: WatchedPhase) -> bool:
         and one.disk_bytes < MOST_WITHIN * one.client_bytes
         and one.late_bytes >= LEAST_SHARE * one.client_bytes
         and one.phase["late_s"] >= LEAST_S
+    )
+
+
+def _message(facts: RunFacts, evidence: LateWriteEvidence, first: Measurement) -> Message:
+    return Message(
+        f"{facts.names.place(first)}: the disks were still writing {format.duration(1e9 * evidence.late_s)} after the "
+        f"phase: {format.size(evidence.late_bytes)}, {format.share(evidence.share)} of what the clients wrote.",
+        "Use fsync, or write more than memory holds.",
+        sentences(
+            "That part was in memory when the rate was measured.", affected(evidence.phases, evidence.of, "phase")
+        ),
     )

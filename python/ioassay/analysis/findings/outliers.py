@@ -22,10 +22,12 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.finding import Evidence, Finding, Message, sentences
 from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.store.measurement import POINT, Measurement
+from ioassay.text import format
 from ioassay.text.rate_units import RateColumn
+from ioassay.text.units import format_count
 
 LIMITS = ((30, 4.8), (20, 5.3), (15, 5.9), (12, 6.5), (10, 7.2), (8, 8.3), (6, 10.8), (5, 18.5))
 """(repetitions, modified z-score): the limit from so many repetitions on."""
@@ -74,7 +76,8 @@ def outliers(facts: RunFacts) -> Iterator[Finding]:
     for own, column in facts.by_series():
         found = sorted(find_outliers(own, column), key=lambda one: -abs(one.difference))
         if found:
-            yield Finding("notice", OutlierEvidence(column, tuple(found)), tuple(one.place for one in found))
+            evidence = OutlierEvidence(column, tuple(found))
+            yield Finding("notice", evidence, tuple(one.place for one in found), _message(facts, evidence))
 
 
 def find_outliers(points: pl.DataFrame, column: RateColumn) -> list[Outlier]:
@@ -104,3 +107,19 @@ def _of_point(same: pl.DataFrame, column: RateColumn) -> list[Outlier]:
         for place, repetition, rate in zip(rates.places(beyond), beyond["repetition"], beyond[column], strict=True)
     ]
     return [one for one in found if abs(one.difference) >= LEAST]
+
+
+def _message(facts: RunFacts, evidence: OutlierEvidence) -> Message:
+    outlier = evidence.outliers[0]
+    away = "below" if outlier.difference < 0 else "above"
+    others = len(evidence.outliers) - 1
+    return Message(
+        f"{facts.names.place(outlier.place)}: an outlier: {facts.rate(evidence.column, outlier.place, outlier.rate)}, "
+        f"{format.share(abs(outlier.difference))} {away} the median of {outlier.repetitions} repetitions.",
+        "Compare its doubts, time line and nodes with those of the other repetitions, and repeat the point: one "
+        "outlier hardly moves the median of more repetitions.",
+        sentences(
+            "It is included in the median.",
+            f"{format_count(others, 'more outlier')} in the same series." if others else "",
+        ),
+    )

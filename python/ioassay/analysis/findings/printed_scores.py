@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ioassay.analysis.finding import Evidence, FileLine, Finding
+from ioassay.analysis.finding import Evidence, FileLine, Finding, Message, sentences
 from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 
@@ -38,7 +38,9 @@ def printed(facts: RunFacts) -> Iterator[Finding]:
     """One for each score that is not what its phases make."""
     for one in recomputed(facts.run):
         if one.rests_on and (not one.follows or one.left_out or one.missing):
-            yield Finding("warning", _evidence(one), (*one.rests_on, FileLine(one.printed.file, one.printed.line)))
+            evidence = _evidence(one)
+            lines = FileLine(one.printed.file, one.printed.line)
+            yield Finding("warning", evidence, (*one.rests_on, lines), _message(evidence))
 
 
 def _evidence(one: Recomputed) -> PrintedEvidence:
@@ -62,3 +64,28 @@ def _evidence(one: Recomputed) -> PrintedEvidence:
 
 _ROUNDED = 1e-3
 """What rounding between the steps of a script may cost a product."""
+
+
+def _message(evidence: PrintedEvidence) -> Message:
+    unit = f" {evidence.unit}" if evidence.unit else ""
+    extended = "extended " if evidence.list == "extended" else ""
+    what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"
+    headline, remedy = f"{what}, {evidence.printed:,.2f}{unit}, ", ""
+    if evidence.is_product:
+        headline += (
+            f"is the product of both means; their geometric mean, which the score is, is {evidence.follows:,.2f}."
+        )
+        remedy = f"Use {evidence.follows:,.2f} to compare it with scores of today's lists."
+    elif evidence.is_what_follows:
+        headline += "follows from the printed phases."
+    else:
+        headline += f"does not follow from the printed phases, which give {evidence.follows:,.2f}{unit}."
+        remedy = "Check the file for changed or missing lines, and use what follows from the phases."
+    left_out = missing = again = ""
+    if evidence.left_out:
+        left_out = f"It leaves out failed phases ({', '.join(evidence.left_out)}); with them, it is 0."
+    if evidence.missing:
+        missing = f"Required phases are missing: {', '.join(evidence.missing)}."
+    if evidence.left_out or evidence.missing:
+        again = "Run the benchmark again until every required phase is valid; do not compare this score."
+    return Message(headline, sentences(remedy, again), sentences(left_out, missing))

@@ -1,4 +1,6 @@
-"""What findings about a run are made of: the estimates that several of them need, made once."""
+"""What findings about a run are made of: the estimates that several of them need, made once, and the names and units
+of their sentences.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,17 @@ from typing import Any, Literal, TypeVar
 
 import polars as pl
 
-from ioassay.analysis import drift, given_rates, rates, scalability
+from ioassay.analysis import drift, given_rates, rates, run_units, scalability
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.drift import Drift
+from ioassay.analysis.names import Names, noun
+from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import PREPARATION, Series
 from ioassay.analysis.watch.phases import Activity, activity
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import Measurement
+from ioassay.text import format
 from ioassay.text.rate_units import RateColumn
 
 _Item = TypeVar("_Item")
@@ -65,6 +70,26 @@ class RunFacts:
     def points(self) -> pl.DataFrame:
         """Every measurement of throughput, as `rates.points` returns them."""
         return given_rates.throughput(self.run)
+
+    @cached_property
+    def names(self) -> Names:
+        """What the run's workloads, cases and phases are called."""
+        return Names(self.run.document)
+
+    @cached_property
+    def units(self) -> RunUnits:
+        """The units in which the run's rates are printed."""
+        points = rates.points(self.run.measurements)
+        return run_units.of_run(run_units.fitted(self.run, points).document, points)
+
+    def series_name(self, place: Measurement) -> str:
+        """`Sequential N-N, write`."""
+        case, *measured = place
+        return f"{self.names.workload(self.names.entry(case).workload)}, {self.names.measurement(*measured)}"
+
+    def rate(self, column: RateColumn, place: Measurement, rate: float) -> str:
+        """A rate of a measurement's operation, in the unit of the run."""
+        return format.rate_in(self.units.of(column, place.operation).name, rate, noun(place.operation))
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
@@ -130,3 +155,11 @@ class RunFacts:
         for item in items:
             groups.setdefault(self._series[place(item)], []).append(item)
         return list(groups.values())
+
+
+def affected(count: int, of: int, noun: str) -> str:
+    """`3 of 24 phases are affected; this is the worst.`; empty where a finding is about one alone."""
+    if count == 1:
+        return ""
+    part = f"{count} of {of} {noun}s" if count < of else f"Both {noun}s" if of == 2 else f"All {of} {noun}s"
+    return f"{part} are affected; this is the worst."

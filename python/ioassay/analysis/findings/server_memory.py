@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.finding import Evidence, Finding, Message
+from ioassay.analysis.findings.run_facts import RunFacts, affected
+from ioassay.store.measurement import Measurement
+from ioassay.text import format
 
 MOST = 0.5
 """Where disks read more than this share, they had to be waited for."""
@@ -44,8 +46,18 @@ def server_memory(facts: RunFacts) -> Iterator[Finding]:
         }
         if served:
             places = sorted(served, key=lambda place: served[place])
-            yield Finding("warning", ServerMemoryEvidence(served[places[0]], len(served), len(own)), tuple(places))
+            evidence = ServerMemoryEvidence(served[places[0]], len(served), len(own))
+            yield Finding("warning", evidence, tuple(places), _message(facts, evidence, places[0]))
 
 
 def _share(disks: float | None, clients: int) -> float | None:
     return None if disks is None else disks / clients
+
+
+def _message(facts: RunFacts, evidence: ServerMemoryEvidence, first: Measurement) -> Message:
+    return Message(
+        f"{facts.names.place(first)}: the servers' disks read {format.share(evidence.share)} of what the clients read; "
+        "memory served the rest.",
+        "Read more than servers and clients can cache, or clear the servers' caches with a hook.",
+        affected(evidence.phases, evidence.of, "phase"),
+    )

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis import stragglers
-from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.finding import Evidence, Finding, Message
 from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.store.document import Operation
+from ioassay.text import format
+from ioassay.text.units import format_count
 
 
 @dataclass(frozen=True)
@@ -29,4 +31,15 @@ def slow_nodes(facts: RunFacts) -> Iterator[Finding]:
     """One for each such node of the run."""
     for one in stragglers.slow_nodes(facts.run.measurements, facts.run.ranks):
         evidence = SlowNodeEvidence(one.node, one.operations, len(one.slowest_in), one.of, one.by_chance)
-        yield Finding("warning", evidence, one.slowest_in)
+        yield Finding("warning", evidence, one.slowest_in, _message(evidence))
+
+
+def _message(evidence: SlowNodeEvidence) -> Message:
+    phases = f" in {' and '.join(evidence.operations)} phases" if evidence.operations else ""
+    return Message(
+        f"Node {evidence.node} is slow{phases}: it was the slowest in {evidence.slowest_in} of "
+        f"{format_count(evidence.of, 'phase')} whose nodes were not equally fast; among identical nodes, that "
+        f"would happen in {format.significant(evidence.by_chance)}.",
+        "Check its link, mount options, processors and other jobs: ioassay doctor and ioassay net compare nodes. Or "
+        "leave it out of the list of nodes.",
+    )

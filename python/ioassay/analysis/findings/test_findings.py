@@ -68,6 +68,13 @@ def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(f
         assert len(set(one.rests_on)) == len(one.rests_on)
 
 
+def test_every_finding_has_a_headline_and_a_remedy_in_sentences(found: list[Finding]) -> None:
+    for finding in found:
+        for text in (finding.message.headline, finding.message.remedy):
+            assert text[0].isalnum(), text
+            assert text.endswith("."), text
+
+
 def test_a_sweep_that_still_rises_is_warned_of(found: list[Finding]) -> None:
     one = _of(found, "peak", "rising", "write")
     assert isinstance(one.evidence, PeakEvidence)

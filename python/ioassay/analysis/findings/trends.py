@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Drift, Trend
-from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.finding import Evidence, Finding, Message
+from ioassay.analysis.findings.run_facts import RunFacts, affected
+from ioassay.store.measurement import Measurement
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -37,4 +39,24 @@ def trends(facts: RunFacts) -> Iterator[Finding]:
             )
             if same:
                 evidence = TrendEvidence(same[0][1], same[0][0], len(same), len(own))
-                yield Finding("warning" if declines else "notice", evidence, tuple(one.place for one, _ in same))
+                places = tuple(one.place for one, _ in same)
+                message = _message(facts, evidence, places[0])
+                yield Finding("warning" if declines else "notice", evidence, places, message)
+
+
+def _message(facts: RunFacts, evidence: TrendEvidence, first: Measurement) -> Message:
+    change = evidence.trend.change
+    declined = change.estimate < 0
+    ends = sorted((abs(change.low), abs(change.high)))
+    sure = f"{format.share(ends[0])} to {format.share(ends[1])} with {format.share(change.confidence)} confidence"
+    length = format.duration(1e9 * (evidence.drift.end_s - evidence.drift.start_s))
+    return Message(
+        f"{facts.names.place(first)}: the rate {'declined' if declined else 'rose'} by "
+        f"{format.share(abs(change.estimate))} within {length} ({sure}).",
+        "Make the phase longer, until the rate is level: caches, flash buffers and free space are used up only then. "
+        "Measure again at a quiet time to rule out other jobs."
+        if declined
+        else "Make the phase longer, until the rate is level, so that its beginning (connections, read-ahead, caches "
+        "that fill) weighs less.",
+        affected(evidence.phases, evidence.of, "phase"),
+    )

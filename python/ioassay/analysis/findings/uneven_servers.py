@@ -9,9 +9,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.finding import Evidence, Finding, Message
 from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts, WatchedPhase, Way
 from ioassay.analysis.watch.phases import PHASE
+from ioassay.store.measurement import Measurement
+from ioassay.text import format
+from ioassay.text.units import format_count
 
 LEAST_FACTOR = 2.0
 LEAST_PHASES = 3
@@ -44,7 +47,8 @@ def uneven_servers(facts: RunFacts) -> Iterator[Finding]:
             continue
         count = max(one[2] for one in found if one is not None)
         evidence = UnevenServerEvidence(named.pop(), own[0].way, min(factors), count, len(own))
-        yield Finding("warning", evidence, tuple(one.place for one in own))
+        places = tuple(one.place for one in own)
+        yield Finding("warning", evidence, places, _message(facts, evidence, places[0]))
 
 
 def _most(one: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, int] | None:
@@ -58,3 +62,14 @@ def _most(one: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, 
     if moved[name] < LEAST_BYTES:
         return None
     return name, moved[name] / max(others, 1.0), len(moved)
+
+
+def _message(facts: RunFacts, evidence: UnevenServerEvidence, first: Measurement) -> Message:
+    moved = "wrote" if evidence.way == "write" else "read"
+    return Message(
+        f"{facts.series_name(first)}: the disks of {evidence.server} {moved} at least "
+        f"{format.significant(evidence.factor)} times what those of the other servers did, in all "
+        f"{format_count(evidence.phases, 'phase')}.",
+        "Check how files are placed on servers (default layout, stripe count, free space), and spread them over all: "
+        "more files, or wider stripes.",
+    )

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis import intervals, rates
-from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.finding import Evidence, Finding, Message
+from ioassay.analysis.findings.run_facts import RunFacts, affected
 from ioassay.analysis.intervals import Interval
-from ioassay.store.measurement import POINT
+from ioassay.store.measurement import POINT, Measurement
+from ioassay.text import format
 from ioassay.text.rate_units import RateColumn
 
 WIDE = 0.1
@@ -44,4 +45,17 @@ def wide_intervals(facts: RunFacts) -> Iterator[Finding]:
         if wide:
             widest, at = wide[0]
             evidence = WideIntervalEvidence(column, widest, len(at), len(wide), len(known))
-            yield Finding("notice", evidence, tuple(place for _, places in wide for place in places))
+            message = _message(facts, evidence, at[0])
+            yield Finding("notice", evidence, tuple(place for _, places in wide for place in places), message)
+
+
+def _message(facts: RunFacts, evidence: WideIntervalEvidence, first: Measurement) -> Message:
+    widest = evidence.widest
+    low, high = (facts.rate(evidence.column, first, end) for end in (widest.low, widest.high))
+    enough = f"at least {intervals.SURE} times" if evidence.repetitions < intervals.SURE else "more often"
+    return Message(
+        f"{facts.series_name(first)}, {facts.names.point(first.case)}: the median of "
+        f"{facts.rate(evidence.column, first, widest.estimate)} is uncertain: {widest.name} {format.span(low, high)}.",
+        f"Repeat {enough}, or let the study decide (repetitions: until {format.share(WIDE)}, at most 20).",
+        affected(evidence.points, evidence.of, "point"),
+    )

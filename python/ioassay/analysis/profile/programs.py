@@ -33,6 +33,23 @@ _STREAM_TOOLS = re.compile(r"ln|mkdir|truncate|sed|[gm]?awk|sort|gzip|gunzip|zca
 _NEARLY_ALL = 0.9
 """Of the time in I/O, that programs of a kind take."""
 
+REMEDIES: Mapping[FileTool, str] = {
+    "copy": "Pack the tree into one file and copy that (tar, squashfs), or copy parts of it at the same time (dcp of "
+    "mpiFileUtils, fpsync).",
+    "archive": "Keep the tree as this one file: read from it where it lies (squashfs, ratarmount), or unpack it on a "
+    "node-local disk; pack and unpack parts at the same time (dtar of mpiFileUtils).",
+    "remove": "Remove parts of the tree at the same time (drm of mpiFileUtils, find with xargs -P), or keep such trees "
+    "as one packed file (tar, squashfs).",
+    "list": "Ask the file system's own catalogue instead of walking the tree (lfs find, mmapplypolicy, Robinhood, "
+    "quotas), list names alone (ls without -l, find without tests of size and time), or walk parts of the tree at the "
+    "same time (dwalk of mpiFileUtils).",
+    "search": "Pack the tree into one file (tar, squashfs) and work on that, or copy that to a node-local disk; or "
+    "work on parts of the tree at the same time (xargs -P).",
+    "version control": "Keep the work tree on a node-local disk, or have fewer files in it (git clone --depth 1, git "
+    "sparse-checkout, git gc); let git remember what it saw (core.untrackedCache, core.fsmonitor).",
+}
+"""What users of such programs can do, who will not change the programs."""
+
 
 def program_names(profile: Profile) -> pl.DataFrame:
     """The name of the program that each process ran: process, program."""

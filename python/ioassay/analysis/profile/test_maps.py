@@ -32,7 +32,6 @@ from ioassay.profiles.model import (
     Profile,
 )
 from ioassay.profiles.records.profile import load_profile
-from ioassay.reports.profile.findings import message
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
 MIB = 1 << 20
@@ -387,8 +386,10 @@ def test_a_cold_part_of_a_map_is_a_finding_on_any_storage_and_a_cold_map_on_a_ne
     dense = mapped(resident_begin_bytes=0, resident_end_bytes=64 * MIB)
     (local,) = found_in(program(nothing, sparse, storage_read_bytes=8 * MIB))
     assert (local.cause, local.is_network, local.fetched_bytes) == ("partial", False, 8 * MIB)
-    assert "scattered" not in message(local).headline  # it may be the first 8 MiB
-    assert "is unknown" in message(local).details
+    facts = ProfileFacts(program(nothing, sparse, storage_read_bytes=8 * MIB), Thresholds())
+    (message,) = (finding.message for finding in mapped_reads(facts))
+    assert "scattered" not in message.headline  # it may be the first 8 MiB
+    assert "is unknown" in message.details
     (remote,) = found_in(program(nothing, sparse, block=4 * MIB, storage_read_bytes=8 * MIB))
     assert (remote.cause, remote.is_network) == ("partial", True)
     (network,) = found_in(program(nothing, dense, block=4 * MIB, storage_read_bytes=64 * MIB))

@@ -18,7 +18,7 @@ from ioassay.analysis.compare.subject import (
     Subject,
 )
 from ioassay.analysis.intervals import FEWEST, SURE, WANTED, Interval
-from ioassay.analysis.names import NOUNS, axis_value
+from ioassay.analysis.names import axis_value, noun
 from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.text.rate_units import Unit
@@ -67,7 +67,7 @@ def rate(one: Compared, unit: Unit, per_s: float) -> str:
 
 def rate_of(operation: str, unit: Unit, per_s: float) -> str:
     """A rate of an operation in a unit of what it counts."""
-    return format.rate_in(unit.name, per_s, next(noun for known, noun in NOUNS.items() if known == operation))
+    return format.rate_in(unit.name, per_s, noun(operation))
 
 
 def named(subject: Subject) -> str:

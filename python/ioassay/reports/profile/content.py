@@ -23,7 +23,7 @@ from ioassay.analysis.profile.totals import Totals
 from ioassay.analysis.profile.workflow import Workflow
 from ioassay.profiles.model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 from ioassay.reports.document import Span
-from ioassay.reports.profile.findings import Message, message, reference, savings
+from ioassay.reports.findings import references_of_profile, savings
 
 MOST_REFERENCES = 100
 """Files, processes or steps of the time line that are shown of those that a finding rests on."""
@@ -40,10 +40,9 @@ MOST_SHARED = 10
 
 @dataclass(frozen=True)
 class FindingLine:
-    """A finding in words, with what it rests on."""
+    """A finding with what it rests on."""
 
     finding: Finding
-    message: Message
     references: tuple[Span, ...]
     savings: str
     """What mending it saves at most; empty: nothing."""
@@ -112,8 +111,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
         findings=tuple(
             FindingLine(
                 one,
-                message(one.evidence),
-                tuple(reference(it, paths, processes, shown) for it in one.rests_on[:MOST_REFERENCES]),
+                references_of_profile(one.rests_on[:MOST_REFERENCES], paths, processes, shown),
                 savings(one.evidence, facts.totals.io_ns),
                 _callers(facts, one),
             )

@@ -87,8 +87,8 @@ def _finding(line: FindingLine) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "severity": finding.severity,
-        "sentence": line.message.text,
-        "remedy": line.message.remedy,
+        "sentence": finding.message.text,
+        "remedy": finding.message.remedy,
         "savings": line.savings,
         "evidence": asdict(finding.evidence),
         "callers": [asdict(one) for one in line.callers[:MOST_ROWS]],

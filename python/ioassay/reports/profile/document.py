@@ -1,4 +1,4 @@
-"""The report of a profile as a document, and what the terminal shows of it. Not: sentences (`wording`, `findings`)."""
+"""The report of a profile as a document, and what the terminal shows of it. Not: sentences (`wording`, finders)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 from ioassay.analysis import latency
 from ioassay.analysis.profile.totals import IO_NS
 from ioassay.profiles.model import REGION_SEPARATOR
+from ioassay.reports import findings
 from ioassay.reports.document import (
     Anchor,
     Block,
@@ -115,10 +116,16 @@ def _measured(content: Content) -> list[Block]:
 
 
 def _finding(line: FindingLine) -> tuple[Piece, ...]:
+    finding = line.finding
     saves = f" {line.savings}" if line.savings else ""
-    warning = (Span("Warning:", "warning"), " ") if line.finding.severity == "warning" else ()
     callers = f" {wording.called_from(line.callers)}" if line.callers else ""
-    return (*warning, line.message.text, callers, " ", Span("Remedy:", "strong"), " ", line.message.remedy, saves)
+    return (
+        *findings.warning(finding.severity),
+        finding.message.text,
+        callers,
+        *findings.remedy(finding.message),
+        saves,
+    )
 
 
 def _findings(content: Content) -> list[Block]:

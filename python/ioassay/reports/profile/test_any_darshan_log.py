@@ -149,4 +149,4 @@ def test_a_log_whose_records_are_all_of_several_processes_has_a_report(tmp_path:
     changes = {name: ["shared only", "slow to open"] for name in log.records}
     content = assemble(profile_of([changed(log, changes, random.Random(1))]), None)
     (line,) = [line for line in content.findings if line.finding.evidence.kind == "metadata-time"]
-    assert "Metadata operations take" in str(line.message.text)
+    assert "Metadata operations take" in str(line.finding.message.text)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ioassay.analysis.findings import Severity
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.analysis.names import sweep_points
-from ioassay.reports.document import Piece, Span
 from ioassay.reports.run import wording
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.store.point import SweepPoint
@@ -86,11 +85,6 @@ def where(headline: Headline) -> str:
     return "finding" if headline.findings == 1 else f"the first of {headline.findings} such findings"
 
 
-def warning(severity: Severity) -> list[Piece]:
-    """What stands before a finding of this severity."""
-    return [Span("Warning.", "warning"), " "] if severity == "warning" else []
-
-
 def anchor(number: int) -> str:
     """Where the finding of this number, from 1 on, stands among all."""
     return f"finding-{number}"
@@ -108,7 +102,9 @@ def headlines(content: Content) -> list[Headline]:
 
 def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
     at, first = lines[0]
-    return Headline(first.message.headline, first.finding.severity, anchor(at), len(lines), first.marks, first.caveats)
+    return Headline(
+        first.finding.message.headline, first.finding.severity, anchor(at), len(lines), first.marks, first.caveats
+    )
 
 
 @dataclass(frozen=True)

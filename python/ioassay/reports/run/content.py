@@ -30,7 +30,6 @@ from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.names import Names
 from ioassay.analysis.rates import typical
-from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.watch.phases import Activity
@@ -40,10 +39,10 @@ from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.content import Side
 from ioassay.reports.compare.content import assemble as compare
 from ioassay.reports.document import Span
+from ioassay.reports.findings import references_of_run
 from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.run import caveats, medians, surveys, verdicts, workloads
 from ioassay.reports.run import io500 as score_tables
-from ioassay.reports.run.findings import Message, Sentences, shown
 from ioassay.reports.run.given_rates import GivenLine
 from ioassay.reports.run.given_rates import assemble as given_lines
 from ioassay.reports.run.io500 import ScoreTable
@@ -62,10 +61,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FindingLine:
-    """A finding in words, with what it rests on."""
+    """A finding with what it rests on."""
 
     finding: Finding
-    message: Message
     references: tuple[Span, ...]
     marks: tuple[str, ...]
     caveats: tuple[str, ...]
@@ -140,7 +138,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         given_rates=given_lines(run, found, names, units),
         verdicts=[verdicts.line(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
-        findings=_findings(told, anchors, found, names, units),
+        findings=_findings(told, anchors, found, names),
         sweeps=facts.sweeps,
         summary=[levels.summary_line(row) for row in rows if row.is_write_and_read],
         by_series=[line for row in rows if not row.is_write_and_read for line in levels.series_lines(row)],
@@ -197,18 +195,16 @@ def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Measurement, str]:
 
 
 def _findings(
-    told: Sequence[Finding], rows: Mapping[Measurement, str], found: Doubts, names: Names, units: RunUnits
+    findings: Sequence[Finding], anchors: Mapping[Measurement, str], doubts: Doubts, names: Names
 ) -> list[FindingLine]:
-    sentences = Sentences(names, units)
     return [
         FindingLine(
-            finding=one,
-            message=sentences.of(one.evidence, one.measurements[0]),
-            references=tuple(filter(None, (shown(reference, names, rows) for reference in one.rests_on))),
-            marks=found.marks(one.measurements),
-            caveats=caveats.beside(found, one.measurements[:1]),
+            finding=finding,
+            references=references_of_run(finding, names, anchors),
+            marks=doubts.marks(finding.measurements),
+            caveats=caveats.beside(doubts, finding.measurements[:1]),
         )
-        for one in told
+        for finding in findings
     ]
 
 

@@ -104,7 +104,8 @@ def _finding(line: FindingLine) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "severity": finding.severity,
-        "sentence": line.message.text,
+        "sentence": finding.message.text,
+        "remedy": finding.message.remedy,
         "evidence": _plain(asdict(finding.evidence)),
         "rests_on": [reference._asdict() for reference in finding.rests_on],
     }

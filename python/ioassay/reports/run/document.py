@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ioassay.reports import findings
 from ioassay.reports.compare import document as comparisons
 from ioassay.reports.document import (
     Anchor,
@@ -172,12 +173,12 @@ def _finding(number: int, line: FindingLine) -> Text:
         line.references,
         f"{len(line.references)} {'measurements' if are_measurements else 'measurements and lines'}",
     )
-    warning = abstract.warning(line.finding.severity)
     return (
         Anchor(abstract.anchor(number)),
-        *warning,
-        line.message.text,
+        *findings.warning(line.finding.severity),
+        line.finding.message.text,
         caveats.in_brackets(line.caveats),
+        *findings.remedy(line.finding.message),
         " ",
         references,
     )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ioassay.figures.picture import Picture
+from ioassay.reports import findings
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -42,7 +43,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
     comparison = content.comparison
     headlines: list[Text] = [
         (
-            *abstract.warning(line.severity),
+            *findings.warning(line.severity),
             line.text,
             caveats.in_brackets(line.caveats),
             " (",
@@ -170,7 +171,7 @@ def _comparison(content: Content) -> list[Section]:
 def _warnings(content: Content) -> list[Section]:
     headlines: list[Text] = [
         (
-            *abstract.warning(line.severity),
+            *findings.warning(line.severity),
             line.text,
             f" ({line.findings} such findings)" if line.findings > 1 else "",
         )

@@ -11,15 +11,13 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from ioassay.analysis import acceptance, given_rates, io500, latency, peak_sustained, rates, run_units
+from ioassay.analysis import acceptance, given_rates, io500, latency, peak_sustained, rates
 from ioassay.analysis.findings import RunFacts
 from ioassay.analysis.findings import findings as found
 from ioassay.analysis.io500 import Score
-from ioassay.analysis.names import Names
 from ioassay.analysis.peak_sustained import Level
 from ioassay.analysis.watch import phases
 from ioassay.analysis.watch.phases import activity
-from ioassay.reports.run.findings import Sentences
 from ioassay.reports.run.workloads import measurements as measured
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, POINT
@@ -110,15 +108,12 @@ def _resolved(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def findings(run: LoadedRun) -> pl.DataFrame:
-    """A row per finding: severity, kind, sentence, and on how much it rests."""
-    points = rates.points(run.measurements)
-    run = run_units.fitted(run, points)
-    sentences = Sentences(Names(run.document), run_units.of_run(run.document, points))
+    """A row per finding: severity, kind, sentence, remedy, and on how much it rests."""
     rows = [
-        (one.severity, one.kind, sentences.of(one.evidence, one.measurements[0]).text, len(one.rests_on))
-        for one in found(RunFacts(run))
+        (finding.severity, finding.kind, finding.message.text, finding.message.remedy, len(finding.rests_on))
+        for finding in found(RunFacts(run))
     ]
-    columns = {"severity": pl.String, "kind": pl.String, "sentence": pl.String, "rests_on": pl.Int64}
+    columns = {**dict.fromkeys(("severity", "kind", "sentence", "remedy"), pl.String), "rests_on": pl.Int64}
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 

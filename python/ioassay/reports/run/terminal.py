@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 
+from ioassay.reports import findings
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
@@ -147,7 +148,14 @@ def _findings(content: Content) -> list[Block]:
     """The weightiest, in full; the report has all of them."""
     shown = content.findings[:MOST_FINDINGS]
     parts: list[Block] = [
-        Paragraph((*abstract.warning(line.finding.severity), line.message.text, caveats.in_brackets(line.caveats)))
+        Paragraph(
+            (
+                *findings.warning(line.finding.severity),
+                line.finding.message.text,
+                caveats.in_brackets(line.caveats),
+                *findings.remedy(line.finding.message),
+            )
+        )
         for line in shown
     ]
     more = len(content.findings) - len(shown)

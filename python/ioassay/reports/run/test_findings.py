@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 
@@ -12,6 +13,8 @@ from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
 from ioassay.analysis.findings.counter_clock import CounterClockEvidence
 from ioassay.analysis.findings.printed_scores import PrintedEvidence
 from ioassay.reports.run import RunReport
+from ioassay.reports.run.tables import findings
+from ioassay.reports.run.test_documents import terminal
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.origin import FrontEndOrigin
 from ioassay.testing.builder import RunBuilder
@@ -42,11 +45,13 @@ def markdown(told: LoadedRun) -> str:
         "One rank had done 250 times the work of another when it came (least: rank 0 on client00",
         "Last to finish: rank 3 on client03",
         "15.0 MB/s, 50 % below the median of 6 repetitions. It is included in the median. 3 more outliers in the same",
-        "is uncertain: 95 % interval 80.0 to 120 MB/s; repeat more often.",
+        "is uncertain: 95 % interval 80.0 to 120 MB/s.",
+        "**Remedy:** Repeat more often, or let the study decide (repetitions: until 10 %, at most 20).",
         "write: I/O stalled for 2.",
         "the rate fluctuated: a tenth of the time it was below ",
         "the rate declined by ",
         "falling, write: the servers' disks wrote 2.00 times what the clients wrote.",
+        "**Remedy:** Extend the sweep beyond 8 clients, until the rate no longer rises.",
         "rising, 1 client, repetition 1, read: the servers' disks read 10 % of what the clients read; memory",
         "the disks were still writing 8.00 s after the phase: 819 MiB, 80 % of what the clients wrote.",
         "falling, read: the disks of oss1 read at least 9.00 times what those of the other servers did, in all 24 ",
@@ -55,6 +60,20 @@ def markdown(told: LoadedRun) -> str:
 )
 def test_findings_are_told_in_sentences_with_units(markdown: str, sentence: str) -> None:
     assert sentence in markdown
+
+
+def test_every_format_shows_the_remedy_of_the_first_finding(told: LoadedRun, markdown: str) -> None:
+    told = replace(told, samples=told.samples.clear())  # time lines take long to draw
+    first = json.loads(reports.build(RunReport(told), "json"))["findings"][0]
+    assert first["remedy"].endswith(".")
+    shown = {
+        "page": unescape(re.sub("<[^>]+>", "", reports.build(RunReport(told), "html").decode())),
+        "Markdown": markdown,
+        "terminal": terminal(told),
+        "table": " ".join(findings(told)["remedy"]),
+    }
+    for format, text in shown.items():
+        assert first["remedy"] in " ".join(text.split()), format
 
 
 def test_a_sweep_that_falls_and_rises_again_has_its_highest_rate_not_at_its_last_point() -> None:

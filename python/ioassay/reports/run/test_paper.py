@@ -133,7 +133,7 @@ def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun
 
 def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None:
     content = assemble(sequential)
-    peaks = {line.message.headline for line in content.findings if line.finding.severity == "notice"}
+    peaks = {line.finding.message.headline for line in content.findings if line.finding.severity == "notice"}
     assert not peaks & {line.text for line in abstract.headlines(content)}
 
 

@@ -3,8 +3,8 @@ that it rests on.
 
 How to add one: docs/development/adding-a-finding.md.
 
-Not: words and units (`ioassay.reports.profile.findings`), the estimates themselves (the other files of
-`ioassay.analysis.profile`), what is missing of a profile (`coverage`).
+Not: the estimates themselves (the other files of `ioassay.analysis.profile`), what is missing of a profile
+(`coverage`), how documents show findings (`ioassay.reports.findings`).
 """
 
 from __future__ import annotations

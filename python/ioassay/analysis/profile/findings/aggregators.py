@@ -15,10 +15,17 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files, less
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import (
+    DirectionEvidence,
+    ProfileFacts,
+    files,
+    less,
+    profile_finding,
+)
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.profiles.model import MPI_TRANSFERS
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def aggregators(facts: ProfileFacts) -> Iterator[Finding]:
         if moved <= least.value:
             continue
         spent = int(alike["duration_ns"].sum())
-        yield Finding(
+        yield profile_finding(
             "warning" if is_few else "notice",
             AggregatorEvidence(
                 thresholds=(of_a_node, least),
@@ -85,6 +92,7 @@ def aggregators(facts: ProfileFacts) -> Iterator[Finding]:
                 files=alike.height,
             ),
             files(alike["file"]),
+            _message,
         )
 
 
@@ -102,3 +110,16 @@ def _nodes(facts: ProfileFacts) -> int | None:
     """How many nodes the ranks are on; `None`: unknown."""
     ranks = facts.profile.processes.filter(pl.col("rank").is_not_null())
     return None if ranks.is_empty() or ranks["node"].has_nulls() else ranks["node"].n_unique()
+
+
+def _message(evidence: AggregatorEvidence) -> Message:
+    did = "read" if evidence.direction == "read" else "written"
+    through = format.count(evidence.aggregators, "process", "processes")
+    callers = format.count(evidence.participants, "process", "processes")
+    return Message(
+        headline=f"Collective {evidence.direction}s of {callers} on {evidence.nodes:,} nodes "
+        f"go through {through}: {'fewer' if evidence.is_few else 'more'} than nodes.",
+        details=f"{format.size(evidence.moved_bytes)} {did} so ({format.count(evidence.files, 'file')}).",
+        remedy=f"Set the MPI-IO hint cb_nodes to {evidence.nodes}, one aggregator for each node; on Lustre, also try "
+        "the number of the file's stripes.",
+    )

@@ -11,9 +11,10 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files, profile_finding
 from ioassay.profiles.model import MPI_TRANSFERS
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:
         spent, run_ns = int(rows["duration_ns"].sum()), _run_ns(facts)
         if rows.is_empty() or spent <= least.value * run_ns:
             continue
-        yield Finding(
+        yield profile_finding(
             "notice",
             BlockingEvidence(
                 thresholds=(least,),
@@ -59,6 +60,7 @@ def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:
                 files=rows["file"].n_unique(),
             ),
             files(rows["file"].unique(maintain_order=True)),
+            _message,
         )
 
 
@@ -68,3 +70,14 @@ def _run_ns(facts: ProfileFacts) -> int:
     ranks = processes.filter(pl.col("rank").is_not_null())
     own = processes if ranks.is_empty() else ranks
     return int((own["end_unix_ns"] - own["begin_unix_ns"]).sum())
+
+
+def _message(evidence: BlockingEvidence) -> Message:
+    call = f"MPI_File_i{evidence.direction}"
+    return Message(
+        headline=f"All {evidence.calls:,} {evidence.direction}s of MPI-IO block: the ranks spend "
+        f"{format.duration(evidence.spent_ns)} in them, {format.share(evidence.share)} of their run time.",
+        details=f"This source does not count: {', '.join(evidence.uncounted)}." if evidence.uncounted else "",
+        remedy=f"Begin the {evidence.direction}, compute, and wait for it later ({call}, {call}_all, MPI_Wait); with "
+        "HDF5, use its asynchronous VOL connector.",
+    )

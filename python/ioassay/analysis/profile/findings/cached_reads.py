@@ -12,10 +12,11 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, profile_finding
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.profiles.model import OPERATIONS_OF
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:
     if moved <= share.value * every or moved <= least.value:
         return
     spent = int(cached["duration_ns"].sum())
-    yield Finding(
+    yield profile_finding(
         "notice",
         CachedReadEvidence(
             thresholds=(latency, copying, share, least),
@@ -60,4 +61,15 @@ def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:
             files=cached.height,
         ),
         files(cached["file"]),
+        _message,
+    )
+
+
+def _message(evidence: CachedReadEvidence) -> Message:
+    share = format.share(evidence.cached_bytes / evidence.read_bytes)
+    amount = "Nearly all" if share == format.share(1.0) else f"At least {share}"
+    return Message(
+        f"{amount} of the bytes read were in the page cache: a read took "
+        f"{format.duration(evidence.mean_ns)} on average ({format.count(evidence.files, 'file')}).",
+        "Drop the page cache before recording, if the reads of a first run are what matters.",
     )

@@ -29,6 +29,7 @@ import polars as pl
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import REQUESTS, STREAMED, known_sum
 from ioassay.profiles.model import MPI_TRANSFERS, Direction
+from ioassay.text import format
 
 if TYPE_CHECKING:
     from ioassay.analysis.profile.findings.profile_facts import ProfileFacts
@@ -63,6 +64,25 @@ class Symptom:
     """Those that were exceeded."""
     limit_bytes: float | None = None
     """What requests are smaller than, or begin at no multiple of."""
+
+    @property
+    def sentence(self) -> str:
+        """What it adds to the details of the finding."""
+        share, limit = format.share(self.count / self.of), format.size(self.limit_bytes)
+        match self.kind:
+            case "small-requests":
+                return f"{share} of these requests are smaller than {limit}."
+            case "random-access":
+                return f"{share} of these requests go back in their file."
+            case "misaligned":
+                return f"{share} of these requests do not begin at a multiple of {limit}."
+            case "redundant-reads":
+                again, every = format.size(self.count), format.size(self.of)
+                return f"{again} of {every} were read again by the process that had read them."
+            case "same-data":
+                processes = format.count(self.count, "process", "processes")
+                return f"{processes} read {'the file' if self.of == 1 else format.count(self.of, 'file')} whole."
+        raise TypeError(f"no sentence for the symptom {self.kind}")
 
 
 _ASKED = ("calls", "small")

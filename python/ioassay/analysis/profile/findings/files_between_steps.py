@@ -12,10 +12,18 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import (
+    ProfileEvidence,
+    ProfileFacts,
+    beyond_copying,
+    files,
+    part_of,
+    profile_finding,
+)
 from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.totals import known_total
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
     copied = facts.stored.filter(pl.col("operation") == "copy to", pl.col("file").is_in(found["file"].implode()))
     # A copy within the kernel has its time with the file that it reads.
     spent_ns = None if 2 * int(copied["bytes"].sum()) > unread else known_total(found["write_ns"])
-    yield Finding(
+    yield profile_finding(
         "warning",
         DeletedUnreadEvidence(
             thresholds=(share, least),
@@ -84,6 +92,7 @@ def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
             unrecorded=sum(loss.amount for loss in facts.profile.losses if loss.kind == "escaped"),
         ),
         files(found["file"]),
+        _deleted_unread_message,
     )
 
 
@@ -95,7 +104,7 @@ def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
     moved, run_s = int(found["read_bytes"].sum()), sum(step.run_s for step in facts.workflow.steps)
     if moved <= least.value or spent_ns <= share.value * run_s * 1e9:
         return
-    yield Finding(
+    yield profile_finding(
         "warning",
         HandOverEvidence(
             thresholds=(share, least),
@@ -111,6 +120,7 @@ def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
             same_node=bool(found["same_node"].all()),
         ),
         files(found["file"]),
+        _hand_over_message,
     )
 
 
@@ -121,7 +131,7 @@ def idle_files(facts: ProfileFacts) -> Iterator[Finding]:
     idle = int(found["written_bytes"].sum())
     if idle <= least.value:
         return
-    yield Finding(
+    yield profile_finding(
         "notice",
         IdleFilesEvidence(
             thresholds=(longest, least),
@@ -132,4 +142,53 @@ def idle_files(facts: ProfileFacts) -> Iterator[Finding]:
             longest_s=float(found["wait_s"].max()),  # type: ignore[arg-type]
         ),
         files(found["file"]),
+        _idle_files_message,
+    )
+
+
+def _deleted_unread_message(evidence: DeletedUnreadEvidence) -> Message:
+    unrecorded = ""
+    if evidence.unrecorded:
+        processes = format.count(evidence.unrecorded, "process was", "processes were")
+        unrecorded = f"{processes} not recorded and may have read them."
+    return Message(
+        f"{format.size(evidence.unread_bytes)} were written and deleted unread, of "
+        f"{format.size(evidence.written_bytes)} written in all "
+        f"({_files_with_time(evidence.files, evidence.spent_ns)}).",
+        "Turn this output off, or write it to memory (tmpfs) or a node-local disk if a program insists on it.",
+        unrecorded,
+    )
+
+
+def _hand_over_message(evidence: HandOverEvidence) -> Message:
+    often = "once" if evidence.handed_on == 1 else f"up to {evidence.handed_on} times, one step after another"
+    place = "memory or a node-local disk" if evidence.same_node else "a burst buffer, or one node for both steps"
+    details = []
+    if evidence.mapped.most:
+        ends = format.size(evidence.mapped.least), format.size(evidence.mapped.most)
+        details.append(f"Maps read {format.span(*ends)} of them, which is in none of these times.")
+    if evidence.removed_files:
+        details.append(f"{part_of(evidence.removed_files, evidence.files, 'file')} removed in the end.")
+    return Message(
+        f"Steps hand data on through files: {format.size(evidence.written_bytes)} were written and "
+        f"{format.size(evidence.read_bytes)} of them read again by another step, {often} "
+        f"({_files_with_time(evidence.files, evidence.spent_ns)}, {format.share(evidence.share)} of the steps' "
+        "run time).",
+        f"Pass it through a pipe, or keep the files in {place}.",
+        " ".join(details),
+    )
+
+
+def _idle_files_message(evidence: IdleFilesEvidence) -> Message:
+    return Message(
+        f"{format.size(evidence.idle_bytes)} between steps lay unused for up to "
+        f"{format.duration(evidence.longest_s * 1e9)} before they were read ({format.count(evidence.files, 'file')}).",
+        "Run the step that reads them right after the one that writes them: what is still in a cache costs no read.",
+    )
+
+
+def _files_with_time(files: int, spent_ns: int | None) -> str:
+    """`3 files, 1.2 s in these calls`."""
+    return ", ".join(
+        [format.count(files, "file"), *([f"{format.duration(spent_ns)} in these calls"] if spent_ns else [])]
     )

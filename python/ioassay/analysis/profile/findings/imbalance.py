@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Finding, ProcessRow
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.finding import Finding, Message, ProcessRow
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, profile_finding
 from ioassay.analysis.profile.peers import Imbalance
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
     for one in _uneven_sizes(facts):
         if (one.peers, one.measure) not in explained:
             evidence = SizeImbalanceEvidence(limits, spent_ns=None, saves_ns=None, imbalance=one)
-            yield Finding("notice", evidence, (ProcessRow(one.most_process),))
+            yield profile_finding("notice", evidence, (ProcessRow(one.most_process),), _size_imbalance_message)
 
 
 def time_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each group of processes whose I/O takes a part of their time."""
     for evidence in _uneven_times(facts):
-        yield Finding("warning", evidence, (ProcessRow(evidence.imbalance.most_process),))
+        yield profile_finding(
+            "warning", evidence, (ProcessRow(evidence.imbalance.most_process),), _time_imbalance_message
+        )
 
 
 def _uneven_sizes(facts: ProfileFacts) -> Iterator[Imbalance]:
@@ -80,3 +83,35 @@ def _uneven_times(facts: ProfileFacts) -> Iterator[TimeImbalanceEvidence]:
                 if (size.peers, size.most_process) == (one.peers, one.most_process)
             ),
         )
+
+
+def _size_imbalance_message(evidence: SizeImbalanceEvidence) -> Message:
+    one = evidence.imbalance
+    verb, did = ("read", "read") if one.measure == "read_bytes" else ("write", "wrote")
+    doers = {"read": "readers", "write": "writers"}[verb]
+    return Message(
+        f"{_peers(one)} do not {verb} equally much: {one.most_name} {did} {format.size(one.most)}, the median is "
+        f"{format.size(one.median)}, the least {format.size(one.least)}.",
+        f"Distribute the data evenly, or use more {doers} (MPI-IO hint cb_nodes) if a few are meant to {verb} for all.",
+    )
+
+
+def _time_imbalance_message(evidence: TimeImbalanceEvidence) -> Message:
+    one = evidence.imbalance
+    moved = [
+        f"{'read' if size.measure == 'read_bytes' else 'wrote'} most: {format.size(size.most)}, the median is "
+        f"{format.size(size.median)}"
+        for size in evidence.uneven
+    ]
+    return Message(
+        f"{_peers(one)} do not spend equally long in I/O: {one.most_name} spent {format.duration(one.most)}, "
+        f"{format.share(evidence.most_share)} of its run time; the median is {format.duration(one.median)}.",
+        "Distribute the data evenly." if moved else f"Check what {one.most_name} reads and writes alone, and its node.",
+        f"It also {' and '.join(moved)}." if moved else "",
+    )
+
+
+def _peers(one: Imbalance) -> str:
+    if one.peers == "rank":
+        return format.count(one.count, "rank")
+    return format.count(one.count, "worker of one command", "workers of one command")

@@ -15,8 +15,9 @@ from typing import ClassVar, Literal
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, profile_finding
+from ioassay.text import format
 
 Cause = Literal["partial", "network"]
 
@@ -65,7 +66,7 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
         if found.is_empty():
             continue
         is_network = bool(found["is_network"].any())
-        yield Finding(
+        yield profile_finding(
             "warning" if is_network else "notice",
             MappedReadEvidence(
                 thresholds=(least, share if cause == "partial" else block),
@@ -78,4 +79,28 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
                 files=found.height,
             ),
             files(found["file"]),
+            _message,
         )
+
+
+def _message(evidence: MappedReadEvidence) -> Message:
+    came = (
+        f"At least {format.size(evidence.fetched_bytes)} came from storage through maps "
+        f"({format.count(evidence.files, 'file')})"
+    )
+    stage = "copy the file to memory or a node-local disk first"
+    if evidence.cause == "network":
+        return Message(
+            f"{came} of a network file system: each fault on a page that is not in memory waits for the servers.",
+            f"Read large blocks (read, pread) instead of mapping, or fetch before use (MAP_POPULATE, madvise with "
+            f"MADV_WILLNEED); or {stage}.",
+        )
+    where = " of a network file system" if evidence.is_network else ""
+    return Message(
+        f"{came}{where}, a part of the {format.size(evidence.extent_bytes)} that are mapped: most was not in memory at "
+        "the end.",
+        "Read the parts that are needed in large blocks (pread), or fetch them before use (madvise with "
+        "MADV_WILLNEED). Where they are scattered, read them sorted by offset, several at a time, or turn read-ahead "
+        f"off for the map (MADV_RANDOM); where most of it is used in the end, {stage}.",
+        "Whether that part is in one piece or scattered is unknown.",
+    )

@@ -8,14 +8,14 @@ theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less, profile_finding
 from ioassay.analysis.profile.findings.repeated_lookups import (
     ReopenEvidence,
     RestatEvidence,
@@ -26,6 +26,7 @@ from ioassay.analysis.profile.findings.search_paths import failed_lookups
 from ioassay.analysis.profile.findings.sync_storm import SyncEvidence, sync_storm
 from ioassay.analysis.profile.totals import known_total
 from ioassay.profiles.model import METADATA
+from ioassay.text import format
 
 MetadataGroup = Literal["open", "look up", "list", "create and remove", "sync", "seek", "lock", "change"]
 """Operations that have a remedy in common."""
@@ -112,7 +113,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     known_ns = sum(ns for _, ns in times.values())
     own = facts.stored.filter(pl.col("operation").is_in(list(times)), ~pl.col("file").is_in(elsewhere.implode()))
     found = facts.profile.files.filter(pl.col("file").is_in(own["file"].unique().implode()), pl.col("metadata_ns") > 0)
-    yield Finding(
+    yield profile_finding(
         "warning",
         MetadataEvidence(
             thresholds=((limit,) if beyond else ()) + ((share, part) if is_large else ()),
@@ -133,6 +134,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
             lock_files=found.filter(pl.col("path").str.contains(OMPIO_LOCK_FILE)).height,
         ),
         files(found.sort("metadata_ns", "file", descending=[True, False])["file"]),
+        _message,
     )
 
 
@@ -183,3 +185,56 @@ def _saves(facts: ProfileFacts, own: pl.DataFrame, group: MetadataGroup, spent_n
             rows = own.filter(pl.col("operation").is_in(names))
             return less(spent_ns, int(rows["processes"].fill_null(1).sum()), int(rows["calls"].sum()))
     return None
+
+
+def _message(evidence: MetadataEvidence) -> Message:
+    most = ""
+    if evidence.group is not None and evidence.group_share is not None:
+        named = ", ".join(
+            f"{name} {format.duration(ns)} in {format.count(calls, 'call')}" for name, calls, ns in evidence.operations
+        )
+        most = f", {format.share(evidence.group_share)} of it to {_GROUP_WORDS[evidence.group]} ({named})"
+    beyond = ""
+    if evidence.processes:
+        limit = format.duration(evidence.thresholds[0].value * 1e9)
+        processes = format.count(evidence.processes, "process", "processes")
+        beyond = f"{processes} spent more than {limit} on them; the most is {format.duration(evidence.most_ns)}."
+    remedy = _METADATA_REMEDIES[evidence.group or "open"]
+    if evidence.lock_files:
+        lock_files = format.count(evidence.lock_files, "file")
+        of_mpi = (
+            f"Among them are {lock_files} called NAME.locktest.RANK, which Open MPI's own MPI-IO creates and removes "
+        )
+        beyond = " ".join(filter(None, (beyond, f"{of_mpi}at each open by each rank.")))
+        remedy += " Try ROMIO (OMPI_MCA_io=^ompio), which has no such files."
+    return Message(
+        f"Metadata operations take {format.share(evidence.share)} of the time in I/O: "
+        f"{format.duration(evidence.spent_ns)} in {format.count(evidence.calls, 'call')}{most}.",
+        remedy,
+        beyond,
+    )
+
+
+_GROUP_WORDS: Mapping[MetadataGroup, str] = {
+    "open": "open and close files",
+    "look up": "look files up (stat)",
+    "list": "list directories",
+    "create and remove": "create, rename and remove files",
+    "sync": "wait for the storage (fsync)",
+    "seek": "seek",
+    "lock": "wait for locks",
+    "change": "change sizes and attributes",
+}
+
+
+_METADATA_REMEDIES: Mapping[MetadataGroup, str] = {
+    "open": "Use fewer and larger files, and keep them open.",
+    "look up": "Keep what stat said, and take types of files from listings (d_type) instead of looking each file up.",
+    "list": "Keep an index of the files instead of walking directories again, and split very large directories.",
+    "create and remove": "Use fewer and larger files, each process in its own directory; keep temporary files on a "
+    "node-local disk.",
+    "sync": "Sync once after many writes; check whether each result has to survive a crash by itself.",
+    "seek": "Use calls that name the offset (pread, pwrite), or read whole blocks in order.",
+    "lock": "Lock larger ranges less often, or give each process a file of its own.",
+    "change": "Set sizes and attributes once, when the file is complete.",
+}

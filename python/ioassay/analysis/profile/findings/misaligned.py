@@ -11,11 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.profile_facts import (
+    DirectionEvidence,
+    ProfileFacts,
+    beyond_copying,
+    files,
+    profile_finding,
+)
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ def misaligned(facts: ProfileFacts) -> Iterator[Finding]:
         rows = found.sort("misaligned", "file", descending=[True, False])
         block, spent = int(rows["block_bytes"][0]), known_total(rows["duration_ns"])
         also = symptoms(facts, "misaligned", direction, rows)
-        yield Finding(
+        yield profile_finding(
             "warning" if any(one.kind == "small-requests" for one in also) else "notice",
             MisalignedEvidence(
                 thresholds=(share, least, Threshold("block_bytes", block, "file system", "st_blksize")),
@@ -57,4 +64,16 @@ def misaligned(facts: ProfileFacts) -> Iterator[Finding]:
                 has_whole_blocks=2 * rows["whole_blocks"].sum() >= rows["calls"].sum(),
             ),
             files(rows["file"]),
+            _message,
         )
+
+
+def _message(evidence: MisalignedEvidence) -> Message:
+    block, share = format.size(evidence.block_bytes), format.share(evidence.misaligned / evidence.requests)
+    return Message(
+        f"{share} of the {evidence.direction} requests do not begin at a "
+        f"multiple of the file system's block, {block} ({format.count(evidence.misaligned)} of "
+        f"{format.count(evidence.requests)}).",
+        f"Align records and headers to {block}; with HDF5, use H5Pset_alignment.",
+        "Most are whole blocks long: what stands before them shifts them." if evidence.has_whole_blocks else "",
+    )

@@ -8,11 +8,18 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.profile_facts import (
+    DirectionEvidence,
+    ProfileFacts,
+    beyond_copying,
+    files,
+    profile_finding,
+)
 from ioassay.analysis.profile.totals import known_total
 from ioassay.profiles.model import MPI_TRANSFERS
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -47,4 +54,12 @@ def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
                 independent=count,
                 files=rows["file"].n_unique(),
             )
-            yield Finding("warning", evidence, files(rows["file"].unique(maintain_order=True)))
+            yield profile_finding("warning", evidence, files(rows["file"].unique(maintain_order=True)), _message)
+
+
+def _message(evidence: NoCollectiveEvidence) -> Message:
+    return Message(
+        f"All {format.count(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is "
+        "collective.",
+        f"Use MPI_File_{evidence.direction}_all and its like where all ranks take part.",
+    )

@@ -12,10 +12,11 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding, ProcessRow
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.finding import Finding, Message, ProcessRow
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, profile_finding
 from ioassay.analysis.profile.peers import peers
 from ioassay.analysis.profile.phases import Phase
+from ioassay.text import format
 
 FEWEST = 4
 """Processes that take part in a phase."""
@@ -67,7 +68,7 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
     if not tails or total <= share.value * length:
         return
     worst = max(tails, key=lambda tail: tail.length_s)
-    yield Finding(
+    yield profile_finding(
         "warning",
         TailEvidence(
             thresholds=(share,),
@@ -82,6 +83,7 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
             longest_tail_s=worst.length_s,
         ),
         tuple(ProcessRow(process) for process in worst.processes),
+        _message,
     )
 
 
@@ -102,3 +104,20 @@ def _tail(active: pl.DataFrame, phase: Phase, step_s: float) -> _Tail | None:
     if not steps or steps == by_step.height:
         return None
     return _Tail(phase, steps * step_s, participants, tuple(sorted(late)))
+
+
+def _message(evidence: TailEvidence) -> Message:
+    worst = format.duration(evidence.longest_tail_s * 1e9)
+    return Message(
+        f"In {_of_phases(evidence)} few processes are left at the end: for {format.duration(evidence.tail_s * 1e9)} of "
+        f"{format.duration(evidence.phases_s * 1e9)}.",
+        "Check what these processes write last, and their nodes; distribute the data evenly.",
+        f"The longest tail is {worst}, of the phase that begins at {format.duration(evidence.longest_start_s * 1e9)} "
+        f"with {format.count(evidence.participants, 'process', 'processes')}.",
+    )
+
+
+def _of_phases(evidence: TailEvidence) -> str:
+    if evidence.phases == 1:
+        return "the phase of I/O"
+    return f"{format.count(evidence.tails)} of {format.count(evidence.phases)} phases of I/O"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Evidence, FileRow
+from ioassay.analysis.finding import Evidence, FileRow, Finding, Message, Reference, Severity, sentences
 from ioassay.analysis.profile import callers, maps, startup, totals
 from ioassay.analysis.profile.callers import Callers
 from ioassay.analysis.profile.findings import causes
@@ -16,12 +17,13 @@ from ioassay.analysis.profile.findings.causes import Causes, Symptom
 from ioassay.analysis.profile.maps import Maps
 from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.phases import Phase, phases
-from ioassay.analysis.profile.programs import FileTool, file_tool
+from ioassay.analysis.profile.programs import REMEDIES, FileTool, file_tool
 from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS, Totals, known_total
 from ioassay.analysis.profile.workflow import Workflow, workflow
 from ioassay.profiles.model import OPERATIONS_OF, STORED_FILES, Direction, Profile
+from ioassay.text import format
 
 COPIED_BYTES_PER_S = 10e9
 """From memory to memory: no remedy makes a transfer faster than that."""
@@ -190,3 +192,28 @@ def beyond_copying(spent_ns: int | None, moved_bytes: float | None) -> int | Non
 def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:
     """The files that a finding rests on, the weightiest first."""
     return tuple(map(FileRow, numbers))
+
+
+_Evidence = TypeVar("_Evidence", bound=ProfileEvidence)
+
+
+def profile_finding(
+    severity: Severity,
+    evidence: _Evidence,
+    rests_on: tuple[Reference, ...],
+    message: Callable[[_Evidence], Message],
+) -> Finding:
+    """A finding with the words of its evidence and its symptoms, and the remedy of the tool that made the calls, whose
+    code its users will not change.
+    """
+    words = message(evidence)
+    details = sentences(words.details, *(symptom.sentence for symptom in evidence.symptoms))
+    remedy = REMEDIES[evidence.tool] if evidence.tool else words.remedy
+    return Finding(severity, evidence, rests_on, Message(words.headline, remedy, details))
+
+
+def part_of(part: int, every: int, noun: str) -> str:
+    """`3 of 7 files are`, `The file is`, `All 7 files are`."""
+    if part == every:
+        return f"The {noun} is" if every == 1 else f"All {format.count(every)} {noun}s are"
+    return f"{format.count(part)} of {format.count(every)} {noun}s {'is' if part == 1 else 'are'}"

@@ -12,9 +12,22 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
-from ioassay.analysis.profile.findings.search_paths import LOOKUPS, FailedLookups, failed_among
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import (
+    ProfileEvidence,
+    ProfileFacts,
+    beyond_copying,
+    files,
+    profile_finding,
+)
+from ioassay.analysis.profile.findings.search_paths import (
+    LOOKUPS,
+    FailedLookups,
+    failed_among,
+    named_directories,
+    searched_names,
+)
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -57,7 +70,7 @@ def program_startup(facts: ProfileFacts) -> Iterator[Finding]:
         (limits.startup_s, limits.io_share) if is_slow else ()
     )
     io_ns = facts.totals.io_ns
-    yield Finding(
+    yield profile_finding(
         "warning" if are_many and is_slow else "notice",
         StartupEvidence(
             exceeded,
@@ -72,4 +85,35 @@ def program_startup(facts: ProfileFacts) -> Iterator[Finding]:
             failed_lookups=failed_among(rows),
         ),
         files(users["file"]),
+        _message,
     )
+
+
+def _message(evidence: StartupEvidence) -> Message:
+    spent = "" if evidence.spent_ns is None else f" and {format.duration(evidence.spent_ns)}"
+    part = "" if evidence.share is None else f", {format.share(evidence.share)} of the time in I/O"
+    failed = evidence.failed_lookups
+    details = ""
+    if failed.count:
+        searched = searched_names(failed.searched, failed.names)
+        details = (
+            f"{format.count(failed.count)} of {format.count(evidence.lookups, 'lookup')} fail, most in "
+            f"{named_directories(failed.directories)}. {searched}"
+        )
+    search = "shorten search paths (PATH, PYTHONPATH, LD_LIBRARY_PATH; python -I)"
+    images = (
+        "Keep the software in one file that each node mounts (container, squashfs), or copy it to a node-local disk"
+    )
+    is_searching = 2 * failed.count >= evidence.lookups
+    remedy = f"{search[0].upper()}{search[1:]}. {images}" if is_searching else f"{images}; {search}"
+    return Message(
+        f"Programs spend {format.count(evidence.calls, 'call')}{spent}{part} on starting up "
+        f"({', '.join(evidence.runtimes[:_MOST_RUNTIMES])}): {format.count(evidence.files, 'file')}, which up to "
+        f"{format.count(evidence.processes, 'process uses', 'processes use')}.",
+        f"{remedy}{'; with many processes, use Spindle' if evidence.processes > 1 else ''}.",
+        details.strip(),
+    )
+
+
+_MOST_RUNTIMES = 3
+"""That a sentence names."""

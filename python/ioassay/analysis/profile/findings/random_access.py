@@ -11,10 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.profile_facts import (
+    DirectionEvidence,
+    ProfileFacts,
+    beyond_copying,
+    files,
+    profile_finding,
+)
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+from ioassay.text import format
 
 _BACKWARD = 0.9
 """Requests in random order go back in half of all cases."""
@@ -41,7 +48,7 @@ def random_access(facts: ProfileFacts) -> Iterator[Finding]:
             continue
         share, spent = facts.thresholds.limit("random_share", direction), known_total(rows["duration_ns"])
         count, own = int(rows["random"].sum()), int(rows["calls"].sum())
-        yield Finding(
+        yield profile_finding(
             "warning",
             RandomEvidence(
                 thresholds=(share, least),
@@ -55,4 +62,25 @@ def random_access(facts: ProfileFacts) -> Iterator[Finding]:
                 is_backward=count >= _BACKWARD * own,
             ),
             files(rows.sort("random", "file", descending=[True, False])["file"]),
+            _message,
         )
+
+
+def _message(evidence: RandomEvidence) -> Message:
+    share = format.share(evidence.random / evidence.requests)
+    return Message(
+        f"{share} of the {evidence.direction} requests go back in their file "
+        f"({format.count(evidence.random)} of {format.count(evidence.requests)}, "
+        f"{format.count(evidence.files, 'file')}).",
+        _random_remedy(evidence),
+        "Nearly all go back: the file is processed from its end." if evidence.is_backward else "",
+    )
+
+
+def _random_remedy(evidence: RandomEvidence) -> str:
+    if evidence.is_backward:
+        verb = "Read" if evidence.direction == "read" else "Write"
+        return f"{verb} in ascending order and in large blocks; reverse them in memory."
+    if evidence.direction == "read":
+        return "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
+    return "Sort requests by offset, or write to a node-local disk first."

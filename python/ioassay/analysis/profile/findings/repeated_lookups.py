@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less, profile_finding
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import known_total
+from ioassay.text import format
 
 _STATS_OF_AN_OPEN = 2
 
@@ -56,7 +57,7 @@ def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
         counts = _counts(rows)
         spent = known_total([facts.spent_ns(name, counts[0]) for name in ("open", "close")])
         evidence = ReopenEvidence(limits, spent, *counts, saves_ns=_saves(rows, spent))
-        yield Finding("warning", evidence, files(rows["file"]))
+        yield profile_finding("warning", evidence, files(rows["file"]), _reopen_message)
 
 
 def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
@@ -73,7 +74,7 @@ def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
         counts = _counts(rows)
         spent = facts.spent_ns("stat", counts[0])
         evidence = RestatEvidence(limits, spent, *counts, saves_ns=_saves(rows, spent))
-        yield Finding("warning", evidence, files(rows["file"]))
+        yield profile_finding("warning", evidence, files(rows["file"]), _restat_message)
 
 
 def _saves(rows: pl.DataFrame, spent_ns: int | None) -> int | None:
@@ -97,3 +98,21 @@ def _repeated(facts: ProfileFacts, operation: str, least: Threshold, of_a_proces
 
 def _counts(rows: pl.DataFrame) -> tuple[int, int, float]:
     return int(rows["calls"].sum()), rows.height, float(rows["each"].max())  # type: ignore[arg-type]
+
+
+def _reopen_message(evidence: ReopenEvidence) -> Message:
+    return Message(
+        f"{format.count(evidence.files, 'file is', 'files are')} opened again and again: "
+        f"{format.count(evidence.calls, 'open')}, up to {format.significant(evidence.most_of_a_process)} of one file "
+        "by each process.",
+        "Keep files open between uses.",
+    )
+
+
+def _restat_message(evidence: RestatEvidence) -> Message:
+    return Message(
+        f"{format.count(evidence.files, 'file is', 'files are')} looked up again and again: "
+        f"{format.count(evidence.calls, 'stat')}, up to {format.significant(evidence.most_of_a_process)} of one file "
+        "by each process.",
+        "Keep what stat said, or wait for files with inotify or a message instead of asking for them.",
+    )

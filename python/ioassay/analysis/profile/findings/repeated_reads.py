@@ -12,11 +12,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings import causes
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, profile_finding
 from ioassay.analysis.profile.totals import known_total
 from ioassay.profiles.model import OPERATIONS_OF
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
     times = found["read_bytes"] / (found["extent"] * found["readers"])
     in_again = pl.col("duration_ns") * (pl.col("again") / pl.col("read_bytes"))
     rows = facts.requests("read").join(found.select("file"), on="file", how="semi")
-    yield Finding(
+    yield profile_finding(
         "warning",
         RedundantReadEvidence(
             thresholds=(share, least),
@@ -79,6 +80,7 @@ def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
             worst_times=float(times[0]),
         ),
         files(found["file"]),
+        _redundant_read_message,
     )
 
 
@@ -91,7 +93,7 @@ def same_data(facts: ProfileFacts) -> Iterator[Finding]:
         return
     in_others = pl.col("duration_ns") * (1 - pl.col("extent") / pl.col("read_bytes"))
     requests = facts.requests("read").join(rows.select("file"), on="file", how="semi")
-    yield Finding(
+    yield profile_finding(
         "warning",
         SameDataEvidence(
             thresholds=limits,
@@ -104,6 +106,7 @@ def same_data(facts: ProfileFacts) -> Iterator[Finding]:
             files=rows.height,
         ),
         files(rows["file"]),
+        _same_data_message,
     )
 
 
@@ -116,3 +119,22 @@ def _of_other_kinds(facts: ProfileFacts, kind: str) -> pl.Series:
     """Files that are read, of which another finding names the requests."""
     others = [rows["file"] for (its, direction), rows in facts.causes.items() if direction == "read" and its != kind]
     return pl.concat([pl.Series("file", [], pl.Int64), *others])
+
+
+def _redundant_read_message(evidence: RedundantReadEvidence) -> Message:
+    worst = "file" if evidence.files == 1 else f"worst of {format.count(evidence.files, 'file')}"
+    return Message(
+        f"{format.size(evidence.redundant_bytes)} of {format.size(evidence.read_bytes)} were read again by the process "
+        "that had read them.",
+        "Keep the data in memory, or read larger blocks so that their parts are used together.",
+        f"The {worst} was read {format.significant(evidence.worst_times)} times.",
+    )
+
+
+def _same_data_message(evidence: SameDataEvidence) -> Message:
+    files = "the same file" if evidence.files == 1 else f"the same {format.count(evidence.files, 'file')}"
+    return Message(
+        f"{format.count(evidence.readers, 'process', 'processes')} read {files} whole: "
+        f"{format.size(evidence.read_bytes)} for {format.size(evidence.distinct_bytes)} of data.",
+        "Read once and broadcast (MPI_Bcast), or stage the data on each node.",
+    )

@@ -6,15 +6,23 @@ name in several directories. What interpreters and libraries look for is start-u
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import (
+    ProfileEvidence,
+    ProfileFacts,
+    files,
+    part_of,
+    profile_finding,
+)
 from ioassay.analysis.profile.totals import directory_of, known_total
+from ioassay.text import format
+from ioassay.text.control_characters import escaped
 
 LOOKUPS = ("open", "stat", "list")
 
@@ -100,7 +108,7 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
         return
     by_operation = rows.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
     spent = known_total([facts.spent_ns(operation, count) for operation, count in by_operation])
-    yield Finding(
+    yield profile_finding(
         "notice",
         SearchEvidence(
             thresholds=(least, share),
@@ -115,6 +123,7 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
             is_polling=found.is_polling,
         ),
         files(_by_path(rows)["file"]),
+        _message,
     )
 
 
@@ -163,3 +172,35 @@ def _absent(rows: pl.DataFrame) -> pl.DataFrame:
 def _by_path(rows: pl.DataFrame) -> pl.DataFrame:
     by_path = rows.group_by("file", "path").agg(pl.col("failed").sum(), seekers=pl.col("processes").max().fill_null(1))
     return by_path.sort("failed", "path", descending=[True, False])
+
+
+def _message(evidence: SearchEvidence) -> Message:
+    if evidence.is_search_path:
+        remedy = (
+            "Shorten search paths (PATH, LD_LIBRARY_PATH, include paths), or put the directories that answer first."
+        )
+    elif evidence.is_polling:
+        remedy = (
+            "Wait for files with inotify or a message instead of asking again and again, or remember what is not there."
+        )
+    else:
+        remedy = "List these directories once instead of asking for each file, and remember what is not there."
+    most_in = named_directories(evidence.directories)
+    return Message(
+        f"{format.share(evidence.failed / evidence.lookups)} of the lookups fail: {format.count(evidence.failed)} of "
+        f"{format.count(evidence.lookups)} opens, stats and listings, most in {most_in}.",
+        remedy,
+        searched_names(evidence.searched, evidence.names)
+        if evidence.is_search_path
+        else "They come from no search path.",
+    )
+
+
+def named_directories(counts: Sequence[tuple[str, int]]) -> str:
+    """`/usr/lib (1,200), /opt (30)`."""
+    return ", ".join(f"{escaped(directory)} ({format.count(count)})" for directory, count in counts)
+
+
+def searched_names(searched: int, names: int) -> str:
+    """How many names are looked for in several directories; empty for none."""
+    return f"{part_of(searched, names, 'name')} looked for in several directories." if searched else ""

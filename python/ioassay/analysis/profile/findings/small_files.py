@@ -12,11 +12,18 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.findings.profile_facts import (
+    DirectionEvidence,
+    ProfileFacts,
+    files,
+    less,
+    profile_finding,
+)
 from ioassay.analysis.profile.programs import file_tool
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+from ioassay.text import format
 
 _OF_SMALL_FILES = ("redundant-reads", "same-data")
 """Symptoms that mean something where a request is a whole file."""
@@ -55,7 +62,7 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
         moving, opening = known_total(rows["duration_ns"]), known_total(rows["metadata_ns"])
         packed = max(1.0, moved / limit.value)
         again = int(rows.filter(pl.col("calls") >= _OFTEN)["small"].sum())
-        yield Finding(
+        yield profile_finding(
             "warning",
             SmallFileEvidence(
                 thresholds=(limit, share, least),
@@ -75,4 +82,33 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
                 is_again=2 * again >= small,
             ),
             files(rows["file"]),
+            _message,
         )
+
+
+def _message(evidence: SmallFileEvidence) -> Message:
+    limit = format.size(evidence.thresholds[0].value)
+    did = "read" if evidence.direction == "read" else "written"
+    opened = f", opened {format.count(evidence.opens, 'time')}" if evidence.opens > evidence.files else ""
+    if evidence.is_again and evidence.processes > 1:
+        opened += f" by {format.count(evidence.processes, 'process', 'processes')}"
+    return Message(
+        f"{format.count(evidence.files, 'file')} smaller than {limit} {'is' if evidence.files == 1 else 'are'} {did} "
+        f"with {format.count(evidence.small, 'request')} for {format.size(evidence.moved_bytes)}{opened}: "
+        f"{format.share(evidence.small / evidence.requests)} of the {evidence.direction} requests.",
+        _small_file_remedy(evidence),
+        "" if evidence.spent_ns is None else f"All calls on them take {format.duration(evidence.spent_ns)}.",
+    )
+
+
+def _small_file_remedy(evidence: SmallFileEvidence) -> str:
+    if not evidence.is_again:
+        return "Pack small files into few large ones (HDF5, tar, a database), or stage them on a node-local disk."
+    match evidence.direction, evidence.processes > 1:
+        case "write", True:
+            return "Have one process gather what the others write (pipe, socket, MPI_Gather), and write it at once."
+        case "write", False:
+            return "Keep the file open, gather what is written in memory, and write it at once."
+        case _, True:
+            return "Read it once and pass it on (MPI_Bcast, arguments, environment), or stage it on each node."
+    return "Read it once and keep it in memory."

@@ -11,11 +11,19 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files, less
+from ioassay.analysis.profile.findings.profile_facts import (
+    DirectionEvidence,
+    ProfileFacts,
+    beyond_copying,
+    files,
+    less,
+    profile_finding,
+)
 from ioassay.analysis.profile.totals import REQUESTS, known_total
 from ioassay.profiles.model import Direction
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ def _found(
         .agg(pl.col("calls").sum())
         .sort("calls", "bytes", descending=True)
     )
-    return Finding(
+    return profile_finding(
         "warning",
         SmallRequestEvidence(
             thresholds=(limit, limits.small_requests_share, limits.small_requests),
@@ -104,6 +112,7 @@ def _found(
             small_files=rows.filter(pl.col("size_bytes") <= limit.value).height,
         ),
         files(rows.sort("small", "file", descending=[True, False])["file"]),
+        _message,
     )
 
 
@@ -111,3 +120,33 @@ def _saves(spent_ns: int | None, needed: float, small: int, moved_bytes: int) ->
     """Large requests take as long as small ones, and no less than copying the bytes."""
     fewer, copied = less(spent_ns, needed, small), beyond_copying(spent_ns, moved_bytes)
     return None if fewer is None or copied is None else min(fewer, copied)
+
+
+def _message(evidence: SmallRequestEvidence) -> Message:
+    of = " of shared files" if evidence.shared_only else ""
+    limit = format.size(evidence.thresholds[0].value)
+    usual = "" if evidence.common_bytes is None else f", most often {format.size(evidence.common_bytes)}"
+    details = ""
+    is_in_order = evidence.consecutive_share is None or evidence.consecutive_share >= _IN_ORDER
+    if evidence.consecutive_share is not None:
+        details = f"{format.share(evidence.consecutive_share)} of them begin where the last one ended."
+    if evidence.shared_only and evidence.by_ranks:
+        remedy = "Use collective MPI-IO, or gather requests in the application, so that each covers whole stripes."
+    elif evidence.shared_only and evidence.direction == "write":
+        remedy = f"Gather requests in a buffer of {limit} or more, or have one process write for all."
+    elif not is_in_order and evidence.direction == "read":
+        remedy = f"Read {limit} or more at once and pick out of it, or store together what is read together."
+    elif not is_in_order:
+        remedy = f"Sort records and write {limit} or more at once, or store together what is written together."
+    else:
+        remedy = f"Gather requests in a buffer of {limit} or more."
+    return Message(
+        f"{format.share(evidence.share)} of the {evidence.direction} requests{of} are smaller than {limit} "
+        f"({format.count(evidence.small)} of {format.count(evidence.requests)}{usual}).",
+        remedy,
+        details,
+    )
+
+
+_IN_ORDER = 0.5
+"""Requests of which so many begin where the last one ended are gathered by a buffer."""

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding, StepRow
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.finding import Finding, Message, StepRow
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, profile_finding
 from ioassay.profiles.model import DIRECTION
+from ioassay.text import format
 
 _WAITS = ("lock",)
 """Operations that are meant to wait."""
@@ -51,7 +52,7 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
         if slow.is_empty():  # the source does not know when it was
             continue
         steps = slow.sort("slowest_ns", "start_s", descending=[True, False])["start_s"]
-        yield Finding(
+        yield profile_finding(
             "warning",
             StallEvidence(
                 thresholds=(least, times),
@@ -64,4 +65,15 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
                 calls=row["calls"],
             ),
             tuple(StepRow(start, name) for start in steps),
+            _message,
         )
+
+
+def _message(evidence: StallEvidence) -> Message:
+    return Message(
+        f"I/O stalled: a call of {evidence.operation} took {format.duration(evidence.slowest_ns)}, where the median is "
+        f"{format.duration(evidence.median_ns)}.",
+        "Check what the storage, the network and other jobs did at that time.",
+        f"Such calls are in {format.count(evidence.steps, 'step')} of the time line "
+        f"({format.count(evidence.calls, 'call')} in all).",
+    )

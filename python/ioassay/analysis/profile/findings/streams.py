@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import polars as pl
 
-from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.finding import Finding, Message
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, profile_finding
 from ioassay.analysis.profile.totals import known_total
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -40,4 +41,12 @@ def streams(facts: ProfileFacts) -> Iterator[Finding]:
         evidence = StreamEvidence(
             (share, least), spent, saves_ns=None, stream_bytes=streamed, moved_bytes=every, files=len(found)
         )
-        yield Finding("notice", evidence, files(found))
+        yield profile_finding("notice", evidence, files(found), _message)
+
+
+def _message(evidence: StreamEvidence) -> Message:
+    return Message(
+        f"{format.share(evidence.stream_bytes / evidence.moved_bytes)} of the bytes pass through streams (fread, "
+        f"fwrite): {format.size(evidence.stream_bytes)}.",
+        "Enlarge their buffer (setvbuf), or use read and write with large blocks.",
+    )

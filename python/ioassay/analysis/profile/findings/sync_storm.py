@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less, profile_finding
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -45,4 +46,14 @@ def sync_storm(facts: ProfileFacts) -> Iterator[Finding]:
         written_bytes=written,
         files=rows.height,
     )
-    yield Finding("warning", evidence, files(rows["file"]))
+    yield profile_finding("warning", evidence, files(rows["file"]), _message)
+
+
+def _message(evidence: SyncEvidence) -> Message:
+    spent = "" if evidence.spent_ns is None else f", {format.duration(evidence.spent_ns)} in these calls"
+    return Message(
+        f"{format.count(evidence.syncs, 'call')} of fsync and its like, on average after "
+        f"{format.size(evidence.written_bytes / evidence.syncs)} of writes "
+        f"({format.count(evidence.files, 'file')}{spent}).",
+        "Sync once after many writes; check whether each result has to survive a crash by itself.",
+    )

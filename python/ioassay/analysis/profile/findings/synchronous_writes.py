@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Finding
+from ioassay.analysis.finding import Finding, Message
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less, profile_finding
 from ioassay.analysis.profile.totals import known_total
 from ioassay.profiles.model import OPERATIONS_OF
+from ioassay.text import format
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,16 @@ def synchronous_writes(facts: ProfileFacts) -> Iterator[Finding]:
         files=rows.height,
         share=None if spent is None or not io_ns else min(1.0, spent / io_ns),
     )
-    yield Finding("warning", evidence, files(rows["file"]))
+    yield profile_finding("warning", evidence, files(rows["file"]), _message)
+
+
+def _message(evidence: SynchronousWriteEvidence) -> Message:
+    spent = "" if evidence.spent_ns is None else f", {format.duration(evidence.spent_ns)} in these calls"
+    part = "" if evidence.share is None else f", {format.share(evidence.share)} of the time in I/O"
+    return Message(
+        f"{format.count(evidence.writes, 'write')} to files opened with O_SYNC or O_DSYNC wait for the storage, each "
+        f"for {format.size(evidence.written_bytes / evidence.writes)} on average "
+        f"({format.count(evidence.files, 'file')}{spent}{part}).",
+        "Write without O_SYNC, and sync once after many writes; check whether each result has to survive a crash by "
+        "itself.",
+    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from ioassay.analysis.finding import FileRow
+from ioassay.analysis.finding import FileRow, Finding, Message
 from ioassay.analysis.profile.findings import ProfileFacts
 from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence, aggregators
 from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence, blocking_mpi_io
@@ -19,7 +19,6 @@ from ioassay.analysis.profile.thresholds import Thresholds
 from ioassay.profiles.darshan import profile as darshan
 from ioassay.profiles.model import Profile
 from ioassay.profiles.records.profile import load_profile
-from ioassay.reports.profile.findings import message
 from ioassay.testing.faulty_application import MIB, S
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
@@ -62,6 +61,10 @@ def aggregated(profile: Profile) -> list[AggregatorEvidence]:
     return found  # type: ignore[return-value]
 
 
+def messages(finder: Callable[[ProfileFacts], Iterable[Finding]], profile: Profile) -> list[Message]:
+    return [finding.message for finding in finder(ProfileFacts(profile, Thresholds()))]
+
+
 def called(profile: Profile, operation: str, other: str) -> Profile:
     """The profile with another operation in place of one."""
     operations = profile.file_operations.with_columns(pl.col("operation").replace({operation: other}))
@@ -72,9 +75,8 @@ def test_mpi_io_that_only_blocks_for_much_of_the_run_time(job: Callable[..., Pro
     profile = job(RANKS, seconds=20)
     (found,) = blocking(profile)
     assert (found.direction, found.calls, found.share, found.spent_ns) == ("write", 800, 0.2, 160 * S)
-    assert message(found).text == (
-        "All 800 writes of MPI-IO block: the ranks spend 160 s in them, 20 % of their run time."
-    )
+    (message,) = messages(blocking_mpi_io, profile)
+    assert message.text == ("All 800 writes of MPI-IO block: the ranks spend 160 s in them, 20 % of their run time.")
     (finding,) = blocking_mpi_io(ProfileFacts(profile, Thresholds()))
     assert finding.rests_on == (FileRow(0),)
 
@@ -96,7 +98,7 @@ def test_a_source_that_does_not_tell_non_blocking_calls_apart_says_nothing(job: 
     unknown = replace(profile, uncounted=frozenset({"MPI non-blocking write"}))
     assert blocking(unknown) == []
     partly = replace(profile, uncounted=frozenset({"MPI non-blocking collective write"}))
-    assert "does not count: MPI non-blocking collective write." in message(blocking(partly)[0]).text
+    assert "does not count: MPI non-blocking collective write." in messages(blocking_mpi_io, partly)[0].text
 
 
 def test_non_blocking_independent_calls_are_independent(job: Callable[..., Profile]) -> None:
@@ -120,12 +122,12 @@ def test_a_log_of_darshan_whose_collective_calls_block(tmp_path: Path) -> None:
 
 
 def test_fewer_aggregators_than_nodes(job: Callable[..., Profile]) -> None:
-    (found,) = aggregated(job(1))
+    profile = job(1)
+    (found,) = aggregated(profile)
     assert (found.aggregators, found.nodes, found.participants, found.is_few) == (1, NODES, RANKS, True)
-    assert message(found).headline == (
-        "Collective writes of 8 processes on 4 nodes go through 1 process: fewer than nodes."
-    )
-    assert "cb_nodes to 4" in message(found).remedy
+    (message,) = messages(aggregators, profile)
+    assert message.headline == ("Collective writes of 8 processes on 4 nodes go through 1 process: fewer than nodes.")
+    assert "cb_nodes to 4" in message.remedy
 
 
 def test_more_aggregators_than_nodes_are_a_notice(job: Callable[..., Profile]) -> None:

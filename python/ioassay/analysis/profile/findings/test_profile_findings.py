@@ -35,7 +35,6 @@ from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.profiles.model import FRAMES, Profile
 from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind
-from ioassay.reports.profile.findings import message
 from ioassay.testing.faulty_application import KIB, MIB, MS, RANKS, S, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
@@ -145,10 +144,11 @@ def test_small_requests_of_shared_files_and_of_files_of_a_process_are_two_causes
     assert (evidence.small, evidence.requests, evidence.common_bytes, evidence.files) == (20_000, 20_000, 1000, 1)
     assert evidence.by_ranks
     assert paths(profile, found) == ["/out/shared"]
-    assert "collective MPI-IO" in message(evidence).remedy
-    alone = of_kind(profile, SmallRequestEvidence, shared_only=False).evidence
+    assert "collective MPI-IO" in found.message.remedy
+    alone_finding = of_kind(profile, SmallRequestEvidence, shared_only=False)
+    alone = alone_finding.evidence
     assert (alone.files, alone.small, alone.requests) == (4, 120_000, 120_000)  # type: ignore[attr-defined]
-    assert message(alone).remedy == "Gather requests in a buffer of 1 MiB or more."
+    assert alone_finding.message.remedy == "Gather requests in a buffer of 1 MiB or more."
 
 
 def test_collective_mpi_io_is_no_remedy_for_processes_that_are_no_ranks(load: Callable[..., Profile]) -> None:
@@ -157,8 +157,8 @@ def test_collective_mpi_io_is_no_remedy_for_processes_that_are_no_ranks(load: Ca
         table = TableBuilder(pid, command=["worker"])
         table.transfers(table.file("/out/shared", inode=1), "write", {1000: 5000}, forward=4999)
         tables.append(table)
-    evidence = of_kind(load(*tables), SmallRequestEvidence, shared_only=True).evidence
-    assert "MPI" not in message(evidence).remedy
+    found = of_kind(load(*tables), SmallRequestEvidence, shared_only=True)
+    assert "MPI" not in found.message.remedy
 
 
 def test_a_limit_of_a_measured_run_replaces_that_of_the_rule(load: Callable[..., Profile]) -> None:
@@ -182,7 +182,7 @@ def test_independent_mpi_io_on_a_shared_file_is_the_cause_of_small_and_misaligne
         ("random-access", 10_000 - RANKS, 20_000),
         ("misaligned", 20_000, 20_000),
     ]
-    assert "100 % of these requests are smaller than 1 MiB." in message(evidence).text
+    assert "100 % of these requests are smaller than 1 MiB." in found.message.text
 
 
 def test_reads_that_found_the_end_of_a_file_are_neither_small_nor_misaligned(load: Callable[..., Profile]) -> None:
@@ -230,13 +230,14 @@ def test_random_requests_in_one_large_file_are_not_mended_by_packing_small_files
     assert (evidence.random, evidence.requests, evidence.files, evidence.is_backward) == (8383, 16_384, 1, False)
     assert paths(profile, found) == ["/data/large"]
     assert [one.kind for one in evidence.symptoms] == ["small-requests", "misaligned"]
-    assert message(evidence).remedy.startswith("Sort requests by offset")
+    assert found.message.remedy.startswith("Sort requests by offset")
 
 
 def test_requests_that_go_from_the_end_of_a_file_to_its_beginning_are_backward(load: Callable[..., Profile]) -> None:
-    evidence = of_kind(load(one_large_file()), RandomEvidence).evidence
+    found = of_kind(load(one_large_file()), RandomEvidence)
+    evidence = found.evidence
     assert evidence.is_backward  # type: ignore[attr-defined]
-    assert message(evidence).remedy == "Read in ascending order and in large blocks; reverse them in memory."
+    assert found.message.remedy == "Read in ascending order and in large blocks; reverse them in memory."
 
 
 def test_whole_blocks_that_begin_between_blocks_are_misaligned_before_they_are_small(
@@ -250,7 +251,7 @@ def test_whole_blocks_that_begin_between_blocks_are_misaligned_before_they_are_s
     assert (evidence.misaligned, evidence.requests, evidence.block_bytes) == (16_384, 16_384, 4096)
     assert evidence.thresholds[-1].origin == "file system"
     assert [one.kind for one in evidence.symptoms] == ["small-requests"]
-    assert "Align records and headers to 4 KiB" in message(evidence).remedy
+    assert "Align records and headers to 4 KiB" in found.message.remedy
 
 
 def test_records_that_are_no_blocks_are_small_before_they_are_misaligned(load: Callable[..., Profile]) -> None:
@@ -259,15 +260,15 @@ def test_records_that_are_no_blocks_are_small_before_they_are_misaligned(load: C
     (found,) = found_in(load(table))
     assert isinstance(found.evidence, SmallRequestEvidence)
     assert [one.kind for one in found.evidence.symptoms] == ["misaligned"]
-    assert message(found.evidence).remedy == "Gather requests in a buffer of 1 MiB or more."
+    assert found.message.remedy == "Gather requests in a buffer of 1 MiB or more."
 
 
 def test_small_requests_that_skip_ahead_are_no_work_for_a_buffer(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/in", inode=1, size=10**9)
     table.transfers(file, "read", {1000: 9000}, forward=8999, strided=8998, end=10**9)
-    evidence = of_kind(load(table), SmallRequestEvidence).evidence
-    assert message(evidence).remedy == (
+    found = of_kind(load(table), SmallRequestEvidence)
+    assert found.message.remedy == (
         "Read 1 MiB or more at once and pick out of it, or store together what is read together."
     )
 
@@ -287,7 +288,7 @@ def test_many_small_files_are_packed(load: Callable[..., Profile]) -> None:
     assert isinstance(evidence, SmallFileEvidence)
     assert (evidence.files, evidence.small, evidence.moved_bytes, evidence.opens) == (3000, 3000, 6_000_000, 3000)
     assert evidence.spent_ns == 6 * S  # with the calls that open them
-    assert message(evidence).remedy.startswith("Pack small files")
+    assert found.message.remedy.startswith("Pack small files")
 
 
 @pytest.mark.parametrize(
@@ -312,8 +313,8 @@ def test_a_small_file_that_is_used_again_and_again_is_not_packed(
     evidence = found.evidence
     assert isinstance(evidence, SmallFileEvidence)
     assert (evidence.files, evidence.opens, evidence.processes, evidence.is_again) == (1, 2000, processes, True)
-    assert message(evidence).remedy.startswith(remedy)
-    assert ("by 2,000 processes" in message(evidence).headline) == (processes > 1)
+    assert found.message.remedy.startswith(remedy)
+    assert ("by 2,000 processes" in found.message.headline) == (processes > 1)
     assert evidence.saves_ns is not None
     assert evidence.saves_ns > 0.9 * (evidence.spent_ns or 0)  # one open is enough
 
@@ -357,10 +358,11 @@ def copied(program: str) -> TableBuilder:
 
 
 def test_a_program_that_copies_a_tree_is_not_told_to_keep_files_open(load: Callable[..., Profile]) -> None:
-    found = [one.evidence for one in found_in(load(copied("rsync"))) if one.severity == "warning"]
-    assert [(one.kind, one.tool) for one in found] == [("small-files", "copy"), ("small-files", "copy")]  # type: ignore[attr-defined]
-    for evidence in found:
-        assert message(evidence).remedy.startswith("Pack the tree into one file and copy that")
+    found = [finding for finding in found_in(load(copied("rsync"))) if finding.severity == "warning"]
+    tools = [(finding.kind, finding.evidence.tool) for finding in found]  # type: ignore[attr-defined]
+    assert tools == [("small-files", "copy"), ("small-files", "copy")]
+    for finding in found:
+        assert finding.message.remedy.startswith("Pack the tree into one file and copy that")
 
 
 def test_names_that_are_missing_where_a_tree_is_copied_are_on_no_search_path(load: Callable[..., Profile]) -> None:
@@ -399,8 +401,8 @@ def test_metadata_time_of_a_program_for_trees_has_its_remedy(
     for at in range(2000):
         table.file(f"/data/{at}", {operation: 1}, ns=MS)
     table.second(operation, 0, 2000, ns=2 * S)
-    evidence = of_kind(load(table), MetadataEvidence).evidence
-    assert message(evidence).remedy.startswith(remedy)
+    found = of_kind(load(table), MetadataEvidence)
+    assert found.message.remedy.startswith(remedy)
 
 
 def test_a_program_for_trees_beside_an_application_changes_no_remedy(load: Callable[..., Profile]) -> None:
@@ -500,7 +502,7 @@ def test_a_worker_that_moves_most_bytes_spends_most_time_for_that_one_cause(load
         table.transfers(file, "write", {4 * MIB: calls}, ns=calls * 100 * MS, consecutive=calls - 1)
     (found,) = found_in(load(*tables))
     assert isinstance(found.evidence, TimeImbalanceEvidence)
-    said = message(found.evidence)
+    said = found.message
     assert said.details == "It also wrote most: 120 MiB, the median is 40 MiB."
     assert (said.remedy, found.evidence.saves_ns) == ("Distribute the data evenly.", 2 * S)
 
@@ -550,9 +552,10 @@ def test_the_remedy_of_metadata_time_is_that_of_the_operation_that_takes_most_of
     table.file("/data/many", {operation: calls, "attribute": 10}, ns=2100 * MS)
     table.second(operation, 1, calls, ns=2 * S)
     table.second("attribute", 1, 10, ns=100 * MS)
-    evidence = of_kind(load(table), MetadataEvidence).evidence
+    found = of_kind(load(table), MetadataEvidence)
+    evidence = found.evidence
     assert isinstance(evidence, MetadataEvidence)
-    said = message(evidence)
+    said = found.message
     assert f"95 % of it {words} ({operation} 2.00 s in {calls:,} calls" in said.headline
     assert said.remedy.startswith(remedy)
     assert evidence.saves_ns == saves_ns
@@ -565,7 +568,7 @@ def test_lock_files_of_mpi_io_are_told_apart_from_the_application_s(load: Callab
         table.file(f"/data/out.h5.locktest.{rank}", {"create": 1, "remove": 1}, ns=S)
     table.second("create", 1, 503, ns=4 * S)
     table.second("remove", 2, 503, ns=S)
-    said = message(of_kind(load(table), MetadataEvidence).evidence)
+    said = of_kind(load(table), MetadataEvidence).message
     assert "3 files called NAME.locktest.RANK, which Open MPI's own MPI-IO creates and removes" in said.details
     assert said.remedy.endswith("Try ROMIO (OMPI_MCA_io=^ompio), which has no such files.")
 
@@ -609,7 +612,7 @@ def test_writes_with_o_sync_that_take_all_the_time_are_a_finding(load: Callable[
     assert isinstance(evidence, SynchronousWriteEvidence)
     assert (found.severity, evidence.writes, evidence.files, evidence.spent_ns) == ("warning", 300, 1, 3 * S)
     assert evidence.saves_ns == round(3 * S * (1 - 300 * 4096 / MIB / 300))
-    assert "300 writes to files opened with O_SYNC or O_DSYNC wait for the storage" in message(evidence).headline
+    assert "300 writes to files opened with O_SYNC or O_DSYNC wait for the storage" in found.message.headline
 
 
 def test_direct_writes_are_not_synchronous(load: Callable[..., Profile]) -> None:
@@ -685,13 +688,14 @@ def test_files_that_are_opened_or_looked_up_again_and_again(profile: Profile) ->
 
 
 def test_libraries_that_every_rank_looks_for_along_a_path_are_start_up(profile: Profile) -> None:
-    evidence = of_kind(profile, StartupEvidence).evidence
+    found = of_kind(profile, StartupEvidence)
+    evidence = found.evidence
     assert isinstance(evidence, StartupEvidence)
     assert (evidence.processes, evidence.calls, evidence.files) == (RANKS, RANKS * 1500, 6)
     failed = evidence.failed_lookups
     assert (failed.count, failed.names, failed.searched, failed.is_search_path) == (RANKS * 1500, 2, 2, True)
     assert failed.directories == (("/home/user/lib", 4000), ("/opt/a", 4000), ("/opt/b", 4000))
-    assert message(evidence).remedy.startswith("Shorten search paths")
+    assert found.message.remedy.startswith("Shorten search paths")
 
 
 def looked_up(paths: Iterable[str], times: int = 1, errno: int = 2) -> TableBuilder:
@@ -714,12 +718,12 @@ def test_lookups_that_fail_name_the_directories_with_most_of_them_and_what_they_
         )
     ):
         profile = load_profile([store_record(tmp_path / str(number), table)])
-        evidence = of_kind(profile, SearchEvidence).evidence
-        assert evidence.directories[0] == directory  # type: ignore[attr-defined]
-        assert message(evidence).remedy.startswith(remedy)
+        finding = of_kind(profile, SearchEvidence)
+        assert finding.evidence.directories[0] == directory  # type: ignore[attr-defined]
+        assert finding.message.remedy.startswith(remedy)
     assert (
         "All 70 names are looked for in several directories."
-        in message(of_kind(load(looked_up(searched)), SearchEvidence).evidence).text
+        in of_kind(load(looked_up(searched)), SearchEvidence).message.text
     )
 
 

@@ -16,7 +16,6 @@ from ioassay.analysis.profile.finding_changes import FindingChange
 from ioassay.reports.profile.comparison import wording
 from ioassay.reports.profile.comparison.content import Content, Side
 from ioassay.reports.profile.data import MOST_ROWS
-from ioassay.reports.profile.findings import message
 
 COMPARISON_VERSION = 1
 
@@ -145,6 +144,6 @@ def _evidence(finding: Finding | None) -> dict[str, Any] | None:
         return None
     return {
         "severity": finding.severity,
-        "sentence": message(finding.evidence).text,
+        "sentence": finding.message.text,
         "evidence": asdict(finding.evidence),
     }

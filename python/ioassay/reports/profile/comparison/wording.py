@@ -11,7 +11,6 @@ from ioassay.analysis.profile.finding_changes import Change, FindingChange
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.profiles.model import DIRECTIONS
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
-from ioassay.reports.profile.findings import Message, message
 from ioassay.reports.profile.wording import ELSEWHERE, SOURCES, short
 from ioassay.reports.profile.wording import nothing_found as nothing_found_in
 from ioassay.text import format
@@ -353,7 +352,7 @@ CHANGES: Mapping[Change, str] = {
 
 def finding(content: Content, one: FindingChange) -> str:
     """What became of a finding."""
-    mine, its = (None if found is None else message(found.evidence) for found in (one.reference, one.other))
+    mine, its = (found.message if found else None for found in (one.reference, one.other))
     if mine and its:
         same = mine.text == its.text
         return f"{its.text}" if same else f"{its.text} Before: {mine.text}"
@@ -368,8 +367,7 @@ def finding_headline(one: FindingChange) -> str:
     """The same in a sentence: `New: …`."""
     found = one.other or one.reference
     assert found is not None
-    shown: Message = message(found.evidence)
-    return f"{CHANGES[one.change]}: {shown.headline}"
+    return f"{CHANGES[one.change]}: {found.message.headline}"
 
 
 def file(one: FileChange, *, is_brief: bool = False) -> Row:
