@@ -1,10 +1,10 @@
 """The doubts of a run, grouped by kind, with a weight for each kind and a mark to set beside the numbers it concerns.
 
 The weight says where a reader meets a doubt. It follows from what the kind does to a number
-(`ioassay.store.doubt_effects`) and from what it concerns: what would stand beside nearly every number says nothing
+(`ioassay.store.doubt_kinds`) and from what it concerns: what would stand beside nearly every number says nothing
 of any of them, and is said once.
 
-Not: raising a doubt (the engine does), wording one (`ioassay.reports.doubt_words`).
+Not: raising a doubt (the engine does), wording one (`ioassay.store.doubt_kinds`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from ioassay.store.doubt_effects import effect
+from ioassay.store.doubt_kinds import effect
 from ioassay.store.measurement import KEY, Measurement
 
 Weight = Literal["decisive", "common", "minor"]

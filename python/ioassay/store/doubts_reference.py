@@ -1,4 +1,4 @@
-"""Generates `docs/reference/doubts.md` from the protocol and `doubt_effects`.
+"""Generates `docs/reference/doubts.md` from the protocol and `doubt_kinds`.
 
 python -m ioassay.store.doubts_reference            writes the page
 python -m ioassay.store.doubts_reference --check    fails when the page is stale
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from ioassay.store.doubt_effects import effect, voids_comparison
+from ioassay.store.doubt_kinds import effect, voids_comparison
 from ioassay.yaml_models.reference import main
 
 PAGE = "doubts.md"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ioassay.store.doubt_effects import voids_comparison
+from ioassay.store.doubt_kinds import voids_comparison
 from ioassay.store.experiment_document import ExperimentDocument, ExperimentMeasurement
 from ioassay.store.kinds import TUNE_IO500
 from ioassay.store.stored_types import Amount, Component, Count, StoredModel

@@ -96,7 +96,11 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
         Step("crates/record/src", "has the layouts of the tables that are counted into", "shared files of the record"),
         Step("crates/capture/src", "runs the command and keeps the tables", "`record.json`, tables"),
         Step("python/ioassay/profiles/records", "adds them up while it reads them", "`Profile`"),
-        Step("python/ioassay/analysis/profile/findings", "judges it, a file for each kind", "findings: words, remedy, evidence"),
+        Step(
+            "python/ioassay/analysis/profile/findings",
+            "judges it, a file for each kind",
+            "findings: words, remedy, evidence",
+        ),
         Step("python/ioassay/reports/profile", "shows it", "a page, Markdown, JSON, text"),
     ),
 }

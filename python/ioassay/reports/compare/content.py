@@ -18,7 +18,7 @@ from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.configuration import Difference, differences
 from ioassay.reports.compare.given_rates import GivenPoint
 from ioassay.reports.compare.wording import Remark
-from ioassay.store.doubt_effects import Effect, effect
+from ioassay.store.doubt_kinds import Effect, effect
 from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.text.rate_units import RateColumn, Unit

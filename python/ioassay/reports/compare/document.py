@@ -24,8 +24,7 @@ from ioassay.reports.document import (
     changes,
     numbers,
 )
-from ioassay.reports.doubt_words import kind_words
-from ioassay.store.doubt_effects import effect
+from ioassay.store.doubt_kinds import effect, kind_words
 from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.version import __version__

@@ -1,7 +1,7 @@
 """Doubts in words: those that change a conclusion, short enough to stand beside the number; those that hold for the
 numbers alike, as sentences.
 
-Not: which doubts are which (`ioassay.analysis.doubts`), words of a kind alone (`ioassay.reports.doubt_words`), what the
+Not: which doubts are which (`ioassay.analysis.doubts`), words of a kind alone (`ioassay.store.doubt_kinds`), what the
 engine says of each (its message is in the appendix).
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
 from ioassay.reports.document import Span, Text
-from ioassay.reports.doubt_words import kind_words
+from ioassay.store.doubt_kinds import kind_words
 from ioassay.store.measurement import Measurement
 from ioassay.text import format
 from ioassay.text.units import format_count

@@ -8,14 +8,14 @@ import pytest
 
 from ioassay.analysis.doubts import grouped
 from ioassay.reports.run import caveats
-from ioassay.store.doubt_effects import EFFECTS
+from ioassay.store.doubt_kinds import DOUBT_KINDS
 from ioassay.store.measurement import Measurement
 from ioassay.testing.builder import RunBuilder
 
 
 def test_every_kind_of_doubt_has_words_of_its_own() -> None:
-    said = [caveats.words(kind) for kind in EFFECTS]
-    assert not set(said) & {kind.replace("-", " ") for kind in EFFECTS}
+    said = [caveats.words(kind) for kind in DOUBT_KINDS]
+    assert not set(said) & {kind.replace("-", " ") for kind in DOUBT_KINDS}
     assert len(set(said)) == len(said)
 
 

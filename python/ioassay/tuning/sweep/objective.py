@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.analysis import io500, latency, rates
 from ioassay.analysis.io500 import geometric_mean
-from ioassay.store.doubt_effects import voids_comparison
+from ioassay.store.doubt_kinds import voids_comparison
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, POINT
 from ioassay.store.sweep_document import ConstraintEntry, ObjectiveEntry, PointUnit, PointValue

@@ -9,7 +9,7 @@ from typing import get_args
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
-from ioassay.store.doubt_effects import voids_comparison
+from ioassay.store.doubt_kinds import voids_comparison
 from ioassay.store.sweep_document import ConstraintEntry, Side, Stage, SweepDocument, SweepMeasurement
 from ioassay.text.units import format_duration
 from ioassay.tuning.sweep import pairs
