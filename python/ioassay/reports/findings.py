@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ioassay.analysis.finding import (
-    Evidence,
     FileLine,
     FileRow,
     Finding,
@@ -18,11 +18,12 @@ from ioassay.analysis.finding import (
     Severity,
     StepRow,
 )
-from ioassay.analysis.names import Names
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence
 from ioassay.reports.document import Piece, Span
 from ioassay.store.measurement import Measurement
 from ioassay.text import format
+
+if TYPE_CHECKING:
+    from ioassay.analysis.names import Names
 
 
 def warning(severity: Severity) -> tuple[Piece, ...]:
@@ -33,17 +34,6 @@ def warning(severity: Severity) -> tuple[Piece, ...]:
 def remedy(message: Message) -> tuple[Piece, ...]:
     """What to do, behind a finding's text."""
     return (" ", Span("Remedy:", "strong"), " ", message.remedy)
-
-
-def savings(evidence: Evidence, io_ns: int | None) -> str:
-    """What following the remedy of a finding of a profile saves, of `io_ns` in I/O; empty where it saves nothing."""
-    assert isinstance(evidence, ProfileEvidence)
-    if evidence.saves_ns is None:
-        return "How much that saves is unknown."
-    if not evidence.saves_ns:
-        return ""
-    of_io = "" if io_ns is None else f" of {format.duration(io_ns)} in I/O"
-    return f"Saves at most {format.duration(evidence.saves_ns)}{of_io}."
 
 
 def references_of_run(finding: Finding, names: Names, anchors: Mapping[Measurement, str]) -> tuple[Span, ...]:

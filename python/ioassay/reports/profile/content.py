@@ -23,7 +23,8 @@ from ioassay.analysis.profile.totals import Totals
 from ioassay.analysis.profile.workflow import Workflow
 from ioassay.profiles.model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 from ioassay.reports.document import Span
-from ioassay.reports.findings import references_of_profile, savings
+from ioassay.reports.findings import references_of_profile
+from ioassay.text import format
 
 MOST_REFERENCES = 100
 """Files, processes or steps of the time line that are shown of those that a finding rests on."""
@@ -112,7 +113,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
             FindingLine(
                 one,
                 references_of_profile(one.rests_on[:MOST_REFERENCES], paths, processes, shown),
-                savings(one.evidence, facts.totals.io_ns),
+                _savings(one, facts.totals.io_ns),
                 _callers(facts, one),
             )
             for one in found
@@ -142,6 +143,18 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
         thresholds=thresholds,
         limits=limits,
     )
+
+
+def _savings(finding: Finding, io_ns: int | None) -> str:
+    """What following the remedy of a finding of a profile saves, of `io_ns` in I/O; empty where it saves nothing."""
+    evidence = finding.evidence
+    assert isinstance(evidence, ProfileEvidence)
+    if evidence.saves_ns is None:
+        return "How much that saves is unknown."
+    if not evidence.saves_ns:
+        return ""
+    of_io = "" if io_ns is None else f" of {format.duration(io_ns)} in I/O"
+    return f"Saves at most {format.duration(evidence.saves_ns)}{of_io}."
 
 
 def _callers(facts: ProfileFacts, finding: Finding) -> tuple[CallSite, ...]:
