@@ -12,6 +12,8 @@
 //! both sides and every reader of a stored run rely on it. The JSON schemas in `python/ioassay/schemas/` are generated
 //! from these types, never edited.
 
+#![warn(missing_docs)]
+
 pub mod doubt;
 pub mod environment;
 pub mod events;

@@ -23,6 +23,7 @@
 //! Not here: hooks, clocks, files. The recorder uses this crate inside other people's processes, so it needs neither the
 //! standard library nor an allocator.
 
+#![warn(missing_docs)]
 #![cfg_attr(not(test), no_std)]
 
 pub mod buckets;

@@ -8,6 +8,8 @@
 //!
 //! Not here: what is kept in the memory, what those who share it are to each other, starting or watching processes.
 
+#![warn(missing_docs)]
+
 pub mod barrier;
 pub mod doorbell;
 pub mod first_text;

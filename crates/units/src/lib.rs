@@ -8,6 +8,8 @@
 //!
 //! Not here: anything that knows of storage, options or plans.
 
+#![warn(missing_docs)]
+
 mod about;
 mod bytes;
 mod duration;

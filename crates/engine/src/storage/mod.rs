@@ -7,6 +7,8 @@
 //!
 //! How to add one: `docs/development/engine.md`.
 
+#![warn(missing_docs)]
+
 mod api;
 pub mod location;
 mod memory;
