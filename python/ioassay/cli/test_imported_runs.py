@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ioassay.cli import app
 from ioassay.errors import IoassayError
 from ioassay.importers import IMPORTERS
-from ioassay.importers.model import Case, Measured
+from ioassay.importers.model import Case, Measurement
 from ioassay.importers.stored import Gathered, storable
 from ioassay.store.run_directory import load
 from ioassay.store.run_writer import store
@@ -72,7 +72,7 @@ def test_a_case_is_stored_and_loads_again_or_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, number: float
 ) -> None:
     one = {"file": Path("out.txt"), "line": 1, "phase": "write", "operation": "write", "bytes": 1, "duration_ns": 7}
-    measured = Measured(**(one | {name: number if name.startswith("rate") else int(min(number, 2**70))}))  # type: ignore[arg-type]
+    measured = Measurement(**(one | {name: number if name.startswith("rate") else int(min(number, 2**70))}))  # type: ignore[arg-type]
     case = Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured])
     found = Gathered(tool="ior", title="IOR", name="r", cases=[case], files=[], refused=[])
     gathered, made = storable(found, ["ioassay"])
@@ -85,7 +85,7 @@ def test_a_case_is_stored_and_loads_again_or_is_refused(
 
 
 def test_a_moment_that_no_calendar_has_refuses_its_file() -> None:
-    measured = Measured(file=Path("out.txt"), line=1, phase="write", operation="write", bytes=1, duration_ns=7)
+    measured = Measurement(file=Path("out.txt"), line=1, phase="write", operation="write", bytes=1, duration_ns=7)
     case = Case(
         tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured], started_unix_ns=2**62 * 1000
     )
@@ -97,7 +97,9 @@ def test_a_moment_that_no_calendar_has_refuses_its_file() -> None:
 
 def test_a_file_with_an_impossible_value_does_not_cost_the_others() -> None:
     def case(file: str, duration_ns: int) -> Case:
-        measured = Measured(file=Path(file), line=1, phase="write", operation="write", bytes=1, duration_ns=duration_ns)
+        measured = Measurement(
+            file=Path(file), line=1, phase="write", operation="write", bytes=1, duration_ns=duration_ns
+        )
         return Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured])
 
     found = Gathered(

@@ -1,8 +1,8 @@
 """Results of other tools, read into run directories.
 
-One module for each tool reads its files into `model.Case`; `source` finds and opens files, `gather` reads all that were
-named, `stored` makes runs of them. A reader knows the formats of all versions of its tool and refuses a file that fits
-none, naming the line: a column that moved must never become a number under another name.
+One module for each tool reads its files into `model.Case`; `source` finds and opens files, `gather` reads all
+named files, `stored` makes runs of them. A reader knows the formats of all versions of its tool and refuses a file that
+fits none, naming the line: a column that moved must never become a number under another name.
 
 How to add a tool: docs/development/importers.md. Not: recomputing what a tool printed (`ioassay.analysis`).
 """
@@ -22,27 +22,25 @@ from ioassay.importers.stored import Gathered
 
 @dataclass(frozen=True)
 class Importer:
-    """A tool whose results can be imported."""
-
     tool: str
-    """As it is typed."""
+    """As typed on the command line."""
     title: str
-    """As it is called."""
+    """As printed."""
     reads: str
-    """Which of its forms, in words."""
+    """The versions and formats that are read, in words."""
     gather: Callable[[Sequence[Path]], Iterator[Gathered]]
-    """The runs that lie in files and below directories."""
+    """Yields the runs found in files and below directories."""
     counters: ReadCounters | None = None
-    """Reads a file of counters, which can stand beside a run."""
+    """Reads a file of counters that can be stored beside a run."""
 
 
 def _one_run(tool: str, title: str, reads: str, read: gather.Reader) -> Importer:
-    """A tool whose files are cases of one run."""
+    """An importer of a tool whose files are all cases of one run."""
     return Importer(tool, title, reads, partial(gather.one_run, tool, title, read))
 
 
 def _counters(tool: str, title: str, reads: str, read: ReadCounters) -> Importer:
-    """Counters of servers, each file of which is of one server."""
+    """An importer of server counters; each file is of one server."""
     return Importer(tool, title, reads, partial(gather.one_run, tool, title, cases.reader(read)), read)
 
 

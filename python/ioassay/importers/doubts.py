@@ -1,6 +1,6 @@
-"""The doubts that an importer can raise: what a tool does not check, and its output gives away.
+"""The doubts that several importers raise: what a tool does not check, but its output shows.
 
-The kinds that the engine raises too are called as there.
+Kinds that the engine raises too have the engine's names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ioassay.text.units import format_duration
 
 
 def unsynced_write(option: str) -> Doubt:
-    """A write phase that ended without forcing its data to stable storage. `option` is the tool's that does."""
+    """A write phase that did not force its data to stable storage. `option` is the tool's option that does."""
     return Doubt(
         kind="unsynced-write",
         message="the data was written without fsync and may still have been in the clients' page cache at the end",
@@ -21,18 +21,18 @@ def unsynced_write(option: str) -> Doubt:
     )
 
 
-def may_be_cached(why: str, option: str) -> Doubt:
-    """A read of what the same node has written before. `option` is the tool's that avoids it."""
+def may_be_cached(reason: str, option: str) -> Doubt:
+    """A read of data that the same node wrote before. `option` is the tool's option that avoids it."""
     return Doubt(
         kind="may-be-cached",
-        message=f"{why}: it may have come from the clients' page cache, which the tool does not check",
+        message=f"{reason}: it may have come from the clients' page cache, which the tool does not check",
         remedy=f"measure again with {option}, with caches dropped before the read, or with a file set twice the size "
         "of memory",
     )
 
 
 def short_phase(seconds: float, remedy: str = "move more data: a larger total or larger files") -> Iterator[Doubt]:
-    """A phase that took too little time to say anything."""
+    """A phase too short to be measured well."""
     if seconds * 1e9 < SHORTEST_PHASE_NS:
         yield Doubt(
             kind="short-phase",
@@ -43,7 +43,7 @@ def short_phase(seconds: float, remedy: str = "move more data: a larger total or
 
 
 def mean_only(repetitions: int) -> Doubt:
-    """A row that stands for several repetitions."""
+    """A row that is the mean of several repetitions."""
     return Doubt(
         kind="mean-only",
         message=f"the tool printed only the mean, minimum and maximum of {repetitions} repetitions",
@@ -52,11 +52,11 @@ def mean_only(repetitions: int) -> Doubt:
     )
 
 
-def ranks_missing(there: int, ranks: int) -> Doubt:
-    """A table by rank that lacks some: it is not taken."""
+def ranks_missing(present: int, ranks: int) -> Doubt:
+    """A table by rank that lacks ranks, and is therefore ignored."""
     return Doubt(
         kind="ranks-missing",
-        message=f"the table of ranks beside the output has only {there} of {ranks} ranks: it is ignored",
+        message=f"the table of ranks beside the output has only {present} of {ranks} ranks: it is ignored",
         remedy="import the whole table",
     )
 

@@ -1,6 +1,6 @@
-"""JSON as the tools print it: among other lines, several documents in one file, numbers that are none.
+"""JSON as the tools print it: among other lines, several documents in one file, NaN and infinity.
 
-Not: what a document means (the module of its tool).
+Not: the content of a document (the module of its tool).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from ioassay.importers.source import Refused, Source
 
 _NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:nan|inf)(?=\s*[,}\]])")
-"""How C prints what is no number; no JSON."""
+"""Not-a-numbers and infinity as C prints them, which is not JSON."""
 
 _BEYOND_COUNTING = 2**63
 
@@ -24,87 +24,90 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 class Repeated(tuple[Any, ...]):
-    """The values of a key that stands several times in one object, in their order.
+    """The values of a key that occurs several times in one object, in their order.
 
-    A JSON library keeps the last without a word; which of them counts only the tool's module can tell.
+    A JSON library silently keeps the last; only the tool's module knows which one counts.
     """
 
     __slots__ = ()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        values: defaultdict[str, list[Any]] = defaultdict(list)
+    values_by_name = dict(pairs)
+    if len(values_by_name) < len(pairs):
+        repeated: defaultdict[str, list[Any]] = defaultdict(list)
         for name, value in pairs:
-            values[name].append(value)
-        found |= {name: Repeated(each) for name, each in values.items() if any(one != each[0] for one in each)}
-    return found
+            repeated[name].append(value)
+        values_by_name |= {
+            name: Repeated(occurrences)
+            for name, occurrences in repeated.items()
+            if any(occurrence != occurrences[0] for occurrence in occurrences)
+        }
+    return values_by_name
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """An object of a document, with the line at which it begins. Whatever is missing, or is something else than it
-    must be, refuses the file.
+    """An object of a document, with its first line. A missing value, or one of another type than
+    requested, refuses the file.
     """
 
     values: Mapping[str, Any]
     line: int
     what: str = "the document"
-    """As it is called in a refusal."""
+    """Its name in a refusal."""
 
     def whole(self, name: str) -> int:
-        """A whole number that is not negative, and that 63 bits can hold."""
-        found = self._required(name)
-        if type(found) is not int or not 0 <= found < _BEYOND_COUNTING:
-            raise Refused(f"has {reprlib.repr(found)} where {self.what} should have a whole number ({name})", self.line)
-        return found
+        """A whole number from 0 to 2^63 - 1."""
+        value = self._required(name)
+        if type(value) is not int or not 0 <= value < _BEYOND_COUNTING:
+            raise Refused(f"has {reprlib.repr(value)} where {self.what} should have a whole number ({name})", self.line)
+        return value
 
     def number(self, name: str) -> float:
-        """A number that is not negative, and no larger than whole ones may be."""
-        found = self._required(name)
-        if type(found) not in (int, float) or not 0 <= found < _BEYOND_COUNTING:
-            raise Refused(f"has {reprlib.repr(found)} where {self.what} should have a number ({name})", self.line)
-        return float(found)
+        """A number from 0 to below 2^63."""
+        value = self._required(name)
+        if type(value) not in (int, float) or not 0 <= value < _BEYOND_COUNTING:
+            raise Refused(f"has {reprlib.repr(value)} where {self.what} should have a number ({name})", self.line)
+        return float(value)
 
     def text(self, name: str) -> str:
-        """A text."""
-        found = self._required(name)
-        if not isinstance(found, str):
-            raise Refused(f"has {reprlib.repr(found)} where {self.what} should have text ({name})", self.line)
-        return found
+        value = self._required(name)
+        if not isinstance(value, str):
+            raise Refused(f"has {reprlib.repr(value)} where {self.what} should have text ({name})", self.line)
+        return value
 
     def part(self, name: str) -> Parsed:
-        """An object in it."""
-        found = self._required(name)
-        if not isinstance(found, dict):
+        """An object."""
+        value = self._required(name)
+        if not isinstance(value, dict):
             raise Refused(f"has no object {name!r} where {self.what} should have one", self.line)
-        return Parsed(found, self.line, f"{name!r} of {self.what}")
+        return Parsed(value, self.line, f"{name!r} of {self.what}")
 
     def parts(self, name: str) -> list[Parsed]:
-        """The objects of a list in it."""
-        found = self._required(name)
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        """A list of objects."""
+        value = self._required(name)
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise Refused(f"has no list of objects {name!r} where {self.what} should have one", self.line)
-        return [Parsed(one, self.line, f"{name!r} {at} of {self.what}") for at, one in enumerate(found)]
+        return [Parsed(item, self.line, f"{name!r} {index} of {self.what}") for index, item in enumerate(value)]
 
     def has(self, name: str) -> bool:
-        """True if it says something of `name`."""
+        """True if `name` has a value other than null."""
         return self.values.get(name) is not None
 
     def _required(self, name: str) -> Any:
         if name not in self.values:
             raise Refused(f"lacks {name!r} in {self.what}", self.line)
-        found = self.values[name]
-        if isinstance(found, Repeated):
-            raise Refused(f"has {name!r} {len(found)} times in {self.what}, with different values", self.line)
-        return found
+        value = self.values[name]
+        if isinstance(value, Repeated):
+            raise Refused(f"has {name!r} {len(value)} times in {self.what}, with different values", self.line)
+        return value
 
 
 def documents(source: Source, *, as_printed: bool = False) -> Iterator[Parsed]:
-    """The objects that begin with a line of their own; `as_printed` leaves numbers as text, with all their digits.
+    """The objects that begin at the start of a line; `as_printed` keeps numbers as text, with all their digits.
 
-    Raises `Refused` for one that does not end, or is broken.
+    Raises `Refused` for an incomplete or broken one.
     """
     text = _NOT_A_NUMBER.sub("null", source.text.replace("\r\n", "\n"))
     number_of = str if as_printed else None
@@ -121,21 +124,23 @@ def documents(source: Source, *, as_printed: bool = False) -> Iterator[Parsed]:
         if first != "{":
             continue
         try:
-            found, end = decoder.raw_decode(text, begin)
+            values, end = decoder.raw_decode(text, begin)
         except json.JSONDecodeError as error:
             raise Refused(f"is not a complete JSON document: {error.msg}", error.lineno) from error
         except RecursionError as error:
             raise Refused("is not JSON of a known tool: it is nested too deeply", number) from error
-        yield Parsed(found, number)
-        rest = text[end : (text.find("\n", end) + 1 or len(text) + 1) - 1]
-        if rest.strip():
+        yield Parsed(values, number)
+        trailing = text[end : (text.find("\n", end) + 1 or len(text) + 1) - 1]
+        if trailing.strip():
             last = text.count("\n", 0, end) + 1
-            raise Refused(f"continues after the end of its JSON document: {rest.strip()[:40]!r}", last)
+            raise Refused(f"continues after the end of its JSON document: {trailing.strip()[:40]!r}", last)
 
 
-def lines_of(source: Source, at: Parsed, pattern: str) -> list[int]:
-    """The lines from where `at` begins on that `pattern` is found in; of a document in one line its own, as often."""
-    found = re.compile(pattern)
+def lines_of(source: Source, parsed: Parsed, pattern: str) -> list[int]:
+    """The lines from `parsed` on that match `pattern`; for a document in one line, that line for every match."""
+    compiled = re.compile(pattern)
     return [
-        number for number, line in enumerate(source.lines[at.line - 1 :], start=at.line) for _ in found.finditer(line)
+        number
+        for number, line in enumerate(source.lines[parsed.line - 1 :], start=parsed.line)
+        for _ in compiled.finditer(line)
     ]

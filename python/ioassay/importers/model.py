@@ -1,6 +1,6 @@
-"""What the readers of other tools' results give: cases with what was measured in them. `None`: the file does not tell.
+"""Cases with their measurements, as read from other tools' results. `None`: the file does not say.
 
-The words and units are those of the tables (`schema`). Not: reading a file, making a run directory of it (`stored`).
+Names and units are those of the tables (`schema`). Not: reading a file, making a run directory (`stored`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ioassay.protocol.facts import DoubtKind
 from ioassay.store import schema
 from ioassay.store.document import Operation
 
-OwnDoubt = Literal[
+ImporterDoubt = Literal[
     "best-of-several",
     "counted-by-sender",
     "counters-reset",
@@ -47,15 +47,15 @@ OwnDoubt = Literal[
     "utilisation-goal-missed",
     "visited-more-than-created",
 ]
-"""The doubts that only importers raise. Those that the engine raises too have its name."""
+"""The doubts that only importers raise. Doubts that the engine raises too have the engine's names."""
 
-Beside = Callable[[str], Source | None]
-"""Gives the file of this name in the directory of the one that is read, `None` where there is none to read."""
+OpenSibling = Callable[[str], Source | None]
+"""Opens the file with this name in the directory of the file that is read; `None` if it cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rank:
-    """What one rank did in a phase."""
+    """The times and amounts of one rank in a phase."""
 
     rank: int
     node: str | None = None
@@ -70,16 +70,16 @@ class Rank:
     stonewall_operations: int | None = None
 
 
-def ranks(each: Sequence[Rank]) -> pl.DataFrame | None:
-    """What each rank did as `Measured` has it."""
-    names = [entry.name for entry in fields(Rank)]
-    columns = {name: [getattr(rank, name) for rank in each] for name in names}
-    return pl.DataFrame(columns, schema={name: schema.RANKS[name] for name in names}) if each else None
+def ranks(entries: Sequence[Rank]) -> pl.DataFrame | None:
+    """The ranks as in `Measurement.each`."""
+    names = [column.name for column in fields(Rank)]
+    columns = {name: [getattr(rank, name) for rank in entries] for name in names}
+    return pl.DataFrame(columns, schema={name: schema.RANKS[name] for name in names}) if entries else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stonewall:
-    """Where a phase stood when its stonewall came. A rate that is printed stands beside what it follows from."""
+    """Totals of a phase at its stonewall; rates are as printed."""
 
     at_ns: int | None = None
     bytes: int | None = None
@@ -92,7 +92,7 @@ class Stonewall:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstFinished:
-    """Where a phase stood when its first rank was done."""
+    """Totals of a phase when its first rank finished."""
 
     at_ns: int
     bytes: int | None = None
@@ -103,16 +103,16 @@ class FirstFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class Summarised:
-    """What the tool printed beside a mean, in the unit of the rate: of repetitions of which it printed nothing else, or
+    """Statistics printed beside a mean, in the unit of the rate: of repetitions that were not printed one by one,
     of ranks, or of both.
     """
 
     repetitions: int
-    """How many the mean stands for."""
+    """The number of repetitions in the mean."""
     lowest: float
     highest: float
     standard_deviation: float | None
-    """Of repetitions alone."""
+    """Of repetitions, not of ranks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ class Samples:
 
 @dataclass(frozen=True, kw_only=True)
 class Latencies:
-    """How many operations took from `lowest_ns` to `highest_ns`; all columns have one length."""
+    """A histogram: the number of operations that took from `lowest_ns` to `highest_ns`; all columns have one length."""
 
     lowest_ns: Sequence[int]
     highest_ns: Sequence[int]
@@ -139,7 +139,7 @@ class Latencies:
 class Doubt:
     """A reason not to believe a number, as in the table of doubts."""
 
-    kind: DoubtKind | OwnDoubt
+    kind: DoubtKind | ImporterDoubt
     message: str
     remedy: str
     invalidates: bool = False
@@ -147,7 +147,7 @@ class Doubt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measurement:
     """One measurement: a phase's operation, and the line that it was read from.
 
     Rates that the tool printed are kept as printed; those that it did not print follow from amount and duration.
@@ -158,7 +158,7 @@ class Measured:
     phase: str
     operation: Operation
     job: str | None = None
-    """`None`: the only one, called as the phase."""
+    """`None`: the phase's only job, with the phase's name."""
     layout: str = ""
     order: str = ""
     files: int | None = None
@@ -183,7 +183,7 @@ class Measured:
     first_finished: FirstFinished | None = None
     summarised: Summarised | None = None
     each: pl.DataFrame | None = None
-    """What each rank did: any of the columns of `schema.RANKS`, but those of its key."""
+    """Amounts of each rank: columns of `schema.RANKS`, without those of its key."""
     samples: Samples | None = None
     latencies: Latencies | None = None
     doubts: Sequence[Doubt] = ()
@@ -191,36 +191,36 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Something that a test was told and that tells its results from others'."""
+    """A setting of a test that distinguishes its results."""
 
     name: str
     value: str
 
 
-def told(values: Mapping[str, str | None]) -> list[Setting]:
-    """Settings by their names, without those that nothing is reported of."""
+def nonempty_settings(values: Mapping[str, str | None]) -> list[Setting]:
+    """The settings that have a value."""
     return [Setting(name=name, value=value) for name, value in values.items() if value]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One execution of one configuration. Cases that agree in `settings` are points of one sweep, and those that agree
-    in clients, ranks and groups too are repetitions of one another.
+    """One execution of one configuration. Cases with equal `settings` are points of one sweep; those with equal
+    clients, ranks and groups as well are repetitions.
     """
 
     tool_version: str | None
-    """As the file tells it."""
+    """As printed."""
     settings: Sequence[Setting]
     amount: str
-    """What each rank does, in words: a sweep may hold it or not, but repetitions have the same."""
+    """The work of a rank, in words: it may differ within a sweep, but not between repetitions."""
     clients: int | None
     ranks: int | None
-    measured: Sequence[Measured]
+    measured: Sequence[Measurement]
     groups: int | None = None
-    """Files or objects that the ranks share in groups, where a tool sweeps them."""
+    """Number of files or objects shared by groups of ranks, for tools that sweep it."""
     target: str | None = None
     command: str = ""
     facts: Sequence[Setting] = ()
-    """What else the file tells of where and how it was measured. It tells no results apart."""
+    """Where and how it was measured; facts do not distinguish results."""
     started_unix_ns: int | None = None
     ended_unix_ns: int | None = None

@@ -1,6 +1,6 @@
-"""Numbers, sizes and moments as the tools print them, with what their digits leave open.
+"""Numbers, sizes and times as the tools print them, with the uncertainty of their last digit.
 
-Not: what people type (`ioassay.text.units`), which is read more strictly.
+Not: numbers that people type (`ioassay.text.units`), which are parsed more strictly.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _MOMENTS = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S")
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as it was printed. It may lie up to `half_unit`, half of its last digit's unit, to either side."""
+    """A printed number. The true one may differ by up to `half_unit`, half the unit of its last digit."""
 
     text: str
     value: float
     half_unit: float
 
     @classmethod
-    def of(cls, text: str, line: int, what: str = "number") -> Printed:
-        """Reads a number that is finite and not negative. Raises `Refused` with the line."""
+    def of(cls, text: str, line: int, label: str = "number") -> Printed:
+        """Parses a finite number that is not negative. Raises `Refused` with the line."""
         match = _NUMBER.fullmatch(text)
         value = float(text) if match else math.nan
         if match is None or not math.isfinite(value) or value < 0:
-            raise Refused(f"has {text!r} where a number should be ({what})", line)
+            raise Refused(f"has {text!r} where a number should be ({label})", line)
         return cls(text, value, 0.5 * 10.0 ** (int(match[2] or 0) - len(match[1] or "")))
 
     def agrees(self, other: Printed) -> bool:
@@ -43,7 +43,7 @@ class Printed:
         return abs(self.value - other.value) <= (self.half_unit + other.half_unit) * (1 + 1e-9)
 
     def finer(self, other: Printed | None) -> Printed:
-        """The one with more digits, if both may be the same number; otherwise this one."""
+        """The number with more digits if both may be the same number; otherwise this one."""
         return other if other is not None and other.half_unit < self.half_unit and self.agrees(other) else self
 
     @property
@@ -53,19 +53,19 @@ class Printed:
 
 
 def adds_up(moved_bytes: int, rate: Printed, seconds: Printed) -> bool:
-    """True if an amount, a rate in MiB/s and a time may belong together, by what their digits leave open.
+    """True if an amount, a rate in MiB/s and a time may belong together, given their digits.
 
-    A thousandth is allowed for what a tool has rounded before it divided.
+    A thousandth is allowed for rounding before the tool divided.
     """
     least = max(0.0, rate.value - rate.half_unit) * max(0.0, seconds.value - seconds.half_unit)
     most = (rate.value + rate.half_unit) * (seconds.value + seconds.half_unit)
     return least * 0.999 <= moved_bytes / MIB <= most * 1.001
 
 
-def whole(text: str, line: int, what: str) -> int:
-    """The whole number, not below 0, that `text` is. Raises `Refused` for anything else; `what` is what it counts."""
+def whole(text: str, line: int, label: str) -> int:
+    """The whole number from 0 on in `text`. Raises `Refused` for anything else; `what` names it."""
     if not (text.isascii() and text.isdigit()):
-        raise Refused(f"has {text!r} where a whole number should be ({what})", line)
+        raise Refused(f"has {text!r} where a whole number should be ({label})", line)
     return int(text)
 
 
@@ -76,22 +76,22 @@ def size_bytes(text: str | None) -> int | None:
 
 
 def moment_ns(text: str | None) -> int | None:
-    """A moment as the tools print it, in their own zone, which none of them names. `None` for anything else."""
+    """A time as the tools print it, in their own time zone, which none of them names. `None` for anything else."""
     for form in _MOMENTS:
         try:
-            found = datetime.strptime((text or "").strip(), form).replace(tzinfo=UTC)
+            parsed = datetime.strptime((text or "").strip(), form).replace(tzinfo=UTC)
         except ValueError:
             continue
-        return int(found.timestamp()) * NS_PER_S
+        return int(parsed.timestamp()) * NS_PER_S
     return None
 
 
 def isoformat_ns(text: str) -> int | None:
-    """A moment since 1970 in ISO 8601, to the microsecond; without a zone taken for UTC. `None` for anything else."""
+    """A time since 1970 in ISO 8601, to the microsecond; UTC if it has no zone. `None` for anything else."""
     try:
-        found = datetime.fromisoformat(text)
-        since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+        parsed = datetime.fromisoformat(text)
+        since_epoch = (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     except (ValueError, OverflowError):
         return None
-    found_ns = since // timedelta(microseconds=1) * 1000
-    return found_ns if 0 <= found_ns < 2**62 else None
+    since_epoch_ns = since_epoch // timedelta(microseconds=1) * 1000
+    return since_epoch_ns if 0 <= since_epoch_ns < 2**62 else None

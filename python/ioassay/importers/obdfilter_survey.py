@@ -1,8 +1,8 @@
 """The summary of obdfilter-survey, of the Lustre I/O kit and of ioassay's front end.
 
 A row is a point of the sweep: threads are ranks, objects are files, each test is a phase. Sizes, objects and threads
-are those of all targets together, and rates are MiB/s. What stands in brackets, the least and the greatest momentary
-rate of any one target, has no column here. Format: `lustre-iokit/obdfilter-survey` of lustre-release at 001bef3; older
+are those of all targets together, and rates are MiB/s. The bracketed lowest and highest momentary
+rate of any one target have no column here. Format: `lustre-iokit/obdfilter-survey` of lustre-release at 001bef3; older
 ones lack the line above the rows. Not: `.detail`, `.vmstat`, `.script`.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ioassay.importers import doubts, model
-from ioassay.importers.model import Beside, Case, Doubt, Measured
+from ioassay.importers.model import Case, Doubt, Measurement, OpenSibling
 from ioassay.importers.numbers import MIB, NS_PER_S, Printed, moment_ns
 from ioassay.importers.source import Refused, Source
 from ioassay.store.document import Operation
@@ -26,12 +26,12 @@ _ROW = re.compile(r"ost +(\d{1,15}) sz +(\d{1,15})K rsz +(\d{1,15})K? obj +(\d{1
 _CELL = re.compile(r"([A-Za-z]\w*) +(\d+\.\d\d) +(?:\[ *\d+\.\d\d, *\d+\.\d\d\]|(ERROR|SHORT))(?: +|$)")
 _DETAIL = "=======================> "
 _SKIPPED = "Too much buffer space"
-"""In the place of what would have taken more memory than the survey allows itself."""
+"""Printed in place of tests that would need more memory than the survey allows itself."""
 
 
 @dataclass(frozen=True)
 class _Survey:
-    """What stands above the rows; empty where it does not."""
+    """The line above the rows; empty if there is none."""
 
     case: str = ""
     host: str | None = None
@@ -45,7 +45,7 @@ class _Cell:
     test: str
     rate: Printed
     token: str | None
-    """`ERROR` or `SHORT`, where the momentary rates would be."""
+    """`ERROR` or `SHORT`, in place of the momentary rates."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class _Row:
     cells: list[_Cell]
 
 
-def read(source: Source, _: Beside) -> list[Case]:
+def read(source: Source, _: OpenSibling) -> list[Case]:
     """A case for each row that was measured. Raises `Refused`."""
     survey = _Survey()
-    found: list[Case] = []
+    cases: list[Case] = []
     rows = 0
     for number, line in enumerate(source.lines, start=1):
         if line.startswith(_DETAIL):
@@ -75,27 +75,27 @@ def read(source: Source, _: Beside) -> list[Case]:
             row = _row(line, number)
             rows += 1
             if row.cells:
-                found.append(_case(source, survey, row))
-    if not found:
+                cases.append(_case(source, survey, row))
+    if not cases:
         raise Refused(
             "has no row that was measured" if rows else "is not a summary of obdfilter-survey: no row begins `ost`"
         )
-    return found
+    return cases
 
 
 def _row(line: str, number: int) -> _Row:
-    """Reads a row. Raises `Refused` for one that is cut off or does not fit."""
+    """Parses a row. Raises `Refused` if it is cut off or does not fit."""
     match = _ROW.fullmatch(line)
     if match is None:
         raise Refused("has a row that is cut off, or of an unknown version", number)
     targets, total_kib, record_kib, objects, threads = (int(text) for text in match.groups()[:5])
-    cells, at, rest = [], 0, match[6]
-    while cell := _CELL.match(rest, at):
+    cells, position, cells_text = [], 0, match[6]
+    while cell := _CELL.match(cells_text, position):
         cells.append(_Cell(cell[1], Printed.of(cell[2], number), cell[3]))
-        at = cell.end()
-    left = rest[at:].strip()
-    if left != (_SKIPPED if not cells else ""):
-        raise Refused(f"has a row that is cut off, or does not fit: {(left or line)[-40:]!r}", number)
+        position = cell.end()
+    unparsed = cells_text[position:].strip()
+    if unparsed != (_SKIPPED if not cells else ""):
+        raise Refused(f"has a row that is cut off, or does not fit: {(unparsed or line)[-40:]!r}", number)
     if not all((targets, total_kib, record_kib, objects, threads)):
         raise Refused("has a row with a zero among its sizes and counts", number)
     return _Row(number, targets, total_kib * 1024, record_kib * 1024, objects, threads, cells)
@@ -109,28 +109,28 @@ def _case(source: Source, survey: _Survey, row: _Row) -> Case:
     }
     return Case(
         tool_version=None,
-        settings=model.told(settings),
+        settings=model.nonempty_settings(settings),
         amount=f"{format_bytes(row.total_bytes // row.targets)} for each target",
         clients=1,
         ranks=row.threads,
         groups=row.objects,
         measured=list(_measured(source, row)),
         target=survey.host,
-        facts=model.told({"machine": survey.host}),
+        facts=model.nonempty_settings({"machine": survey.host}),
         started_unix_ns=moment_ns(_ZONE.sub("", survey.began)) if survey.began else None,
     )
 
 
-def _measured(source: Source, row: _Row) -> Iterator[Measured]:
-    times: Counter[str] = Counter()
+def _measured(source: Source, row: _Row) -> Iterator[Measurement]:
+    counts: Counter[str] = Counter()
     for cell in row.cells:
-        times[cell.test] += 1
+        counts[cell.test] += 1
         operation: Operation = "write" if "write" in cell.test else "read"
         rate = cell.rate.value * MIB
-        yield Measured(
+        yield Measurement(
             file=source.path,
             line=row.line,
-            phase=cell.test if times[cell.test] == 1 else f"{cell.test}-{times[cell.test]}",
+            phase=cell.test if counts[cell.test] == 1 else f"{cell.test}-{counts[cell.test]}",
             operation=operation,
             layout="N-N" if row.objects == row.threads else "N-1" if row.objects == 1 else "N-M",
             order="sequential",
@@ -139,7 +139,7 @@ def _measured(source: Source, row: _Row) -> Iterator[Measured]:
             file_set_bytes=row.total_bytes,
             bytes=row.total_bytes,
             operations=row.total_bytes // row.record_bytes,
-            # The survey divides the amount by the time; this is what its two decimals leave of that.
+            # The survey prints the amount divided by the time, with two decimals.
             duration_ns=round(row.total_bytes / rate * NS_PER_S) if rate else None,
             rate_bytes_per_s=rate,
             rate_operations_per_s=rate / row.record_bytes,

@@ -18,8 +18,8 @@ LINE = "line"
 
 
 def read(source: Source, columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-    """The rows under the header of the first line, which must begin with `columns`; a row may leave out cells at its
-    end. Raises `Refused` for a row that has more, or a number that is none, is infinite or negative.
+    """The rows under the header of the first line, which must begin with `columns`; a row may lack cells at its
+    end. Raises `Refused` for a row with more cells, or with a number that is invalid, infinite or negative.
     """
     if not source.text.endswith("\n"):
         raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
@@ -28,28 +28,28 @@ def read(source: Source, columns: Mapping[str, type[pl.DataType]]) -> pl.DataFra
     except pl.exceptions.PolarsError as error:
         raise _broken(source, columns) from error
     numbers = [name for name, kind in columns.items() if kind.is_numeric()]
-    bad = rows.filter(pl.any_horizontal(~pl.col(name).is_between(0, _MOST) for name in numbers))
-    if bad.height:
-        raise Refused("has a number that is infinite, negative or too large", int(bad[LINE][0]))
+    invalid = rows.filter(pl.any_horizontal(~pl.col(name).is_between(0, _MOST) for name in numbers))
+    if invalid.height:
+        raise Refused("has a number that is infinite, negative or too large", int(invalid[LINE][0]))
     return rows
 
 
 def whole_numbers(rows: pl.DataFrame, amounts: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """The `rows` with columns of these names, rounded. Raises `Refused` for an amount that does not fit 64 bits."""
-    whole = [amount.round().cast(pl.Int64, strict=False).alias(name) for name, amount in amounts.items()]
-    found = rows.with_columns(whole)
-    bad = found.filter(pl.any_horizontal(pl.col(list(amounts)).is_null()))
-    if bad.height:
-        raise Refused("has a number that is too large", int(bad[LINE][0]))
-    return found
+    """The `rows` with these columns, rounded. Raises `Refused` for an amount that exceeds 64 bits."""
+    rounded = [amount.round().cast(pl.Int64, strict=False).alias(name) for name, amount in amounts.items()]
+    with_columns = rows.with_columns(rounded)
+    too_large = with_columns.filter(pl.any_horizontal(pl.col(list(amounts)).is_null()))
+    if too_large.height:
+        raise Refused("has a number that is too large", int(too_large[LINE][0]))
+    return with_columns
 
 
 _MOST = 2.0**62
-"""More than any number of theirs: what would not fit the tables."""
+"""The limit of the tables."""
 
 
 def _broken(source: Source, columns: Mapping[str, type[pl.DataType]]) -> Refused:
-    """What is wrong with a file that could not be read, and where."""
+    """The reason, with the line, why a file could not be parsed."""
     for number, line in enumerate(source.lines[1:], start=2):
         cells = line.split(",")
         if len(cells) > len(columns):
@@ -69,12 +69,12 @@ def _is_wrong(cell: str, kind: type[pl.DataType]) -> bool:
 
 
 def header(source: Source) -> Sequence[str]:
-    """The names in the first line."""
+    """The column names in the first line."""
     return source.text[: source.text.find("\n")].strip().split(",")
 
 
-def spread_ns(each: pl.DataFrame | None) -> int | None:
-    """How far apart the ranks were at their ends."""
-    if each is None or each["end_ns"].is_null().all():
+def spread_ns(ranks: pl.DataFrame | None) -> int | None:
+    """Time between the ends of the first and the last rank."""
+    if ranks is None or ranks["end_ns"].is_null().all():
         return None
-    return int(each.select(pl.col("end_ns").max() - pl.col("end_ns").min()).item())
+    return int(ranks.select(pl.col("end_ns").max() - pl.col("end_ns").min()).item())

@@ -1,9 +1,9 @@
-"""Result files of other tools, as they were found: which there are, and their text, read with care.
+"""Finds and reads result files of other tools, as text.
 
-People point at whole trees of results, and in them lie scripts, archives, what macOS leaves beside files, and disks'
-worth of zeros. Each of these is refused with a sentence that says what it is, before anybody looks for numbers in it.
+People point at whole trees of results, which also contain scripts, archives, metadata of macOS, and files full of
+zeros. Each of these is refused with a sentence that says what it is, before it is parsed.
 
-Not: what a file means (one module for each tool), run directories.
+Not: parsing (one module for each tool), run directories.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ioassay.store.stored_directory import StoredDirectory
 from ioassay.text.units import format_bytes
 
 MOST_BYTES = 256 << 20
-"""A larger file is no result of any of these tools: the largest are JSON documents of fio with every latency bin."""
+"""Limit on the size of a file; the largest are JSON documents of fio with every latency bin."""
 
 _LOOKED_AT = 4096
-"""Bytes at the beginning that tell most foreign files."""
+"""Bytes at the beginning that identify most foreign files."""
 
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"
-"""How the files `._NAME` begin in which macOS keeps attributes beside a file NAME (RFC 1740, appendix A)."""
+"""Magic of the files `._NAME` in which macOS keeps attributes beside a file NAME (RFC 1740, appendix A)."""
 
 _FOREIGN = (
     (_APPLE_DOUBLE, "is metadata that macOS stores beside a file (AppleDouble), not the file itself"),
@@ -43,11 +43,11 @@ _FOREIGN = (
     (b"\xff\xfe", "is UTF-16 text; the tools write UTF-8"),
     (b"\xfe\xff", "is UTF-16 text; the tools write UTF-8"),
 )
-"""How files begin that are no text, and what to say of them."""
+"""Magic of files that are not text, with the reason to refuse them."""
 
 
 class Refused(IoassayError):
-    """A file that cannot be imported, or not believed. `line` is the one that broke, counted from 1."""
+    """A file that cannot be imported, or not trusted. `line` is the offending one, from 1."""
 
     exit_code = 2
 
@@ -59,7 +59,7 @@ class Refused(IoassayError):
 
 @dataclass(frozen=True)
 class Source:
-    """A file's text with what identifies it as evidence."""
+    """A file's text, with its hash and size."""
 
     path: Path
     text: str
@@ -68,17 +68,17 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines without their ends; `lines[0]` is line 1."""
+        """The lines without their ends; `lines[0]` is line 1."""
         return self.text.replace("\r\n", "\n").split("\n")
 
     @classmethod
     def read(cls, path: Path, below: Path | None = None) -> Source:
-        """Reads a regular file, which is opened once: what takes its name meanwhile is not touched.
+        """Reads a regular file, which is opened only once: a file renamed over it is not read.
 
-        A path that was typed may be a link. One that was found in a directory must not lead out of it, for its owner
-        may be anybody: with the directory as `below`, no link beneath it is followed.
+        A path that was typed may be a link. One found in a directory must not lead out of it, because anybody may own
+        it: with the directory as `below`, no link beneath it is followed.
 
-        Raises `Refused` for what cannot be text of a tool, `OSError` for what cannot be read.
+        Raises `Refused` for a file that is not text of a tool, `OSError` for one that cannot be read.
         """
         with _open(path, below) as file:
             beginning = file.read(_LOOKED_AT)
@@ -94,7 +94,7 @@ class Source:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            text = content.decode("latin-1")  # old results name hosts and people in the encoding of their time
+            text = content.decode("latin-1")  # the encoding of old results
         return cls(path, text, hashlib.sha256(content).hexdigest(), len(content))
 
 
@@ -111,10 +111,10 @@ def _open(path: Path, below: Path | None) -> BinaryIO:
 
 
 def _refuse_foreign(beginning: bytes) -> None:
-    """Raises `Refused` for a file that begins as no result does."""
-    for magic, what in _FOREIGN:
+    """Raises `Refused` for a file that cannot be a result, by its beginning."""
+    for magic, reason in _FOREIGN:
         if beginning.startswith(magic):
-            raise Refused(what)
+            raise Refused(reason)
     if not beginning.strip(b"\0"):
         raise Refused("contains only NUL bytes")
     text = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -125,14 +125,14 @@ def _refuse_foreign(beginning: bytes) -> None:
 
 
 def below(paths: Iterable[Path]) -> Iterator[Path]:
-    """Every file at or below `paths`, in an order that does not depend on the file system; links to directories are
-    not followed, links to files are named. Each is named once; metadata of macOS (`apple_doubles`) is left out.
+    """Yields every file at or below `paths` once, in an order independent of the file system; links to directories are
+    not followed, links to files are included. Metadata of macOS (`apple_doubles`) is left out.
     """
-    seen: set[Path] = set()
+    yielded: set[Path] = set()
     for path in paths:
         for file in _files(path):
-            if file not in seen and not _is_apple_double(file, path):
-                seen.add(file)
+            if file not in yielded and not _is_apple_double(file, path):
+                yielded.add(file)
                 yield file
 
 
@@ -142,7 +142,7 @@ def apple_doubles(paths: Iterable[Path]) -> list[Path]:
 
 
 def _is_apple_double(file: Path, within: Path) -> bool:
-    """By its name and its first bytes. What the user named is never left out."""
+    """Checks the name and the first bytes. A file that the user named is never left out."""
     if file == within or not file.name.startswith("._"):
         return False
     try:

@@ -1,6 +1,6 @@
-"""Imported cases as a run: workloads, numbered repetitions, `run.json` and the tables.
+"""Makes a run of imported cases: workloads, numbered repetitions, `run.json` and the tables.
 
-What agrees in its settings is a workload, and what agrees in clients and ranks too, repetitions of one point. Not:
+Cases with equal settings are a workload; those with equal clients and ranks as well are repetitions of a point. Not:
 reading files, writing the directory (`run_writer`).
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ioassay.importers.model import Case, Measured, Setting
+from ioassay.importers.model import Case, Measurement, Setting
 from ioassay.store import schema
 from ioassay.store.document import (
     CaseEntry,
@@ -39,13 +39,13 @@ from ioassay.version import __version__
 
 @dataclass(frozen=True, kw_only=True)
 class Gathered:
-    """What becomes one run: cases, and the files that they came from or did not."""
+    """The cases of one run, with their files and the refused files."""
 
     tool: str
     title: str
-    """Of the tool, as it is called."""
+    """Name of the tool, as printed."""
     name: str
-    """Of the run."""
+    """Name of the run."""
     cases: Sequence[Case]
     files: Sequence[ImportedFile]
     refused: Sequence[RefusedFile]
@@ -54,61 +54,68 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Run:
-    """What `run.json` and the tables of a run hold."""
+    """A run: `run.json` and the tables."""
 
     document: RunDocument
     tables: Tables
 
 
 def storable(gathered: Gathered, command: Sequence[str]) -> tuple[Gathered, Run | None]:
-    """What of it a run directory can hold, and the run that this makes; `None` of nothing. Files with values that no
-    measurement can have are refused now: later every command would call the run damaged.
+    """The part that a run directory can hold, and its run; `None` if there is nothing. Files with values that no
+    measurement can have are refused now: later, every command would report the run as damaged.
     """
     if not gathered.cases:
         return gathered, None
-    if isinstance(made := _checked(gathered, command), Run):
-        return gathered, made
+    if isinstance(imported_run := _checked(gathered, command), Run):
+        return gathered, imported_run
     by_file: defaultdict[Path, list[Case]] = defaultdict(list)
     for case in gathered.cases:
         by_file[case.measured[0].file].append(case)
-    alone = {file: _checked(replace(gathered, cases=cases), command) for file, cases in by_file.items()}
-    bad = {file: why for file, why in alone.items() if isinstance(why, str)} or dict.fromkeys(by_file, made)
-    kept = replace(
-        gathered,
-        cases=[case for file, cases in by_file.items() if file not in bad for case in cases],
-        files=[file for file in gathered.files if Path(file.path) not in bad],
-        refused=[*gathered.refused, *(RefusedFile(path=str(file), line=None, reason=why) for file, why in bad.items())],
+    run_by_file = {file: _checked(replace(gathered, cases=cases), command) for file, cases in by_file.items()}
+    refusals = {file: reason for file, reason in run_by_file.items() if isinstance(reason, str)} or dict.fromkeys(
+        by_file, imported_run
     )
-    return storable(kept, command)
+    storable_part = replace(
+        gathered,
+        cases=[case for file, cases in by_file.items() if file not in refusals for case in cases],
+        files=[file for file in gathered.files if Path(file.path) not in refusals],
+        refused=[
+            *gathered.refused,
+            *(RefusedFile(path=str(file), line=None, reason=reason) for file, reason in refusals.items()),
+        ],
+    )
+    return storable(storable_part, command)
 
 
 def _checked(gathered: Gathered, command: Sequence[str]) -> Run | str:
-    """The run that the cases make, or why it cannot be stored."""
+    """The run of the cases, or why it cannot be stored."""
     try:
-        made = Run(*run(gathered, command))
-        columns = (impossible_column(name, table.lazy(), made.document) for name, table in made.tables.items())
+        imported_run = Run(*run(gathered, command))
+        columns = (
+            impossible_column(name, table.lazy(), imported_run.document) for name, table in imported_run.tables.items()
+        )
         column = next(filter(None, columns), None)
     except (pl.exceptions.PolarsError, OSError, OverflowError, ValueError, TypeError) as error:
         return f"has a value that no measurement can have ({str(error).splitlines()[0][:120]})"
-    return f"has a value that no measurement can have ({column})" if column else made
+    return f"has a value that no measurement can have ({column})" if column else imported_run
 
 
 def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables]:
-    """The run that the cases make: `run.json` and the tables. `command` is the command line that imports them."""
+    """The run of the cases: `run.json` and the tables. `command` is the importing command line."""
     workloads = _workloads(gathered.cases)
     entries: list[CaseEntry] = []
     rows: dict[str, list[dict[str, object]]] = {name: [] for name in schema.TABLES}
     frames: dict[str, list[pl.DataFrame]] = {"samples": [], "latencies": [], "ranks": []}
-    times: Counter[tuple[str, int | None, int | None, int | None]] = Counter()
+    repetitions: Counter[tuple[str, int | None, int | None, int | None]] = Counter()
     for case, workload in zip(gathered.cases, workloads.of_case, strict=True):
         point = workload, case.clients, case.ranks, case.groups
-        times[point] += 1
-        entry = _entry(case, workload, times[point])
+        repetitions[point] += 1
+        entry = _entry(case, workload, repetitions[point])
         entries.append(entry)
         for measured in case.measured:
             _add(rows, frames, entry, case, measured)
-    began = [case.started_unix_ns for case in gathered.cases if case.started_unix_ns is not None]
-    ended = [case.ended_unix_ns for case in gathered.cases if case.ended_unix_ns is not None]
+    starts = [case.started_unix_ns for case in gathered.cases if case.started_unix_ns is not None]
+    ends = [case.ended_unix_ns for case in gathered.cases if case.ended_unix_ns is not None]
     document = RunDocument(
         run=gathered.name,
         study=_study(gathered, workloads, entries),
@@ -127,36 +134,36 @@ def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables
         ioassay_version=__version__,
         environment=[],
         state="complete",
-        started=moment(min(began)) if began else "",
-        ended=moment(max(ended)) if ended else None,
+        started=moment(min(starts)) if starts else "",
+        ended=moment(max(ends)) if ends else None,
     )
     return document, _tables(rows, frames)
 
 
 @dataclass(frozen=True)
 class _Workloads:
-    """The workloads of a run: of each case the name, and of each name the title."""
+    """The workloads of a run: the name for each case, and the title for each name."""
 
     of_case: Sequence[str]
     titles: Mapping[str, str]
 
 
 def _workloads(cases: Sequence[Case]) -> _Workloads:
-    """Names after what tells workloads apart. Amounts do so only where points of one size would be mixed."""
+    """Names workloads by the settings that distinguish them; by amounts only if points of one size would be mixed."""
     amounts: defaultdict[object, set[str]] = defaultdict(set)
     for case in cases:
         amounts[_settings(case), case.clients, case.ranks].add(case.amount)
-    mixed = {key[0] for key, found in amounts.items() if len(found) > 1}  # type: ignore[index]
+    mixed = {key[0] for key, point_amounts in amounts.items() if len(point_amounts) > 1}  # type: ignore[index]
     keys = [(_settings(case), case.amount if _settings(case) in mixed else "") for case in cases]
     titles: dict[tuple[tuple[Setting, ...], str], str] = {}
     names: dict[tuple[tuple[Setting, ...], str], str] = {}
-    taken: set[str] = set()
-    same = _common([settings for settings, _ in dict.fromkeys(keys)])
+    used_names: set[str] = set()
+    shared = _common([settings for settings, _ in dict.fromkeys(keys)])
     for key in dict.fromkeys(keys):
         settings, amount = key
-        words = [one.value for one in settings if one not in same] + ([amount] if amount else [])
-        titles[key] = ", ".join(words or [one.value for one in settings][:3]) or "All"
-        names[key] = unique(slug(titles[key], "all", most=60), taken)
+        words = [setting.value for setting in settings if setting not in shared] + ([amount] if amount else [])
+        titles[key] = ", ".join(words or [setting.value for setting in settings][:3]) or "All"
+        names[key] = unique(slug(titles[key], "all", most=60), used_names)
     return _Workloads([names[key] for key in keys], {names[key]: titles[key] for key in names})
 
 
@@ -164,20 +171,28 @@ def _settings(case: Case) -> tuple[Setting, ...]:
     return tuple(case.settings)
 
 
-def _common(every: Sequence[tuple[Setting, ...]]) -> frozenset[Setting]:
-    """The settings that all workloads have: they need no saying in each title. Of a single workload all are said but
-    the file system.
+def _common(workload_settings: Sequence[tuple[Setting, ...]]) -> frozenset[Setting]:
+    """The settings shared by all workloads, which titles omit. The title of a single workload omits only the file
+    system.
     """
-    shared = frozenset.intersection(*(frozenset(settings) for settings in every)) if every else frozenset()
-    return shared if len(every) > 1 else frozenset(one for one in shared if one.name == "file system")
+    shared = (
+        frozenset.intersection(*(frozenset(settings) for settings in workload_settings))
+        if workload_settings
+        else frozenset()
+    )
+    return (
+        shared
+        if len(workload_settings) > 1
+        else frozenset(setting for setting in shared if setting.name == "file system")
+    )
 
 
 def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
-    """The case as `run.json` has it, without its phases' jobs."""
+    """The case as in `run.json`, without its phases' jobs."""
     ranks = "x" if case.ranks is None else str(case.ranks)
     clients = "x" if case.clients is None else str(case.clients)
     groups = "" if case.groups is None else f"-g{case.groups}"
-    phases: dict[str, dict[str, list[Measured]]] = {}
+    phases: dict[str, dict[str, list[Measurement]]] = {}
     for measured in case.measured:
         phases.setdefault(measured.phase, {}).setdefault(_job(measured), []).append(measured)
     sizes = [measured.file_set_bytes for measured in case.measured if measured.file_set_bytes is not None]
@@ -198,16 +213,16 @@ def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
 
 
 def _point(case: Case) -> dict[str, int | None]:
-    """`None` for what its files do not tell."""
-    each = -(-case.ranks // case.clients) if case.ranks and case.clients else None
-    return {CLIENTS: case.clients or None, RANKS_PER_CLIENT: each, GROUPS: case.groups}
+    """`None` for values that the files do not have."""
+    ranks_per_client = -(-case.ranks // case.clients) if case.ranks and case.clients else None
+    return {CLIENTS: case.clients or None, RANKS_PER_CLIENT: ranks_per_client, GROUPS: case.groups}
 
 
-def _job(measured: Measured) -> str:
+def _job(measured: Measurement) -> str:
     return measured.job or measured.phase
 
 
-def _job_entry(case: Case, name: str, group: Sequence[Measured]) -> JobEntry:
+def _job_entry(case: Case, name: str, group: Sequence[Measurement]) -> JobEntry:
     first = group[0]
     return JobEntry(
         name=name,
@@ -230,9 +245,9 @@ def _add(
     frames: dict[str, list[pl.DataFrame]],
     entry: CaseEntry,
     case: Case,
-    measured: Measured,
+    measured: Measurement,
 ) -> None:
-    """The rows of one measurement."""
+    """Adds the rows of one measurement."""
     key = {"case": entry.id, "phase": measured.phase, "job": _job(measured), "operation": measured.operation}
     rows["measurements"].append(key | _measurement(entry, case, measured))
     rows["sources"].append(key | _source(measured))
@@ -250,16 +265,16 @@ def _add(
         for doubt in measured.doubts
     ]
     if measured.samples is not None:
-        told = measured.samples
+        samples = measured.samples
         frames["samples"].append(
             labelled(
                 key,
                 {
-                    "rank": told.rank,
-                    "sample": told.sample,
-                    "bytes": told.bytes,
-                    "operations": told.operations,
-                    "suspended_ns": [None] * len(told.rank),
+                    "rank": samples.rank,
+                    "sample": samples.sample,
+                    "bytes": samples.bytes,
+                    "operations": samples.operations,
+                    "suspended_ns": [None] * len(samples.rank),
                 },
                 schema.SAMPLES,
             )
@@ -273,7 +288,7 @@ def _add(
         )
 
 
-def _measurement(entry: CaseEntry, case: Case, measured: Measured) -> dict[str, object]:
+def _measurement(entry: CaseEntry, case: Case, measured: Measurement) -> dict[str, object]:
     first, wall = measured.first_finished, measured.stonewall
     return {
         "workload": entry.workload,
@@ -318,7 +333,7 @@ def _measurement(entry: CaseEntry, case: Case, measured: Measured) -> dict[str, 
     }
 
 
-def _source(measured: Measured) -> dict[str, object]:
+def _source(measured: Measurement) -> dict[str, object]:
     sums = measured.summarised
     return {
         "file": str(measured.file),
@@ -332,35 +347,35 @@ def _source(measured: Measured) -> dict[str, object]:
 
 
 def _rate(printed: float | None, amount: int | None, duration_ns: int | None) -> float | None:
-    """As printed; where it was not, what follows from the amount and the time."""
+    """The printed rate, or else the one that follows from amount and time."""
     if printed is not None or amount is None or not duration_ns:
         return printed
     return rate(amount, duration_ns)
 
 
-def _ranks(each: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
+def _ranks(ranks: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     """The rows with all columns of the table."""
-    values = {name: pl.col(name) for name in each.columns} | {name: pl.lit(value) for name, value in key.items()}
-    return each.select(values.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in schema.RANKS.items())
+    values = {name: pl.col(name) for name in ranks.columns} | {name: pl.lit(value) for name, value in key.items()}
+    return ranks.select(values.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in schema.RANKS.items())
 
 
 def _tables(rows: Mapping[str, list[dict[str, object]]], frames: Mapping[str, list[pl.DataFrame]]) -> Tables:
     tables = {}
     for name, columns in schema.TABLES.items():
-        own = pl.DataFrame({column: [row.get(column) for row in rows[name]] for column in columns}, schema=columns)
-        tables[name] = pl.concat([own, *frames.get(name, [])])
+        table = pl.DataFrame({column: [row.get(column) for row in rows[name]] for column in columns}, schema=columns)
+        tables[name] = pl.concat([table, *frames.get(name, [])])
     return tables
 
 
 def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntry]) -> StudyEntry:
-    figures, summary = _asked(workloads, entries)
+    figures, summary = _figures(workloads, entries)
     return StudyEntry(
         name=gathered.tool,
         title=f"{gathered.title}: {gathered.name}",
         question=f"What {gathered.title} printed, as it was found in {format_count(len(gathered.files), 'file')}.",
         source=None,
         scale=None,
-        settings=_told(gathered.cases),
+        settings=_all_settings(gathered.cases),
         text="",
         method=_method(gathered),
         workloads=[WorkloadEntry(name=name, title=title) for name, title in workloads.titles.items()],
@@ -371,34 +386,37 @@ def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntr
     )
 
 
-_UNTOLD = "–"
-"""Stands among the values of a setting that some results tell and others do not."""
+_MISSING_VALUE = "–"
+"""Represents the cases without a setting among the values of that setting."""
 
 
 _MOST_VALUES = 20
-"""Of a setting that has more, it is said how many: thousands of files may each have a path of their own."""
+"""Values of a setting that are listed; the others are counted: thousands of files may each have their own path."""
 
 
-def _told(cases: Sequence[Case]) -> dict[str, str | list[str]]:
-    """Every setting and fact with the value that it has, or with several. The version stands elsewhere."""
+def _all_settings(cases: Sequence[Case]) -> dict[str, str | list[str]]:
+    """Every setting and fact with its value or values; the version is stored elsewhere."""
     values: dict[str, dict[str, None]] = {}
     for case in cases:
-        for one in (*case.settings, *case.facts):
-            values.setdefault(one.name, {})[one.value] = None
+        for setting in (*case.settings, *case.facts):
+            values.setdefault(setting.name, {})[setting.value] = None
     values.pop("version", None)
     for case in cases:
-        for name in values.keys() - {one.name for one in (*case.settings, *case.facts)}:
-            values[name][_UNTOLD] = None
-    return {name: next(iter(found)) if len(found) == 1 else _listed([*found]) for name, found in values.items()}
+        for name in values.keys() - {setting.name for setting in (*case.settings, *case.facts)}:
+            values[name][_MISSING_VALUE] = None
+    return {
+        name: next(iter(setting_values)) if len(setting_values) == 1 else _listed([*setting_values])
+        for name, setting_values in values.items()
+    }
 
 
 def _listed(values: list[str]) -> list[str]:
-    more = len(values) - _MOST_VALUES
-    return [*values[:_MOST_VALUES], f"… and {more} more"] if more > 0 else values
+    omitted = len(values) - _MOST_VALUES
+    return [*values[:_MOST_VALUES], f"… and {omitted} more"] if omitted > 0 else values
 
 
-def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[FigureEntry], list[SummaryRow]]:
-    """Figures and peaks of what was measured with several counts of clients or ranks."""
+def _figures(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[FigureEntry], list[SummaryRow]]:
+    """Figures and peaks of workloads that were measured with several numbers of clients or ranks."""
     points: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     moves: dict[str, bool] = {}
     operations: defaultdict[str, dict[Operation, None]] = defaultdict(dict)
@@ -422,11 +440,11 @@ def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[Fi
 
 
 def _method(gathered: Gathered) -> list[str]:
-    """How the numbers came about, as far as an importer can tell."""
+    """How the numbers were obtained, as far as an importer knows."""
     versions = _versions(gathered.cases)
-    by = f"{gathered.title} {', '.join(versions)}" if versions else f"{gathered.title} of an unknown version"
+    tool = f"{gathered.title} {', '.join(versions)}" if versions else f"{gathered.title} of an unknown version"
     return [
-        f"The numbers were measured by {by}; ioassay read them from its output and did not measure anything itself.",
+        f"The numbers were measured by {tool}; ioassay read them from its output and did not measure anything itself.",
         "Rates are as printed; what was not printed is calculated from amounts and times, or left empty.",
         "Timestamps carry no time zone.",
     ]

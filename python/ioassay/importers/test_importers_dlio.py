@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioassay.importers.dlio import gather
-from ioassay.importers.model import Case, Measured
+from ioassay.importers.model import Case, Measurement
 from ioassay.importers.stored import Gathered
 from ioassay.testing.importer_samples import FILES, damages
 
@@ -34,7 +34,7 @@ def cases(folder: Path, phase: str) -> list[Case]:
     return [case for case in found.cases if any(one.phase == phase for one in case.measured)]
 
 
-def measured(folder: Path, phase: str) -> list[Measured]:
+def measured(folder: Path, phase: str) -> list[Measurement]:
     """Its measurements of this phase."""
     return [one for case in cases(folder, phase) for one in case.measured if one.phase == phase]
 
@@ -279,15 +279,15 @@ def test_damage_changes_no_rate(data: st.DataObject, place: tuple[Path, Path]) -
             assert any(_same(one, other) for other in known), one
 
 
-def _all(folder: Path) -> list[Measured]:
+def _all(folder: Path) -> list[Measurement]:
     return [one for case in gathered(folder).cases for one in case.measured if not _is_mean(one)]
 
 
-def _is_mean(one: Measured) -> bool:
+def _is_mean(one: Measurement) -> bool:
     return any(doubt.kind == "mean-only" for doubt in one.doubts)
 
 
-def _same(one: Measured, other: tuple[str, float | None, float | None]) -> bool:
+def _same(one: Measurement, other: tuple[str, float | None, float | None]) -> bool:
     phase, samples, moved = other
     mine = (one.rate_operations_per_s, one.rate_bytes_per_s)
     return one.phase == phase and all(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ioassay.importers.elbencho import read
 from ioassay.importers.elbencho.latencies import of_bins
-from ioassay.importers.model import Measured
+from ioassay.importers.model import Measurement
 from ioassay.importers.source import Refused, Source
 from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
@@ -122,12 +122,12 @@ def test_the_json_beside_a_csv_is_told_once_and_counts(tmp_path: Path) -> None:
     text = sample("elbencho/elbencho-3.1.json")
     opened = []
 
-    def beside(name: str) -> Source:
+    def open_sibling(name: str) -> Source:
         opened.append(name)
         return Source(tmp_path / name, text, hashlib.sha256(text.encode()).hexdigest(), len(text))
 
     text_of_csv = sample("elbencho/elbencho-3.1.csv")
-    (case,) = read(Source(tmp_path / "a.csv", text_of_csv, "", len(text_of_csv)), beside)
+    (case,) = read(Source(tmp_path / "a.csv", text_of_csv, "", len(text_of_csv)), open_sibling)
     assert opened == ["elbencho-3.1.json"]
     assert [(m.operation, m.rate_bytes_per_s) for m in case.measured] == [("write", 761398064), ("read", 3303577040)]
 
@@ -340,7 +340,7 @@ HISTOGRAM = {"8.0": 4, "9.5": 111, "11": 6, "27": 7}
 """What elbencho 3.1 printed of 128 reads of 64 KiB: ends of bins in µs, and I/Os in them."""
 
 
-def bins(of: Measured) -> list[tuple[int, int, int]]:
+def bins(of: Measurement) -> list[tuple[int, int, int]]:
     assert of.latencies is not None
     return list(zip(of.latencies.lowest_ns, of.latencies.highest_ns, of.latencies.count, strict=True))
 

@@ -11,7 +11,7 @@ from ioassay.importers.fio import read
 from ioassay.importers.fio.latencies import bins
 from ioassay.importers.fio.options import Options
 from ioassay.importers.json_text import Parsed
-from ioassay.importers.model import Measured
+from ioassay.importers.model import Measurement
 from ioassay.testing.importer_samples import (
     assert_same_or_refused,
     cases,
@@ -86,7 +86,7 @@ NUMBERED = """{"fio version" : "fio-2.14", "jobs" : [{"jobname" : "n", "groupid"
 """json+ of 2.14: bins of microseconds by their numbers."""
 
 
-def one(text: str, **wanted: str) -> Measured:
+def one(text: str, **wanted: str) -> Measurement:
     """The measurement with these attributes."""
     found = [m for m in measured(read, text) if all(getattr(m, name) == value for name, value in wanted.items())]
     assert len(found) == 1

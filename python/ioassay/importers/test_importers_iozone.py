@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.importers.iozone import read
-from ioassay.importers.model import Measured
+from ioassay.importers.model import Measurement
 from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 KIB = 1024
@@ -184,7 +184,7 @@ def test_what_is_not_iozone_is_refused(text: str) -> None:
 INTERRUPTED = "\niozone: interrupted\n\nexiting iozone\n\n"
 
 
-def kinds(found: list[Measured]) -> set[str]:
+def kinds(found: list[Measurement]) -> set[str]:
     """The doubts of any of them."""
     return {doubt.kind for one in found for doubt in one.doubts}
 

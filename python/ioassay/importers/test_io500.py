@@ -18,7 +18,7 @@ from ioassay.analysis.printed_scores import Recomputed, recomputed
 from ioassay.importers import io500
 from ioassay.importers.io500 import cases, result_ini, score_hash, summary
 from ioassay.importers.io500.score_hash import ScoreHash
-from ioassay.importers.model import Case, Measured, Setting
+from ioassay.importers.model import Case, Measurement, Setting
 from ioassay.importers.stored import Gathered, run
 from ioassay.reports.run import RunReport
 from ioassay.store.loaded import LoadedRun
@@ -33,11 +33,11 @@ def _one(*paths: Path) -> Gathered:
     return found
 
 
-def _phase(gathered: Gathered, name: str) -> Measured:
+def _phase(gathered: Gathered, name: str) -> Measurement:
     return next(measured for measured in gathered.cases[0].measured if measured.phase == name)
 
 
-def _doubts(measured: Measured) -> set[str]:
+def _doubts(measured: Measurement) -> set[str]:
     return {doubt.kind for doubt in measured.doubts}
 
 
@@ -440,7 +440,7 @@ def _with_phases(**amounts: tuple[int, int]) -> Gathered:
     phases = {}
     for name, (operations, seconds) in amounts.items():
         phase = name.replace("_", "-")
-        own = Measured(
+        own = Measurement(
             file=Path("own.txt"),
             line=1,
             phase=phase,

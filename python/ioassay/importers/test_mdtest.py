@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.importers import mdtest
-from ioassay.importers.model import Case, Measured
+from ioassay.importers.model import Case, Measurement
 from ioassay.importers.source import Refused, Source
 from ioassay.testing.importer_samples import FILES, beside_of, changed, printed, read_or_refused
 
@@ -18,7 +18,7 @@ def _case(name: str) -> Case:
     return case
 
 
-def _phase(case: Case, name: str) -> Measured:
+def _phase(case: Case, name: str) -> Measurement:
     return next(measured for measured in case.measured if measured.phase == name)
 
 

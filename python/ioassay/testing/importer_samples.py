@@ -15,7 +15,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from ioassay.importers.gather import Reader
-from ioassay.importers.model import Beside, Case, Measured
+from ioassay.importers.model import Case, Measurement, OpenSibling
 from ioassay.importers.source import Refused, Source
 
 FILES = Path(__file__).parent / "imports"
@@ -44,7 +44,7 @@ def cases(read: Reader, text: str) -> list[Case]:
     return read(source(text), lambda _: None)
 
 
-def measured(read: Reader, text: str) -> list[Measured]:
+def measured(read: Reader, text: str) -> list[Measurement]:
     """The measurements of all cases."""
     return [one for case in cases(read, text) for one in case.measured]
 
@@ -85,14 +85,14 @@ def assert_same_or_refused(read: Reader, whole: str, damaged: str) -> None:
         assert any(_agrees(one, other) for other in known), f"{one} is not in the whole text"
 
 
-def _agrees(one: Measured, other: Measured) -> bool:
+def _agrees(one: Measurement, other: Measurement) -> bool:
     same = (one.phase, one.operation) == (other.phase, other.operation)
     return same and all(
         a is None or (b is not None and math.isclose(a, b, rel_tol=1e-6)) for a, b in _numbers(one, other)
     )
 
 
-def _numbers(one: Measured, other: Measured) -> Iterator[tuple[float | None, float | None]]:
+def _numbers(one: Measurement, other: Measurement) -> Iterator[tuple[float | None, float | None]]:
     for name in ("bytes", "operations", "duration_ns", "rate_bytes_per_s", "rate_operations_per_s"):
         mine, known = getattr(one, name), getattr(other, name)
         if mine is not None and known is None and name == "rate_operations_per_s":
@@ -109,7 +109,7 @@ def printed(name: str) -> Source:
     return Source.read(FILES / name)
 
 
-def beside_of(source: Source) -> Beside:
+def beside_of(source: Source) -> OpenSibling:
     """Gives the files that lie beside one."""
 
     def beside(name: str) -> Source | None:

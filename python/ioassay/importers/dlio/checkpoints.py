@@ -11,7 +11,7 @@ from ioassay.importers import doubts, model
 from ioassay.importers.dlio.execution import Execution, Step, count, number
 from ioassay.importers.dlio.training import facts, hosts, name_of_model
 from ioassay.importers.json_text import Parsed, lines_of
-from ioassay.importers.model import Case, Doubt, Measured, Setting
+from ioassay.importers.model import Case, Doubt, Measurement, Setting
 from ioassay.importers.numbers import NS_PER_S
 from ioassay.importers.source import Refused
 from ioassay.store.document import Operation
@@ -20,24 +20,24 @@ from ioassay.text.units import format_about_bytes, format_count
 _GIB = 1 << 30
 _PHASES: dict[str, tuple[str, Operation]] = {"save": ("save", "write"), "load": ("load", "read")}
 _NEAR = 0.01
-"""The share by which size, time and rate of a checkpoint may contradict each other: they are computed from each other,
-but for what a duration's digits leave open.
+"""Relative tolerance between the size, time and rate of a checkpoint, which are computed from each other; durations
+are rounded.
 """
 
 
 def cases(execution: Execution) -> Iterator[Case]:
-    """A case for each pair of a save and a load; one of means where only the summary is there. Raises `Refused`."""
+    """A case for each pair of a save and a load; one case of means if only the summary exists. Raises `Refused`."""
     size = _size(execution)
     steps = {way: [step for epoch in execution.epochs for step in epoch.of(f"{way}_ckpt")] for way in _PHASES}
-    of_all = {way: list(_of_all(execution, way, steps[way])) for way in _PHASES}
+    shared_doubts = {way: list(_of_all(execution, way, steps[way])) for way in _PHASES}
     if not any(steps.values()):
-        means = [one for way in _PHASES if (one := _mean(execution, way, size))]
+        means = [mean for way in _PHASES if (mean := _mean(execution, way, size))]
         if means:
             yield _case(execution, size, means, None)
         return
     for save, load in zip_longest(*steps.values()):
         measured = [
-            _measured(execution, way, step, size, of_all[way])
+            _measured(execution, way, step, size, shared_doubts[way])
             for way, step in (("save", save), ("load", load))
             if step is not None and step.duration_s is not None
         ]
@@ -46,7 +46,7 @@ def cases(execution: Execution) -> Iterator[Case]:
 
 
 def _size(execution: Execution) -> int | None:
-    """Of one checkpoint, in bytes."""
+    """Bytes of one checkpoint."""
     metric = execution.metric
     if metric is None or not metric.has("checkpoint_size_GB"):
         return None
@@ -56,18 +56,18 @@ def _size(execution: Execution) -> int | None:
     return round(size) or None
 
 
-def _case(execution: Execution, size: int | None, measured: Sequence[Measured], started: int | None) -> Case:
-    told = execution.summary
+def _case(execution: Execution, size: int | None, measured: Sequence[Measurement], started_unix_ns: int | None) -> Case:
+    summary = execution.summary
     return Case(
         tool_version=None,
         settings=_settings(execution),
         amount=f"{format_about_bytes(size)} a checkpoint" if size else "",
         clients=hosts(execution),
-        ranks=count(told, "num_accelerators") if told is not None else None,
+        ranks=count(summary, "num_accelerators") if summary is not None else None,
         measured=measured,
         target=execution.setting("checkpoint.checkpoint_folder") or None,
         facts=facts(execution, {}),
-        started_unix_ns=started,
+        started_unix_ns=started_unix_ns,
     )
 
 
@@ -75,17 +75,19 @@ def _settings(execution: Execution) -> list[Setting]:
     parallel = "model.parallelism"
     zero = execution.setting(f"{parallel}.zero_stage")
     tensor, pipeline = (execution.whole(f"{parallel}.{name}") or 1 for name in ("tensor", "pipeline"))
-    found = {
+    settings = {
         "model": name_of_model(execution),
         "work": "checkpoints",
         "framework": execution.setting("framework"),
         "parallelism": f"tensor × pipeline {tensor} × {pipeline}" if tensor * pipeline > 1 else "",
         "sharding": f"ZeRO stage {zero}" if zero else "",
     }
-    return model.told(found)
+    return model.nonempty_settings(settings)
 
 
-def _measured(execution: Execution, way: str, step: Step, size: int | None, of_all: Sequence[Doubt]) -> Measured:
+def _measured(
+    execution: Execution, way: str, step: Step, size: int | None, shared_doubts: Sequence[Doubt]
+) -> Measurement:
     source = execution.epochs_source
     seconds = step.duration_s
     assert source is not None
@@ -93,15 +95,15 @@ def _measured(execution: Execution, way: str, step: Step, size: int | None, of_a
     if step.rate is not None and step.rate * seconds * _GIB > 2**62:
         raise Refused(f"has a checkpoint of {step.rate:g} GB/s", step.line)
     moved = size if size is not None else round(step.rate * seconds * _GIB) if step.rate is not None else None
-    own = [*doubts.short_phase(seconds, "save and load larger checkpoints")]
+    found_doubts = [*doubts.short_phase(seconds, "save and load larger checkpoints")]
     if step.rate is not None and size is not None and not math.isclose(step.rate * seconds * _GIB, size, rel_tol=_NEAR):
-        own.append(
+        found_doubts.append(
             doubts.does_not_add_up(
                 f"{format_about_bytes(size)} in {seconds:g} s do not make the printed {step.rate:g} GB/s (GiB/s)"
             )
         )
     phase, operation = _PHASES[way]
-    return Measured(
+    return Measurement(
         file=source.path,
         line=step.line,
         phase=phase,
@@ -111,12 +113,12 @@ def _measured(execution: Execution, way: str, step: Step, size: int | None, of_a
         bytes=moved,
         duration_ns=round(seconds * NS_PER_S),
         rate_bytes_per_s=step.rate * _GIB if step.rate is not None else None,
-        doubts=[*own, *of_all],
+        doubts=[*found_doubts, *shared_doubts],
     )
 
 
-def _mean(execution: Execution, way: str, size: int | None) -> Measured | None:
-    """The mean that a summary has alone."""
+def _mean(execution: Execution, way: str, size: int | None) -> Measurement | None:
+    """The mean, if the summary has nothing else."""
     metric, source = execution.metric, execution.summary_source
     name = f"{way}_checkpoint_io_mean_GB_per_second"
     if metric is None or source is None or not metric.has(name):
@@ -125,7 +127,7 @@ def _mean(execution: Execution, way: str, size: int | None) -> Measured | None:
         raise Refused(f"has a rate of 0 ({name}): nothing was measured", metric.line)
     phase, operation = _PHASES[way]
     seconds = f"{way}_checkpoint_duration_mean_seconds"
-    return Measured(
+    return Measurement(
         file=source.path,
         line=next(iter(lines_of(source, metric, f'"{name}"')), metric.line),
         phase=phase,
@@ -146,7 +148,7 @@ def _mean(execution: Execution, way: str, size: int | None) -> Measured | None:
 
 
 def _of_all(execution: Execution, way: str, steps: Sequence[Step]) -> Iterator[Doubt]:
-    """What is doubted of every save, or of every load."""
+    """Doubts that apply to every save, or to every load."""
     metric = execution.metric
     if way == "save" and not execution.is_on("checkpoint.fsync"):
         yield Doubt(
@@ -169,5 +171,5 @@ def _contradictions(metric: Parsed, way: str, steps: Sequence[Step]) -> Iterator
     rates = [step.rate for step in steps if step.rate is not None]
     name = f"{way}_checkpoint_io_mean_GB_per_second"
     if rates and metric.has(name) and not math.isclose(number(metric, name), fmean(rates), rel_tol=_NEAR):
-        each = format_count(len(rates), way)
-        yield f"the summary's mean of {number(metric, name):g} GB/s is not that of {each}: {fmean(rates):g}"
+        counted = format_count(len(rates), way)
+        yield f"the summary's mean of {number(metric, name):g} GB/s is not that of {counted}: {fmean(rates):g}"

@@ -44,7 +44,10 @@ def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
     yield Gathered(
         tool="dlio",
         title="DLIO",
-        name=run_name("dlio", [path for path in paths if any(own.is_relative_to(path) for own in folders)] or paths),
+        name=run_name(
+            "dlio",
+            [path for path in paths if any(result_folder.is_relative_to(path) for result_folder in folders)] or paths,
+        ),
         cases=[case for folder in sorted(folders) for case in _cases(folder, files)],
         files=list(files.read.values()),
         refused=files.refused,
@@ -56,11 +59,11 @@ def _is_result(name: str) -> bool:
 
 
 def _cases(folder: Path, files: Files) -> list[Case]:
-    """What one folder tells; none where its files cannot be believed, which refuses them."""
+    """The cases of one folder; none if a file is refused, which refuses the folder."""
     try:
         execution = _execution(folder, files)
-        found = [*training.cases(execution), *checkpoints.cases(execution)]
-        if not found:
+        cases = [*training.cases(execution), *checkpoints.cases(execution)]
+        if not cases:
             raise Refused("has no throughput of an epoch or a checkpoint: data were only generated, or it did not end")
     except _RefusedFile as error:
         files.refuse(error.path, error.reason)
@@ -68,11 +71,11 @@ def _cases(folder: Path, files: Files) -> list[Case]:
     except Refused as error:
         files.refuse(folder / _SUMMARY if (folder / _SUMMARY).exists() else folder, error)
         return []
-    return found
+    return cases
 
 
 class _RefusedFile(Exception):
-    """A file of a folder that refuses the folder."""
+    """A file for which its whole folder is refused."""
 
     def __init__(self, path: Path, reason: Refused) -> None:
         super().__init__(str(reason))
@@ -80,20 +83,19 @@ class _RefusedFile(Exception):
 
 
 def _execution(folder: Path, files: Files) -> Execution:
-    """The files of a folder, read."""
-    found = Execution()
+    execution = Execution()
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
     ranks = sorted((int(match[1]), match[0]) for name in names if (match := _OUTPUT.fullmatch(name)))
-    every = sorted((int(match[1] or 0), match[0]) for name in names if (match := _EPOCHS.fullmatch(name)))
+    epoch_files = sorted((int(match[1] or 0), match[0]) for name in names if (match := _EPOCHS.fullmatch(name)))
     readers: dict[str, Callable[[Source, Execution], None]] = {_SUMMARY: read_summary} if _SUMMARY in names else {}
-    readers |= {name: read_epochs for _, name in every[:1]}  # ranks wait for each other: the first stands for all
+    readers |= {name: read_epochs for _, name in epoch_files[:1]}  # ranks run in lockstep: the first represents all
     if [rank for rank, _ in ranks] == [*range(len(ranks))]:
         readers |= {name: read_output for _, name in ranks}
     readers |= dict.fromkeys([name for name in _CONFIGURATIONS if (folder / name).is_file()][:1], read_configuration)
     for name, reader in readers.items():
         if (source := files.open(folder / name)) is not None:
             try:
-                reader(source, found)
+                reader(source, execution)
             except Refused as error:
                 raise _RefusedFile(folder / name, error) from None
-    return found
+    return execution

@@ -1,6 +1,6 @@
 """Epochs of training and evaluation: throughput in samples, and in bytes by the configured size of a sample.
 
-DLIO counts neither bytes nor samples that it read: samples per second are steps over time, and MB/s (MiB/s, in truth)
+DLIO counts neither bytes nor samples read: samples per second are steps over time, and its MB/s (in fact MiB/s)
 are those times the configured record length. Both are compared with the configuration and with the epoch's duration.
 """
 
@@ -14,19 +14,19 @@ from statistics import fmean
 from ioassay.importers import doubts, model
 from ioassay.importers.dlio.execution import Epoch, Execution, count, number, numbers
 from ioassay.importers.json_text import Parsed, lines_of
-from ioassay.importers.model import Case, Doubt, Measured, Rank, Setting
+from ioassay.importers.model import Case, Doubt, Measurement, Rank, Setting
 from ioassay.importers.numbers import MIB, NS_PER_S
 from ioassay.importers.source import Refused
 from ioassay.text.units import format_about_bytes, format_count, format_number, format_size
 
 DEFAULT_GOAL = 0.9
-"""DLIO's, where the configuration sets none."""
+"""DLIO's default goal."""
 
 _SAME = 1e-3
-"""The share by which numbers that DLIO computed from each other may differ."""
+"""Relative tolerance between numbers that DLIO computed from each other."""
 
 _NEAR = 0.25
-"""The share by which throughput may differ from samples over time: clocks of ranks differ, and the first step is not
+"""Relative tolerance between throughput and samples over time: clocks of ranks differ, and the first step is not
 counted everywhere. In 3,300 epochs of public submissions it differed by up to 0.12."""
 
 _MOST_BYTES = 2**62
@@ -45,11 +45,11 @@ class _Set:
     batch: int | None
 
     def bytes(self) -> int:
-        """Its size, where it is known; else 0."""
+        """Size of the data set; 0 if unknown."""
         return self.bytes_of((self.files or 0) * (self.samples_per_file or 0)) or 0
 
     def bytes_of(self, samples: int | None) -> int | None:
-        """The size of so many samples, where it is known. Raises `Refused` for more than the tables hold."""
+        """Size of this many samples, `None` if unknown. Raises `Refused` if it exceeds what the tables hold."""
         if samples is None or self.record_bytes is None:
             return None
         if samples * self.record_bytes >= _MOST_BYTES:
@@ -59,14 +59,14 @@ class _Set:
 
 @dataclass(frozen=True)
 class _Work:
-    """What was done in an epoch, as the ranks counted it, or as the configuration says."""
+    """The work of an epoch, as counted by the ranks or as configured."""
 
     samples: int
     steps: float
-    """Of a rank."""
+    """Steps per rank."""
     seconds: float | None
     first_s: float
-    """How long the first steps took on the slowest rank; 0: unknown."""
+    """Seconds that the first steps took on the slowest rank; 0 if unknown."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ def cases(execution: Execution) -> Iterator[Case]:
 
 
 def _of_ranks(execution: Execution, kind: str) -> Iterator[float]:
-    """The throughput of all ranks together, by epoch, from their own files."""
+    """Throughput of all ranks together, by epoch, from their own files."""
     for epoch in execution.epochs:
-        at = epoch.number, kind
-        if execution.outputs and all(at in output.samples_per_s for output in execution.outputs):
-            yield sum(output.samples_per_s[at] for output in execution.outputs)
+        key = epoch.number, kind
+        if execution.outputs and all(key in output.samples_per_s for output in execution.outputs):
+            yield sum(output.samples_per_s[key] for output in execution.outputs)
 
 
 def _told(execution: Execution, metric: Parsed, kind: str, rates: list[float]) -> Iterator[Case]:
-    """The epochs of a summary."""
+    """Cases of the epochs of a summary."""
     source = execution.summary_source
     assert source is not None
     utilisation = numbers(metric, f"{kind}_au_percentage") if metric.has(f"{kind}_au_percentage") else []
@@ -111,9 +111,9 @@ def _told(execution: Execution, metric: Parsed, kind: str, rates: list[float]) -
     if not any(rates):
         raise Refused(f"has a throughput of 0 in every epoch ({kind}): nothing was measured", line)
     contradictions = [doubts.does_not_add_up(message) for message in _contradictions(execution, metric, kind, rates)]
-    told = [_Rate(rate, line + 1 + at if is_list else line) for at, rate in enumerate(rates)]
+    epoch_rates = [_Rate(rate, line + 1 + index if is_list else line) for index, rate in enumerate(rates)]
     yield from _cases(
-        execution, kind, told, [*contradictions, *_goal(execution, metric, kind, utilisation)], utilisation
+        execution, kind, epoch_rates, [*contradictions, *_goal(execution, metric, kind, utilisation)], utilisation
     )
 
 
@@ -121,20 +121,20 @@ def _cases(
     execution: Execution,
     kind: str,
     rates: Sequence[_Rate],
-    of_all: Sequence[Doubt] = (),
+    shared_doubts: Sequence[Doubt] = (),
     utilisation: Sequence[float] = (),
 ) -> Iterator[Case]:
     data = _data(execution, kind)
     ranks = _ranks(execution)
     source = execution.summary_source or execution.epochs_source
     assert source is not None
-    with_it = [epoch for epoch in execution.epochs if epoch.of("block" if kind == "train" else "eval")]
-    epochs: list[Epoch | None] = [*with_it] if len(with_it) == len(rates) else [None] * len(rates)
-    for at, (rate, epoch) in enumerate(zip(rates, epochs, strict=True), start=1):
+    matching = [epoch for epoch in execution.epochs if epoch.of("block" if kind == "train" else "eval")]
+    epochs: list[Epoch | None] = [*matching] if len(matching) == len(rates) else [None] * len(rates)
+    for epoch_number, (rate, epoch) in enumerate(zip(rates, epochs, strict=True), start=1):
         steps = epoch.of("block" if kind == "train" else "eval") if epoch else []
         seconds = sum(step.duration_s for step in steps if step.duration_s) or None
-        done = _work(execution, data, (at, kind), seconds)
-        samples = done.samples if done else None
+        work = _work(execution, data, (epoch_number, kind), seconds)
+        samples = work.samples if work else None
         yield Case(
             tool_version=None,
             settings=_settings(execution, kind, data),
@@ -142,7 +142,7 @@ def _cases(
             clients=hosts(execution),
             ranks=ranks,
             measured=[
-                Measured(
+                Measurement(
                     file=source.path,
                     line=rate.line,
                     phase=_KINDS[kind],
@@ -156,13 +156,13 @@ def _cases(
                     duration_ns=round(seconds * NS_PER_S) if seconds else None,
                     rate_bytes_per_s=rate.samples_per_s * data.record_bytes if data.record_bytes else None,
                     rate_operations_per_s=rate.samples_per_s,
-                    each=model.ranks(list(_each(execution, data, kind, at))),
+                    each=model.ranks(list(_each(execution, data, kind, epoch_number))),
                     doubts=[
-                        *of_all,
+                        *shared_doubts,
                         *_size(data),
-                        *_cached(execution, kind, at),
+                        *_cached(execution, kind, epoch_number),
                         *(doubts.short_phase(seconds, "train on more files, or in more steps") if seconds else ()),
-                        *(_against_time(rate.samples_per_s, done) if done else ()),
+                        *(_against_time(rate.samples_per_s, work) if work else ()),
                     ],
                 )
             ],
@@ -186,29 +186,31 @@ def _ranks(execution: Execution) -> int | None:
 
 
 def hosts(execution: Execution) -> int | None:
-    """The clients."""
-    told = execution.summary
-    return count(told, "num_hosts") if told is not None else None
+    """Number of client hosts."""
+    summary = execution.summary
+    return count(summary, "num_hosts") if summary is not None else None
 
 
 def facts(execution: Execution, more: dict[str, str]) -> list[Setting]:
-    """Where it was measured, and what tells no results apart."""
-    told = execution.summary
-    return model.told({"machine": told.text("hostname") if told is not None and told.has("hostname") else None} | more)
+    """Where it was measured; facts do not distinguish results."""
+    summary = execution.summary
+    return model.nonempty_settings(
+        {"machine": summary.text("hostname") if summary is not None and summary.has("hostname") else None} | more
+    )
 
 
 def name_of_model(execution: Execution) -> str:
-    """What is trained. DLIO 1 has its name in the place of its description."""
+    """The trained model; DLIO 1 has its name in place of its description."""
     return execution.setting("model.name", "model")
 
 
 def _data(execution: Execution, kind: str) -> _Set:
-    told = execution.summary
+    summary = execution.summary
     name = f"num_files_{kind}"
     each = "num_samples_per_file"
     files, samples = (
-        count(told, of) if told is not None and told.has(of) else execution.whole(f"dataset.{of}")
-        for of in (name, each)
+        count(summary, key) if summary is not None and summary.has(key) else execution.whole(f"dataset.{key}")
+        for key in (name, each)
     )
     record = execution.number("dataset.record_length_bytes", "dataset.record_length")
     return _Set(
@@ -220,27 +222,27 @@ def _data(execution: Execution, kind: str) -> _Set:
 
 
 def _printed_record(metric: Parsed | None, kind: str) -> float | None:
-    """The bytes of a sample that the printed MB/s stand for."""
+    """Bytes of a sample, as implied by the printed MB/s."""
     rate, moved = f"{kind}_throughput_mean_samples_per_second", f"{kind}_io_mean_MB_per_second"
     if metric is None or not metric.has(rate) or not metric.has(moved) or not (per_s := number(metric, rate)):
         return None
     return number(metric, moved) * MIB / per_s or None
 
 
-def _work(execution: Execution, data: _Set, at: tuple[int, str], seconds: float | None) -> _Work | None:
-    """What was done in an epoch, named by its number and kind. `None`: unknown."""
+def _work(execution: Execution, data: _Set, key: tuple[int, str], seconds: float | None) -> _Work | None:
+    """The work of an epoch, named by number and kind; `None` if unknown."""
     ranks, outputs = _ranks(execution), execution.outputs
     if not data.batch or not ranks:
         return None
-    if outputs and all(at in output.steps for output in outputs):
-        batches = sum(output.steps[at] for output in outputs)
-        first_s = max(output.first_s[at] for output in outputs)
+    if outputs and all(key in output.steps for output in outputs):
+        batches = sum(output.steps[key] for output in outputs)
+        first_s = max(output.first_s[key] for output in outputs)
         return _Work(batches * data.batch, batches / len(outputs), seconds, first_s)
     if not (data.files and data.samples_per_file):
         return None
     steps = data.files * data.samples_per_file // (data.batch * ranks)
-    wanted = execution.whole("train.total_training_steps") if at[1] == "train" else None
-    steps = min(steps, wanted) if wanted else steps
+    most_steps = execution.whole("train.total_training_steps") if key[1] == "train" else None
+    steps = min(steps, most_steps) if most_steps else steps
     return _Work(steps * data.batch * ranks, steps, seconds, 0.0)
 
 
@@ -256,7 +258,7 @@ def _settings(execution: Execution, kind: str, data: _Set) -> list[Setting]:
     deviation = execution.number("dataset.record_length_bytes_stdev", "dataset.record_length_stdev")
     record = f"samples of {format_size(round(data.record_bytes))}" if data.record_bytes else ""
     threads = execution.whole("reader.read_threads")
-    found = {
+    settings = {
         "model": name_of_model(execution),
         "work": "training" if kind == "train" else "evaluation",
         "framework": execution.setting("framework"),
@@ -267,7 +269,7 @@ def _settings(execution: Execution, kind: str, data: _Set) -> list[Setting]:
         "threads": format_count(threads, "loader thread") if threads else "",
         "computation": f"{compute} s of computation a step" if compute and "{" not in compute else "",
     }
-    return model.told(found)
+    return model.nonempty_settings(settings)
 
 
 def _order(execution: Execution) -> str:
@@ -290,7 +292,7 @@ def _range(percent: Sequence[float]) -> str:
 
 
 def _unsized(execution: Execution) -> str:
-    """The checkpoints of DLIO 1: how long they took."""
+    """How long the checkpoints of DLIO 1 took, which have no size."""
     seconds = [
         step.duration_s for epoch in execution.epochs for step in epoch.of("ckpt") if step.duration_s is not None
     ]
@@ -298,35 +300,35 @@ def _unsized(execution: Execution) -> str:
 
 
 def _goal(execution: Execution, metric: Parsed, kind: str, percent: Sequence[float]) -> Iterator[Doubt]:
-    """Utilisation below the goal. DLIO says so in its summary, and exits with 0 all the same."""
-    said = metric.values.get(f"{kind}_au_meet_expectation")
+    """Utilisation below the goal: DLIO reports it in its summary, but exits with 0."""
+    expectation = metric.values.get(f"{kind}_au_meet_expectation")
     mean = fmean(percent) if percent else None
     goal = 100 * _goal_share(execution)
-    if said == "fail" or (mean is not None and execution.settings and mean < goal):
+    if expectation == "fail" or (mean is not None and execution.settings and mean < goal):
         reached = f"was {mean:.1f} %" if mean is not None else "is not printed"
-        wanted = f", the goal is {goal:g} %" if execution.settings else ", below its goal"
+        goal_text = f", the goal is {goal:g} %" if execution.settings else ", below its goal"
         yield Doubt(
             kind="utilisation-goal-missed",
-            message=f"the accelerators' utilisation {reached}{wanted}: the benchmark counts the result as failed",
+            message=f"the accelerators' utilisation {reached}{goal_text}: the benchmark counts the result as failed",
             remedy="reduce the number of accelerators until the goal is met",
             evidence={"utilisation_percent": mean, "goal_percent": goal if execution.settings else None},
         )
-    if said == "success" and mean is not None and execution.settings and mean < goal * (1 - _SAME):
+    if expectation == "success" and mean is not None and execution.settings and mean < goal * (1 - _SAME):
         yield doubts.does_not_add_up(
             f'the summary says "success", but the utilisation of {mean:.1f} % is below the goal of {goal:g} %'
         )
 
 
 def _contradictions(execution: Execution, metric: Parsed, kind: str, rates: Sequence[float]) -> Iterator[str]:
-    """What of the summary contradicts the rest."""
-    for name, values, what in (
+    """Contradictions between the summary and the other files."""
+    for name, values, unit in (
         (f"{kind}_throughput_mean_samples_per_second", rates, "samples/s"),
         (f"{kind}_au_mean_percentage", metric.values.get(f"{kind}_au_percentage"), "% of utilisation"),
     ):
         if values and metric.has(name) and not _agree(mean := number(metric, name), fmean(values)):
-            yield f"the printed mean is {mean:g} {what}, that of the epochs {fmean(values):g}"
-    told = execution.summary
-    if kind == "train" and told is not None and (epochs := count(told, "epochs") or len(rates)) != len(rates):
+            yield f"the printed mean is {mean:g} {unit}, that of the epochs {fmean(values):g}"
+    summary = execution.summary
+    if kind == "train" and summary is not None and (epochs := count(summary, "epochs") or len(rates)) != len(rates):
         yield f"the summary counts {epochs} epochs and has the throughput of {len(rates)}"
     printed = _printed_record(metric, kind)
     configured = execution.number("dataset.record_length_bytes", "dataset.record_length")
@@ -337,13 +339,16 @@ def _contradictions(execution: Execution, metric: Parsed, kind: str, rates: Sequ
         )
     ranks = list(_of_ranks(execution, kind))
     if len(execution.outputs) == _ranks(execution) and len(ranks) == len(rates):
-        for at, (own, rate) in enumerate(zip(ranks, rates, strict=True), start=1):
-            if not _agree(own, rate):
-                yield f"epoch {at}: the ranks' own files add up to {own:g} samples/s, the summary has {rate:g}"
+        for epoch_number, (own_rate, rate) in enumerate(zip(ranks, rates, strict=True), start=1):
+            if not _agree(own_rate, rate):
+                yield (
+                    f"epoch {epoch_number}: the ranks' own files add up to {own_rate:g} samples/s, the summary has "
+                    f"{rate:g}"
+                )
 
 
-def _agree(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-9)
+def _agree(left: float, right: float) -> bool:
+    return math.isclose(left, right, rel_tol=_SAME, abs_tol=1e-9)
 
 
 def _size(data: _Set) -> Iterator[Doubt]:
@@ -358,20 +363,23 @@ def _size(data: _Set) -> Iterator[Doubt]:
 
 
 def _cached(execution: Execution, kind: str, epoch: int) -> Iterator[Doubt]:
-    """Data that fit in the memory of a host and that it has read before, or has written."""
-    told = execution.summary
-    caching = told.values.get("potential_caching") if told is not None else None
+    """Doubts data that fit in a host's memory and that the host has read or written before."""
+    summary = execution.summary
+    caching = summary.values.get("potential_caching") if summary is not None else None
     fits = any(caching) if isinstance(caching, list) else bool(caching)
     generated = execution.is_on("workflow.generate_data")
-    if told is None or not fits or (epoch == 1 and not generated):
+    if summary is None or not fits or (epoch == 1 and not generated):
         return
     before = "the same execution generated the data" if epoch == 1 else f"this was epoch {epoch} on the same data"
-    memory = told.values.get("host_memory_GB")
+    memory = summary.values.get("host_memory_GB")
     memory = memory[0] if isinstance(memory, list) and memory else memory
-    of = f" ({format_about_bytes(memory * 1024**3)})" if isinstance(memory, float) and 0 < memory < _MOST_GIB else ""
+    memory_text = (
+        f" ({format_about_bytes(memory * 1024**3)})" if isinstance(memory, float) and 0 < memory < _MOST_GIB else ""
+    )
     yield Doubt(
         kind="may-be-cached",
-        message=f"{before}, and a host's share of it fits in its memory{of}: it may have come from the page cache",
+        message=f"{before}, and a host's share of it fits in its memory{memory_text}: it may have come from the page "
+        "cache",
         remedy="use a data set of at least five times the memory of all hosts, and clear caches before the run",
         evidence={"epoch": epoch, "kind": kind},
     )
@@ -380,16 +388,16 @@ def _cached(execution: Execution, kind: str, epoch: int) -> Iterator[Doubt]:
 _MOST_GIB = 1e9
 
 
-def _against_time(rate: float, done: _Work) -> Iterator[Doubt]:
+def _against_time(rate: float, work: _Work) -> Iterator[Doubt]:
     """Throughput that does not follow from samples and time, whichever of its definitions the version has: DLIO 1
     divides all steps by the whole time, DLIO 2 all but two by the time without the first.
     """
-    if not done.seconds or not done.steps:
+    if not work.seconds or not work.steps:
         return
-    least = done.samples * max(1 - 2 / done.steps, 0) / done.seconds * (1 - _NEAR)
-    most = done.samples / max(done.seconds - done.first_s, done.seconds / 10) * (1 + _NEAR)
+    least = work.samples * max(1 - 2 / work.steps, 0) / work.seconds * (1 - _NEAR)
+    most = work.samples / max(work.seconds - work.first_s, work.seconds / 10) * (1 + _NEAR)
     if not least <= rate <= most:
         yield doubts.does_not_add_up(
-            f"the throughput is {format_number(rate)} samples/s, but {done.samples:,} samples in {done.seconds:g} s "
-            f"make {format_number(done.samples / done.seconds)}"
+            f"the throughput is {format_number(rate)} samples/s, but {work.samples:,} samples in {work.seconds:g} s "
+            f"make {format_number(work.samples / work.seconds)}"
         )

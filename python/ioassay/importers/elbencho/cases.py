@@ -1,7 +1,7 @@
-"""elbencho's phases as cases: those that follow each other with one configuration, until one of them comes again.
+"""elbencho's phases as cases: consecutive phases of one configuration, until one of them repeats.
 
-A phase that writes into a tree creates its files too: it is a measurement of both. Operations of what is written and
-read are I/Os of the block size, of which elbencho tells the rate and only at first (1.0) the number.
+A phase that writes into a tree creates its files too: it measures both. Operations of writes and reads are I/Os of the
+block size; elbencho prints their rate, and only 1.0 prints their number.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from ioassay.importers import doubts, model
-from ioassay.importers.elbencho.rows import Done, Row
-from ioassay.importers.model import Case, Doubt, FirstFinished, Measured, Setting
+from ioassay.importers.elbencho.rows import Row, Totals
+from ioassay.importers.model import Case, Doubt, FirstFinished, Measurement, Setting
 from ioassay.importers.source import Refused
 from ioassay.store.document import Operation
 from ioassay.text.units import format_bytes, format_count
@@ -33,7 +33,7 @@ _ENTRIES: Mapping[str, Operation] = {
     "LISTOBJ": "find",
     "LISTOBJ_P": "find",
 }
-"""Phases of which entries are counted, and what that is here."""
+"""Phases that count entries, and our names of them."""
 
 _WRITES = re.compile(r"WRITE|RWMIX\d+|MIX-T\d+|NET")
 _MIXES = re.compile(r"RWMIX\d+|MIX-T\d+")
@@ -53,43 +53,45 @@ _LEFT_OUT = frozenset(
         "DELBUCKETMD",
     }
 )
-"""Phases of object stores that the tables have no operation for."""
+"""Phases of object stores that have no operation in our tables."""
 
 
 def of(rows: Sequence[Row]) -> Iterator[Case]:
-    """The cases. Raises `Refused` if nothing of them can be imported."""
+    """The cases. Raises `Refused` if no phase can be imported."""
     groups: list[list[Row]] = []
     for row in rows:
         if not groups or not _belongs(row, groups[-1]):
             groups.append([])
         groups[-1].append(row)
-    found = [case for group in groups if (case := _case(group)) is not None]
-    if not found:
+    cases = [case for group in groups if (case := _case(group)) is not None]
+    if not cases:
         raise Refused(f"has no phase that ioassay knows, only {rows[0].phase}", rows[0].line)
-    yield from found
+    yield from cases
 
 
 def _belongs(row: Row, group: Sequence[Row]) -> bool:
     first = group[0]
     same = (row.command, row.label, row.configuration) == (first.command, first.label, first.configuration)
-    return same and all(row.phase != other.phase for other in group)
+    return same and all(row.phase != earlier.phase for earlier in group)
 
 
 def _case(group: Sequence[Row]) -> Case | None:
     row = group[0]
-    said = row.configuration
-    clients = _number(said["hosts"])
-    threads = _number(said["threads"])
-    measured = [one for at, own in enumerate(group) for one in _measured(own, group[:at])]
+    configuration = row.configuration
+    clients = _number(configuration["hosts"])
+    threads = _number(configuration["threads"])
+    measured = [
+        measurement for index, phase_row in enumerate(group) for measurement in _measured(phase_row, group[:index])
+    ]
     if not measured:
         return None
-    left_out = [own.phase for own in group if own.phase in _LEFT_OUT]
+    left_out = [phase_row.phase for phase_row in group if phase_row.phase in _LEFT_OUT]
     if left_out:
         measured[0] = replace(measured[0], doubts=[*measured[0].doubts, _not_imported(left_out)])
     return Case(
         tool_version=row.version,
         settings=_settings(row),
-        amount=_amount(said) or _moved_in_all(group),
+        amount=_amount(configuration) or _moved_in_all(group),
         clients=clients,
         ranks=clients * threads if clients and threads else None,
         measured=measured,
@@ -98,9 +100,9 @@ def _case(group: Sequence[Row]) -> Case | None:
     )
 
 
-def _measured(row: Row, before: Sequence[Row]) -> Iterator[Measured]:
-    """The measurements of a phase. Raises `Refused` for one of no known version."""
-    name = row.phase.split("+")[0]  # +s and +r: the files are looked at and read in the same phase
+def _measured(row: Row, earlier_rows: Sequence[Row]) -> Iterator[Measurement]:
+    """The measurements of a phase. Raises `Refused` for a phase of an unknown version."""
+    name = row.phase.split("+")[0]  # +s and +r: the same phase stats and reads the files
     if name in _MEASURES_NOTHING or name in _LEFT_OUT:
         return
     if name in _ENTRIES:
@@ -109,21 +111,23 @@ def _measured(row: Row, before: Sequence[Row]) -> Iterator[Measured]:
         if _MIXES.fullmatch(name) and not row.last_mixed.has_io:
             raise Refused("has a mix of reads and writes in one number, as elbencho 1.9 and earlier print it", row.line)
         if row.last.has_io:
-            yield _of_io(row, "write", row.first, row.last, before)
+            yield _of_io(row, "write", row.first, row.last, earlier_rows)
         if row.last.entries_per_s is not None:
             yield _of_entries(row, "create")
         if row.last_mixed.has_io:
-            yield _of_io(row, "read", row.first_mixed, row.last_mixed, before)
+            yield _of_io(row, "read", row.first_mixed, row.last_mixed, earlier_rows)
     elif name == "READ":
         if row.last.has_io:
-            yield _of_io(row, "read", row.first, row.last, before)
+            yield _of_io(row, "read", row.first, row.last, earlier_rows)
         elif row.last.entries_per_s is not None:
             yield _of_entries(row, "read")  # empty files
     else:
         raise Refused(f"has a phase of an unknown version of elbencho: {row.phase!r}", row.line)
 
 
-def _of_io(row: Row, operation: Operation, first: Done | None, last: Done, before: Sequence[Row]) -> Measured:
+def _of_io(
+    row: Row, operation: Operation, first: Totals | None, last: Totals, earlier_rows: Sequence[Row]
+) -> Measurement:
     random = row.configuration["random"] == "1"
     return replace(
         _whole_phase(row, operation, last),
@@ -144,11 +148,11 @@ def _of_io(row: Row, operation: Operation, first: Done | None, last: Done, befor
         ),
         samples=row.samples,
         latencies=last.io_latencies if last.longest_io_us != 0 else None,
-        doubts=[*row.doubts, *_doubts(row, operation, before), *_of_zero(last.longest_io_us, "I/O")],
+        doubts=[*row.doubts, *_doubts(row, operation, earlier_rows), *_of_zero(last.longest_io_us, "I/O")],
     )
 
 
-def _of_entries(row: Row, operation: Operation) -> Measured:
+def _of_entries(row: Row, operation: Operation) -> Measurement:
     return replace(
         _whole_phase(row, operation, row.last),
         operations=row.last.entries,
@@ -170,16 +174,16 @@ def _of_entries(row: Row, operation: Operation) -> Measured:
     )
 
 
-def _whole_phase(row: Row, operation: Operation, last: Done) -> Measured:
-    said = row.configuration
-    files = _files(said)
-    size = _number(said["file size"])
-    return Measured(
+def _whole_phase(row: Row, operation: Operation, last: Totals) -> Measurement:
+    configuration = row.configuration
+    files = _files(configuration)
+    size = _number(configuration["file size"])
+    return Measurement(
         file=row.file,
         line=row.line,
         phase=row.phase.lower(),
         operation=operation,
-        layout=_layout(said),
+        layout=_layout(configuration),
         files=files,
         file_set_bytes=files * size if files is not None and size is not None else None,
         command=row.command.strip(),
@@ -188,94 +192,96 @@ def _whole_phase(row: Row, operation: Operation, last: Done) -> Measured:
     )
 
 
-def _is_of_trees(said: Mapping[str, str]) -> bool:
-    return said["path type"] in ("dir", "bucket", "hdfs")
+def _is_of_trees(configuration: Mapping[str, str]) -> bool:
+    return configuration["path type"] in ("dir", "bucket", "hdfs")
 
 
-def _layout(said: Mapping[str, str]) -> str:
-    if not said["path type"]:
-        return ""  # neither a console nor live statistics say what paths are
-    if _is_of_trees(said):
+def _layout(configuration: Mapping[str, str]) -> str:
+    if not configuration["path type"]:
+        return ""  # the console and live statistics do not print the type of paths
+    if _is_of_trees(configuration):
         return "N-N"
-    return "N-1" if said["paths"] == "1" else "N-M"
+    return "N-1" if configuration["paths"] == "1" else "N-M"
 
 
-def _files(said: Mapping[str, str]) -> int | None:
-    if not _is_of_trees(said):
-        return _number(said["paths"])
-    threads, hosts, dirs, files = (_number(said[name]) for name in ("threads", "hosts", "dirs", "files"))
+def _files(configuration: Mapping[str, str]) -> int | None:
+    if not _is_of_trees(configuration):
+        return _number(configuration["paths"])
+    threads, hosts, dirs, files = (_number(configuration[name]) for name in ("threads", "hosts", "dirs", "files"))
     if threads is None or hosts is None or dirs is None or files is None:
         return None  # a tree that the user described
     return threads * hosts * max(1, dirs) * files  # without directories, each thread has its files in the path itself
 
 
-def _number(said: str) -> int | None:
-    return int(said) if said.isascii() and said.isdigit() else None
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _moment_ns(said: str) -> int | None:
-    """When a phase began. The moment without milliseconds that old versions tell is that of its end."""
+def _moment_ns(text: str) -> int | None:
+    """When a phase began. Old versions print a time without milliseconds: that of the phase's end."""
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return round(moment.timestamp() * 1000) * _NS_PER_MS if "." in said and moment.tzinfo is not None else None
+    return round(moment.timestamp() * 1000) * _NS_PER_MS if "." in text and moment.tzinfo is not None else None
 
 
 def _settings(row: Row) -> list[Setting]:
-    said = row.configuration
-    block, depth = _number(said["block size"]), said["IO depth"]
-    found = {
+    configuration = row.configuration
+    block, depth = _number(configuration["block size"]), configuration["IO depth"]
+    settings = {
         "label": row.label,
-        "paths": f"{said['path type']} {format_count(_number(said['paths']) or 0, 'path')}" if said["paths"] else "",
+        "paths": f"{configuration['path type']} {format_count(_number(configuration['paths']) or 0, 'path')}"
+        if configuration["paths"]
+        else "",
         "block": "" if block is None else f"blocks of {format_bytes(block)}",
-        "order": "random" if said["random"] == "1" else "",
+        "order": "random" if configuration["random"] == "1" else "",
         "depth": f"I/O depth {depth}" if depth not in ("", "1") else "",
-        "direct": "direct I/O" if said["direct IO"] == "1" else "",
-        "shared": "paths not shared by hosts" if said["shared paths"] == "0" else "",
+        "direct": "direct I/O" if configuration["direct IO"] == "1" else "",
+        "shared": "paths not shared by hosts" if configuration["shared paths"] == "0" else "",
         "version": f"elbencho {row.version}" if row.version else "",
     }
-    return model.told(found)
+    return model.nonempty_settings(settings)
 
 
-def _amount(said: Mapping[str, str]) -> str:
-    """What a thread does, in words."""
-    size = _number(said["file size"])
-    each = f" of {format_bytes(size)}" if size else ""
-    if not _is_of_trees(said):
-        return f"files{each}" if each or said["path type"] else ""
-    return f"{said['dirs'] or 'given'} directories with {said['files'] or 'given'} files{each}"
+def _amount(configuration: Mapping[str, str]) -> str:
+    """The work of a thread, in words."""
+    size = _number(configuration["file size"])
+    size_text = f" of {format_bytes(size)}" if size else ""
+    if not _is_of_trees(configuration):
+        return f"files{size_text}" if size_text or configuration["path type"] else ""
+    return f"{configuration['dirs'] or 'given'} directories with {configuration['files'] or 'given'} files{size_text}"
 
 
 def _moved_in_all(group: Sequence[Row]) -> str:
-    """What the phases moved, in words: without a command line a console has no other difference between executions."""
+    """The amount moved, in words: without a command line, executions on a console differ in nothing else."""
     if group[0].command:
         return ""
     bytes_ = max((row.last.bytes or 0 for row in group), default=0)
     entries = max((row.last.entries or 0 for row in group), default=0)
-    told = (format_bytes(bytes_) if bytes_ else "", format_count(entries, "file") if entries else "")
-    return ", ".join(filter(None, told))
+    amounts = (format_bytes(bytes_) if bytes_ else "", format_count(entries, "file") if entries else "")
+    return ", ".join(filter(None, amounts))
 
 
-def _doubts(row: Row, operation: Operation, before: Sequence[Row]) -> Iterator[Doubt]:
-    said = row.configuration
-    through_the_cache = said["direct IO"] == "0" and said["path type"] in ("dir", "file", "blockdev")
+def _doubts(row: Row, operation: Operation, earlier_rows: Sequence[Row]) -> Iterator[Doubt]:
+    configuration = row.configuration
+    through_the_cache = configuration["direct IO"] == "0" and configuration["path type"] in ("dir", "file", "blockdev")
     if operation == "write" and through_the_cache and not row.phase.startswith("NET"):
         # elbencho has no fsync: --sync is a phase of its own, after the time.
         yield replace(doubts.unsynced_write(""), remedy="measure again with --direct")
-    phases = [other.phase for other in before]
-    emptied = "DROPCACHE" in phases or "--dropcache" in row.command
-    if operation == "read" and through_the_cache and "WRITE" in phases and not emptied:
+    phases = [earlier_row.phase for earlier_row in earlier_rows]
+    cache_was_dropped = "DROPCACHE" in phases or "--dropcache" in row.command
+    if operation == "read" and through_the_cache and "WRITE" in phases and not cache_was_dropped:
         yield doubts.may_be_cached("the same command wrote it before", "--direct")
     yield from doubts.short_phase(row.last.at_ms / 1000)
 
 
-def _of_zero(longest_us: int | None, what: str) -> Iterator[Doubt]:
-    """A doubt where elbencho timed nothing: each latency is cut off to whole microseconds, but not all to 0."""
+def _of_zero(longest_us: int | None, noun: str) -> Iterator[Doubt]:
+    """Doubts latencies that are all 0: elbencho rounds down to microseconds, so it timed nothing."""
     if longest_us == 0:
         yield Doubt(
             kind="latencies-of-zero",
-            message=f"elbencho says that no {what} took longer than 0 µs, so it timed none of them; its rates are not "
+            message=f"elbencho says that no {noun} took longer than 0 µs, so it timed none of them; its rates are not "
             "concerned",
             remedy="do not use its latencies; measure again without --limitread and --limitwrite, or with --iodepth 1",
         )

@@ -1,9 +1,9 @@
-"""elbencho's tables for people: what it prints on its console, and appends to `--resfile`.
+"""elbencho's text tables: what it prints on its console, and appends to `--resfile`.
 
-A phase has a row for each result, with the numbers of the first and of the last thread that was done, right-aligned
+A phase has a row for each result, with the numbers of the first and of the last thread to finish, right-aligned
 below a header of the same width, so that a row that was cut is too short. From 1.0 to 3.0-9 tables grew from 47 to 54
-characters, and results were called otherwise up to 2.0. The file has the command line above the tables; on a console
-nothing tells how elbencho was run, unless the shell's line was copied with it.
+characters, and results had other names up to 2.0. The file has the command line above the tables; a console does not
+show how elbencho was run, unless the shell's line was copied with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ioassay.importers.elbencho import latencies
-from ioassay.importers.elbencho.rows import CONFIGURATION, Done, Row
+from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
 from ioassay.importers.model import Latencies
 from ioassay.importers.numbers import MIB, whole
 from ioassay.importers.source import Refused, Source
@@ -54,38 +54,40 @@ _SIZES = ("file size", "block size")
 
 @dataclass
 class _Phase:
-    """What is read of a phase so far; values of the first and of the last thread by the name of the result."""
+    """A phase while it is read; values of the first and of the last thread by the name of the result."""
 
     line: int
     name: str
     values: dict[str, tuple[str, str]] = field(default_factory=dict)
     latencies: dict[tuple[bool, bool], Latencies] = field(default_factory=dict)
-    """By whether they are of I/Os, and of the reads of a mix."""
+    """The key: whether they are of I/Os, and whether of the reads of a mix."""
 
     longest_us: dict[tuple[bool, bool], int] = field(default_factory=dict)
-    """0 where elbencho says so; others are rounded, and left out."""
+    """Only zeros: other values are rounded, and left out."""
 
     def notes(self, line: str, number: int) -> None:
-        """Keeps what a list of the phase says of latencies. Raises `Refused`."""
+        """Keeps a list of latencies. Raises `Refused`."""
         if not (match := _LATENCIES.fullmatch(line)):
             return
-        of = match[1] == "IO", match[2] == "rd"
+        key = match[1] == "IO", match[2] == "rd"
         if _NO_TIME.search(match[3]):
-            self.longest_us[of] = 0
-        elif all(bins := [_BIN.fullmatch(one) for one in match[3].split(", ")]):
-            self.latencies[of] = latencies.of_bins([(one[1], int(one[2])) for one in bins if one], number)
+            self.longest_us[key] = 0
+        elif all(bins := [_BIN.fullmatch(text) for text in match[3].split(", ")]):
+            self.latencies[key] = latencies.of_bins(
+                [(bin_match[1], int(bin_match[2])) for bin_match in bins if bin_match], number
+            )
 
 
 @dataclass
 class _Execution:
-    """What stands above the tables."""
+    """The lines above the tables."""
 
     began: str = ""
     label: str = ""
     command: str = ""
 
     def notes(self, line: str) -> bool:
-        """Keeps what a line says of how and when elbencho was run; true if it says any of that."""
+        """Keeps how and when elbencho was run; true if the line says so."""
         if match := _BEGAN.match(line):
             self.began, self.label, self.command = match[1].strip(), "", ""
         elif match := _LABEL.match(line):
@@ -96,24 +98,23 @@ class _Execution:
 
 
 def is_console(text: str) -> bool:
-    """True if a table for people is in it."""
     return any(_HEADER.match(line) for line in text.splitlines())
 
 
 def rows(source: Source) -> list[Row]:
     """The phases. Raises `Refused` for a table that was cut off or is of no known version."""
-    found: list[Row] = []
+    rows_read: list[Row] = []
     execution, phase, width = _Execution(), None, 0
     if not source.text.endswith("\n"):
         raise Refused("ends within a line: it was cut off", len(source.lines))
-    lines = source.text.splitlines()  # without the nothing after the last line, which is no end of a phase
+    lines = source.text.splitlines()  # no empty string after the last line feed, which would end a phase
     for number, line in enumerate(lines, start=1):
         noted = execution.notes(line)
         if width and not noted and (match := _RESULT.match(line)):
             if len(line.rstrip()) < width:
                 raise Refused("has a row that is cut off, or whose columns were changed", number)
             if match[1]:
-                found += [_row(source, phase, execution)] if phase else []
+                rows_read += [_row(source, phase, execution)] if phase else []
                 phase = _Phase(number, match[1])
             if phase is None:
                 raise Refused("has a result without a phase: its beginning is missing", number)
@@ -122,33 +123,33 @@ def rows(source: Source) -> list[Row]:
         if phase is not None and _LIST.fullmatch(line):
             phase.notes(line, number)
             continue
-        # Any other line ends the phase: results below a damaged one are not those of the phase above it.
+        # Any other line ends the phase: results below a damaged line may belong to another phase.
         header = _HEADER.match(line) is not None
         if phase is not None:
             regular = header or line.strip() in ("", "---")
-            found.append(_row(source, phase, execution) if regular else _last_row(source, phase, execution, number))
+            rows_read.append(_row(source, phase, execution) if regular else _last_row(source, phase, execution, number))
             phase = None
         width = len(line.rstrip()) if header else width
-    found += [_last_row(source, phase, execution, len(lines))] if phase else []
-    if not found:
+    rows_read += [_last_row(source, phase, execution, len(lines))] if phase else []
+    if not rows_read:
         raise Refused("has a table without results", 1)
-    return found
+    return rows_read
 
 
 def _last_row(source: Source, phase: _Phase, execution: _Execution, line: int) -> Row:
-    """The row of a phase that no line ends. Raises `Refused` where its totals are missing, which come last."""
+    """The row of a phase at the end of the file. Raises `Refused` if its totals, which come last, are missing."""
     if not any(_TOTALS.fullmatch(name) for name in phase.values):
         raise Refused("ends within a phase: it was cut off", line)
     return _row(source, phase, execution)
 
 
 def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
-    def done(which: int, *, mixed: bool = False) -> Done:
+    def totals(column: int, *, mixed: bool = False) -> Totals:
         def value(*names: str) -> int | None:
             name = next((name for name in names if name in phase.values), None)
-            return None if name is None else whole(phase.values[name][which], phase.line, name)
+            return None if name is None else whole(phase.values[name][column], phase.line, name)
 
-        # In a mix each row says which of both it is of.
+        # In a mix, each row says whether it is of reads or of writes.
         rates, totals = ((" read",), (" read",)) if mixed else (("", " write"), (" total", " write"))
         mib = value("MiB read") if mixed else value("Total MiB", "MiB write", "MiB")
         mb = None if mixed else value("Total MB")
@@ -156,9 +157,9 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
         decimal = value("MB/s read") if mixed else value("Throughput MB/s", "MB/s write")
         rate = binary * MIB if binary is not None else None if decimal is None else decimal * 1_000_000
         entries = () if mixed else (*(f"Total {kind.lower()}" for kind in _ENTRIES), "entries")
-        return Done(
-            at_ms=_elapsed_ms(phase, which),
-            # Less than a MiB is printed as none.
+        return Totals(
+            at_ms=_elapsed_ms(phase, column),
+            # Less than a MiB is printed as 0.
             bytes=mib * MIB if mib else mb * 1_000_000 if mb else None,
             bytes_per_s=rate or None,
             ios=value(*(f"IOs{total}" for total in totals), *(() if mixed else ("I/Os",))),
@@ -180,19 +181,19 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
         version=None,
         command=execution.command,
         configuration=_configuration(execution.command),
-        first=done(0),
-        last=done(1),
-        first_mixed=done(0, mixed=True),
-        last_mixed=done(1, mixed=True),
+        first=totals(0),
+        last=totals(1),
+        first_mixed=totals(0, mixed=True),
+        last_mixed=totals(1, mixed=True),
     )
 
 
-def _elapsed_ms(phase: _Phase, which: int) -> int:
-    """Older versions print whole milliseconds, newer ones what a person reads: `87ms`, `2m5.755s`."""
+def _elapsed_ms(phase: _Phase, column: int) -> int:
+    """Milliseconds. Old versions print them whole; newer ones `87ms`, `2m5.755s`."""
     for name in ("Elapsed ms", "time ms"):
         if name in phase.values:
-            return whole(phase.values[name][which], phase.line, name)
-    text = phase.values.get("Elapsed time", ("", ""))[which]
+            return whole(phase.values[name][column], phase.line, name)
+    text = phase.values.get("Elapsed time", ("", ""))[column]
     match = _ELAPSED.fullmatch(text)
     if not text or match is None:
         raise Refused(f"has {text!r} where the elapsed time of a phase should be", phase.line)
@@ -201,36 +202,36 @@ def _elapsed_ms(phase: _Phase, which: int) -> int:
 
 
 def _configuration(command: str) -> Mapping[str, str]:
-    """What the command line says of it, by the names of the CSV; empty where it does not."""
-    found = dict.fromkeys(CONFIGURATION, "")
+    """The configuration in a command line, by the names of the CSV; empty values for what it does not say."""
+    configuration = dict.fromkeys(CONFIGURATION, "")
     if not command:
-        return found
+        return configuration
     try:
         words = shlex.split(command)[1:]
     except ValueError:  # a quote that does not close
-        return found
-    found |= {"hosts": "1", "threads": "1", "direct IO": "0", "random": "0", "IO depth": "1"}
-    at = 0
-    while at < len(words):
-        word, _, inline = words[at].partition("=")
-        at += 1
-        short, attached = words[at - 1][:2], words[at - 1][2:]
+        return configuration
+    configuration |= {"hosts": "1", "threads": "1", "direct IO": "0", "random": "0", "IO depth": "1"}
+    index = 0
+    while index < len(words):
+        word, _, inline = words[index].partition("=")
+        index += 1
+        short, attached = words[index - 1][:2], words[index - 1][2:]
         if word in _SWITCHES:
-            found[_SWITCHES[word]] = "1"
+            configuration[_SWITCHES[word]] = "1"
         elif word in _VALUED and not inline:
-            found[_VALUED[word]] = words[at] if at < len(words) else ""
-            at += 1
+            configuration[_VALUED[word]] = words[index] if index < len(words) else ""
+            index += 1
         elif word in _VALUED:
-            found[_VALUED[word]] = inline
+            configuration[_VALUED[word]] = inline
         elif short in _VALUED and not word.startswith("--"):
-            found[_VALUED[short]] = attached
-    if found["hosts"] != "1":
-        found["hosts"] = "" if "[" in found["hosts"] else str(found["hosts"].count(",") + 1)
+            configuration[_VALUED[short]] = attached
+    if configuration["hosts"] != "1":
+        configuration["hosts"] = "" if "[" in configuration["hosts"] else str(configuration["hosts"].count(",") + 1)
     for name in _SIZES:
-        found[name] = _bytes(found[name])
-    if found["dirs"] or found["files"]:
-        found["path type"] = "dir"
-    return found
+        configuration[name] = _bytes(configuration[name])
+    if configuration["dirs"] or configuration["files"]:
+        configuration["path type"] = "dir"
+    return configuration
 
 
 def _bytes(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ioassay.importers.elbencho import latencies
-from ioassay.importers.elbencho.rows import CONFIGURATION, Done, Row
+from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
 from ioassay.importers.json_text import Parsed, documents
 from ioassay.importers.model import Latencies
 from ioassay.importers.numbers import whole
@@ -13,11 +13,10 @@ _SWITCHES = {"true": "1", "false": "0"}
 
 
 def rows(source: Source) -> list[Row]:
-    """The rows. Raises `Refused`."""
-    found = [_row(source, told) for told in documents(source)]
-    if not found:
+    rows_read = [_row(source, document) for document in documents(source)]
+    if not rows_read:
         raise Refused("has no elbencho document")
-    return found
+    return rows_read
 
 
 def _row(source: Source, told: Parsed) -> Row:
@@ -46,14 +45,14 @@ def _said(configuration: Parsed, key: str) -> str:
     return _SWITCHES.get(said, said)
 
 
-def _done(told: Parsed, part: str | None = None) -> Done:
+def _done(told: Parsed, part: str | None = None) -> Totals:
     at_ms = _whole(told, "elapsed_time_ms")
     if at_ms is None:
         raise Refused("has a phase without a time", told.line)
     own = told if part is None else _part(told, part)
     spent = _part(told, "latency")
     io, entries = _part(spent, "IO"), _part(spent, "entries")
-    return Done(
+    return Totals(
         at_ms=at_ms,
         bytes=_whole(own, "bytes"),
         bytes_per_s=_whole(own, "bytes/s"),

@@ -1,7 +1,7 @@
-"""elbencho's CSV of live statistics (`--livecsv`): every two seconds, or as told, what has been done by then.
+"""elbencho's CSV of live statistics (`--livecsv`): totals every two seconds, or as configured.
 
-The rows of all workers together become samples; those of each worker (`--livecsvex`) leave cells empty. The last row is
-not the end of its phase: what came after it stands in the CSV of results alone, so what is made of it carries a doubt.
+The rows of all workers together become samples; those of single workers (`--livecsvex`) have empty cells. The last row
+is not the end of its phase: only the CSV of results has what came later, so these results carry a doubt.
 Up to 3.0-17 rows have no date.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from ioassay.importers.elbencho.rows import CONFIGURATION, Done, Row
+from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
 from ioassay.importers.model import Doubt, Samples
 from ioassay.importers.numbers import whole
 from ioassay.importers.source import Refused, Source
@@ -20,21 +20,20 @@ _DATE = "ISO Date"
 _COLUMNS = ("Label", "Phase", "RuntimeMS", "Rank", "MixType", "Done%", "DoneBytes", "IOPS", "Entries")
 _ALL = "Total"
 _UNEVEN = 0.1
-"""The share by which intervals may differ from the usual one; where they do by more, they make no samples."""
+"""Relative tolerance between the lengths of intervals; if they differ by more, there are no samples."""
 
 
 def is_live(text: str) -> bool:
-    """True for this CSV."""
     return text.startswith((f"{_DATE},", ",".join(_COLUMNS[:2])))
 
 
 def rows(source: Source) -> list[Row]:
-    """The phases, as far as they are known. Raises `Refused` for a row that does not fit its header."""
+    """The phases, as far as they are recorded. Raises `Refused` for a row that does not fit its header."""
     header = source.lines[0].split(",")
     missing = [name for name in _COLUMNS if name not in header]
     if missing:
         raise Refused(f"has the columns of an unknown version of elbencho: {missing[0]!r} is missing", 1)
-    phases: list[list[_Moment]] = []
+    phases: list[list[_LiveRow]] = []
     for number, line in enumerate(source.text.splitlines()[1:], start=2):
         values = line.split(",")
         if len(values) != len(header) or not source.text.endswith("\n"):
@@ -44,7 +43,7 @@ def rows(source: Source) -> list[Row]:
             continue
         if named["MixType"]:
             raise Refused("has live statistics of a mix of reads and writes: import the CSV of results", number)
-        moment = _Moment(number, named)
+        moment = _LiveRow(number, named)
         if phases and not phases[-1][-1].is_before(moment):
             raise Refused("has rows that are out of order", number)
         if not phases or not phases[-1][-1].goes_on(moment):
@@ -55,8 +54,8 @@ def rows(source: Source) -> list[Row]:
     return [_row(source, phase) for phase in phases]
 
 
-class _Moment:
-    """A row: what all workers had done by then."""
+class _LiveRow:
+    """A row: totals of all workers at one moment."""
 
     def __init__(self, line: int, values: Mapping[str, str]) -> None:
         self.line, self.values = line, values
@@ -64,19 +63,19 @@ class _Moment:
             whole(values[name], line, name) for name in ("RuntimeMS", "DoneBytes", "IOPS", "Entries", "Done%")
         )
 
-    def is_before(self, later: _Moment) -> bool:
-        """True unless `later` cannot have come later. Without dates that shows only within a phase."""
+    def is_before(self, later: _LiveRow) -> bool:
+        """False if `later` cannot have come later. Without dates, that shows only within a phase."""
         if _DATE in self.values:
             return self.values[_DATE] < later.values[_DATE]
         return self.at_ms != later.at_ms or self.values["Phase"] != later.values["Phase"]
 
-    def goes_on(self, later: _Moment) -> bool:
+    def goes_on(self, later: _LiveRow) -> bool:
         """True if `later` is of the same phase."""
         same = all(self.values[name] == later.values[name] for name in ("Label", "Phase"))
         return same and later.at_ms > self.at_ms and later.bytes >= self.bytes and later.entries >= self.entries
 
 
-def _row(source: Source, phase: Sequence[_Moment]) -> Row:
+def _row(source: Source, phase: Sequence[_LiveRow]) -> Row:
     last = phase[-1]
     if last.at_ms == 0:
         raise Refused("has a phase without a time", last.line)
@@ -84,7 +83,7 @@ def _row(source: Source, phase: Sequence[_Moment]) -> Row:
     def per_s(amount: int) -> int | None:
         return amount * 1000 // last.at_ms or None
 
-    done = Done(
+    totals = Totals(
         at_ms=last.at_ms,
         bytes=last.bytes or None,
         bytes_per_s=per_s(last.bytes),
@@ -103,29 +102,29 @@ def _row(source: Source, phase: Sequence[_Moment]) -> Row:
         command="",
         configuration=dict.fromkeys(CONFIGURATION, ""),
         first=None,
-        last=done,
+        last=totals,
         first_mixed=None,
-        last_mixed=Done(at_ms=0),
+        last_mixed=Totals(at_ms=0),
         samples=_samples(phase),
         doubts=tuple(_doubts(last)),
     )
 
 
-def _highest(phase: Sequence[_Moment], name: str) -> int | None:
-    return max(whole(one.values[name], one.line, name) for one in phase) if name in phase[-1].values else None
+def _highest(phase: Sequence[_LiveRow], name: str) -> int | None:
+    return max(whole(row.values[name], row.line, name) for row in phase) if name in phase[-1].values else None
 
 
-def _samples(phase: Sequence[_Moment]) -> Samples | None:
-    """What was done in each interval; operations are the rate in it times its length."""
+def _samples(phase: Sequence[_LiveRow]) -> Samples | None:
+    """The amounts of each interval; operations are the rate in it times its length."""
     if len(phase) < 2 or not phase[-1].bytes:
         return None
     lengths = [phase[0].at_ms, *(after.at_ms - before.at_ms for before, after in pairwise(phase))]
-    usual = median(lengths)
-    if any(abs(length - usual) > _UNEVEN * usual for length in lengths):
+    typical = median(lengths)
+    if any(abs(length - typical) > _UNEVEN * typical for length in lengths):
         return None
     moved = [phase[0].bytes, *(after.bytes - before.bytes for before, after in pairwise(phase))]
     return Samples(
-        interval_ns=round(usual * 1_000_000),
+        interval_ns=round(typical * 1_000_000),
         rank=[0] * len(phase),
         sample=range(len(phase)),
         bytes=moved,
@@ -133,7 +132,7 @@ def _samples(phase: Sequence[_Moment]) -> Samples | None:
     )
 
 
-def _doubts(last: _Moment) -> Iterator[Doubt]:
+def _doubts(last: _LiveRow) -> Iterator[Doubt]:
     yield Doubt(
         kind="live-statistics",
         message=f"elbencho's live statistics of the phase end after {last.at_ms / 1000:g} s, at {last.percent} % "

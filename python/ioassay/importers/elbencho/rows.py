@@ -1,4 +1,4 @@
-"""What elbencho tells of a phase, in whatever form. Not: reading a form, what a phase means for a case."""
+"""A phase of elbencho, in whatever format it was printed. Not: reading a format, making cases."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CONFIGURATION: Mapping[str, str] = {
     "IO depth": "io_depth",
     "shared paths": "shared_service_paths",
 }
-"""What elbencho tells of its configuration, and numbers depend on: the columns of its CSV and the names in its JSON."""
+"""The configuration that numbers depend on: columns of elbencho's CSV and names in its JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
-    """Where a phase stood when its first thread was done, or its last. Of the CSV, time and amounts are whole ms and
+class Totals:
+    """Totals of a phase when its first thread finished, or its last. In the CSV, times and amounts are whole ms and
     MiB, without the rest, and rates whole MiB.
     """
 
@@ -41,12 +41,11 @@ class Done:
     io_latencies: Latencies | None = None
     entry_latencies: Latencies | None = None
     longest_io_us: int | None = None
-    """In whole microseconds, as is the next; of live statistics the highest mean of an interval."""
+    """Longest I/O; in live statistics, the highest mean of an interval."""
     longest_entry_us: int | None = None
 
     @property
     def has_io(self) -> bool:
-        """True if anything was written or read."""
         return self.bytes_per_s is not None or self.ios_per_s is not None
 
 
@@ -65,12 +64,12 @@ class Row:
     command: str
     configuration: Mapping[str, str]
     """By the names of the CSV; switches are `0` and `1`."""
-    first: Done | None
+    first: Totals | None
     """`None` in live statistics."""
-    last: Done
-    first_mixed: Done | None
+    last: Totals
+    first_mixed: Totals | None
     """What was read beside that, in a mix of reads and writes."""
-    last_mixed: Done
+    last_mixed: Totals
     samples: Samples | None = None
     """Of live statistics."""
     doubts: tuple[Doubt, ...] = ()

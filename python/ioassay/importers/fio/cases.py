@@ -1,4 +1,4 @@
-"""Jobs of fio as a case: what runs side by side is a phase, the processes of one job are ranks of one measurement."""
+"""Jobs of fio as a case: concurrent jobs are a phase, the processes of one job are ranks of one measurement."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ioassay.importers import doubts, model
-from ioassay.importers.fio.jobs import Entry, Execution, Moved
+from ioassay.importers.fio.jobs import Entry, Execution, IoTotals
 from ioassay.importers.fio.latencies import BeyondBins, latencies
 from ioassay.importers.fio.options import Options
-from ioassay.importers.model import Case, Doubt, Measured, Rank, Setting
+from ioassay.importers.model import Case, Doubt, Measurement, Rank, Setting
 from ioassay.importers.numbers import NS_PER_S
 from ioassay.importers.source import Source
 from ioassay.store.document import Operation
@@ -22,20 +22,19 @@ _NS_PER_MS = 1_000_000
 _ORDER: tuple[Operation, ...] = ("write", "read")
 
 _PROCESS_OVERHEAD, _PROCESS_OVERHEAD_MS = 1.1, 1000
-"""How much longer than its reads and writes a process may take: it also opens files and looks at the clock."""
+"""How much longer than its reads and writes a process may take: it also opens files and reads the clock."""
 
 _FEW_IOS = 20
-"""Of fewer I/Os of a process, those at the ends of files may be a large share."""
+"""With fewer I/Os per process, those at the ends of files may be a large share."""
 
 _LEAST_MEAN = 0.95
-"""The share of the transfer size below which a mean I/O is not that of one size."""
+"""A mean I/O below this share of the transfer size shows I/Os of several sizes."""
 
 _OVERRUN = 2
-"""From so many times its time limit on, a job did not end because of it."""
+"""A job that takes more than this multiple of its time limit was not ended by it."""
 
 
 def of(source: Source, execution: Execution) -> Case:
-    """The case."""
     jobs = list(_jobs(execution))
     return Case(
         tool_version=execution.version,
@@ -54,12 +53,12 @@ def of(source: Source, execution: Execution) -> Case:
 
 
 def _started(execution: Execution) -> int | None:
-    """When its first job began. Older versions tell only when the document was written: then it is the latest moment
-    at which the longest job can have begun, which puts runs in order.
+    """When the first job began. Older versions print only when the document was written; the latest moment at which the
+    longest job can have begun then stands in, which keeps runs in order.
     """
-    told = [entry.started_unix_ns for entry in execution.entries if entry.started_unix_ns is not None]
-    if told or execution.ended_unix_ns is None:
-        return min(told, default=None)
+    starts = [entry.started_unix_ns for entry in execution.entries if entry.started_unix_ns is not None]
+    if starts or execution.ended_unix_ns is None:
+        return min(starts, default=None)
     longest_ms = max(moved.runtime_ms for entry in execution.entries for moved in entry.moved.values())
     return execution.ended_unix_ns - longest_ms * _NS_PER_MS
 
@@ -73,32 +72,31 @@ class _Job:
     entries: Sequence[Entry]
 
     failed: Sequence[Entry]
-    """Those that ran beside it and moved nothing."""
+    """Entries that ran concurrently and moved nothing."""
     wrote_before: frozenset[str]
-    """Files that jobs before it wrote."""
+    """Files that earlier jobs wrote."""
 
     @property
     def options(self) -> Options:
-        """What it was told; nothing if its entry is the sum of jobs that differ, of which fio tells but one."""
+        """The options; none if the entry sums up different jobs, of which fio prints the options of one."""
         return Options({}, is_told=False) if self.unlike else self.entries[0].options
 
     @cached_property
     def unlike(self) -> str:
-        """What tells that it is the sum of several jobs that were not alike (group_reporting), in words; empty where
-        nothing does.
+        """Why the entry must be the sum of several different jobs (group_reporting), in words; empty if nothing shows
+        it.
         """
-        told = self.entries[0].options
-        if told.given.get("name", self.name) != self.name:
-            return f"its name is {self.name}, and that of its options {told.given['name']}"
+        options = self.entries[0].options
+        if options.given.get("name", self.name) != self.name:
+            return f"its name is {self.name}, and that of its options {options.given['name']}"
         for operation in self.operations:
-            if not told.moves(operation):
-                return f"its options have it {told.access}, but it did a {operation}"
-        each = 1 if len(self.entries) > self.hosts else told.jobs
-        return next((why for entry in self.entries if (why := _more_than_told(entry, told, each))), "")
+            if not options.moves(operation):
+                return f"its options have it {options.access}, but it did a {operation}"
+        processes = 1 if len(self.entries) > self.hosts else options.jobs
+        return next((reason for entry in self.entries if (reason := _more_than_told(entry, options, processes))), "")
 
     @property
     def hosts(self) -> int:
-        """On how many it ran."""
         return len({entry.host for entry in self.entries})
 
     @property
@@ -107,15 +105,15 @@ class _Job:
 
     @property
     def ranks(self) -> int | None:
-        """How many processes it had; of a sum (group_reporting) as many as it was told, `None` if it was not told."""
+        """The number of processes; for a sum (group_reporting) as configured, `None` if fio does not print it."""
         if len(self.entries) > self.hosts and not self.unlike:
             return len(self.entries)
         return self.hosts * self.options.jobs if self.options.is_told else None
 
 
-def _more_than_told(entry: Entry, told: Options, processes: int) -> str:
-    """What an entry did that `processes` with these options cannot do, in words; empty where there is nothing."""
-    if not told.is_told:
+def _more_than_told(entry: Entry, options: Options, processes: int) -> str:
+    """What an entry did that `processes` with these options cannot do, in words; empty if there is nothing."""
+    if not options.is_told:
         return ""
     most_ms = processes * (entry.runtime_ms * _PROCESS_OVERHEAD + _PROCESS_OVERHEAD_MS)
     if entry.processes_ms is not None and entry.runtime_ms and entry.processes_ms > most_ms:
@@ -124,10 +122,10 @@ def _more_than_told(entry: Entry, told: Options, processes: int) -> str:
             f"{processes} of at most {entry.runtime_ms / 1000:g} s"
         )
     for operation, moved in entry.moved.items():
-        size = told.transfer_bytes(operation)
+        size = options.transfer_bytes(operation)
         if not size or not moved.operations:
             continue
-        may_be_less = moved.short_ios or told.may_have_short_ios or moved.operations < _FEW_IOS * processes
+        may_be_less = moved.short_ios or options.may_have_short_ios or moved.operations < _FEW_IOS * processes
         mean = moved.bytes / moved.operations
         if mean > size or (mean < size * _LEAST_MEAN and not may_be_less):
             return (
@@ -138,27 +136,26 @@ def _more_than_told(entry: Entry, told: Options, processes: int) -> str:
 
 
 def _jobs(execution: Execution) -> Iterator[_Job]:
-    """The jobs, phase by phase."""
     groups: dict[int, dict[str, list[Entry]]] = {}
     for entry in execution.entries:
         groups.setdefault(entry.group, {}).setdefault(entry.name, []).append(entry)
-    taken: set[str] = set()
-    wrote: set[str] = set()
+    phase_names: set[str] = set()
+    written_files: set[str] = set()
     for number, named in groups.items():
         phase = next(iter(named)) if len(named) == 1 else f"group {number}"
-        if phase in taken:
+        if phase in phase_names:
             phase = f"{phase} ({number})"
-        taken.add(phase)
+        phase_names.add(phase)
         failed = [entry for entries in named.values() for entry in entries if entry.error and not entry.moved]
         for name, entries in named.items():
             if any(entry.moved for entry in entries):
-                yield _Job(name, phase, entries, failed, frozenset(wrote))
+                yield _Job(name, phase, entries, failed, frozenset(written_files))
         for entries in named.values():
-            wrote |= {name for entry in entries if "write" in entry.moved for name in entry.options.names}
+            written_files |= {name for entry in entries if "write" in entry.moved for name in entry.options.names}
 
 
 def _most_ranks(jobs: Sequence[_Job]) -> int | None:
-    """The ranks of the phase that has most; `None` where that of any is not known."""
+    """Ranks of the phase with the most; `None` if any phase's are unknown."""
     of_phase: Counter[str] = Counter()
     for job in jobs:
         if job.ranks is None:
@@ -168,23 +165,23 @@ def _most_ranks(jobs: Sequence[_Job]) -> int | None:
 
 
 def _settings(jobs: Sequence[_Job]) -> list[Setting]:
-    """What tells this execution from others: where jobs differ, what each was told."""
-    found: dict[str, dict[str, None]] = {}
+    """Settings that distinguish this execution; where jobs differ, the settings of each."""
+    values_by_name: dict[str, dict[str, None]] = {}
     if any(job.unlike for job in jobs):
-        found["jobs"] = {"sum of unlike jobs": None}
+        values_by_name["jobs"] = {"sum of unlike jobs": None}
     for job in jobs:
         for setting in job.options.settings:
-            found.setdefault(setting.name, {})[setting.value] = None
-    return [Setting(name=name, value="/".join(values)) for name, values in found.items()]
+            values_by_name.setdefault(setting.name, {})[setting.value] = None
+    return [Setting(name=name, value="/".join(values)) for name, values in values_by_name.items()]
 
 
-def _measured(source: Source, job: _Job, operation: Operation) -> Measured:
-    did = [(entry, entry.moved[operation]) for entry in job.entries if operation in entry.moved]
-    moved = [one for _, one in did]
+def _measured(source: Source, job: _Job, operation: Operation) -> Measurement:
+    entries = [(entry, entry.moved[operation]) for entry in job.entries if operation in entry.moved]
+    moved = [io for _, io in entries]
     options, ranks = job.options, job.ranks
-    runtimes = [one.runtime_ms * _NS_PER_MS for one in moved]
-    operations = [one.operations for one in moved if one.operations is not None]
-    return Measured(
+    runtimes = [io.runtime_ms * _NS_PER_MS for io in moved]
+    operations = [io.operations for io in moved if io.operations is not None]
+    return Measurement(
         file=source.path,
         line=moved[0].line,
         phase=job.phase,
@@ -195,37 +192,37 @@ def _measured(source: Source, job: _Job, operation: Operation) -> Measured:
         files=options.files(ranks),
         transfer_bytes=options.transfer_bytes(operation),
         file_set_bytes=options.file_set_bytes(ranks),
-        started_unix_ns=min((one.started_unix_ns for one in job.entries if one.started_unix_ns), default=None),
+        started_unix_ns=min((entry.started_unix_ns for entry in job.entries if entry.started_unix_ns), default=None),
         ranks=ranks,
-        bytes=sum(one.bytes for one in moved),
+        bytes=sum(io.bytes for io in moved),
         operations=sum(operations) if len(operations) == len(moved) else None,
-        # All begin together, as far as fio tells: the slowest ends the phase.
+        # fio prints no start times of its own: the jobs are taken to begin together, and the slowest ends the phase.
         duration_ns=max(runtimes) or None,
         # Before 2.2 fio printed no number of I/Os, only their rate.
         rate_operations_per_s=moved[0].operations_per_s if len(moved) == 1 and not operations else None,
         finish_spread_ns=max(runtimes) - min(runtimes) if len(moved) > 1 else None,
-        each=model.ranks(_ranks(did)) if len(did) == ranks else None,
-        latencies=latencies(one.bins for one in moved),
+        each=model.ranks(_ranks(entries)) if len(entries) == ranks else None,
+        latencies=latencies(io.bins for io in moved),
         doubts=list(_doubts(job, operation, max(runtimes))),
     )
 
 
-def _ranks(did: Sequence[tuple[Entry, Moved]]) -> list[Rank]:
+def _ranks(entries: Sequence[tuple[Entry, IoTotals]]) -> list[Rank]:
     return [
         Rank(
-            rank=at,
+            rank=rank,
             node=entry.host,
             end_ns=moved.runtime_ms * _NS_PER_MS,
             bytes=moved.bytes,
             operations=moved.operations,
         )
-        for at, (entry, moved) in enumerate(did)
+        for rank, (entry, moved) in enumerate(entries)
     ]
 
 
 def _doubts(job: _Job, operation: Operation, duration_ns: int) -> Iterator[Doubt]:
     options = job.options
-    did = [entry.moved[operation] for entry in job.entries if operation in entry.moved]
+    ios = [entry.moved[operation] for entry in job.entries if operation in entry.moved]
     if job.unlike:
         yield _unlike(job)
     for entry in [*job.entries, *job.failed]:
@@ -240,22 +237,22 @@ def _doubts(job: _Job, operation: Operation, duration_ns: int) -> Iterator[Doubt
             remedy="look for the failure in the kernel's log and fio's standard error",
             evidence={"errors": ignored},
         )
-    others = dict.fromkeys(what for entry in job.entries for what in entry.others)
+    others = dict.fromkeys(description for entry in job.entries for description in entry.others)
     if others:
         yield Doubt(
             kind="not-imported",
             message=f"the job also {' and '.join(others)}, which is left out: ioassay has no such operation",
             remedy="see fio's own output for it",
         )
-    impossible = dict.fromkeys(what for entry in job.entries for what in entry.impossible)
+    impossible = dict.fromkeys(description for entry in job.entries for description in entry.impossible)
     if impossible:
         yield Doubt(
             kind="not-imported",
             message=f"fio printed {' and '.join(impossible)}",
             remedy="see fio's own output for it; measure reads in a job without verify",
         )
-    if beyond := [one.beyond_bins for one in did if one.beyond_bins]:
-        yield _beyond_bins(max(beyond, key=lambda one: one.slowest_ns))
+    if beyond := [io.beyond_bins for io in ios if io.beyond_bins]:
+        yield _beyond_bins(max(beyond, key=lambda bins: bins.slowest_ns))
     limit_ms = options.most_runtime_ms
     if limit_ms and duration_ns > _OVERRUN * (limit_ms + options.ramp_ms) * _NS_PER_MS + NS_PER_S:
         yield _overran(limit_ms, duration_ns)

@@ -1,4 +1,4 @@
-"""The bins of json+: how many I/Os took how long, to 1/128 of the time.
+"""The latency histograms of json+, with bins of 1/128 of the latency.
 
 fio counts in 64 bins for each power of two (`plat_val_to_idx` of its `stat.c`), of nanoseconds from 3.0 on and of
 microseconds before. A bin is named by its number up to 2.18, and from then on by the value in its middle. The last bin
@@ -20,8 +20,8 @@ _EACH = 1 << _BITS
 _CONSTANTS = ("FIO_IO_U_PLAT_BITS", "FIO_IO_U_PLAT_VAL", "FIO_IO_U_PLAT_NR")
 _US = 1000
 _UNITS = (("lat_ns", 1), ("clat_ns", 1), ("lat", _US), ("clat", _US))
-"""Latencies and their unit in nanoseconds. The time from submission on comes first: fio bins it only where it was told
-to (lat_percentiles), and otherwise that of the completion alone.
+"""Latencies and their unit in nanoseconds. Total latency comes first: fio has bins of it only if configured
+(lat_percentiles), and otherwise of completion latency alone.
 """
 
 _LAST = {1: 29 * _EACH - 1, _US: 19 * _EACH - 1}
@@ -32,36 +32,36 @@ Bins = Counter[tuple[int, int]]
 
 
 def bins(direction: Parsed) -> Bins:
-    """The bins of a read or write; empty where there are none. Raises `Refused`."""
+    """The histogram of reads or writes; empty if there is none. Raises `Refused`."""
     for name, unit_ns in _UNITS:
         if direction.has(name) and (latency := direction.part(name)).has("bins"):
-            found = _bins(latency.part("bins"), unit_ns)
-            if latency.has("N") and latency.whole("N") != found.total():
+            histogram = _bins(latency.part("bins"), unit_ns)
+            if latency.has("N") and latency.whole("N") != histogram.total():
                 raise Refused(f"has latency bins in {latency.what} that do not add up to its N", direction.line)
-            return _with_open_end(found, latency, unit_ns)
+            return _with_open_end(histogram, latency, unit_ns)
     return Bins()
 
 
-def _with_open_end(found: Bins, latency: Parsed, unit_ns: int) -> Bins:
-    """The bins, the last of them up to the longest I/O."""
+def _with_open_end(histogram: Bins, latency: Parsed, unit_ns: int) -> Bins:
+    """The histogram, whose last bin ends at the slowest I/O."""
     lowest, highest = (edge * unit_ns for edge in _range(_LAST[unit_ns]))
     last = lowest, highest + unit_ns - 1
-    if last in found and latency.has("max"):
-        found[lowest, max(last[1], round(latency.number("max") * unit_ns))] = found.pop(last)
-    return found
+    if last in histogram and latency.has("max"):
+        histogram[lowest, max(last[1], round(latency.number("max") * unit_ns))] = histogram.pop(last)
+    return histogram
 
 
 @dataclass(frozen=True)
 class BeyondBins:
-    """Latencies that fio's bins do not tell from each other."""
+    """Latencies in the last bin, which has no upper bound."""
 
     from_ns: int
-    """Where the last bin begins: percentiles there are lower bounds."""
+    """The beginning of the last bin: percentiles there are lower bounds."""
     slowest_ns: int
 
 
 def beyond_bins(direction: Parsed) -> BeyondBins | None:
-    """What lies beyond the last bin; `None` where nothing does, or nothing is told of it."""
+    """Latencies in the last bin; `None` if there are none, or fio does not print it."""
     for name, unit_ns in _UNITS:
         if isinstance(latency := direction.values.get(name), dict) and type(slowest := latency.get("max")) is int:
             lowest, highest = _range(_LAST[unit_ns])
@@ -70,23 +70,23 @@ def beyond_bins(direction: Parsed) -> BeyondBins | None:
     return None
 
 
-def _bins(told: Parsed, unit_ns: int) -> Bins:
-    is_numbered = _CONSTANTS[0] in told.values
-    if is_numbered and [told.whole(name) for name in _CONSTANTS[:2]] != [_BITS, _EACH]:
-        raise Refused("has latency bins of an unknown size", told.line)
-    found = Bins()
-    for name in told.values.keys() - set(_CONSTANTS):
-        count = told.whole(name)
+def _bins(part: Parsed, unit_ns: int) -> Bins:
+    is_numbered = _CONSTANTS[0] in part.values
+    if is_numbered and [part.whole(name) for name in _CONSTANTS[:2]] != [_BITS, _EACH]:
+        raise Refused("has latency bins of an unknown size", part.line)
+    histogram = Bins()
+    for name in part.values.keys() - set(_CONSTANTS):
+        count = part.whole(name)
         if not name.isdecimal():
-            raise Refused(f"has a latency bin called {name!r}", told.line)
-        lowest, highest = _range(int(name)) if is_numbered else _range_around(int(name), told.line)
+            raise Refused(f"has a latency bin called {name!r}", part.line)
+        lowest, highest = _range(int(name)) if is_numbered else _range_around(int(name), part.line)
         if count:
-            found[lowest * unit_ns, highest * unit_ns + unit_ns - 1] += count
-    return found
+            histogram[lowest * unit_ns, highest * unit_ns + unit_ns - 1] += count
+    return histogram
 
 
 def _range(number: int) -> tuple[int, int]:
-    """The least and greatest value of a bin."""
+    """Lowest and highest value of a bin."""
     if number < 2 * _EACH:
         return number, number
     shift = (number >> _BITS) - 1
@@ -95,7 +95,7 @@ def _range(number: int) -> tuple[int, int]:
 
 
 def _range_around(middle: int, line: int) -> tuple[int, int]:
-    """The least and greatest value of the bin with this middle."""
+    """Lowest and highest value of the bin with this middle."""
     if middle < 2 * _EACH:
         return middle, middle
     width = 1 << (middle.bit_length() - 1 - _BITS)
@@ -105,15 +105,15 @@ def _range_around(middle: int, line: int) -> tuple[int, int]:
     return lowest, lowest + width - 1
 
 
-def latencies(found: Iterable[Bins]) -> Latencies | None:
-    """Bins added up, ascending; `None` where there are none, or where only some have any."""
-    every = list(found)
-    if not all(every):
+def latencies(histograms: Iterable[Bins]) -> Latencies | None:
+    """The sum of histograms, ascending; `None` if any is empty."""
+    nonempty = list(histograms)
+    if not all(nonempty):
         return None
-    total = sum(every, Bins())
+    total = sum(nonempty, Bins())
     order = sorted(total)
     return Latencies(
         lowest_ns=[lowest for lowest, _ in order],
         highest_ns=[highest for _, highest in order],
-        count=[total[one] for one in order],
+        count=[total[edges] for edges in order],
     )

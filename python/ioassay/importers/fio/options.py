@@ -1,4 +1,4 @@
-"""What a fio job was told, as far as it says something about its numbers. fio tells it from 2.13 on.
+"""The options of a fio job that its numbers depend on. fio prints them from 2.13 on.
 
 Not: everything that fio knows; sizes in units that changed their meaning between versions (`1mi`, `1MiB`).
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ioassay.importers.model import Setting, told
+from ioassay.importers.model import Setting, nonempty_settings
 from ioassay.text.units import format_bytes
 
 _SIZE = re.compile(r"(\d+)([kmgtp]?)b?", re.IGNORECASE)
@@ -18,32 +18,31 @@ _MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000, "ms": 
 _THROUGH_THE_CACHE = frozenset(
     ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice", "windowsaio")
 )
-"""Engines whose writes the page cache takes, unless they are told otherwise."""
+"""Engines that write through the page cache by default."""
 
 _FORCES = ("fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range")
-"""Options that have data written to stable storage before the job ends."""
+"""Options that write data to stable storage before the job ends."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a job, its own over the global ones. `is_told` is false where the version tells none."""
+    """The options of a job, its own before the global ones. `is_told` is false if the version prints none."""
 
     given: Mapping[str, str]
     is_told: bool
 
     @property
     def access(self) -> str:
-        """`read`, `randrw`, …; empty where that is not told."""
-        said = self.given.get("rw") or self.given.get("readwrite") or ("read" if self.is_told else "")
-        return said.split(":")[0]
+        """`read`, `randrw`, …; empty if unknown."""
+        text = self.given.get("rw") or self.given.get("readwrite") or ("read" if self.is_told else "")
+        return text.split(":")[0]
 
     @property
     def order(self) -> str:
-        """As in the tables."""
         return "random" if self.access.startswith("rand") else "sequential" if self.access else ""
 
     def moves(self, operation: str) -> bool:
-        """True if the job was told to do this; what it verifies it reads. True where nothing is told."""
+        """True if the job was configured to do this, or may have been; verification reads."""
         if not self.access:
             return True
         verifies = operation == "read" and self.given.get("verify", "0") not in ("0", "none")
@@ -51,12 +50,12 @@ class Options:
 
     @property
     def jobs(self) -> int:
-        """How many processes do the same."""
-        said = self.given.get("numjobs", "")
-        return int(said) if said.isdigit() and int(said) else 1
+        """Number of identical processes."""
+        text = self.given.get("numjobs", "")
+        return int(text) if text.isdigit() and int(text) else 1
 
     def transfer_bytes(self, operation: str) -> int | None:
-        """Bytes of one I/O; `None` where they differ, or are not told."""
+        """Bytes of one I/O; `None` if they differ, or are unknown."""
         if not self.is_told or any(name in self.given for name in ("bsrange", "blocksize_range", "bssplit")):
             return None
         sizes = (self.given.get("bs") or self.given.get("blocksize") or "4096").split(",")
@@ -64,88 +63,85 @@ class Options:
 
     @property
     def size_bytes(self) -> int | None:
-        """What one job reads or writes at most, of its files."""
+        """The most that one job reads or writes, over all its files."""
         return self._bytes(self.given.get("size", ""))
 
     @property
     def names(self) -> list[str]:
-        """The files that all jobs share; empty: each has its own."""
+        """The files that all jobs share; empty if each has its own."""
         return [name for name in self.given.get("filename", "").split(":") if name]
 
     @property
     def layout(self) -> str:
-        """As in the tables."""
         if not self.is_told or "filename_format" in self.given or "opendir" in self.given:
             return ""
         return "N-1" if self.names else "N-N"
 
     def files(self, ranks: int | None) -> int | None:
-        """How many files `ranks` use."""
+        """Number of files that `ranks` use."""
         if self.names or not self.layout:
             return len(self.names) or None
-        each = self.given.get("nrfiles", "1")
-        return ranks * int(each) if ranks is not None and each.isdigit() else None
+        files_per_job = self.given.get("nrfiles", "1")
+        return ranks * int(files_per_job) if ranks is not None and files_per_job.isdigit() else None
 
     def file_set_bytes(self, ranks: int | None) -> int | None:
-        """What the files of `ranks` hold."""
+        """Size of the files of `ranks`."""
         if self.size_bytes is None or not self.layout:
             return None
         return self.size_bytes if self.names else None if ranks is None else self.size_bytes * ranks
 
     @property
     def is_direct(self) -> bool:
-        """True for `direct=1`."""
         return self._is_on("direct") or self.given.get("buffered") == "0"
 
     @property
     def may_leave_unsynced(self) -> bool:
-        """True if what was written may still be in memory when the job ends."""
+        """True if written data may still be in memory when the job ends."""
         engine = self.given.get("ioengine", "psync")
         forced = any(self.given.get(name, "0") not in ("0", "none") for name in _FORCES)
         return self.is_told and engine in _THROUGH_THE_CACHE and not self.is_direct and not forced
 
     @property
     def keeps_cache(self) -> bool:
-        """True if the job was told to leave in memory what is there of its files; fio drops it otherwise."""
+        """True if the job leaves its files in the page cache at its start; fio drops them by default."""
         return self.given.get("invalidate") == "0" or self._is_on("pre_read")
 
     @property
     def most_runtime_ms(self) -> int | None:
-        """What a job takes at most. Whether it is told to take as long (time_based) fio does not say."""
+        """The time limit. fio does not say whether a job also lasts that long (time_based)."""
         return _ms(self.given.get("runtime") or self.given.get("timeout", ""))
 
     @property
     def ramp_ms(self) -> int:
-        """How long a job works before it is measured."""
+        """How long a job runs before it is measured."""
         return _ms(self.given.get("ramp_time", "")) or 0
 
     @property
     def outlasts_ramp(self) -> bool:
-        """False if its runtime ends the job before its ramp does: fio then prints what it did in the ramp, or nothing.
-        A runtime of 0 is no limit.
+        """False if the time limit ends the job before its ramp does: fio then prints the ramp's results, or none. A
+        runtime of 0 is no limit.
         """
         return not self.most_runtime_ms or not self.ramp_ms or self.ramp_ms < self.most_runtime_ms
 
     @property
     def may_have_short_ios(self) -> bool:
-        """True if files may be smaller than what one I/O asks for."""
+        """True if files may be smaller than an I/O."""
         return any(name in self.given for name in ("nrfiles", "filesize", "bs_unaligned", "blocksize_unaligned"))
 
     @property
     def target(self) -> str | None:
-        """Where the files lie."""
         return self.given.get("directory") or self.given.get("filename")
 
     @property
     def settings(self) -> list[Setting]:
-        """What tells its numbers from those of another job, in the order in which a title names it."""
+        """Settings that distinguish its results, in the order of a title."""
         if not self.is_told:
             return []
         transfer = self.transfer_bytes("read" if self.moves("read") else "write")
         depth = self.given.get("iodepth", "1")
         forced = [name for name in _FORCES if self.given.get(name, "0") not in ("0", "none")]
         mix = self.given.get("rwmixread", "")
-        found = {
+        values = {
             "access": self.access,
             "transfer": "" if transfer is None else f"transfers of {format_bytes(transfer)}",
             "depth": f"queue depth {depth}" if depth != "1" else "",
@@ -156,15 +152,15 @@ class Options:
             "uncached": "uncached I/O" if self.given.get("uncached", "0") != "0" else "",
             "fsync": ", ".join(forced),
         }
-        return told(found)
+        return nonempty_settings(values)
 
     @property
     def amount(self) -> str:
-        """What a job does, in words."""
-        found = [
+        """The work of a job, in words."""
+        limits = [
             f"{name} {self.given[name]}" for name in ("size", "io_size", "number_ios", "runtime") if name in self.given
         ]
-        return ", ".join(found)
+        return ", ".join(limits)
 
     def _is_on(self, name: str) -> bool:
         return self.given.get(name) in ("1", "", "true")

@@ -69,28 +69,28 @@ _REPEATED: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Description:
-    """What a submission says of itself."""
+    """A submission's description of itself."""
 
     facts: tuple[Setting, ...] = ()
     institution: str | None = None
     system: str | None = None
-    """The computer."""
+    """Name of the computer."""
     file: Path | None = None
-    """Of the description."""
+    """The file with the description."""
     scores: Mapping[str, Printed] = field(default_factory=dict)
-    """What the form repeats: `bandwidth`, `metadata`, `total`, and phases by their names."""
+    """Results that the form repeats: `bandwidth`, `metadata`, `total`, and phases by their names."""
 
 
 def read(directory: Path, files: Files) -> Description:
-    """What the files in a submission's directory, and right above it, say. A file that is broken is refused."""
+    """The descriptions in a submission's directory and right above it. A broken file is refused."""
     configured: list[Setting] = []
     for name in _CONFIGURATIONS:
         if (path := directory / name).is_file():
             configured = _read(path, files, lambda source: list(_configured(source))) or []
             break
-    above = [directory, *directory.parents][: 1 + _ABOVE]
-    named = (place / name for place in above for name in _DESCRIPTIONS)
-    form = next((path for path in named if path.is_file()), None)
+    directories = [directory, *directory.parents][: 1 + _ABOVE]
+    candidates = (place / name for place in directories for name in _DESCRIPTIONS)
+    form = next((path for path in candidates if path.is_file()), None)
     description = (_read(form, files, _described) if form else None) or Description()
     return replace(description, file=form, facts=(*configured, *description.facts))
 
@@ -122,19 +122,19 @@ def _described(source: Source) -> Description:
     if source.text.lstrip().startswith("{"):
         return _of_tree(source)
     matches = (_LINE.fullmatch(line) for line in source.lines)
-    told = [(match[1], match[2].strip()) for match in matches if match and match[2].strip()]
+    attributes = [(match[1], match[2].strip()) for match in matches if match and match[2].strip()]
     facts = (
         Setting(name=f"system: {re.sub('[_-]', ' ', name)}", value=value)
-        for name, value in told
+        for name, value in attributes
         if not _NO_FACT.fullmatch(name)
     )
-    of = dict(told)
-    return Description(tuple(facts), of.get("institution"), of.get("system"))
+    by_name = dict(attributes)
+    return Description(tuple(facts), by_name.get("institution"), by_name.get("system"))
 
 
 def _of_tree(source: Source) -> Description:
     try:
-        # Some were wrapped by an editor, in the middle of a text.
+        # Some files were wrapped by an editor within a string.
         site = json.loads(source.text, strict=False)["DATA"]
         facts = tuple(_of_part(site, ""))
         computers = (part["att"].get("name") for part in site["childs"] if part["type"] == "Supercomputer")

@@ -1,5 +1,5 @@
-"""`result.txt`: a section for each phase, with what the summary leaves out: how it was called, its rate at the
-stonewall, what a find found.
+"""`result.txt`: a section for each phase, with what the summary lacks: the command, the rate at the stonewall, the
+matches of a find.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _VALUE = re.compile(r"([\w-]+)\s*=\s*(.*?)\s*")
 
 @dataclass(frozen=True)
 class Value:
-    """What stands after a `=`, and where."""
+    """The text after a `=`, with its line."""
 
     line: int
     text: str
 
     @property
     def number(self) -> Printed:
-        """It as a number. Raises `Refused`."""
+        """The value as a number. Raises `Refused`."""
         return Printed.of(self.valid_text, self.line)
 
     @property
@@ -43,24 +43,24 @@ class Value:
 
 
 Sections = Mapping[str, Mapping[str, Value]]
-"""By section and key. What stands before the first section is in `run`, where newer versions have it."""
+"""Values by section and key; lines before the first section are in `run`, where newer versions have them."""
 
 
 def read(source: Source) -> Sections:
-    """Reads the file. Raises `Refused` where the sections of the IO500 or a score are missing, or no numbers."""
+    """Raises `Refused` if sections of the IO500 or a score are missing, or a value is not a number."""
     if not source.text.endswith("\n"):
         raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
-    found: dict[str, dict[str, Value]] = {"run": {}}
-    section = found["run"]
+    sections: dict[str, dict[str, Value]] = {"run": {}}
+    section = sections["run"]
     for number, line in enumerate(source.lines, start=1):
         if match := _SECTION.fullmatch(line.strip()):
-            section = found.setdefault(match[1], {})
+            section = sections.setdefault(match[1], {})
         elif match := _VALUE.fullmatch(line.strip()):
             section[match[1]] = value = Value(number, match[2])
             if match[1] in _NUMBERS:
                 _ = value.number
-    if "ior-easy-write" not in found:
+    if "ior-easy-write" not in sections:
         raise Refused("has no section [ior-easy-write]: it is not an IO500 result")
-    if "SCORE" not in found.get("SCORE", {}):
+    if "SCORE" not in sections.get("SCORE", {}):
         raise Refused("ends before the score: the run was cut off", len(source.lines))
-    return found
+    return sections

@@ -1,4 +1,4 @@
-"""The hash of a score: whether the numbers in `result.txt` are those that the program hashed.
+"""Checks the hash of a score: whether the numbers in `result.txt` are those that the program hashed.
 
 The program hashes its version, each phase's score and the score itself, as it prints them, and combines the hashes by
 exclusive or (IO500/io500, `src/main.c` and `u_hash_update_key_val` of `src/util.c`). What it hashes differs:
@@ -30,25 +30,25 @@ class ScoreHash:
     line: int
     printed: str
     expected: str
-    """That of the printed numbers, as most versions compute it."""
+    """The hash of the printed numbers, as most versions compute it."""
     rule: str | None
-    """What the printed hash is of, in words; `None` where it is of no known rule: a number was changed."""
+    """The rule that the printed hash follows, in words; `None` if none: a number was changed."""
 
 
 def hashes(sections: Sections) -> Iterator[ScoreHash]:
-    """The hashes that a `result.txt` has, of the standard and the extended score."""
+    """The hashes in a `result.txt`, of the standard and the extended score."""
     for name in ("SCORE", "SCOREX"):
         section = sections.get(name, {})
         if "hash" not in section or "SCORE" not in section:
             continue
         printed = section["hash"]
-        found = {f"{value:X}": rule for rule, value in reversed([*_rules(sections, section, name)])}
+        rules_by_hash = {f"{value:X}": rule for rule, value in reversed([*_rules(sections, section, name)])}
         expected = next(iter(_rules(sections, section, name)))[1]
-        yield ScoreHash(name, printed.line, printed.text, f"{expected:X}", found.get(printed.text.upper()))
+        yield ScoreHash(name, printed.line, printed.text, f"{expected:X}", rules_by_hash.get(printed.text.upper()))
 
 
 def _rules(sections: Sections, score: Mapping[str, Value], name: str) -> Iterator[tuple[str, int]]:
-    """What versions hash, in words, and the hash; the most common first."""
+    """The rules of different versions in words, each with its hash; the most common first."""
     scores = {phase: section["score"] for phase, section in sections.items() if "score" in section}
     total = _of("SCORE", score["SCORE"])
     means = _all({key: score[key] for key in _MEANS if key in score})
@@ -57,12 +57,12 @@ def _rules(sections: Sections, score: Mapping[str, Value], name: str) -> Iterato
         kinds = {"optional phases, means and score": optional ^ means ^ total}
     else:
         version = sections["run"].get("version")
-        own = _all({phase: value for phase, value in scores.items() if phase in _STANDARD})
-        own ^= total ^ (0 if version is None else _of("version", version))
+        standard = _all({phase: value for phase, value in scores.items() if phase in _STANDARD})
+        standard ^= total ^ (0 if version is None else _of("version", version))
         kinds = {
-            "phases, means and score": own ^ means,
-            "phases and score, without the means (io500-isc21_v1)": own,
-            "phases with the optional ones, means and score": own ^ means ^ optional,
+            "phases, means and score": standard ^ means,
+            "phases and score, without the means (io500-isc21_v1)": standard,
+            "phases with the optional ones, means and score": standard ^ means ^ optional,
         }
     invalid = _hash("valid", "NO")
     for rule, value in kinds.items():
@@ -71,10 +71,10 @@ def _rules(sections: Sections, score: Mapping[str, Value], name: str) -> Iterato
 
 
 def _all(values: Mapping[str, Value]) -> int:
-    found = 0
+    combined = 0
     for key, value in values.items():
-        found ^= _of(key, value)
-    return found
+        combined ^= _of(key, value)
+    return combined
 
 
 def _of(key: str, value: Value) -> int:
@@ -82,8 +82,8 @@ def _of(key: str, value: Value) -> int:
 
 
 def _hash(*texts: str) -> int:
-    found = 0
+    value = 0
     for byte in "".join(texts).encode("utf-8", "surrogateescape"):
         signed = byte - 256 if byte > 127 else byte
-        found = ((found << 2 & _BITS | found >> 30) + signed) & _BITS
-    return found
+        value = ((value << 2 & _BITS | value >> 30) + signed) & _BITS
+    return value

@@ -1,7 +1,7 @@
-"""Which files make a submission, and what it is called.
+"""Finds the files of each submission, and names it.
 
 A submission lies in the directory that has its `result_summary.txt` or `result.txt`; below and above it people keep job
-scripts, configurations and whatever else. Only files that are called as results are opened.
+scripts, configurations and other files. Only files with the name of a result are opened.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ SUMMARY, RESULT = "result_summary.txt", "result.txt"
 _TITLE = "IO500"
 _APPLE_DOUBLE = "._"
 _WITHOUT_NAME = re.compile(r"results?|\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d.*|\.|")
-"""Directories that every submission has: they do not tell one from another."""
+"""Directories that every submission has: they do not distinguish submissions."""
 
 _COLLECTED = re.compile(r"(?:^|/)([^/]+)/([^/]+)/[^/]+/\d{4}/(submission-\d+)(?:/|$)")
-"""Where a submission lies in the collection of them all (IO500/submission-data): institution, system, file system,
+"""The path of a submission in the collection IO500/submission-data: institution, system, file system,
 year, number."""
 
 
 def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
-    """A run for each submission at or below `paths`; at the end one without cases, if files belong to none."""
+    """A run for each submission at or below `paths`; then one without cases if files belong to no submission."""
     directories: defaultdict[Path, set[Path]] = defaultdict(set)
     stray = Files(paths)
     for path in below(paths):
@@ -41,13 +41,15 @@ def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
             directories[path.parent].add(path)
         elif path.name.startswith(_APPLE_DOUBLE) and _is_result(path.name.removeprefix(_APPLE_DOUBLE)):
             stray.open(path)
-    taken: Counter[str] = Counter()
+    name_counts: Counter[str] = Counter()
     for directory in sorted(directories):
-        # Of a file that was named itself, nothing beside it was meant.
-        found = _submission(directory, paths, alone=sorted(path for path in directories[directory] if path in paths))
-        taken[found.name] += 1
-        times = taken[found.name]
-        yield replace(found, name=f"{found.name}-{times}") if times > 1 else found
+        # A file that was named itself is read alone, without the files beside it.
+        submission = _submission(
+            directory, paths, alone=sorted(path for path in directories[directory] if path in paths)
+        )
+        name_counts[submission.name] += 1
+        count = name_counts[submission.name]
+        yield replace(submission, name=f"{submission.name}-{count}") if count > 1 else submission
     if not directories and not stray.refused:
         for path in paths:
             stray.refuse(path, Refused(f"has neither {SUMMARY} nor {RESULT}"))
@@ -56,13 +58,13 @@ def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
 
 
 def _is_result(name: str) -> bool:
-    """True if a file of this name would be read."""
+    """True if a file with this name would be read."""
     return name in (SUMMARY, RESULT) or name.rpartition(".")[0].replace("_", "-") in PHASES
 
 
 def _name(directory: Path, institution: str | None, system: str | None) -> str:
-    """Institution and system, as the submission describes itself or as its place in the collection says; of any other
-    the last directory that tells it from others.
+    """Institution and system, from the submission's description or its path in the collection; otherwise the last
+    directory that distinguishes it.
     """
     place = directory.resolve()
     collected = _COLLECTED.search(place.as_posix())
@@ -76,32 +78,32 @@ def _name(directory: Path, institution: str | None, system: str | None) -> str:
 
 
 def _submission(directory: Path, typed: Sequence[Path], alone: Sequence[Path]) -> Gathered:
-    """What one directory tells. A file of it that is refused leaves the others."""
+    """The submission in one directory. A refused file does not affect the others."""
     files = Files(typed)
-    found = cases.Parsed()
+    parsed = cases.Parsed()
     for path in alone or (directory / SUMMARY, directory / RESULT):
         if not path.exists() or (source := files.open(path)) is None:
             continue
         try:
             if path.name == RESULT or "[SCORE]\n" in source.text.replace("\r\n", "\n"):
-                found.sections = transcript.read(source, result_ini.read)
-                found.sections_in = path
+                parsed.sections = transcript.read(source, result_ini.read)
+                parsed.sections_in = path
             else:
-                found.summary = transcript.read(source, summary.read)
-                found.summary_in = path
+                parsed.summary = transcript.read(source, summary.read)
+                parsed.summary_in = path
         except Refused as error:
             files.refuse(path, error)
     description = Description()
-    if not alone and not found.is_empty:
-        cases.read_phases(directory, files, found)
+    if not alone and not parsed.is_empty:
+        cases.read_phases(directory, files, parsed)
         description = described.read(directory, files)
-        found.description = description
+        parsed.description = description
     return Gathered(
         tool="io500",
         title=_TITLE,
         name=_name(directory, description.institution, description.system),
-        cases=[] if found.is_empty else [cases.case(found)],
+        cases=[] if parsed.is_empty else [cases.case(parsed)],
         files=list(files.read.values()),
         refused=files.refused,
-        printed=cases.printed(found),
+        printed=cases.printed(parsed),
     )

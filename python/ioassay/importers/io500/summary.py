@@ -33,7 +33,7 @@ PHASES = frozenset(
         *("ior-rnd4K-write", "ior-rnd4K-read", "ior-rnd4K-easy-read", "ior-rnd1MB-write", "ior-rnd1MB-read"),
     ]
 )
-"""Everything that measures. A phase that only marks a moment, `timestamp`, is no measurement."""
+"""All phases that measure; `timestamp` only marks a moment."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Phase:
     is_bandwidth: bool
     seconds: Printed
     is_invalid: bool
-    """The program itself says so."""
+    """Marked as invalid by the program itself."""
 
 
 @dataclass(frozen=True)
@@ -66,50 +66,52 @@ class Summary:
     phases: dict[str, Phase] = field(default_factory=dict)
     scores: list[PrintedLine] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
-    """How bandwidths are labelled: GiB/s, or GB/s where the script of 2017 to 2019 meant the same."""
+    """Labels of bandwidths: GiB/s, or GB/s with the same meaning in the script of 2017 to 2019."""
 
 
 def read(source: Source) -> Summary:
-    """Reads the file. Raises `Refused` for a line in brackets that fits neither form, and where there is no score."""
+    """Raises `Refused` for a line in brackets that fits neither format, and if there is no score."""
     if not source.text.endswith("\n"):
         raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
-    found = Summary()
+    summary = Summary()
     for number, line in enumerate(source.lines, start=1):
         text = line.strip()
         if not text:
             continue
         if match := _VERSION.match(text):
-            found.version = match[1]
+            summary.version = match[1]
         elif match := _SCORE.fullmatch(text):
-            found.labels.add(match["unit"])
+            summary.labels.add(match["unit"])
             names: tuple[Quantity, ...] = ("bandwidth", "metadata", "total")
             values: dict[Quantity, Printed] = {name: Printed.of(match[name], number, name) for name in names}
-            found.scores.append(PrintedLine(number, bool(match["list"]), values))
+            summary.scores.append(PrintedLine(number, bool(match["list"]), values))
         elif match := _PHASE.fullmatch(text):
-            _add(found, match, number)
+            _add(summary, match, number)
         elif text.startswith("["):
             raise Refused(f"has a line that is neither a phase nor a score of the IO500: {text[:60]!r}", number)
-    if not found.phases:
+    if not summary.phases:
         raise Refused("has no phase of the IO500")
-    if not found.scores:
-        raise Refused("ends before the score: the run was cut off", max(phase.line for phase in found.phases.values()))
-    return found
+    if not summary.scores:
+        raise Refused(
+            "ends before the score: the run was cut off", max(phase.line for phase in summary.phases.values())
+        )
+    return summary
 
 
-def _add(found: Summary, match: re.Match[str], line: int) -> None:
+def _add(summary: Summary, match: re.Match[str], line: int) -> None:
     name = match["name"].replace("_", "-")
     if name == "timestamp":
         return
     if name not in PHASES:
         raise Refused(f"has a phase that no version of the IO500 has: {name}", line)
-    if name in found.phases:
+    if name in summary.phases:
         raise Refused(f"has the phase {name} twice", line)
     is_bandwidth = match["unit"] in ("GiB/s", "GB/s")
     if is_bandwidth != name.startswith("ior-"):
         raise Refused(f"has the phase {name} in {match['unit']}", line)
     if is_bandwidth:
-        found.labels.add(match["unit"])
-    found.phases[name] = Phase(
+        summary.labels.add(match["unit"])
+    summary.phases[name] = Phase(
         line,
         name,
         Printed.of(match["value"], line, name),

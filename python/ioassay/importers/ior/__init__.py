@@ -7,18 +7,18 @@ Formats: hpc/ior at 2.10.3 (`src/C/IOR.c`) to 4.0.0 (`src/ior-output.c`), each b
 from __future__ import annotations
 
 from ioassay.importers.ior import cases, document, table, text
-from ioassay.importers.model import Beside, Case
+from ioassay.importers.model import Case, OpenSibling
 from ioassay.importers.source import Refused, Source
 
 
-def read(source: Source, beside: Beside) -> list[Case]:
+def read(source: Source, open_sibling: OpenSibling) -> list[Case]:
     """The cases of a file, one for each iteration. Raises `Refused`."""
     if table.is_by_rank(source.text):
         return list(table.only_ranks(source))
     if table.is_iterations(source.text):
-        return list(cases.of(source, table.execution(source), beside))
+        return list(cases.of(source, table.execution(source), open_sibling))
     is_document = document.is_document(source.text)
     executions = document.executions(source) if is_document else list(text.executions(source))
     if not executions:
         raise Refused("is not output of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
-    return [case for execution in executions for case in cases.of(source, execution, beside)]
+    return [case for execution in executions for case in cases.of(source, execution, open_sibling)]

@@ -1,7 +1,7 @@
 """IOR's tests as cases: the same from every form.
 
-Of `IOPS` nothing is taken: IOR divides by the time of the transfers alone. Operations per second here count opening and
-closing too, as the bandwidth does.
+`IOPS` is ignored: IOR divides by the time of the transfers alone. Our operations per second include opening and
+closing, as the bandwidth does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ioassay.importers import doubts, model, ranks_csv
 from ioassay.importers.command_line import Options
 from ioassay.importers.ior import table
 from ioassay.importers.ior.tests import Access, Execution, Row, Summary, Test
-from ioassay.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
+from ioassay.importers.model import Case, Doubt, Measurement, OpenSibling, Setting, Stonewall, Summarised
 from ioassay.importers.numbers import MIB, NS_PER_S, Printed, adds_up, moment_ns, size_bytes
 from ioassay.importers.source import Refused, Source
 from ioassay.protocol.facts import IOR_VALUED
@@ -25,48 +25,48 @@ from ioassay.text.units import format_bytes
 _BEYOND_COUNTING = 2**63
 
 _BETWEEN_PARTS = 1.05
-"""How much longer than its parts together an access may take: there are barriers between them."""
+"""How much longer than the sum of its parts an access may take: there are barriers between them."""
 
 _UNIX_CLOCK_S = 1e9
-"""Seconds that are no duration but a moment: of any since 2001, by the Unix clock."""
+"""A larger number of seconds is not a duration but a Unix time, of 2001 or later."""
 
 _OLD_CLIENTS = re.compile(r"(\d+) \((\d+) per node\)")
 _BY_RANK = re.compile(r"saveRankPerformanceDetailsCSV=(\S+)")
 
 
-def of(source: Source, execution: Execution, beside: Beside) -> Iterator[Case]:
+def of(source: Source, execution: Execution, open_sibling: OpenSibling) -> Iterator[Case]:
     """A case for each iteration of each test."""
     command = execution.options.get("command", "")
-    by_rank = _by_rank(command, beside)
+    by_rank = _by_rank(command, open_sibling)
     version = [Setting(name="version", value=f"IOR {execution.version}")] if execution.version else []
     for test in execution.tests:
-        told = _Told(test, execution.options | test.options, Options(command, IOR_VALUED))
-        for measured in _iterations(source, test, told, by_rank if len(execution.tests) == 1 else {}):
+        test_options = _TestOptions(test, execution.options | test.options, Options(command, IOR_VALUED))
+        for measured in _iterations(source, test, test_options, by_rank if len(execution.tests) == 1 else {}):
             yield Case(
                 tool_version=execution.version,
-                settings=[*told.settings, *version],
-                amount=told.amount,
-                clients=told.nodes,
-                ranks=told.tasks,
+                settings=[*test_options.settings, *version],
+                amount=test_options.amount,
+                clients=test_options.nodes,
+                ranks=test_options.tasks,
                 measured=measured,
-                target=told.options.get("test filename"),
+                target=test_options.options.get("test filename"),
                 command=command,
-                facts=told.facts,
-                started_unix_ns=moment_ns(told.options.get("StartTime") or told.options.get("began")),
-                ended_unix_ns=moment_ns(told.options.get("ended")),
+                facts=test_options.facts,
+                started_unix_ns=moment_ns(test_options.options.get("StartTime") or test_options.options.get("began")),
+                ended_unix_ns=moment_ns(test_options.options.get("ended")),
             )
 
 
-def _by_rank(command: str, beside: Beside) -> Mapping[tuple[Access, int], pl.DataFrame]:
-    """What each rank did, where the command line names a file for it and that lies beside this one."""
+def _by_rank(command: str, open_sibling: OpenSibling) -> Mapping[tuple[Access, int], pl.DataFrame]:
+    """Results by rank, if the command line names a file for them and that file lies beside this one."""
     match = _BY_RANK.search(command)
-    found = beside(match[1].rsplit("/", 1)[-1]) if match else None
-    return table.by_rank(found) if found is not None and table.is_by_rank(found.text) else {}
+    sibling = open_sibling(match[1].rsplit("/", 1)[-1]) if match else None
+    return table.by_rank(sibling) if sibling is not None and table.is_by_rank(sibling.text) else {}
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a test's options say of its numbers."""
+class _TestOptions:
+    """The options of a test that its numbers depend on."""
 
     test: Test
     options: Mapping[str, str]
@@ -79,11 +79,13 @@ class _Told:
 
     @property
     def nodes(self) -> int | None:
-        if said := _whole(self.options.get("nodes")):
-            return said
+        if printed := _whole(self.options.get("nodes")):
+            return printed
         old = _OLD_CLIENTS.match(self.options.get("clients", ""))
-        each = _whole(self.options.get("clients per node")) or _whole(old[2] if old else self._exact.get("tPN"))
-        return -(-self.tasks // each) if self.tasks and each else None
+        tasks_per_node = _whole(self.options.get("clients per node")) or _whole(
+            old[2] if old else self._exact.get("tPN")
+        )
+        return -(-self.tasks // tasks_per_node) if self.tasks and tasks_per_node else None
 
     @property
     def transfer_bytes(self) -> int | None:
@@ -98,8 +100,8 @@ class _Told:
     @property
     def segments(self) -> int:
         strided = re.search(r"\((\d+) segments?\)", self.options.get("pattern", ""))  # before 3.2
-        said = self._exact.get("segcnt") or self.options.get("segments") or (strided[1] if strided else None)
-        return _whole(said) or 1
+        printed = self._exact.get("segcnt") or self.options.get("segments") or (strided[1] if strided else None)
+        return _whole(printed) or 1
 
     @property
     def repetitions(self) -> int:
@@ -107,7 +109,7 @@ class _Told:
 
     @property
     def total_bytes(self) -> int | None:
-        """What all ranks move if nothing stops them; blocks that a stonewall is to cut may be beyond counting."""
+        """Bytes that all ranks move unless stopped; `None` if too many, as in blocks made for a stonewall."""
         if not self.tasks or not self.block_bytes:
             return None
         total = self.tasks * self.block_bytes * self.segments
@@ -115,7 +117,7 @@ class _Told:
 
     @property
     def amount(self) -> str:
-        """What a rank does, in words."""
+        """The work of a rank, in words."""
         if self.block_bytes is None:
             return ""
         segments = f", {self.segments} segments" if self.segments > 1 else ""
@@ -132,18 +134,18 @@ class _Told:
 
     @property
     def order(self) -> str:
-        said = self.options.get("ordering in a file", "")
-        return "random" if said.startswith("random") else "sequential" if said else ""
+        ordering = self.options.get("ordering in a file", "")
+        return "random" if ordering.startswith("random") else "sequential" if ordering else ""
 
     @property
     def stonewall_s(self) -> int:
-        """The deadline; 0: none."""
-        said = self.options.get("stonewallingTime") or self.options.get("Using stonewalling", "")
-        return _whole(said.split(" ")[0]) or 0
+        """The deadline in seconds; 0 if there is none."""
+        printed = self.options.get("stonewallingTime") or self.options.get("Using stonewalling", "")
+        return _whole(printed.split(" ")[0]) or 0
 
     @property
     def is_walled(self) -> bool:
-        """A stonewall, this one's or that of the write before, may decide how much is moved."""
+        """A stonewall, its own or that of the preceding write, may decide how much is moved."""
         return bool(self.stonewall_s) or self.command.says("stoneWallingStatusFile=")
 
     @property
@@ -156,15 +158,15 @@ class _Told:
 
     @property
     def reads_own(self) -> bool:
-        """Each rank reads what it wrote itself."""
+        """Each rank reads the data that it wrote itself."""
         return self.options.get("ordering inter file", "").startswith("no tasks")
 
     @property
     def settings(self) -> list[Setting]:
-        """What tells its numbers from those of another test, in the order in which a title names it."""
+        """Settings that distinguish its results, in the order of a title."""
         collective = "collective" in self.options.get("type", "") + self.options.get("access", "")
         file_system = re.match(r"[\d.]+ [KMGTPE]iB", self.options.get("FS", ""))
-        found = {
+        values = {
             "API": self.options.get("api", "").split(" ")[0],
             "layout": self.layout,
             "transfer": "" if self.transfer_bytes is None else f"transfers of {format_bytes(self.transfer_bytes)}",
@@ -174,15 +176,15 @@ class _Told:
             "direct": "direct I/O" if self.is_direct else "",
             "fsync": "fsync" if self.is_synced else "",
             "stonewall": f"stonewall {self.stonewall_s} s" if self.stonewall_s else "",
-            # Tells file systems apart where paths do not.
+            # Distinguishes file systems if paths do not.
             "file system": f"file system of {file_system[0]}" if file_system else "",
         }
-        return model.told(found)
+        return model.nonempty_settings(values)
 
     @property
     def facts(self) -> list[Setting]:
-        """What it tells of where it ran. Hints are those that MPI-IO had in effect."""
-        return model.told(
+        """Where it ran. Hints are those in effect."""
+        return model.nonempty_settings(
             {
                 "machine": self.options.get("machine"),
                 "path": self.options.get("Path"),
@@ -198,7 +200,7 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Line:
-    """What a line of a file is about."""
+    """A line with a result."""
 
     source: Source
     line: int
@@ -210,11 +212,11 @@ def _whole(text: str | None) -> int | None:
 
 
 def _iterations(
-    source: Source, test: Test, told: _Told, by_rank: Mapping[tuple[Access, int], pl.DataFrame]
-) -> Iterator[list[Measured]]:
-    """The measurements of each iteration, or of all together where only their summary was printed."""
+    source: Source, test: Test, test_options: _TestOptions, by_rank: Mapping[tuple[Access, int], pl.DataFrame]
+) -> Iterator[list[Measurement]]:
+    """The measurements of each iteration, or of all together if only their summary was printed."""
     if not test.rows:
-        yield [_summed_up(source, access, summary, told) for access, summary in test.summaries.items()]
+        yield [_summed_up(source, access, summary, test_options) for access, summary in test.summaries.items()]
         return
     iterations = list(dict.fromkeys(row.iteration for row in test.rows))
     for iteration in iterations:
@@ -223,7 +225,7 @@ def _iterations(
                 source,
                 row,
                 test.summaries.get(row.access) if len(iterations) == 1 else None,
-                told,
+                test_options,
                 by_rank.get((row.access, iteration)),
             )
             for row in test.rows
@@ -231,25 +233,27 @@ def _iterations(
         ]
 
 
-def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each: pl.DataFrame | None) -> Measured:
-    # Of a single iteration the summary has the same numbers, with more digits.
+def _of_row(
+    source: Source, row: Row, summary: Summary | None, test_options: _TestOptions, by_rank: pl.DataFrame | None
+) -> Measurement:
+    # The summary of a single iteration has the same numbers, with more digits.
     rate = row.rate.finer(summary.highest if summary else None)
     total = None if row.total is None else row.total.finer(summary.seconds if summary else None)
-    found: list[Doubt] = []
-    if each is not None and each.height != told.tasks:
-        found.append(doubts.ranks_missing(each.height, told.tasks or 0))
-        each = None
-    moved = row.moved_bytes or told.total_bytes
+    found_doubts: list[Doubt] = []
+    if by_rank is not None and by_rank.height != test_options.tasks:
+        found_doubts.append(doubts.ranks_missing(by_rank.height, test_options.tasks or 0))
+        by_rank = None
+    moved = row.moved_bytes or test_options.total_bytes
     if total is None:
-        moved, seconds, doubted = _without_total(row, rate, moved, told)
-        found += doubted
+        moved, seconds, time_doubts = _without_total(row, rate, moved, test_options)
+        found_doubts += time_doubts
     else:
         seconds = total.value
         if moved is not None and not adds_up(moved, rate, total):
-            if told.stonewall_s and row.moved_bytes is None:
+            if test_options.stonewall_s and row.moved_bytes is None:
                 moved = None  # it ended early, and IOR did not say how much it had moved
             else:
-                found.append(
+                found_doubts.append(
                     doubts.does_not_add_up(
                         f"{format_bytes(moved)} in {total.text} s are not the {rate.text} MiB/s that IOR printed"
                     )
@@ -257,24 +261,24 @@ def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each
         if moved is None:
             moved = round(rate.value * MIB * seconds)
     return replace(
-        _measured(_Line(source, row.line, row.access), told, rate, seconds, moved),
-        doubts=[*found, *_doubts(row.access, seconds, told)],
-        stonewall=_stonewall(row, summary, told),
-        finish_spread_ns=ranks_csv.spread_ns(each),
-        each=None if each is None else each.drop(ranks_csv.LINE),
+        _measured(_Line(source, row.line, row.access), test_options, rate, seconds, moved),
+        doubts=[*found_doubts, *_doubts(row.access, seconds, test_options)],
+        stonewall=_stonewall(row, summary, test_options),
+        finish_spread_ns=ranks_csv.spread_ns(by_rank),
+        each=None if by_rank is None else by_rank.drop(ranks_csv.LINE),
     )
 
 
 def _without_total(
-    row: Row, rate: Printed, moved: int | None, told: _Told
+    row: Row, rate: Printed, moved: int | None, test_options: _TestOptions
 ) -> tuple[int | None, float | None, list[Doubt]]:
-    """Amount, seconds and doubts of a row without the column `total(s)`: the time follows from amount and rate, which
-    IOR had divided. After a stonewall whose amount it did not print both are unknown.
+    """Amount, seconds and doubts of a row without the column `total(s)`: the time follows from amount and rate. Both
+    are unknown after a stonewall if IOR did not print the amount.
     """
-    if moved is None or not rate.value or (told.stonewall_s and row.moved_bytes is None):
+    if moved is None or not rate.value or (test_options.stonewall_s and row.moved_bytes is None):
         return None, None, []
     seconds = moved / MIB / rate.value
-    # Opening, transfers and closing follow each other, and the time of each is from its first rank to its last.
+    # Opening, transfers and closing are consecutive; each time is from the first rank to the last.
     longest = sum(time.value + time.half_unit for time in row.parts) * _BETWEEN_PARTS
     shortest = max((time.value - time.half_unit for time in row.parts), default=0.0)
     slack = 1 + rate.half_unit / rate.value + 1e-3
@@ -293,46 +297,48 @@ def _without_total(
     return moved, seconds, []
 
 
-def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) -> Measured:
-    """What stands for all iterations, of which only a summary was printed."""
-    several = told.repetitions > 1
-    found = [doubts.mean_only(told.repetitions)] if several else []
-    moved = told.total_bytes
-    if moved is not None and not several and not adds_up(moved, summary.mean, summary.seconds):
+def _summed_up(source: Source, access: Access, summary: Summary, test_options: _TestOptions) -> Measurement:
+    """The measurement of all iterations, if only their summary was printed."""
+    is_mean = test_options.repetitions > 1
+    found_doubts = [doubts.mean_only(test_options.repetitions)] if is_mean else []
+    moved = test_options.total_bytes
+    if moved is not None and not is_mean and not adds_up(moved, summary.mean, summary.seconds):
         moved = None  # it ended early, and IOR did not say how much it had moved
     return replace(
-        _measured(_Line(source, summary.line, access), told, summary.mean, summary.seconds.value, moved),
-        doubts=[*found, *_doubts(access, summary.seconds.value, told)],
+        _measured(_Line(source, summary.line, access), test_options, summary.mean, summary.seconds.value, moved),
+        doubts=[*found_doubts, *_doubts(access, summary.seconds.value, test_options)],
         summarised=Summarised(
-            repetitions=told.repetitions,
+            repetitions=test_options.repetitions,
             lowest=summary.lowest.value * MIB,
             highest=summary.highest.value * MIB,
             standard_deviation=summary.deviation.value * MIB,
         )
-        if several
+        if is_mean
         else None,
     )
 
 
-def _measured(at: _Line, told: _Told, rate: Printed, seconds: float | None, moved: int | None) -> Measured:
+def _measured(
+    result_line: _Line, test_options: _TestOptions, rate: Printed, seconds: float | None, moved: int | None
+) -> Measurement:
     if seconds is not None and seconds >= _UNIX_CLOCK_S:
         raise Refused(
-            f"has {seconds:.0f} s as the time of a {at.access}, which is the Unix clock and no duration: IOR was "
-            "started by a launcher that does not fit its MPI (PMI), and its rates are none",
-            at.line,
+            f"has {seconds:.0f} s as the time of a {result_line.access}, which is the Unix clock and no duration: IOR "
+            "was started by a launcher that does not fit its MPI (PMI), and its rates are none",
+            result_line.line,
         )
-    transfer = told.transfer_bytes
-    return Measured(
-        file=at.source.path,
-        line=at.line,
-        phase=at.access,
-        operation=at.access,
-        layout=told.layout,
-        order=told.order,
-        files=told.files,
+    transfer = test_options.transfer_bytes
+    return Measurement(
+        file=result_line.source.path,
+        line=result_line.line,
+        phase=result_line.access,
+        operation=result_line.access,
+        layout=test_options.layout,
+        order=test_options.order,
+        files=test_options.files,
         transfer_bytes=transfer,
-        file_set_bytes=_file_set_bytes(at.access, told, moved),
-        command=" ".join(told.command.words),
+        file_set_bytes=_file_set_bytes(result_line.access, test_options, moved),
+        command=" ".join(test_options.command.words),
         bytes=moved,
         operations=moved // transfer if moved is not None and transfer else None,
         duration_ns=None if seconds is None else round(seconds * NS_PER_S),
@@ -342,39 +348,39 @@ def _measured(at: _Line, told: _Told, rate: Printed, seconds: float | None, move
     )
 
 
-def _file_set_bytes(access: Access, told: _Told, moved: int | None) -> int | None:
-    """The size that was asked for; where a stonewall has cut it, nobody has asked for what it came to."""
-    if told.is_walled and moved != told.total_bytes:
+def _file_set_bytes(access: Access, test_options: _TestOptions, moved: int | None) -> int | None:
+    """The size that was asked for; `None` if a stonewall cut it."""
+    if test_options.is_walled and moved != test_options.total_bytes:
         return None
-    return moved if access == "write" else told.total_bytes
+    return moved if access == "write" else test_options.total_bytes
 
 
-def _doubts(access: Access, seconds: float | None, told: _Told) -> Iterator[Doubt]:
-    """Those that follow from how IOR was called; a CSV does not tell."""
-    if told.options and access == "write" and not (told.is_synced or told.is_direct):
+def _doubts(access: Access, seconds: float | None, test_options: _TestOptions) -> Iterator[Doubt]:
+    """Doubts that follow from how IOR was called; a CSV does not show it."""
+    if test_options.options and access == "write" and not (test_options.is_synced or test_options.is_direct):
         yield doubts.unsynced_write("-e")
-    wrote = any(row.access == "write" for row in told.test.rows) or "write" in told.test.summaries
-    if told.reads_own and access == "read" and wrote and not told.is_direct:
+    has_write = any(row.access == "write" for row in test_options.test.rows) or "write" in test_options.test.summaries
+    if test_options.reads_own and access == "read" and has_write and not test_options.is_direct:
         yield doubts.may_be_cached("each rank read what it had written itself in the same test", "-C")
     if seconds is not None:
         yield from doubts.short_phase(seconds)
 
 
-def _stonewall(row: Row, summary: Summary | None, told: _Told) -> Stonewall | None:
-    said = row.stonewall
-    if said is None:
+def _stonewall(row: Row, summary: Summary | None, test_options: _TestOptions) -> Stonewall | None:
+    report = row.stonewall
+    if report is None:
         return None
-    at_s, mean_mib = said.at_s, said.mean_mib
+    at_s, mean_mib = report.at_s, report.mean_mib
     if summary is not None and summary.exact.get("Stonewall(s)", "NA") != "NA":
         at_s, mean_mib = (
             Printed.of(summary.exact.get(name, ""), summary.line, name).value
             for name in ("Stonewall(s)", "Stonewall(MiB)")
         )
-    reached = round(mean_mib * MIB * told.tasks) if mean_mib and told.tasks else None
+    reached = round(mean_mib * MIB * test_options.tasks) if mean_mib and test_options.tasks else None
     return Stonewall(
         at_ns=None if at_s is None else round(at_s * 1e9),
         bytes=reached,
-        operations=reached // told.transfer_bytes if reached and told.transfer_bytes else None,
-        least_operations=said.least,
-        most_operations=said.most,
+        operations=reached // test_options.transfer_bytes if reached and test_options.transfer_bytes else None,
+        least_operations=report.least,
+        most_operations=report.most,
     )

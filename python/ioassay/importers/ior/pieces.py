@@ -1,8 +1,8 @@
-"""The documents of IOR's JSON whose brackets or lines are broken, put together from their innermost objects.
+"""Reconstructs documents of IOR's JSON with broken brackets or lines from their innermost objects.
 
 IOR prints each of these in one piece: the parameters and options of a test, each iteration, each line of the summary.
-What is no JSON is what a verbose IOR printed: from its first character on the rest of the line is skipped. An object in
-which anything is missing, or too much, is left out, so that an iteration is missing.
+Anything else is verbose output of IOR: from its first character on, the rest of the line is skipped. An object with
+missing or excess content is left out, so that its iteration is missing.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class _Token:
 
 
 def documents(source: Source) -> list[Parsed]:
-    """The documents, numbers as text. Raises `Refused` for pieces that are not where IOR has them."""
-    found: list[Parsed] = []
+    """The documents, with numbers as text. Raises `Refused` for misplaced pieces."""
+    parsed_documents: list[Parsed] = []
     content: dict[str, Any] = {}
     for line, piece in _pieces(source):
         if content.keys().isdisjoint(piece) and ("Version" in piece or ("Began" in piece and "Finished" in content)):
             content = {}
         if not content and ("Version" in piece or "Began" in piece):
             content = {"tests": [], "summary": []}
-            found.append(Parsed(content, line))
+            parsed_documents.append(Parsed(content, line))
         if content:
             _take(content, piece, line)
-    return found
+    return parsed_documents
 
 
 def _take(content: dict[str, Any], piece: dict[str, str], line: int) -> None:
-    """Puts a piece where it belongs in a document."""
+    """Adds a piece to its place in a document."""
     if "access" in piece and "xfersize" not in piece:
         _test(content, line)["Results"].append(piece)
     elif "bwMiB" in piece:
@@ -59,7 +59,7 @@ def _take(content: dict[str, Any], piece: dict[str, str], line: int) -> None:
     elif "Finished" in piece or not (content["tests"] or "TestID" in piece):
         content |= piece
     elif content["summary"]:
-        pass  # what is left of another line of the summary, which says nothing that the iterations do not
+        pass  # the remainder of another line of the summary, which repeats the iterations
     elif "TestID" in piece:
         content["tests"].append({"Results": [], **piece})
     else:
@@ -73,43 +73,43 @@ def _test(content: dict[str, Any], line: int) -> dict[str, Any]:
 
 
 def _pieces(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
-    """The innermost objects, and each value that stands beside objects as one of its own; with the line of each."""
+    """The innermost objects, and each value beside objects as an object of its own; each with its line."""
     tokens = list(_tokens(source.text))
-    at = 0
-    while at < len(tokens):
-        token = tokens[at]
-        if token.text == "{" and tokens[at + 1 : at + 2] and _is_innermost(tokens, at):
-            piece, at = _object(tokens, at)
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.text == "{" and tokens[index + 1 : index + 2] and _is_innermost(tokens, index):
+            piece, index = _object(tokens, index)
             if piece is not None:
                 yield token.line, piece
-        elif token.text.startswith('"') and at + 2 < len(tokens) and tokens[at + 1].text == ":":
-            value = tokens[at + 2].text
+        elif token.text.startswith('"') and index + 2 < len(tokens) and tokens[index + 1].text == ":":
+            value = tokens[index + 2].text
             if _is_scalar(value):
                 yield token.line, {json.loads(token.text): _scalar(value)}
-            at += 2
+            index += 2
         else:
-            at += 1
+            index += 1
 
 
-def _is_innermost(tokens: list[_Token], at: int) -> bool:
-    """True if an object closes before another bracket opens, or nothing comes after it."""
-    following = next((token.text for token in tokens[at + 1 :] if token.text in ("{", "}", "[", "]")), "")
+def _is_innermost(tokens: list[_Token], index: int) -> bool:
+    """True if an object closes before another bracket opens, or if nothing follows."""
+    following = next((token.text for token in tokens[index + 1 :] if token.text in ("{", "}", "[", "]")), "")
     return following not in ("{", "[")
 
 
-def _object(tokens: list[_Token], at: int) -> tuple[dict[str, str] | None, int]:
-    """The object that opens at a token, `None` of one that is broken or cut off; and where what follows begins."""
-    found: dict[str, str] = {}
-    at += 1
-    while at + 3 < len(tokens):
-        name, colon, value, end = (token.text for token in tokens[at : at + 4])
+def _object(tokens: list[_Token], index: int) -> tuple[dict[str, str] | None, int]:
+    """The object that opens at a token, `None` if it is broken or cut off; and the index after it."""
+    values: dict[str, str] = {}
+    index += 1
+    while index + 3 < len(tokens):
+        name, colon, value, end = (token.text for token in tokens[index : index + 4])
         if not (name.startswith('"') and colon == ":" and _is_scalar(value) and end in (",", "}")):
             break
-        found[json.loads(name)] = _scalar(value)
-        at += 4
+        values[json.loads(name)] = _scalar(value)
+        index += 4
         if end == "}":
-            return found, at
-    return None, at
+            return values, index
+    return None, index
 
 
 def _is_scalar(text: str) -> bool:
@@ -121,14 +121,14 @@ def _scalar(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    at, line = 0, 1
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    position, line = 0, 1
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            match = _LINE.match(text, at)
+            match = _LINE.match(text, position)
         elif match["space"] is None:
             yield _Token(line, match[0])
         if match is None:
             return
         line += match[0].count("\n")
-        at = match.end()
+        position = match.end()

@@ -1,7 +1,7 @@
 """IOR's CSV of 4.0 and later: a row for each iteration, or a row for each rank of each iteration.
 
-Neither tells how IOR was called, so what the numbers mean remains open; the second is more useful beside the text whose
-command line names it.
+Neither shows how IOR was called, so the meaning of the numbers is uncertain; the second is more useful beside the text
+output whose command line names it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.importers import ranks_csv
 from ioassay.importers.ior.tests import ACCESSES, Access, Execution, Row, Test
-from ioassay.importers.model import Case, Measured, Setting
+from ioassay.importers.model import Case, Measurement, Setting
 from ioassay.importers.numbers import NS_PER_S, Printed
 from ioassay.importers.source import Refused, Source
 
@@ -31,12 +31,11 @@ _ITERATIONS = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(
 
 
 def is_by_rank(text: str) -> bool:
-    """True for the CSV with a row for each rank."""
     return text.startswith(",".join(_RANK_COLUMNS))
 
 
 def is_iterations(text: str) -> bool:
-    """True for the CSV with a row for each iteration. What a verbose IOR prints may stand before and between."""
+    """True for the CSV with a row for each iteration; verbose output may come before and between."""
     return text.startswith("access,bw(MiB/s)") or "\naccess,bw(MiB/s)" in text
 
 
@@ -73,14 +72,13 @@ def _row(values: Mapping[str, str], is_whole: bool, line: int, test: Test) -> Ro
 
 
 def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
-    """What each rank did, by access and iteration: a rank's second row of an access is its second iteration.
-
-    Raises `Refused`.
+    """Results of each rank, by access and iteration: a rank's second row of an access is its second iteration. Raises
+    `Refused`.
     """
     rows = ranks_csv.read(source, _RANK_COLUMNS)
-    bad = rows.filter(~pl.col("access").is_in(list(ACCESSES)) | pl.any_horizontal(pl.all().is_null()))
-    if bad.height:
-        raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
+    invalid = rows.filter(~pl.col("access").is_in(list(ACCESSES)) | pl.any_horizontal(pl.all().is_null()))
+    if invalid.height:
+        raise Refused("has a row that does not fit its header", int(invalid[ranks_csv.LINE][0]))
     if rows.is_empty():
         raise Refused("has a header but no result", 1)
     amounts = {
@@ -88,47 +86,47 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
         "transfer_ns": pl.col("runtime") * NS_PER_S,
         "bytes": pl.col("throughput-withopenclose") * pl.col("runtime-with-openclose"),
     }
-    own = ranks_csv.whole_numbers(rows, amounts).select(
+    numbered = ranks_csv.whole_numbers(rows, amounts).select(
         "access",
         (pl.col("rank").cum_count().over("access", "rank") - 1).alias("iteration"),
         ranks_csv.LINE,
         "rank",
         *amounts,
     )
-    ranks = list(range(own["rank"].n_unique()))
-    found = {
+    ranks = list(range(numbered["rank"].n_unique()))
+    by_key = {
         (ACCESSES[str(access)], int(str(iteration))): part.drop("access", "iteration")
-        for (access, iteration), part in own.group_by("access", "iteration", maintain_order=True)
+        for (access, iteration), part in numbered.group_by("access", "iteration", maintain_order=True)
     }
-    if any(sorted(part["rank"]) != ranks for part in found.values()):
+    if any(sorted(part["rank"]) != ranks for part in by_key.values()):
         raise Refused("does not have every rank equally often: it was cut off", int(rows[ranks_csv.LINE][-1]))
-    return found
+    return by_key
 
 
 def only_ranks(source: Source) -> Iterator[Case]:
-    """Cases of a CSV by rank whose text is not there: all that they moved over the time of the slowest."""
-    found = by_rank(source)
-    for iteration in sorted({number for _, number in found}):
-        own = {access: rows for (access, number), rows in found.items() if number == iteration}
+    """Cases of a CSV by rank without its text: the sum over the time of the slowest rank."""
+    by_key = by_rank(source)
+    for iteration in sorted({number for _, number in by_key}):
+        by_access = {access: rows for (access, number), rows in by_key.items() if number == iteration}
         yield Case(
             tool_version=None,
             settings=[Setting(name="file", value=source.path.stem)],
             amount="",
             clients=None,
-            ranks=max(rows.height for rows in own.values()),
-            measured=[_sum(source, access, rows) for access, rows in own.items()],
+            ranks=max(rows.height for rows in by_access.values()),
+            measured=[_sum(source, access, rows) for access, rows in by_access.items()],
         )
 
 
-def _sum(source: Source, access: Access, rows: pl.DataFrame) -> Measured:
-    each = rows.drop(ranks_csv.LINE)
-    return Measured(
+def _sum(source: Source, access: Access, rows: pl.DataFrame) -> Measurement:
+    by_rank_columns = rows.drop(ranks_csv.LINE)
+    return Measurement(
         file=source.path,
         line=int(rows[ranks_csv.LINE][0]),
         phase=access,
         operation=access,
-        bytes=int(each["bytes"].sum()),
-        duration_ns=int(str(each["end_ns"].max())),
-        finish_spread_ns=ranks_csv.spread_ns(each),
-        each=each,
+        bytes=int(by_rank_columns["bytes"].sum()),
+        duration_ns=int(str(by_rank_columns["end_ns"].max())),
+        finish_spread_ns=ranks_csv.spread_ns(by_rank_columns),
+        each=by_rank_columns,
     )

@@ -1,6 +1,6 @@
-"""What IOR tells of an execution, in whatever form: its tests, with a row for each iteration and a summary.
+"""An execution of IOR, in whatever format: its tests, with a row for each iteration and a summary.
 
-Not: reading a form, what a number means for a case.
+Not: reading a format, making cases.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ioassay.importers.numbers import Printed
 Access = Literal["write", "read"]
 
 ACCESSES: Mapping[str, Access] = {"write": "write", "read": "read"}
-"""What IOR calls them. It prints `remove` among them, which moves nothing."""
+"""IOR's names; its `remove` moves nothing."""
 
 
 @dataclass(frozen=True)
-class AtStonewall:
-    """What IOR says when a stonewall has come: transfers of the slowest and the fastest rank, mean MiB of a rank."""
+class StonewallTotals:
+    """IOR's message at a stonewall: transfers of the slowest and the fastest rank, mean MiB of a rank."""
 
     least: int
     most: int
@@ -36,16 +36,16 @@ class Row:
     iteration: int
     rate: Printed
     total: Printed | None
-    """From the first open to the last close; `None` where IOR printed no such column, as 2.10.0.1."""
+    """From the first open to the last close; `None` if IOR did not print this column, as in 2.10.0.1."""
     moved_bytes: int | None = None
-    stonewall: AtStonewall | None = None
+    stonewall: StonewallTotals | None = None
     parts: Sequence[Printed] = ()
-    """The times of opening, transfers and closing; none where the form has no such columns."""
+    """The times of opening, transfers and closing; empty if the format has no such columns."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What all iterations of an access come to, in MiB/s and seconds, with what is printed exactly beside it."""
+    """Statistics over all iterations of an access, in MiB/s and seconds, with the exact values beside them."""
 
     line: int
     highest: Printed
@@ -59,7 +59,7 @@ class Summary:
 
 @dataclass
 class Test:
-    """A test of an execution. `options` are what IOR prints of it before it begins, by IOR's names."""
+    """A test of an execution. `options` are printed before it begins, by IOR's names."""
 
     number: int
     line: int
@@ -73,10 +73,8 @@ class Test:
 
 @dataclass
 class Execution:
-    """One execution of the program."""
-
     line: int
     version: str | None
     options: dict[str, str] = field(default_factory=dict)
-    """Of all tests, and `began`, `ended`, `command`, `machine`."""
+    """Options of all tests, and `began`, `ended`, `command`, `machine`."""
     tests: list[Test] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""What IOR prints on its standard output, with what else a job's output has between its lines.
+"""IOR's standard output, possibly mixed with other lines of a job's output.
 
-IOR 2.10.0.1 prints a row for each iteration, without the column `total(s)`, and of all the greatest rates alone. 2.10.3
-prints iterations only when it is verbose, else their mean, least and greatest. From 3.0 on there is a row for
+IOR 2.10.0.1 prints a row for each iteration, without the column `total(s)`, and the highest rates over all. 2.10.3
+prints iterations only if verbose, otherwise their mean, lowest and highest. From 3.0 on there is a row for
 each, under a header that names the columns; it grew by `IOPS` and `Latency(s)` in 3.3. Numbers have ten characters, so
 large rates lose their decimals. The CSV of 3.2 and 3.3 has neither separators nor rates: it is refused.
 """
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ioassay.importers.command_line import Options
-from ioassay.importers.ior.tests import ACCESSES, Access, AtStonewall, Execution, Row, Summary, Test
+from ioassay.importers.ior.tests import ACCESSES, Access, Execution, Row, StonewallTotals, Summary, Test
 from ioassay.importers.numbers import Printed
 from ioassay.importers.source import Refused, Source
 from ioassay.importers.transcript import unknown_prefix
@@ -27,13 +27,13 @@ _STONEWALL = re.compile(
 )
 _MOVED = re.compile(r"WARNING: Using actual aggregate bytes moved = (\d+)")
 _GLUED = re.compile(r"\S*\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\S")
-"""What follows the banner, or takes its place, in a CSV without separators: a moment, and no space after it."""
+"""The line after the banner, or in its place, in a CSV without separators: a time without a space after it."""
 
 _PARTS = ("open(s)", "wr/rd(s)", "close(s)")
-"""The columns with the times of which an access consists."""
+"""The columns with the times of an access's parts."""
 
 _HINTS = "hints returned from opened file {"
-"""Begins those that MPI-IO had in effect, a line each, up to a closing brace."""
+"""The line before the hints that MPI-IO had in effect, one per line, up to a closing brace."""
 
 _FACTS = {
     "Began": "began",
@@ -53,14 +53,14 @@ _OPTIONS = frozenset(
         *("FS", "Path", "StartTime", "apiVersion"),
     ]
 )
-"""The lines before the results that are kept. A name that IOR gives to anything else, too, is not among them."""
+"""The lines before the results that are kept; a name that IOR also uses for something else is not among them."""
 
 _OLD_SUMMARY = [
     *("Operation", "Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev", "Max(OPs)", "Min(OPs)", "Mean(OPs)", "StdDev"),
     *("Mean(s)", "#Tasks", "tPN", "reps", "fPP", "reord", "reordoff", "reordrand", "seed", "segcnt", "blksiz"),
     *("xsize", "aggsize", "Test#", "API"),
 ]
-"""The columns of 2.10: the header that it prints has spaces in some names, and more names than columns."""
+"""The columns of 2.10, whose printed header has spaces in some names, and more names than columns."""
 
 
 def executions(source: Source) -> Iterator[Execution]:
@@ -96,7 +96,7 @@ class _Reading:
         self._columns: Sequence[str] = ()
         self._summary: Sequence[str] = ()
         self._moved: int | None = None
-        self._stonewall: AtStonewall | None = None
+        self._stonewall: StonewallTotals | None = None
         self._hints: list[str] | None = None
 
     def is_same_script(self, version: str) -> bool:
@@ -104,11 +104,11 @@ class _Reading:
         return self._execution.version == version and "ended" not in self._execution.options
 
     def leave_table(self) -> None:
-        """Rows from here on have another header."""
+        """Ends the current table: later rows have another header."""
         self._columns = self._summary = ()
 
     def take(self, line: str, number: int) -> None:
-        """Takes over what a line tells."""
+        """Processes a line."""
         words = line.split()
         if not words:
             return
@@ -117,8 +117,8 @@ class _Reading:
         elif self._hints is not None:
             self._take_hint(self._hints, words)
         elif (match := _TEST.match(line)) or (words[0] == "Summary:" and self._is_old):
-            own = int(match[1] or match[2]) if match else len(self._execution.tests)
-            self._execution.tests.append(Test(own, number))
+            test_number = int(match[1] or match[2]) if match else len(self._execution.tests)
+            self._execution.tests.append(Test(test_number, number))
             self.leave_table()
         if words[0] == "access" and "bw(MiB/s)" in words:
             self.leave_table()
@@ -136,7 +136,7 @@ class _Reading:
             self._moved = int(match[1])
         elif match := _STONEWALL.search(line):
             least, most, mean_gib, at_s = match.groups()
-            self._stonewall = AtStonewall(
+            self._stonewall = StonewallTotals(
                 int(least), int(most), float(at_s) if at_s else None, float(mean_gib) * 1024 if mean_gib else None
             )
         elif match := _KEY.match(line):
@@ -151,13 +151,13 @@ class _Reading:
             hints.append(" ".join(words))
 
     def finished(self) -> Execution:
-        """The whole. Raises `Refused` if it has no result, or no end."""
+        """The execution. Raises `Refused` if it has no result, or no end."""
         execution = self._execution
         measured = [test for test in execution.tests if test.rows or test.summaries]
         if not measured:
-            cut = "has no result: IOR ended, or its output was cut off, before the first"
-            raise Refused(self._prefix or cut, execution.line)
-        # Of a script IOR sums up all tests together at its end; 2.10 sums up each; inside of the IO500 nothing does.
+            reason = "has no result: IOR ended, or its output was cut off, before the first"
+            raise Refused(self._prefix or reason, execution.line)
+        # IOR prints one summary at the end of a script; 2.10 prints one for each test; within the IO500 there is none.
         if "ended" not in execution.options and not all(test.summaries or self._is_whole(test) for test in measured):
             last = max((row.line for test in measured for row in test.rows), default=execution.line)
             raise Refused("ends before IOR's summary: it was cut off, or IOR did not end", last)
@@ -165,12 +165,16 @@ class _Reading:
         return execution
 
     def _is_whole(self, test: Test) -> bool:
-        """True if there is a row for each iteration of what the command line asks for."""
+        """True if there is a row for each iteration that the command line requests."""
         options = Options(self._execution.options.get("command", ""), IOR_VALUED)
-        asked = [access for access in ACCESSES.values() if options.has(access[0])]
+        requested = [access for access in ACCESSES.values() if options.has(access[0])]
         repetitions = test.options.get("repetitions", "")
-        wanted = {(access, at) for access in asked for at in range(int(repetitions) if repetitions.isdigit() else 0)}
-        return bool(wanted) and sorted(wanted) == sorted((row.access, row.iteration) for row in test.rows)
+        expected = {
+            (access, iteration)
+            for access in requested
+            for iteration in range(int(repetitions) if repetitions.isdigit() else 0)
+        }
+        return bool(expected) and sorted(expected) == sorted((row.access, row.iteration) for row in test.rows)
 
     @property
     def _is_old(self) -> bool:
@@ -190,7 +194,9 @@ class _Reading:
 
     @property
     def _options(self) -> dict[str, str]:
-        """Where what is printed now belongs: the file system stands before the test's number in some versions."""
+        """The options that the current line belongs to: some versions print the file system before the
+        test's number.
+        """
         return self._execution.tests[-1].options if self._execution.tests else self._execution.options
 
     def _take_row(self, access: Access, words: list[str], line: int) -> None:
@@ -227,18 +233,18 @@ class _Reading:
             raise Refused(f"has a summary of {len(words)} columns under a header of {len(columns)}", line)
         exact: dict[str, str] = {}
         for column, word in zip(columns, words, strict=True):
-            exact.setdefault(column, word)  # StdDev stands twice: of MiB/s, then of operations
+            exact.setdefault(column, word)  # StdDev is there twice: of MiB/s, then of operations
         tests = self._execution.tests
-        own = [test for test in tests if str(test.number) == exact.get("Test#")] or tests[-1:]
-        if not own:
+        summarised_tests = [test for test in tests if str(test.number) == exact.get("Test#")] or tests[-1:]
+        if not summarised_tests:
             raise Refused("has a summary before any test", line)
-        own[0].summaries[access] = summary(exact, line)
-        if own[0].tasks is None and exact.get("#Tasks", "").isdigit():
-            own[0].tasks = int(exact["#Tasks"])
+        summarised_tests[0].summaries[access] = summary(exact, line)
+        if summarised_tests[0].tasks is None and exact.get("#Tasks", "").isdigit():
+            summarised_tests[0].tasks = int(exact["#Tasks"])
 
 
 def summary(exact: dict[str, str], line: int) -> Summary:
-    """A line of the summary, by the names of its columns. Raises `Refused`."""
+    """Parses a line of the summary, by the names of its columns. Raises `Refused`."""
     highest, lowest, mean, deviation, seconds = (
         Printed.of(exact.get(column, ""), line, column)
         for column in ("Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev", "Mean(s)")

@@ -1,7 +1,7 @@
 """IOzone's tests as cases: a group of throughput mode, or a row of auto mode.
 
-How long a test took is not told. What the parent sees, its amount over the parent's own time, has no column here; where
-it is much less, the children did not run side by side, and that is a doubt.
+IOzone does not print how long a test took. The parent's rate, the amount over the parent's own time, has no column; if
+it is much lower, the children did not run concurrently, which is a doubt.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ioassay.importers.iozone.execution import Execution
 from ioassay.importers.iozone.phases import Phase
 from ioassay.importers.iozone.table import Row
 from ioassay.importers.iozone.throughput import Group, Test
-from ioassay.importers.model import Case, Doubt, Measured, Rank, Setting, Stonewall
+from ioassay.importers.model import Case, Doubt, Measurement, Rank, Setting, Stonewall
 from ioassay.importers.numbers import moment_ns
 from ioassay.importers.source import Refused, Source
 from ioassay.store.document import Operation
@@ -23,33 +23,38 @@ from ioassay.text.units import format_bytes
 _KIB = 1024
 _US_PER_S = 1_000_000
 _SIDE_BY_SIDE = 0.9
-"""The parent sees less even of children side by side: it starts them, and waits for them."""
+"""The parent's rate is lower even for concurrent children: it starts them, and waits for them."""
 
 
 def of_group(source: Source, execution: Execution, group: Group) -> Case:
-    """The tests of one number of children. Raises `Refused` if none of them can be told here."""
+    """The case of one number of children. Raises `Refused` if no test can be imported."""
     mixes = [test for test in group.tests if test.phase.operation is None]
-    measured = [one for test in group.tests for one in _of_test(source, execution, group, test, mixes)]
+    measured = [measurement for test in group.tests for measurement in _of_test(source, execution, group, test, mixes)]
     if not measured:
         raise Refused("has only a mix of reads and writes in one number", group.tests[0].line)
     return _case(execution, group.record_kib, group.file_kib, group.tests[0].children, measured)
 
 
 def of_row(source: Source, execution: Execution, row: Row) -> Case:
-    """A row of auto mode. Raises `Refused` if it has no number."""
-    # 0: it was not done.
+    """The case of a row of auto mode. Raises `Refused` if it has no number."""
+    # 0: the test was not run.
     numbers = [(phase, number) for phase, number in row.numbers if number]
-    measured = [one for phase, number in numbers for one in _of_number(source, execution, row, phase, number)]
+    measured = [
+        measurement for phase, number in numbers for measurement in _of_number(source, execution, row, phase, number)
+    ]
     if not measured:
         raise Refused("has a row without a result", row.line)
     return _case(execution, row.record_kib, row.file_kib, 1, measured)
 
 
 def _case(
-    execution: Execution, record_kib: int | None, file_kib: int | None, children: int, measured: list[Measured]
+    execution: Execution, record_kib: int | None, file_kib: int | None, children: int, measured: list[Measurement]
 ) -> Case:
     if execution.interrupted is not None:
-        measured = [replace(one, doubts=[*one.doubts, _interrupted(execution.interrupted)]) for one in measured]
+        measured = [
+            replace(measurement, doubts=[*measurement.doubts, _interrupted(execution.interrupted)])
+            for measurement in measured
+        ]
     is_distributed = execution.options.says("-+m") or execution.says("Network distribution mode")
     return Case(
         tool_version=execution.version,
@@ -59,13 +64,13 @@ def _case(
         ranks=children,
         measured=measured,
         command=execution.command,
-        facts=model.told({"machine": execution.machine}),
+        facts=model.nonempty_settings({"machine": execution.machine}),
         started_unix_ns=moment_ns(execution.began),
     )
 
 
 def _settings(execution: Execution, record_kib: int | None, file_kib: int | None) -> list[Setting]:
-    found = {
+    values = {
         "record": "" if record_kib is None else f"records of {format_bytes(record_kib * _KIB)}",
         "file": "" if file_kib is None else f"files of {format_bytes(file_kib * _KIB)}",
         "direct": "direct I/O" if _is_direct(execution) else "",
@@ -75,22 +80,22 @@ def _settings(execution: Execution, record_kib: int | None, file_kib: int | None
         "stonewall": "no stonewall" if execution.says("Stonewall disabled") else "",
         "version": f"IOzone {execution.version}" if execution.version else "",
     }
-    return model.told(found)
+    return model.nonempty_settings(values)
 
 
 def _of_test(
     source: Source, execution: Execution, group: Group, test: Test, mixes: Sequence[Test]
-) -> Iterator[Measured]:
-    """The measurement of a test of throughput mode, if it is one."""
+) -> Iterator[Measurement]:
+    """The measurement of a test of throughput mode; nothing for a mix."""
     operation = test.phase.operation
     if operation is None:
         return
     record_bytes = None if group.record_kib is None else group.record_kib * _KIB
-    is_first = next(one for one in group.tests if one.phase.operation is not None) is test
+    is_first = next(other_test for other_test in group.tests if other_test.phase.operation is not None) is test
     rate_bytes, rate_operations = _both(test.rate.value, record_bytes, test.in_operations)
     is_stonewalled = not execution.says("Stonewall disabled")
     ranks = list(_ranks(test, record_bytes, is_stonewalled))
-    yield Measured(
+    yield Measurement(
         file=source.path,
         line=test.line,
         phase=test.phase.name,
@@ -114,14 +119,14 @@ def _of_test(
 
 
 def _both(rate: float, record_bytes: int | None, in_operations: bool) -> tuple[float | None, float | None]:
-    """Bytes and operations per second, of which IOzone prints one."""
+    """Bytes and operations per second, of which IOzone prints only one."""
     if in_operations:
         return (None if record_bytes is None else rate * record_bytes), rate
     return rate * _KIB, (None if record_bytes is None else rate * _KIB / record_bytes)
 
 
 def _ranks(test: Test, record_bytes: int | None, is_stonewalled: bool) -> Iterator[Rank]:
-    """What each child did until the first was done, or in all."""
+    """Amounts of each child when the first finished, or in all."""
     for rank, amount in enumerate(test.each):
         moved, operations = _amounts(amount.value, record_bytes, test.in_operations)
         if is_stonewalled:
@@ -131,13 +136,13 @@ def _ranks(test: Test, record_bytes: int | None, is_stonewalled: bool) -> Iterat
 
 
 def _amounts(amount: float, record_bytes: int | None, in_operations: bool) -> tuple[int | None, int | None]:
-    """Bytes and operations, of which IOzone prints one."""
+    """Bytes and operations, of which IOzone prints only one."""
     moved, operations = _both(amount, record_bytes, in_operations)
     return None if moved is None else round(moved), None if operations is None else round(operations)
 
 
 def _stonewall(test: Test, record_bytes: int | None, ranks: Sequence[Rank]) -> Stonewall:
-    """Where all stood when the first child was done."""
+    """Totals when the first child finished."""
     rate_bytes, rate_operations = _both(test.rate.value, record_bytes, test.in_operations)
     _, least = _amounts(test.least.value if test.least else 0, record_bytes, test.in_operations)
     moved = [rank.stonewall_bytes for rank in ranks if rank.stonewall_bytes is not None]
@@ -152,7 +157,7 @@ def _stonewall(test: Test, record_bytes: int | None, ranks: Sequence[Rank]) -> S
     )
 
 
-def _of_number(source: Source, execution: Execution, row: Row, phase: Phase, number: int) -> Iterator[Measured]:
+def _of_number(source: Source, execution: Execution, row: Row, phase: Phase, number: int) -> Iterator[Measurement]:
     """The measurement of a number of auto mode."""
     operation = phase.operation
     if operation is None:
@@ -160,7 +165,7 @@ def _of_number(source: Source, execution: Execution, row: Row, phase: Phase, num
     record_bytes, size = row.record_kib * _KIB, row.file_kib * _KIB
     rate = _US_PER_S / number if execution.unit == "microseconds" else float(number)
     rate_bytes, rate_operations = _both(rate, record_bytes, execution.unit != "kB/s")
-    yield Measured(
+    yield Measurement(
         file=source.path,
         line=row.line,
         phase=phase.name,
@@ -182,7 +187,7 @@ def _is_direct(execution: Execution) -> bool:
 
 
 def _doubts(execution: Execution, operation: Operation) -> Iterator[Doubt]:
-    """Those that follow from how IOzone was called."""
+    """Doubts that follow from how IOzone was called."""
     if not execution.command or _is_direct(execution):
         return
     is_synced = execution.says("Include fsync in write timing") or execution.says("SYNC Mode.")

@@ -1,4 +1,4 @@
-"""An execution of IOzone: its lines, and what it says once of all its tests. Not: the tests."""
+"""An execution of IOzone: its lines, and the values that apply to all its tests. Not: the tests."""
 
 from __future__ import annotations
 
@@ -31,71 +31,68 @@ class Execution:
 
     lines: Sequence[tuple[int, str]]
     ends_open: bool
-    """True if the last line has no end: it may have been cut."""
+    """True if the last line has no line feed: it may be truncated."""
 
     @property
     def line(self) -> int:
-        """Where it begins."""
+        """The first line."""
         return self.lines[0][0]
 
     @cached_property
     def is_whole_output(self) -> bool:
-        """True if it begins with IOzone's banner; an excerpt does not."""
+        """True if it begins with IOzone's banner, which an excerpt lacks."""
         return any(_BANNER in text for _, text in self.lines)
 
     @cached_property
     def interrupted(self) -> int | None:
-        """The line that says that a signal ended it: what stands right above may not be whole."""
+        """The line that reports the signal that ended it: the line above may be incomplete."""
         return next((number for number, text in self.lines if text.strip() == _INTERRUPTED), None)
 
     @cached_property
     def version(self) -> str | None:
-        """As it is printed."""
         match = self._first(_VERSION)
         return None if match is None else match[1] or f"{match[2]} ({match[3]})"
 
     @cached_property
     def command(self) -> str:
-        """The command line; empty where it is not told."""
+        """The command line; empty if unknown."""
         match = self._first(_COMMAND)
         return match[1] if match else ""
 
     @cached_property
     def options(self) -> Options:
-        """What the command line says."""
         return Options(self.command, IOZONE_VALUED)
 
     @cached_property
     def tests(self) -> list[int]:
-        """The numbers that follow `-i`; empty: all, or not told."""
+        """The numbers after `-i`; empty if all, or unknown."""
         words = self.options.words
-        given = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "-i"]
-        given += [word[2:] for word in words if re.fullmatch(r"-i\d+", word)]
-        return [int(text) for text in given if text.isdecimal()]
+        texts = [words[index + 1] for index, word in enumerate(words[:-1]) if word == "-i"]
+        texts += [word[2:] for word in words if re.fullmatch(r"-i\d+", word)]
+        return [int(text) for text in texts if text.isdecimal()]
 
     @cached_property
     def unit(self) -> str | None:
-        """Of the table: `kB/s`, `operations/s` or `microseconds`; `None` where it is not told."""
-        found = {
+        """Unit of the table: `kB/s`, `operations/s` or `microseconds`; `None` if unknown."""
+        units = {
             unit for _, text in self.lines for mark, unit in _UNITS.items() if text.strip().lower().startswith(mark)
         }
-        # The mode is told where it is another.
-        return next((unit for unit in ("microseconds", "operations/s", "kB/s") if unit in found), None)
+        # kB/s is printed together with another mode.
+        return next((unit for unit in ("microseconds", "operations/s", "kB/s") if unit in units), None)
 
     @cached_property
     def began(self) -> str | None:
-        """When it began."""
         match = self._first(_BEGAN)
         return match[1] if match else None
 
     @cached_property
     def machine(self) -> str | None:
-        """On which machine, where it was asked to say so."""
+        """Name of the machine, if it was requested."""
         match = self._first(_MACHINE)
         return match[1] if match else None
 
     def says(self, text: str) -> bool:
-        """True if a line says this."""
+        """True if a line contains `text`."""
         return any(text in line for _, line in self.lines)
 
     def _first(self, pattern: re.Pattern[str]) -> re.Match[str] | None:

@@ -1,4 +1,4 @@
-"""What IOzone's tests are called here: as in ioassay's own front end for its command lines."""
+"""Our names of IOzone's tests: those of ioassay's front end for its command lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ioassay.store.document import Operation
 
 @dataclass(frozen=True)
 class Phase:
-    """A test. `operation` is `None` where reads and writes are in one number."""
+    """A test. `operation` is `None` if one number is of reads and writes."""
 
     name: str
     operation: Operation | None
@@ -32,7 +32,7 @@ OF_CHILDREN: Mapping[str, Phase] = {
     "fwriters": Phase("fwrite", "write"),
     "freaders": Phase("fread", "read"),
 }
-"""By what its children are called in throughput mode."""
+"""By the name of the children in throughput mode."""
 
 OF_COLUMN = (
     (0, Phase("write", "write")),

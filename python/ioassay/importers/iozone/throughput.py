@@ -1,7 +1,7 @@
 """IOzone's throughput mode: a block of lines for each test.
 
-What the children see is the sum of their own rates: of what each had done when the first of them was done, or with `-x`
-at its own end. The average is that sum over their number, which tells a block that was damaged.
+The children's throughput is the sum of their rates: of what each had done when the first finished, or with `-x`
+at its own end. The average is that sum over their number, which reveals a damaged block.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Test:
     of_each: dict[str, Printed] = field(default_factory=dict)
     least: Printed | None = None
     each: list[Printed] = field(default_factory=list)
-    """What each child did."""
+    """The amount of each child."""
 
     @property
     def is_whole(self) -> bool:
-        """True if no line of it is missing but those of children."""
+        """True if no line is missing, apart from those of children."""
         return self.least is not None and set(self.of_each) == {"Min", "Max", "Avg"}
 
 
@@ -56,27 +56,30 @@ class Group:
 
 
 def groups(execution: Execution) -> list[Group]:
-    """The groups that have a test. Raises `Refused` for a block that is damaged or not whole."""
-    found = [Group(None, None)]
+    """The groups that have a test. Raises `Refused` for a damaged or incomplete block."""
+    all_groups = [Group(None, None)]
     for number, text in execution.lines:
         if match := _GROUP.fullmatch(text):
-            found.append(Group(int(match[1]), int(match[2])))
+            all_groups.append(Group(int(match[1]), int(match[2])))
         elif match := _CHILDREN.fullmatch(text):
             if match[2] not in OF_CHILDREN:
                 raise Refused(f"has a test of an unknown version of IOzone: {match[2]!r}", number)
             test = _test(match, number)
-            group = found[-1]
-            if any(test.children != other.children or test.phase == other.phase for other in group.tests):
-                found.append(Group(group.file_kib, group.record_kib))
-            found[-1].tests.append(test)
+            group = all_groups[-1]
+            if any(
+                test.children != earlier_test.children or test.phase == earlier_test.phase
+                for earlier_test in group.tests
+            ):
+                all_groups.append(Group(group.file_kib, group.record_kib))
+            all_groups[-1].tests.append(test)
         elif _BLOCK.match(text):
-            _take(found[-1].tests, text, number)
-    if execution.interrupted is not None and found[-1].tests and not found[-1].tests[-1].is_whole:
-        found[-1].tests.pop()
-    for group in found:
+            _take(all_groups[-1].tests, text, number)
+    if execution.interrupted is not None and all_groups[-1].tests and not all_groups[-1].tests[-1].is_whole:
+        all_groups[-1].tests.pop()
+    for group in all_groups:
         for test in group.tests:
             _check(test)
-    return [group for group in found if group.tests]
+    return [group for group in all_groups if group.tests]
 
 
 def _test(match: re.Match[str], line: int) -> Test:
@@ -90,7 +93,7 @@ def _test(match: re.Match[str], line: int) -> Test:
 
 
 def _take(tests: Sequence[Test], text: str, line: int) -> None:
-    """Takes over what a line says of the last test."""
+    """Adds a line to the last test."""
     if not tests:
         raise Refused("has a line of a test before the test", line)
     test = tests[-1]
@@ -113,7 +116,7 @@ def _take(tests: Sequence[Test], text: str, line: int) -> None:
 
 
 def _check(test: Test) -> None:
-    """Raises `Refused` unless the block is whole and its numbers agree."""
+    """Raises `Refused` unless the block is complete and its numbers agree."""
     if not test.is_whole:
         raise Refused(f"has an incomplete test: {test.phase.name}", test.line)
     most, mean = test.of_each["Max"], test.of_each["Avg"]  # the least leaves out children that did nothing

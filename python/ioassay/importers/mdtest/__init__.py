@@ -7,11 +7,11 @@ Not: IOR.
 from __future__ import annotations
 
 from ioassay.importers.mdtest import cases, iterations, table, text
-from ioassay.importers.model import Beside, Case
+from ioassay.importers.model import Case, OpenSibling
 from ioassay.importers.source import Refused, Source
 
 
-def read(source: Source, beside: Beside) -> list[Case]:
+def read(source: Source, open_sibling: OpenSibling) -> list[Case]:
     """The cases of a file, one for each execution. Raises `Refused`."""
     if table.is_by_rank(source.text):
         return [table.only_ranks(source)]
@@ -19,8 +19,8 @@ def read(source: Source, beside: Beside) -> list[Case]:
     if not executions:
         raise Refused("is not output of mdtest: no line says `mdtest-… was launched with … total task(s)`")
     return [
-        # A table by rank has the first iteration alone.
-        cases.of(source, one, beside if one is first else lambda _: None)
+        # A table by rank has only the first iteration.
+        cases.of(source, iteration, open_sibling if iteration is first else lambda _: None)
         for first, *rest in map(iterations.one_by_one, executions)
-        for one in (first, *rest)
+        for iteration in (first, *rest)
     ]

@@ -1,11 +1,11 @@
-"""The iterations of an execution one by one, where `-v` tells them.
+"""Separates the iterations of an execution, if `-v` shows them.
 
-A row of `-v` has the rate of rank 0 in one iteration; the summary is of the slowest rank in each. Where rank 0 was
-always the slowest, its rows times the ranks have the summary's mean, greatest and least, as exactly as they were
-printed, and are what all ranks did. Otherwise the greatest, the least and the mean of two or three iterations leave no
-choice which they were, and the rows tell in which order they came. Of more iterations only the mean is known then.
+A row of `-v` has the rate of rank 0 in one iteration; the summary is of the slowest rank in each. If rank 0 was
+always the slowest, its rows times the ranks have the summary's mean, highest and lowest, as exactly as they were
+printed, and are the rates of all ranks. Otherwise the highest, lowest and mean of two or three iterations determine
+them, and the rows show their order. Of more iterations, only the mean is known.
 
-Not: how lines are read (`text`).
+Not: reading lines (`text`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ioassay.importers.numbers import Printed
 
 
 def one_by_one(execution: Execution) -> list[Execution]:
-    """An execution for each iteration of `execution`, in their order; itself alone where they are unknown."""
-    found: dict[str, Sequence[Line]] = {}
+    """An execution for each iteration of `execution`, in order; only itself if they are unknown."""
+    lines_by_operation: dict[str, Sequence[Line]] = {}
     for name, line in execution.rates.items():
         if line.mean.value == 0:
             continue
@@ -28,8 +28,8 @@ def one_by_one(execution: Execution) -> list[Execution]:
         lines = _of_rows(rows, name, line, execution) or _of_summary(rows, line, execution)
         if lines is None:
             return [execution]
-        found[name] = lines
-    return list(_split(execution, found)) if found else [execution]
+        lines_by_operation[name] = lines
+    return list(_split(execution, lines_by_operation)) if lines_by_operation else [execution]
 
 
 def _of_rows(rows: Sequence[Row], name: str, line: Line, execution: Execution) -> Sequence[Line] | None:
@@ -48,36 +48,36 @@ def _of_rows(rows: Sequence[Row], name: str, line: Line, execution: Execution) -
 
 
 def _of_summary(rows: Sequence[Row], line: Line, execution: Execution) -> Sequence[Line] | None:
-    """Two or three iterations as their summary leaves no choice, in the order of the rows."""
+    """Two or three iterations as determined by their summary, in the order of the rows."""
     count = execution.iterations
     if not _is_by_iteration(rows, line, execution) or count > 3 or line.highest is None or line.lowest is None:
         return None
     high, low, mean = line.highest, line.lowest, line.mean
     middle = count * mean.value - high.value - low.value
-    unsure = count * mean.half_unit + high.half_unit + low.half_unit
-    if abs(middle) > unsure if count == 2 else not low.value - unsure <= middle <= high.value + unsure:
+    uncertainty = count * mean.half_unit + high.half_unit + low.half_unit
+    if abs(middle) > uncertainty if count == 2 else not low.value - uncertainty <= middle <= high.value + uncertainty:
         return None
-    # What follows from the others is written with as many digits as it is known to.
-    between = [] if count == 2 else [Printed(f"{middle:.3f}", middle, unsure)]
-    ascending = sorted(range(count), key=lambda at: rows[at].rate.value)
+    # The middle rate is derived; its uncertainty is the half unit.
+    between = [] if count == 2 else [Printed(f"{middle:.3f}", middle, uncertainty)]
+    ascending = sorted(range(count), key=lambda iteration: rows[iteration].rate.value)
     values = dict(zip(ascending, (low, *between, high), strict=True))
-    return [Line(line.line, None, None, values[at], None, by_rank=False) for at in range(count)]
+    return [Line(line.line, None, None, values[iteration], None, by_rank=False) for iteration in range(count)]
 
 
 def _is_by_iteration(rows: Sequence[Row], line: Line, execution: Execution) -> bool:
     return execution.iterations > 1 and len(rows) == execution.iterations and not line.by_rank
 
 
-def _split(execution: Execution, found: Mapping[str, Sequence[Line]]) -> Iterator[Execution]:
+def _split(execution: Execution, lines_by_operation: Mapping[str, Sequence[Line]]) -> Iterator[Execution]:
     last = execution.iterations - 1
-    walls = execution.stonewalls if len(execution.stonewalls) == execution.iterations else []
-    for at in range(execution.iterations):
+    stonewalls = execution.stonewalls if len(execution.stonewalls) == execution.iterations else []
+    for iteration in range(execution.iterations):
         yield replace(
             execution,
             iterations=1,
-            rates={name: lines[at] for name, lines in found.items()},
+            rates={name: lines[iteration] for name, lines in lines_by_operation.items()},
             times={},
-            stonewalls=walls[at : at + 1],
-            started=execution.started if at == 0 else None,
-            finished=execution.finished if at == last else None,
+            stonewalls=stonewalls[iteration : iteration + 1],
+            started=execution.started if iteration == 0 else None,
+            finished=execution.finished if iteration == last else None,
         )

@@ -1,6 +1,6 @@
 """mdtest's CSV with a row for each rank (`--saveRankPerformanceDetails`): the rate and the time of every operation.
 
-A row `all` before them has the whole of the first iteration; of later ones the ranks alone are there.
+A row `all` before them has the totals of the first iteration; later iterations only have rows of ranks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import polars as pl
 
 from ioassay.importers import ranks_csv
 from ioassay.importers.mdtest.text import OPERATIONS
-from ioassay.importers.model import Case, Measured, Setting
+from ioassay.importers.model import Case, Measurement, Setting
 from ioassay.importers.numbers import NS_PER_S
 from ioassay.importers.source import Refused, Source
 
@@ -19,8 +19,8 @@ _HEADER = "rank,items,rate-Directory creation"
 
 
 @dataclass(frozen=True)
-class Whole:
-    """What all ranks did of an operation."""
+class OperationTotal:
+    """The total of an operation over all ranks."""
 
     line: int
     rate: float
@@ -28,20 +28,19 @@ class Whole:
 
     @property
     def operations(self) -> int:
-        """How many there were: both numbers have eleven digits."""
+        """Rounded: rate and time have eleven digits."""
         return round(self.rate * self.seconds)
 
 
 @dataclass
 class Table:
-    """The first iteration of a file: the whole of each operation, and what each rank did of it."""
+    """The first iteration of a file: the total of each operation, and the amounts of each rank."""
 
-    whole: dict[str, Whole] = field(default_factory=dict)
+    totals: dict[str, OperationTotal] = field(default_factory=dict)
     ranks: dict[str, pl.DataFrame] = field(default_factory=dict)
 
 
 def is_by_rank(text: str) -> bool:
-    """True for this CSV."""
     return text.startswith(_HEADER)
 
 
@@ -49,63 +48,63 @@ def read(source: Source) -> Table:
     """The first iteration. Raises `Refused` for a row that does not fit the header."""
     header = ranks_csv.header(source)
     rows = ranks_csv.read(source, {name: pl.String if name == "rank" else pl.Float64 for name in header})
-    bad = rows.filter(~pl.col("rank").str.contains(r"^(all|\d+)$"))
-    if bad.height:
-        raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
+    invalid = rows.filter(~pl.col("rank").str.contains(r"^(all|\d+)$"))
+    if invalid.height:
+        raise Refused("has a row that does not fit its header", int(invalid[ranks_csv.LINE][0]))
     first = rows.filter(pl.col("rank").cum_count().over("rank") == 1)
     measured = {
         name for name, nulls in zip(first.columns, first.null_count().row(0), strict=True) if nulls < first.height
     }
-    found = Table()
+    by_rank = Table()
     for name in OPERATIONS:
         rate, time = f"rate-{name}", f"time-{name}"
         if not {rate, time} <= measured:
             continue
-        own = first.filter(pl.col(rate).is_not_null(), pl.col(time).is_not_null())
-        for row in own.filter(rank="all").iter_rows(named=True):
-            found.whole[name] = Whole(row[ranks_csv.LINE], row[rate], row[time])
+        rows_of_operation = first.filter(pl.col(rate).is_not_null(), pl.col(time).is_not_null())
+        for row in rows_of_operation.filter(rank="all").iter_rows(named=True):
+            by_rank.totals[name] = OperationTotal(row[ranks_csv.LINE], row[rate], row[time])
         amounts = {
             "rank": pl.col("rank").cast(pl.Float64),
             "end_ns": pl.col(time) * NS_PER_S,
             "operations": pl.col(rate) * pl.col(time),
         }
-        each = ranks_csv.whole_numbers(own.filter(pl.col("rank") != "all"), amounts).select(*amounts)
-        if each.height:
-            found.ranks[name] = each
-    if not found.whole:
+        ranks = ranks_csv.whole_numbers(rows_of_operation.filter(pl.col("rank") != "all"), amounts).select(*amounts)
+        if ranks.height:
+            by_rank.ranks[name] = ranks
+    if not by_rank.totals:
         raise Refused("has no row for all ranks: it was cut off", 1)
-    return found
+    return by_rank
 
 
 def only_ranks(source: Source) -> Case:
-    """The case of a CSV whose text is not there."""
-    found = read(source)
-    count = max((each.height for each in found.ranks.values()), default=0)
+    """The case of a CSV without its text output."""
+    by_rank = read(source)
+    count = max((ranks.height for ranks in by_rank.ranks.values()), default=0)
     return Case(
         tool_version=None,
         settings=[Setting(name="file", value=source.path.stem)],
         amount="",
         clients=None,
         ranks=count or None,
-        measured=[_measured(source, name, whole, found.ranks.get(name)) for name, whole in found.whole.items()],
+        measured=[_measured(source, name, total, by_rank.ranks.get(name)) for name, total in by_rank.totals.items()],
     )
 
 
-def _measured(source: Source, name: str, whole: Whole, each: pl.DataFrame | None) -> Measured:
-    return Measured(
+def _measured(source: Source, name: str, total: OperationTotal, ranks: pl.DataFrame | None) -> Measurement:
+    return Measurement(
         file=source.path,
-        line=whole.line,
+        line=total.line,
         phase=phase(name),
         operation=OPERATIONS[name],
         files=0,
-        operations=whole.operations,
-        duration_ns=round(whole.seconds * NS_PER_S),
-        rate_operations_per_s=whole.rate,
-        finish_spread_ns=ranks_csv.spread_ns(each),
-        each=each,
+        operations=total.operations,
+        duration_ns=round(total.seconds * NS_PER_S),
+        rate_operations_per_s=total.rate,
+        finish_spread_ns=ranks_csv.spread_ns(ranks),
+        each=ranks,
     )
 
 
 def phase(name: str) -> str:
-    """`File creation` as our phases are called."""
+    """Our name of an mdtest operation: `file-creation` for `File creation`."""
     return name.lower().replace(" ", "-")

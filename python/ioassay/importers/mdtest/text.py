@@ -1,9 +1,9 @@
-"""What mdtest prints on its standard output.
+"""mdtest's standard output.
 
-Of all iterations it prints together the greatest, the least and the mean. Until 3.3 the first two are over iterations
-and ranks, later over iterations: with that the colon after an operation went. A section with times came with 3.0 (which
+It prints the highest, lowest and mean over all iterations. Until 3.3 the first two are over iterations
+and ranks, later over iterations, without the colon after an operation. A section with times came with 3.0 (which
 calls itself 1.9). Since 4.1 times are headed `ms/op` and are still seconds. The rows that `-v` prints of each iteration
-are of rank 0 alone; which of them tell what all ranks did is for `iterations` to say.
+are of rank 0; `iterations` decides which of them represent all ranks.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "Tree removal": "remove-tree",
     }
 )
-"""What mdtest calls them, in the order in which it prints them."""
+"""By mdtest's names, in the order in which it prints them."""
 
 STONEWALL = "File create (stonewall)"
-"""The line that tells where file creation stood when its stonewall came."""
+"""The line with the totals of file creation at its stonewall."""
 
 _COLUMNS = 4
-"""Max, Min, Mean, Std Dev. With statistics by rank, their own columns stand before these."""
+"""Max, Min, Mean, Std Dev. Columns of statistics by rank, if any, come before these."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class Line:
     mean: Printed
     deviation: Printed | None
     by_rank: bool
-    """All but the mean are of single ranks, not of iterations."""
+    """True if all but the mean are of single ranks, not of iterations."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What rank 0 did of an operation in one iteration."""
+    """The rate of rank 0 in one iteration of an operation."""
 
     line: int
     rate: Printed
@@ -82,23 +82,21 @@ class Row:
 
 @dataclass
 class Execution:
-    """One execution of the program."""
-
     line: int
     version: str
     tasks: int
     nodes: int
     prefix: str | None = None
-    """Why it may have no summary: what stands before its lines is not known."""
+    """Why it may have no summary: its lines have an unknown prefix."""
     started: str | None = None
     finished: str | None = None
     command: str = ""
     path: str | None = None
     file_system: str | None = None
     items: int | None = None
-    """Of all ranks together, as it says before it begins; wrong for trees of directories."""
+    """Items of all ranks together, as printed before it begins; wrong for trees of directories."""
     stonewalls: list[tuple[int, int, float]] = field(default_factory=list)
-    """Of each iteration that met its own: items of the slowest rank, of the fastest, and the mean, when it came."""
+    """For each iteration that met its stonewall: items of the slowest and fastest rank, and the mean, at that time."""
     iterations: int = 1
     rates: dict[str, Line] = field(default_factory=dict)
     times: dict[str, Line] = field(default_factory=dict)
@@ -138,7 +136,7 @@ def executions(source: Source) -> Iterator[Execution]:
 
 
 def _note(execution: Execution, line: str) -> None:
-    """Keeps what a line tells of the execution."""
+    """Adds a line to the execution."""
     if match := _COMMAND.search(line):
         execution.command = match[1]
     elif match := _PATH.match(line):
@@ -159,15 +157,15 @@ def _line(words: list[str], line: int, *, by_rank: bool) -> Line:
     )
     if mean is None:
         raise Refused("has a summary without a mean", line)
-    if len({one.half_unit for one in (highest, lowest, mean, deviation) if one is not None}) > 1:
+    if len({printed.half_unit for printed in (highest, lowest, mean, deviation) if printed is not None}) > 1:
         raise Refused("has a summary whose numbers differ in their decimals: the line was cut off, or wrapped", line)
     return Line(line, highest, lowest, mean, deviation, by_rank)
 
 
 def _finished(execution: Execution) -> Execution:
     if not execution.rates:
-        cut = "has no summary: mdtest ended, or its output was cut off, before it"
-        raise Refused(execution.prefix or cut, execution.line)
+        reason = "has no summary: mdtest ended, or its output was cut off, before it"
+        raise Refused(execution.prefix or reason, execution.line)
     if execution.finished is None:
         last = max(line.line for line in execution.rates.values())
         raise Refused("ends before mdtest says that it has finished: it was cut off", last)

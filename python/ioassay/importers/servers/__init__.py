@@ -1,10 +1,10 @@
-"""Statistics of file systems' servers: counters that were read again and again.
+"""Statistics of file system servers: counters that were read repeatedly.
 
-    counters    what all of them have in common: counters at a moment, and what was counted between two moments
+    counters    the common model: counters at a time, and differences between two times
     lustre      `lctl get_param` of Lustre 2.8 to 2.17
     cases       the counters as a run
-    beside      the counters beside a run of the same minutes
+    beside      the counters beside a run of the same time
 
-Between two readings a counter becomes a rate. One that falls was reset or restarted: that is a gap. A single reading
-says what was counted since its start, which is no rate.
+Between two readings a counter becomes a rate. A counter that falls was reset: that is a gap. A single reading
+is a total since the start, not a rate.
 """

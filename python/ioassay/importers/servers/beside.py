@@ -1,7 +1,7 @@
-"""Counters of servers beside a run of the same minutes: as documents of hosts, as agents report them second by second.
+"""Counters of servers beside a run of the same time: documents of hosts for each second, like those of agents.
 
-What was counted between two readings is spread evenly over the seconds between them. A second that no interval covers
-whole has no document: it is unknown, not 0.
+The difference between two readings is spread evenly over the seconds between them. A second that intervals do not
+cover entirely has no document: it is unknown, not 0.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from ioassay.store.run_files import WATCH, WATCH_DOCUMENT, open_run, require_run
 from ioassay.store.watch_document import Role, WatchDocument, WatchedHost, read_watch
 
 MARGIN_NS: Final = 600 * NS_PER_S
-"""So much before and after a run is kept."""
+"""Counters are kept up to this long before and after a run."""
 
 MOST_AHEAD_S: Final = 2 * 86_400
 
 _LOOK_AFTER_NS: Final = NS_PER_S // 10
-"""Agents look so long after each second: their documents are of the second before that."""
+"""Agents sample this long after each second, for the second before."""
 
 _WHOLE_NS: Final = NS_PER_S - 1_000_000
-"""A second that is covered by so much is covered."""
+"""Nanoseconds of a second that must be covered for it to count."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """The kind of documents that counters become."""
+    """The kind of document made of counters."""
 
     name: str
     labels: tuple[str, ...]
-    """With the name of what counts, and of its file system."""
+    """The labels of the source's name and of its file system."""
     role: Role
     bytes: Mapping[str, str]
-    """By counter the field with its bytes."""
+    """The field of the bytes, by counter."""
     times: Mapping[str, str]
-    """By counter the field with its number."""
+    """The field of the number, by counter."""
 
 
 _KINDS: Final[Mapping[Origin, _Kind]] = {
@@ -86,7 +86,7 @@ _KINDS: Final[Mapping[Origin, _Kind]] = {
 
 @dataclass(frozen=True)
 class Host:
-    """The counters of a server, and the file that has them."""
+    """The counters of a server, with their file."""
 
     name: str
     file: ImportedFile
@@ -94,42 +94,48 @@ class Host:
 
 
 def gather(read: ReadCounters, paths: Sequence[Path], ahead_ns: int) -> tuple[list[Host], list[RefusedFile]]:
-    """The hosts whose counters lie in files and below directories, and the files that are refused."""
+    """The hosts whose counters are in files and below directories, and the files that are refused."""
     files = Files(paths)
     hosts: dict[str, Host] = {}
     for path in below(paths):
         if (source := files.open(path)) is not None:
             try:
-                found = host(files.read[path], read(source), ahead_ns)
-                if same := [one for one in hosts.values() if one.file.sha256 == source.sha256]:
+                parsed_host = host(files.read[path], read(source), ahead_ns)
+                if same := [other for other in hosts.values() if other.file.sha256 == source.sha256]:
                     raise Refused(f"has the same content as {same[0].file.path}: its bytes would count twice")
-                if found.name in hosts:
-                    raise Refused(f"would be a host called as that of {hosts[found.name].file.path}: rename it")
-                hosts[found.name] = found
+                if parsed_host.name in hosts:
+                    raise Refused(f"would be a host called as that of {hosts[parsed_host.name].file.path}: rename it")
+                hosts[parsed_host.name] = parsed_host
             except Refused as error:
                 files.refuse(path, error)
     return list(hosts.values()), files.refused
 
 
 def host(file: ImportedFile, readings: Iterable[Reading], ahead_ns: int = 0) -> Host:
-    """The host that a file is named after. `ahead_ns`: so far its clock is ahead of the run's."""
-    found = [one for one in series(_earlier(readings, ahead_ns)) if one.of.origin in _KINDS and one.intervals]
-    if not found:
+    """The host that a file is named after. `ahead_ns` is how far its clock is ahead of the run's."""
+    usable_series = [
+        counted
+        for counted in series(_earlier(readings, ahead_ns))
+        if counted.counter_source.origin in _KINDS and counted.intervals
+    ]
+    if not usable_series:
         raise Refused("has one reading of its counters: a time line needs two, before and after the run, or more")
-    if any(one.readings[0].at_ns is not None and one.readings[0].at_ns < EARLIEST_NS for one in found):
+    if any(
+        counted.readings[0].at_ns is not None and counted.readings[0].at_ns < EARLIEST_NS for counted in usable_series
+    ):
         raise Refused(
             "has times since the server's boot, as Lustre 2.15 prints them: print `date +%s.%N` before each reading"
         )
-    return Host(_name(Path(file.path).stem), file, found)
+    return Host(_name(Path(file.path).stem), file, usable_series)
 
 
 def _earlier(readings: Iterable[Reading], ahead_ns: int) -> Iterator[Reading]:
-    for one in readings:
-        at, began = one.at_ns, one.began_ns
+    for reading in readings:
+        at_ns, began_ns = reading.at_ns, reading.began_ns
         yield replace(
-            one,
-            at_ns=None if at is None else at - ahead_ns,
-            began_ns=None if began is None else began - ahead_ns,
+            reading,
+            at_ns=None if at_ns is None else at_ns - ahead_ns,
+            began_ns=None if began_ns is None else began_ns - ahead_ns,
         )
 
 
@@ -138,81 +144,86 @@ def _name(stem: str) -> str:
 
 
 def store(run: Path, hosts: Sequence[Host], began_ns: int, ended_ns: int) -> list[WatchedHost]:
-    """Stores the hosts beside the run that took place from `began_ns` to `ended_ns`. One that was imported before is
-    replaced. Raises `UsageError` for counters of another time, and for a host that an agent watched.
+    """Stores the hosts beside the run that lasted from `began_ns` to `ended_ns`. A host that was imported before is
+    replaced. Raises `UsageError` for counters of another time, and for a host watched by an agent.
     """
-    documents = {one.name: list(_documents(one, began_ns - MARGIN_NS, ended_ns + MARGIN_NS)) for one in hosts}
-    for one in hosts:
-        _require_same_time(one, began_ns, ended_ns)
+    documents = {host_.name: list(_documents(host_, began_ns - MARGIN_NS, ended_ns + MARGIN_NS)) for host_ in hosts}
+    for host_ in hosts:
+        _require_same_time(host_, began_ns, ended_ns)
     with open_run(run) as directory:
         require_run(directory)
         directory.require_own("Work on a copy (cp -r).")
         lock = Lock.acquire(directory)
         try:
             watch = read_watch(directory) or WatchDocument()
-            for one in hosts:
-                before = next((entry for entry in watch.hosts if entry.name == one.name), None)
-                if before is not None and not before.imported:
+            for host_ in hosts:
+                stored_entry = next((entry for entry in watch.hosts if entry.name == host_.name), None)
+                if stored_entry is not None and not stored_entry.imported:
                     raise UsageError(
-                        f"{one.name} was watched by an agent during the run.",
-                        f"Rename {one.file.path}: counters are of a host called as their file.",
+                        f"{host_.name} was watched by an agent during the run.",
+                        f"Rename {host_.file.path}: counters are of a host called as their file.",
                     )
-                kept = [entry for entry in watch.hosts if entry.name != one.name]
-                watch.hosts = [*kept, _entry(one)]
+                other_entries = [entry for entry in watch.hosts if entry.name != host_.name]
+                watch.hosts = [*other_entries, _entry(host_)]
             directory.make_directory(WATCH)
-            for one in hosts:
-                lines = "".join(json.dumps(document) + "\n" for document in documents[one.name])
-                directory.write(f"{WATCH}/{_file(one)}", lines.encode())
+            for host_ in hosts:
+                lines = "".join(json.dumps(document) + "\n" for document in documents[host_.name])
+                directory.write(f"{WATCH}/{_file(host_)}", lines.encode())
             directory.write(WATCH_DOCUMENT, watch.model_dump_json(indent=2).encode())
         finally:
             lock.release()
     return [entry for entry in watch.hosts if entry.name in documents]
 
 
-def _file(one: Host) -> str:
-    return f"{one.name}.counters.jsonl"
+def _file(host_: Host) -> str:
+    return f"{host_.name}.counters.jsonl"
 
 
-def _entry(one: Host) -> WatchedHost:
-    roles = {_KINDS[counted.of.origin].role for counted in one.series}
-    lengths = [interval.end_ns - interval.begin_ns for counted in one.series for interval in counted.intervals]
+def _entry(host_: Host) -> WatchedHost:
+    roles = {_KINDS[counted.counter_source.origin].role for counted in host_.series}
+    lengths = [interval.end_ns - interval.begin_ns for counted in host_.series for interval in counted.intervals]
     return WatchedHost(
-        name=one.name,
+        name=host_.name,
         role="server" if "server" in roles else "client",
-        file=_file(one),
+        file=_file(host_),
         devices=[],
-        imported=[one.file],
+        imported=[host_.file],
         interval_s=max(lengths) / NS_PER_S,
     )
 
 
-def _require_same_time(one: Host, began_ns: int, ended_ns: int) -> None:
+def _require_same_time(host_: Host, began_ns: int, ended_ns: int) -> None:
     moments = [
-        at for counted in one.series for interval in counted.intervals for at in (interval.begin_ns, interval.end_ns)
+        moment_ns
+        for counted in host_.series
+        for interval in counted.intervals
+        for moment_ns in (interval.begin_ns, interval.end_ns)
     ]
     first, last = min(moments), max(moments)
     if last <= began_ns or first >= ended_ns:
         raise UsageError(
-            f"{one.file.path} has counters from {moment(first)} to {moment(last)}, the run took place from "
+            f"{host_.file.path} has counters from {moment(first)} to {moment(last)}, the run took place from "
             f"{moment(began_ns)} to {moment(ended_ns)}.",
             "Use counters of the same time; if the server's clock is off, say by how much with --clock-ahead.",
         )
 
 
-def _documents(one: Host, begin_ns: int, end_ns: int) -> Iterator[dict[str, object]]:
+def _documents(host_: Host, begin_ns: int, end_ns: int) -> Iterator[dict[str, object]]:
     """The documents of a host, in the order of time."""
     seconds: dict[tuple[Origin, str, str], _Seconds] = defaultdict(lambda: _Seconds(begin_ns, end_ns))
-    # A target's own counters have all its jobs; those of the jobs stand for it where they are alone.
-    whole = {
-        (counted.of.origin, counted.of.name) for counted in one.series if counted.of.job is None and _moves(counted)
+    # A target's own counters include all its jobs; without them, those of the jobs represent it.
+    complete = {
+        (counted.counter_source.origin, counted.counter_source.name)
+        for counted in host_.series
+        if counted.counter_source.job is None and _moves(counted)
     }
-    for counted in one.series:
-        of = counted.of
-        if of.job is None or (of.origin, of.name) not in whole:
-            spread = seconds[of.origin, of.name, of.file_system]
+    for counted in host_.series:
+        counter_source = counted.counter_source
+        if counter_source.job is None or (counter_source.origin, counter_source.name) not in complete:
+            spread = seconds[counter_source.origin, counter_source.name, counter_source.file_system]
             for interval in counted.intervals:
                 if interval.end_ns > begin_ns and interval.begin_ns < end_ns:
-                    spread.add(interval, _KINDS[of.origin], is_part=of.job is not None)
+                    spread.add(interval, _KINDS[counter_source.origin], is_part=counter_source.job is not None)
     lines = []
     for (origin, name, file_system), spread in seconds.items():
         kind = _KINDS[origin]
@@ -220,7 +231,7 @@ def _documents(one: Host, begin_ns: int, end_ns: int) -> Iterator[dict[str, obje
         if origin == "gpfs":
             labels["cluster"] = ""
         lines += [
-            {"kind": kind.name, "second": second, "node": one.name, **labels, **values}
+            {"kind": kind.name, "second": second, "node": host_.name, **labels, **values}
             for second, values in spread.whole()
         ]
     yield from sorted(lines, key=lambda line: line["second"])  # type: ignore[arg-type, return-value]
@@ -231,7 +242,7 @@ def _moves(counted: Series) -> bool:
 
 
 class _Seconds:
-    """Amounts by second, and how much of each second is known, from `begin_ns` to `end_ns`."""
+    """Amounts by second, and how much of each second is covered, from `begin_ns` to `end_ns`."""
 
     def __init__(self, begin_ns: int, end_ns: int) -> None:
         self._first, self._last = begin_ns // NS_PER_S, end_ns // NS_PER_S
@@ -239,15 +250,17 @@ class _Seconds:
         self._covered_ns: dict[int, int] = defaultdict(int)
 
     def add(self, interval: Interval, kind: _Kind, *, is_part: bool) -> None:
-        """Spreads an interval. `is_part`: it is of one of several jobs, and the seconds between them are known too."""
+        """Spreads an interval. `is_part`: it is of one of several jobs, and the seconds between intervals are known
+        too.
+        """
         if interval.counts is None:
             return
         length = interval.end_ns - interval.begin_ns
         amounts = {
             field: value
-            for fields, part in ((kind.bytes, "bytes"), (kind.times, "times"))
+            for fields, attribute in ((kind.bytes, "bytes"), (kind.times, "times"))
             for name, field in fields.items()
-            if name in interval.counts and (value := getattr(interval.counts[name], part)) is not None
+            if name in interval.counts and (value := getattr(interval.counts[name], attribute)) is not None
         }
         first = max((interval.begin_ns - _LOOK_AFTER_NS) // NS_PER_S, self._first)
         last = min((interval.end_ns - 1 - _LOOK_AFTER_NS) // NS_PER_S, self._last)
@@ -256,12 +269,12 @@ class _Seconds:
             end = min(interval.end_ns, (second + 1) * NS_PER_S + _LOOK_AFTER_NS)
             self._covered_ns[second] += NS_PER_S if is_part else end - begin
             for name, value in amounts.items():
-                at, until = begin - interval.begin_ns, end - interval.begin_ns
-                # The parts of all seconds add up to the whole.
-                self._amounts[second][name] += value * until // length - value * at // length
+                begin_offset, end_offset = begin - interval.begin_ns, end - interval.begin_ns
+                # The amounts of all seconds add up to the interval's.
+                self._amounts[second][name] += value * end_offset // length - value * begin_offset // length
 
     def whole(self) -> Iterator[tuple[int, dict[str, int]]]:
-        """The seconds that are known whole."""
+        """The seconds that are covered."""
         for second in sorted(self._amounts):
             if self._covered_ns[second] >= _WHOLE_NS:
                 yield second, dict(self._amounts[second])

@@ -1,7 +1,7 @@
 """Counters of servers as a run: a case for each target, and each job of `job_stats`; a phase for each operation.
 
-With two readings or more the rate is that of all intervals between them, and intervals of one length are samples. With
-one reading only amounts are known.
+With two or more readings, the rate is the mean over all intervals, and intervals of equal length are samples. With
+one reading, only amounts are known.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from statistics import median
 
 from ioassay.importers import model
 from ioassay.importers.gather import Reader
-from ioassay.importers.model import Beside, Case, Doubt, Measured, Samples
+from ioassay.importers.model import Case, Doubt, Measurement, OpenSibling, Samples
 from ioassay.importers.numbers import NS_PER_S
 from ioassay.importers.servers.counters import (
     EARLIEST_NS,
     OPERATIONS,
     Count,
-    Counted,
+    CounterSource,
     Interval,
     Origin,
     Reading,
@@ -34,10 +34,10 @@ ReadCounters = Callable[[Source], list[Reading]]
 """Reads the counters of a file. Raises `Refused`."""
 
 MOST_JOBS = 100
-"""Of a target; the others that moved less are left out, and counted."""
+"""Jobs per target; those that moved less are left out, and counted."""
 
 _UNEVEN = 0.1
-"""The share by which intervals may differ from the usual one; where they do by more, they make no samples."""
+"""Relative tolerance between the lengths of intervals; if they differ by more, there are no samples."""
 
 _TITLES: Mapping[Origin, str] = {
     "target": "as the server counts",
@@ -49,12 +49,14 @@ _TITLES: Mapping[Origin, str] = {
 
 
 def reader(read: ReadCounters) -> Reader:
-    """Makes cases of a file's counters."""
-
-    def cases(source: Source, _: Beside) -> list[Case]:
-        found = series(read(source))
-        kept, left_out = _most_active(found)
-        cases = [case for one in kept if (case := _case(source, one, left_out[_target(one.of)])) is not None]
+    def cases(source: Source, _: OpenSibling) -> list[Case]:
+        all_series = series(read(source))
+        active, left_out = _most_active(all_series)
+        cases = [
+            case
+            for counted in active
+            if (case := _case(source, counted, left_out[_target(counted.counter_source)])) is not None
+        ]
         if not cases:
             raise Refused("has counters that did not change between its readings: nothing was measured")
         return cases
@@ -62,51 +64,51 @@ def reader(read: ReadCounters) -> Reader:
     return cases
 
 
-def _target(of: Counted) -> tuple[Origin, str]:
-    return of.origin, of.name
+def _target(counter_source: CounterSource) -> tuple[Origin, str]:
+    return counter_source.origin, counter_source.name
 
 
-def _most_active(found: Sequence[Series]) -> tuple[list[Series], Counter[tuple[Origin, str]]]:
-    """The series without the jobs beyond `MOST_JOBS` of a target, and how many of these each target has."""
+def _most_active(all_series: Sequence[Series]) -> tuple[list[Series], Counter[tuple[Origin, str]]]:
+    """The series without jobs beyond `MOST_JOBS` of a target, and the number left out by target."""
     jobs: Counter[tuple[Origin, str]] = Counter()
     left_out: Counter[tuple[Origin, str]] = Counter()
-    kept = []
-    for one in sorted(found, key=lambda one: -_moved(one)):
-        if one.of.job is not None:
-            jobs[_target(one.of)] += 1
-            if jobs[_target(one.of)] > MOST_JOBS:
-                left_out[_target(one.of)] += 1
+    active = []
+    for counted in sorted(all_series, key=lambda counted: -_moved(counted)):
+        if counted.counter_source.job is not None:
+            jobs[_target(counted.counter_source)] += 1
+            if jobs[_target(counted.counter_source)] > MOST_JOBS:
+                left_out[_target(counted.counter_source)] += 1
                 continue
-        kept.append(one)
-    return [one for one in found if one in kept] if left_out else list(found), left_out
+        active.append(counted)
+    return [counted for counted in all_series if counted in active] if left_out else list(all_series), left_out
 
 
-def _moved(one: Series) -> int:
-    return sum(count.bytes or 0 for count in one.readings[-1].counts.values())
+def _moved(counted: Series) -> int:
+    return sum(count.bytes or 0 for count in counted.readings[-1].counts.values())
 
 
-def _case(source: Source, one: Series, left_out: int) -> Case | None:
-    intervals = one.intervals
-    first, last = one.readings[0], one.readings[-1]
-    measured = list(_totals(source, last) if not intervals else _rates(source, one, intervals))
+def _case(source: Source, counted: Series, left_out: int) -> Case | None:
+    intervals = counted.intervals
+    first, last = counted.readings[0], counted.readings[-1]
+    measured = list(_totals(source, last) if not intervals else _rates(source, counted, intervals))
     if not measured:
         return None
     if left_out and measured:
         measured[0] = _with(measured[0], _jobs_left_out(left_out))
     settings = {
-        "counted": _TITLES[one.of.origin],
-        "target": one.of.name,
-        "job": f"job {one.of.job}" if one.of.job is not None else "",
+        "counted": _TITLES[counted.counter_source.origin],
+        "target": counted.counter_source.name,
+        "job": f"job {counted.counter_source.job}" if counted.counter_source.job is not None else "",
     }
     return Case(
         tool_version=None,
-        settings=model.told(settings),
+        settings=model.nonempty_settings(settings),
         amount="",
         clients=None,
         ranks=None,
         measured=measured,
-        target=one.of.file_system or one.of.name,
-        facts=model.told(
+        target=counted.counter_source.file_system or counted.counter_source.name,
+        facts=model.nonempty_settings(
             {
                 "counters since": _moment(last.began_ns),
                 **{
@@ -123,7 +125,7 @@ def _case(source: Source, one: Series, left_out: int) -> Case | None:
 
 
 def _unix(at_ns: int | None) -> int | None:
-    """A moment, unless it counts from the server's boot."""
+    """The time, unless it counts from the server's boot."""
     return at_ns if at_ns is not None and at_ns >= EARLIEST_NS else None
 
 
@@ -138,16 +140,16 @@ def _amount(count: Count) -> str:
     return f"{format_about_bytes(count.bytes)} in {times}" if count.bytes else times
 
 
-def _with(measured: Measured, doubt: Doubt) -> Measured:
+def _with(measured: Measurement, doubt: Doubt) -> Measurement:
     return replace(measured, doubts=[*measured.doubts, doubt])
 
 
-def _totals(source: Source, reading: Reading) -> Iterator[Measured]:
-    """What one reading says."""
+def _totals(source: Source, reading: Reading) -> Iterator[Measurement]:
+    """The measurements of a single reading."""
     since = _moment(reading.began_ns)
     for name, count in sorted(reading.counts.items()):
         if not count.is_zero:
-            yield Measured(
+            yield Measurement(
                 file=source.path,
                 line=reading.line,
                 phase=name,
@@ -166,37 +168,37 @@ def _totals(source: Source, reading: Reading) -> Iterator[Measured]:
             )
 
 
-def _rates(source: Source, one: Series, intervals: Sequence[Interval]) -> Iterator[Measured]:
-    known = [interval for interval in intervals if interval.counts is not None]
-    duration_ns = sum(interval.end_ns - interval.begin_ns for interval in known)
-    resets = len(intervals) - len(known)
-    names = sorted({name for interval in known for name in interval.counts or ()})
+def _rates(source: Source, counted: Series, intervals: Sequence[Interval]) -> Iterator[Measurement]:
+    known_intervals = [interval for interval in intervals if interval.counts is not None]
+    duration_ns = sum(interval.end_ns - interval.begin_ns for interval in known_intervals)
+    resets = len(intervals) - len(known_intervals)
+    names = sorted({name for interval in known_intervals for name in interval.counts or ()})
     for name in names:
-        counts = [(interval.counts or {}).get(name, Count(0)) for interval in known]
+        counts = [(interval.counts or {}).get(name, Count(0)) for interval in known_intervals]
         total = sum(counts[1:], counts[0])
         if not total.is_zero:
-            yield Measured(
+            yield Measurement(
                 file=source.path,
-                line=one.readings[0].line,
+                line=counted.readings[0].line,
                 phase=name,
                 operation=OPERATIONS[name],
                 started_unix_ns=_unix(intervals[0].begin_ns),
                 bytes=total.bytes,
                 operations=total.times,
                 duration_ns=duration_ns,
-                samples=None if resets else _samples(known, counts),
-                doubts=list(_doubts(one, intervals, resets)),
+                samples=None if resets else _samples(known_intervals, counts),
+                doubts=list(_doubts(counted, intervals, resets)),
             )
 
 
 def _samples(intervals: Sequence[Interval], counts: Sequence[Count]) -> Samples | None:
-    """What was counted in each interval, where all have about one length."""
+    """Amounts of each interval, if all have about one length."""
     lengths = [interval.end_ns - interval.begin_ns for interval in intervals]
-    usual = round(median(lengths))
-    if len(lengths) < 2 or any(abs(length - usual) > _UNEVEN * usual for length in lengths):
+    typical = round(median(lengths))
+    if len(lengths) < 2 or any(abs(length - typical) > _UNEVEN * typical for length in lengths):
         return None
     return Samples(
-        interval_ns=usual,
+        interval_ns=typical,
         rank=[0] * len(counts),
         sample=range(len(counts)),
         bytes=[count.bytes or 0 for count in counts],
@@ -204,7 +206,7 @@ def _samples(intervals: Sequence[Interval], counts: Sequence[Count]) -> Samples 
     )
 
 
-def _doubts(one: Series, intervals: Sequence[Interval], resets: int) -> Iterator[Doubt]:
+def _doubts(counted: Series, intervals: Sequence[Interval], resets: int) -> Iterator[Doubt]:
     if resets:
         yield Doubt(
             kind="counters-reset",
@@ -218,7 +220,11 @@ def _doubts(one: Series, intervals: Sequence[Interval], resets: int) -> Iterator
         kind="mean-of-intervals",
         message=f"the rate is the mean over {format_count(len(intervals), 'interval')} of up to "
         f"{format_number(longest)} s, pauses included"
-        + (": in job_stats an interval ends with the job's last operation" if one.of.job is not None else ""),
+        + (
+            ": in job_stats an interval ends with the job's last operation"
+            if counted.counter_source.job is not None
+            else ""
+        ),
         remedy="compare the timeline with that of the run: import it with --beside",
         evidence={"intervals": len(intervals), "longest_s": longest},
     )
@@ -234,14 +240,14 @@ def _jobs_left_out(number: int) -> Doubt:
 
 
 def _shares(reading: Reading) -> dict[str, str]:
-    """The histogram of I/O sizes in words: of reads and of writes the share of each size."""
-    found = {}
+    """The histogram of I/O sizes in words: the share of each size, for reads and writes."""
+    words_by_title = {}
     for title in ("disk I/O size", "pages per bulk r/w"):
         rows = reading.histograms.get(title, {})
-        for side, what in ((0, "reads"), (1, "writes")):
-            if total := sum(row[side] for row in rows.values()):
-                shares = {size: 100 * row[side] / total for size, row in rows.items()}
-                found[f"{title}, {what}"] = ", ".join(
+        for column, noun in ((0, "reads"), (1, "writes")):
+            if total := sum(row[column] for row in rows.values()):
+                shares = {size: 100 * row[column] / total for size, row in rows.items()}
+                words_by_title[f"{title}, {noun}"] = ", ".join(
                     f"{size} {share:.0f} %" for size, share in shares.items() if share >= 1
                 )
-    return found
+    return words_by_title

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ioassay.importers.numbers import NS_PER_S
-from ioassay.importers.servers.counters import LARGEST, Count, Counted, Reading, require_end
+from ioassay.importers.servers.counters import LARGEST, Count, CounterSource, Reading, require_end
 from ioassay.importers.source import Refused, Source
 
 _LINE = re.compile(r"_(fs_io_s|io_s)_ (.*)")
@@ -40,7 +40,7 @@ _KEYS: Mapping[str, str] = {
     "_rdc_": "reads",
     "_wc_": "writes",
 }
-"""Keywords of `-p`, as the other form calls them."""
+"""Keywords of `-p`, with their names in the other format."""
 
 _COUNTED = {
     "read": ("reads", "bytes read"),
@@ -62,7 +62,7 @@ class _Response:
 
 
 def read(source: Source) -> list[Reading]:
-    """The readings of a file. Raises `Refused`."""
+    """Raises `Refused`."""
     responses = list(_responses(source))
     if responses:
         require_end(source)
@@ -72,12 +72,13 @@ def read(source: Source) -> list[Reading]:
                 "is of mmperfmon, whose values are means of its sensor's periods, which may have any length: use mmpmon"
             )
         raise Refused("has no response of mmpmon to fs_io_s or io_s")
-    # What a node counts for all its file systems has what it counts for each.
-    detailed = {one.node for one in responses if one.request == "fs_io_s"}
+    # A node's total over all file systems repeats the counts of each.
+    detailed = {response.node for response in responses if response.request == "fs_io_s"}
     return [
-        _reading(one)
-        for one in responses
-        if one.values.get("status", "0") == "0" and (one.request == "fs_io_s" or one.node not in detailed)
+        _reading(response)
+        for response in responses
+        if response.values.get("status", "0") == "0"
+        and (response.request == "fs_io_s" or response.node not in detailed)
     ]
 
 
@@ -111,14 +112,14 @@ def _of_line(request: str, text: str, line: int) -> _Response:
         raise Refused(f"has a response that is cut off: {text[-60:]!r}", line)
     if len(dict(pairs)) < len(pairs):
         raise Refused("has a keyword twice in one response", line)
-    told = dict(pairs)
-    values = {name: told[key] for key, name in _KEYS.items() if key in told}
-    values["timestamp"] = f"{told.get('_t_', '')}/{told.get('_tu_', '')}"
-    return _Response(line, request, values.pop("node", told.get("_n_", "")), values)
+    keywords = dict(pairs)
+    values = {name: keywords[key] for key, name in _KEYS.items() if key in keywords}
+    values["timestamp"] = f"{keywords.get('_t_', '')}/{keywords.get('_tu_', '')}"
+    return _Response(line, request, values.pop("node", keywords.get("_n_", "")), values)
 
 
 def _reading(response: _Response) -> Reading:
-    """The counters of a response. Raises `Refused` where a value is missing or none."""
+    """The counters of a response. Raises `Refused` if a value is missing or invalid."""
     numbers = {}
     for name in {name for names in _COUNTED.values() for name in names}:
         text = response.values.get(name, "")
@@ -134,7 +135,7 @@ def _reading(response: _Response) -> Reading:
     }
     file_system = response.values.get("filesystem", "")
     return Reading(
-        Counted("gpfs", f"{response.node}: {file_system}" if file_system else response.node, file_system),
+        CounterSource("gpfs", f"{response.node}: {file_system}" if file_system else response.node, file_system),
         response.line,
         int(moment[1]) * NS_PER_S + int(moment[2]) * 1000,
         counts,

@@ -26,7 +26,7 @@ from ioassay.importers.servers.counters import (
     OPERATIONS,
     STAMP,
     Count,
-    Counted,
+    CounterSource,
     Origin,
     Reading,
     require_end,
@@ -47,7 +47,7 @@ _KINDS = (
     (re.compile(r"(?:obdfilter|osd-\w+)\.([^.]+)\.brw_stats"), "histograms", "disks"),
     (re.compile(r"(?:lnet\.)?(stats)"), "network", "network"),
 )
-"""Parameters: their names with what is counted, how their text is read, and what counts."""
+"""Parameters: the pattern of their names, how their text is read, and the source of the counters."""
 
 _MOMENT = re.compile(
     r" *(snapshot_time|start_time|elapsed_time) *:? +(\d{1,11})(?:\.(\d{1,9}))?(?: \(?secs\.(usecs|nsecs)\)?)?"
@@ -61,16 +61,16 @@ _TITLE = re.compile(r"(\S.*?) {2,}(?:rpcs|ios|maps) +% cum % +\| +(?:rpcs|ios|ma
 _SIDES = re.compile(r" +read +\| +write *")
 _ROW = re.compile(r"(\d{1,20}[KMGT]?):\s+(\d{1,20}) +\d+ +\d+ +\| +(\d{1,20}) +\d+ +\d+ *")
 _MEANWHILE = 1024
-"""Requests that a server may count between reading their number and reading their sum."""
+"""Requests that a server may count between printing their number and printing their sum."""
 
 _LNET = re.compile(r"\d{1,20}(?: +\d{1,20}){10}")
 _LNET_ENTRY = re.compile(r" +(\w+): (\d{1,20})")
 _LNET_COLUMNS = {"send": (3, 7), "receive": (4, 8)}
-"""Of the line: how many messages, and their bytes."""
+"""Columns of the number of messages, and of their bytes."""
 
 _LNET_NAMES = {"send": ("send_count", "send_length"), "receive": ("recv_count", "recv_length")}
 _DATE = re.compile(r"(?:[A-Z][a-z]{2} ){2}[ \d]\d .*\d{4}|\d{4}-\d\d-\d\d[T ][\d:.,]+\S*|[-=#*]{3,}.*")
-"""What scripts print between readings."""
+"""Lines that scripts print between readings."""
 
 _MISSING = re.compile(r"error: .*|.*: No such file or directory|.*: Permission denied")
 
@@ -89,68 +89,70 @@ class _Parameter:
 
 
 def read(source: Source) -> list[Reading]:
-    """The readings of a file. Raises `Refused`."""
-    found: list[Reading] = []
+    """Raises `Refused`."""
+    all_readings: list[Reading] = []
     jobs: dict[str, list[Reading]] = {}
     is_empty = True
     for parameter in _parameters(source):
         is_empty = False
         readers = {"stats": _statistics, "jobs": _jobs, "histograms": _histograms, "network": _network}
-        own = [_stamped(one, parameter.stamp_ns) for one in readers[parameter.kind](parameter)]
+        parameter_readings = [_stamped(reading, parameter.stamp_ns) for reading in readers[parameter.kind](parameter)]
         if parameter.kind == "jobs":
-            own = _with_new_jobs(own, jobs.get(parameter.name))
-            jobs[parameter.name] = own
-        found += own
+            parameter_readings = _with_new_jobs(parameter_readings, jobs.get(parameter.name))
+            jobs[parameter.name] = parameter_readings
+        all_readings += parameter_readings
     if is_empty:
         raise Refused("has none of Lustre's stats, md_stats, job_stats or brw_stats (lctl get_param NAME)")
-    return _with_moments(found)
+    return _with_moments(all_readings)
 
 
-def _stamped(one: Reading, stamp_ns: int | None) -> Reading:
-    """A reading with the time that was printed before it, if its own is not there or counts from the server's boot."""
-    if stamp_ns is None or (one.at_ns is not None and one.at_ns >= EARLIEST_NS):
-        return one
-    began = None if one.began_ns is None or one.at_ns is None else one.began_ns + stamp_ns - one.at_ns
-    return replace(one, at_ns=stamp_ns, began_ns=began)
+def _stamped(reading: Reading, stamp_ns: int | None) -> Reading:
+    """A reading with the time that was printed before it, if its own is missing or counts from the server's boot."""
+    if stamp_ns is None or (reading.at_ns is not None and reading.at_ns >= EARLIEST_NS):
+        return reading
+    began_ns = (
+        None if reading.began_ns is None or reading.at_ns is None else reading.began_ns + stamp_ns - reading.at_ns
+    )
+    return replace(reading, at_ns=stamp_ns, began_ns=began_ns)
 
 
 def _with_new_jobs(jobs: list[Reading], before: list[Reading] | None) -> list[Reading]:
-    """The jobs of a target, and which of them are new since they were read `before`. Up to 2.14 a job does not tell
-    when it began: after the last operation that was counted before.
+    """The jobs of a target, with those marked that are new since `before`. Up to 2.14 a job does not say when it began:
+    after the last operation counted before.
     """
     if before is None:
         return jobs
-    known = {one.of.job for one in before}
-    last = max((one.at_ns for one in before if one.at_ns is not None), default=None)
+    earlier_jobs = {earlier.counter_source.job for earlier in before}
+    last = max((earlier.at_ns for earlier in before if earlier.at_ns is not None), default=None)
     return [
-        one
-        if one.of.job in known
-        else replace(one, is_new=True, began_ns=last if one.began_ns is None else one.began_ns)
-        for one in jobs
+        job
+        if job.counter_source.job in earlier_jobs
+        else replace(job, is_new=True, began_ns=last if job.began_ns is None else job.began_ns)
+        for job in jobs
     ]
 
 
 def _with_moments(readings: Sequence[Reading]) -> list[Reading]:
-    """LNet's statistics have no moment: they get that of the parameter before them, or else of the first after them."""
-    moments = [reading.at_ns if reading.of.job is None else None for reading in readings]
-    found, last = [], next((at_ns for at_ns in moments if at_ns is not None), None)
+    """LNet's statistics have no time: they get that of the preceding parameter, or else of the first one after them."""
+    moments = [reading.at_ns if reading.counter_source.job is None else None for reading in readings]
+    timed, last_ns = [], next((at_ns for at_ns in moments if at_ns is not None), None)
     for reading, at_ns in zip(readings, moments, strict=True):
-        last = last if at_ns is None else at_ns
-        found.append(replace(reading, at_ns=last) if reading.at_ns is None else reading)
-    return found
+        last_ns = last_ns if at_ns is None else at_ns
+        timed.append(replace(reading, at_ns=last_ns) if reading.at_ns is None else reading)
+    return timed
 
 
 def _parameters(source: Source) -> Iterator[_Parameter]:
-    """The parameters that are read, and of those without a name one that is called as the file."""
+    """The parameters that are read; text without a name is one parameter named after the file."""
     current: _Parameter | None = None
     is_named = False
     stamp: int | None = None
-    for number, full in enumerate(source.lines, start=1):
-        line = full
-        if (match := _LINE_OF_GREP.fullmatch(line)) and (found := _known(_name_of_path(match[1]), number)):
-            if current is None or current.name != found.name or _begins(match[2], current):
+    for number, source_line in enumerate(source.lines, start=1):
+        line = source_line
+        if (match := _LINE_OF_GREP.fullmatch(line)) and (parameter := _known(_name_of_path(match[1]), number)):
+            if current is None or current.name != parameter.name or _begins(match[2], current):
                 yield from _ended(current)
-                current, is_named = found, True
+                current, is_named = parameter, True
             line = match[2]
         elif (name := _named(line)) is not None:
             yield from _ended(current)
@@ -173,7 +175,7 @@ def _parameters(source: Source) -> Iterator[_Parameter]:
 
 
 def _named(line: str) -> tuple[str, str] | None:
-    """The name that a line begins a parameter with, and the rest of the line."""
+    """The name with which a line begins a parameter, and the rest of the line."""
     if match := _NAME.fullmatch(line):
         return match[1], match[2]
     if match := _PATH.match(line):
@@ -194,7 +196,7 @@ def _known(name: str, number: int) -> _Parameter | None:
 
 
 def _unnamed(source: Source, line: str, number: int) -> _Parameter | None:
-    """A parameter by what it begins with, named as the file."""
+    """A parameter recognised by its first line, named after the file."""
     name = source.path.stem
     if line.startswith("job_stats:"):
         return _Parameter(name, number, "jobs", "target")
@@ -218,19 +220,19 @@ def _ended(parameter: _Parameter | None) -> Iterator[_Parameter]:
 
 
 def _is_between(line: str) -> bool:
-    """True for what stands between readings: empty lines, dates and rules of scripts, what lctl could not read."""
+    """True for lines between readings: empty lines, dates and rules of scripts, errors of lctl."""
     return not line.strip() or bool(_DATE.fullmatch(line.strip()) or _MISSING.fullmatch(line))
 
 
-def _target(parameter: _Parameter) -> Counted:
-    """`scratch-OST0000` is a target of `scratch`; `scratch-ffff9c1a8b7d2800` a mount of it."""
+def _target(parameter: _Parameter) -> CounterSource:
+    """The source: `scratch-OST0000` is a target of `scratch`; `scratch-ffff9c1a8b7d2800` a mount of it."""
     system, dash, _ = parameter.name.rpartition("-")
-    return Counted(parameter.origin, parameter.name, system if dash else parameter.name)
+    return CounterSource(parameter.origin, parameter.name, system if dash else parameter.name)
 
 
 @dataclass
 class _Entries:
-    """The counters of one reading, as they are read."""
+    """The counters of one reading, while it is parsed."""
 
     line: int
     at: dict[str, int] = field(default_factory=dict)
@@ -261,10 +263,9 @@ class _Entries:
         if unit == "bytes" or name not in self.times:
             self.times[name] = samples
 
-    def reading(self, of: Counted) -> Reading:
-        """What was read."""
+    def reading(self, counter_source: CounterSource) -> Reading:
         counts = {name: Count(samples, self.moved.get(name)) for name, samples in self.times.items()}
-        return Reading(of, self.line, self.at.get("snapshot_time"), counts, self.at.get("start_time"))
+        return Reading(counter_source, self.line, self.at.get("snapshot_time"), counts, self.at.get("start_time"))
 
 
 def _statistics(parameter: _Parameter) -> Iterator[Reading]:
@@ -282,27 +283,27 @@ def _statistics(parameter: _Parameter) -> Iterator[Reading]:
         yield entries.reading(_target(parameter))
 
 
-def _set(at: dict[str, int], match: re.Match[str], line: int) -> None:
-    """A moment or a duration, in nanoseconds."""
-    if match[1] in at:
+def _set(times_ns: dict[str, int], match: re.Match[str], line: int) -> None:
+    """Adds a time or a duration, in nanoseconds."""
+    if match[1] in times_ns:
         raise Refused(f"has {match[1]} twice in one reading", line)
-    part = int(match[3] or 0) * 1000 if match[4] == "usecs" else int((match[3] or "").ljust(9, "0"))
-    if part >= NS_PER_S:
+    fraction_ns = int(match[3] or 0) * 1000 if match[4] == "usecs" else int((match[3] or "").ljust(9, "0"))
+    if fraction_ns >= NS_PER_S:
         raise Refused(f"has {match[1]} with {match[3]} microseconds", line)
-    at[match[1]] = int(match[2]) * NS_PER_S + part
-    if at[match[1]] >= LARGEST:
+    times_ns[match[1]] = int(match[2]) * NS_PER_S + fraction_ns
+    if times_ns[match[1]] >= LARGEST:
         raise Refused(f"has a {match[1]} of {match[2]} s", line)
 
 
 def _jobs(parameter: _Parameter) -> Iterator[Reading]:
-    of = _target(parameter)
-    job: Counted | None = None
+    target = _target(parameter)
+    job: CounterSource | None = None
     entries = _Entries(parameter.line)
     for number, line in parameter.lines:
         if match := _JOB.fullmatch(line):
             if job is not None:
                 yield entries.reading(job)
-            job, entries = replace(of, job=_unquoted(match[1], number)), _Entries(number)
+            job, entries = replace(target, job=_unquoted(match[1], number)), _Entries(number)
         elif line.startswith("job_stats:") or _is_between(line):
             continue
         elif job is None:
@@ -310,8 +311,8 @@ def _jobs(parameter: _Parameter) -> Iterator[Reading]:
         elif match := _MOMENT.fullmatch(line):
             _set(entries.at, match, number)
         elif match := _ENTRY.fullmatch(line):
-            more = dict(_PAIR.findall(match[3]))
-            unit, largest, total = (more.get(key, "") for key in ("unit", "max", "sum"))
+            attributes = dict(_PAIR.findall(match[3]))
+            unit, largest, total = (attributes.get(key, "") for key in ("unit", "max", "sum"))
             entries.add(match[1], unit, int(match[2]), total, number, largest=largest)
         else:
             raise Refused(f"has a line that is no entry of job_stats, or is cut off: {line[:60]!r}", number)
@@ -320,7 +321,7 @@ def _jobs(parameter: _Parameter) -> Iterator[Reading]:
 
 
 def _unquoted(text: str, line: int) -> str:
-    """A job's name: other characters than letters, digits and `.@-_:/` are escaped, and the whole quoted."""
+    """A job's name: characters other than letters, digits and `.@-_:/` are escaped, and the whole is quoted."""
     if text.startswith('"') and (len(text) < 2 or not text.endswith('"')):
         raise Refused(f"has a job_id that is cut off: {text[:40]!r}", line)
     name = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text[1:-1] if text.startswith('"') else text)
@@ -328,31 +329,36 @@ def _unquoted(text: str, line: int) -> str:
 
 
 def _histograms(parameter: _Parameter) -> Iterator[Reading]:
-    at: dict[str, int] = {}
-    found: dict[str, dict[str, tuple[int, int]]] = {}
+    times_ns: dict[str, int] = {}
+    histograms: dict[str, dict[str, tuple[int, int]]] = {}
     title = ""
     for number, line in parameter.lines:
         if match := _MOMENT.fullmatch(line):
-            _set(at, match, number)
+            _set(times_ns, match, number)
         elif match := _TITLE.fullmatch(line):
             title = match[1]
-            if title in found:
+            if title in histograms:
                 raise Refused(f"has the histogram {title!r} twice in one reading", number)
-            found[title] = {}
+            histograms[title] = {}
         elif (match := _ROW.fullmatch(line)) and title:
-            found[title][match[1]] = (int(match[2]), int(match[3]))
-            if max(found[title][match[1]]) >= LARGEST:
+            histograms[title][match[1]] = (int(match[2]), int(match[3]))
+            if max(histograms[title][match[1]]) >= LARGEST:
                 raise Refused("has a counter beyond 2^62", number)
         elif not _SIDES.fullmatch(line) and not _is_between(line):
             raise Refused(f"has a line that is no row of brw_stats, or is cut off: {line[:60]!r}", number)
-    if at or found:
-        sizes = found.get(_SIZES, {}).values()
+    if times_ns or histograms:
+        sizes = histograms.get(_SIZES, {}).values()
         counts = {
             "disk reads": Count(sum(reads for reads, _ in sizes)),
             "disk writes": Count(sum(writes for _, writes in sizes)),
         }
         yield Reading(
-            _target(parameter), parameter.line, at.get("snapshot_time"), counts, at.get("start_time"), histograms=found
+            _target(parameter),
+            parameter.line,
+            times_ns.get("snapshot_time"),
+            counts,
+            times_ns.get("start_time"),
+            histograms=histograms,
         )
 
 
@@ -360,7 +366,7 @@ _SIZES = "disk I/O size"
 
 
 def _network(parameter: _Parameter) -> Iterator[Reading]:
-    of = Counted("network", "lnet")
+    network = CounterSource("network", "lnet")
     entries: dict[str, int] = {}
     for number, line in parameter.lines:
         if _LNET.fullmatch(line.strip()):
@@ -373,13 +379,13 @@ def _network(parameter: _Parameter) -> Iterator[Reading]:
             continue
         else:
             raise Refused(f"has a line that is no statistics of LNet, or is cut off: {line[:60]!r}", number)
-        yield Reading(of, number, None, _within(counts, number))
+        yield Reading(network, number, None, _within(counts, number))
     if entries:
         missing = [name for names in _LNET_NAMES.values() for name in names if name not in entries]
         if missing:
             raise Refused(f"has statistics of LNet without {missing[0]}", parameter.line)
         counts = {name: Count(entries[times], entries[moved]) for name, (times, moved) in _LNET_NAMES.items()}
-        yield Reading(of, parameter.line, None, _within(counts, parameter.line))
+        yield Reading(network, parameter.line, None, _within(counts, parameter.line))
 
 
 def _within(counts: dict[str, Count], line: int) -> dict[str, Count]:

@@ -1,11 +1,11 @@
-"""Prometheus' text of exporters of Lustre, and OpenMetrics: several scrapes in one file, with their times.
+"""Output of Prometheus exporters for Lustre, as Prometheus text or OpenMetrics: several scrapes in one file.
 
-OpenMetrics is read like the older text: what whamcloud's exporter ends with `# EOF` is not accepted by the library's
-strict parser, and a line of a counter is the same in both, but for the unit of its time.
+OpenMetrics is read like the older text: the library's strict parser refuses whamcloud's output with its `# EOF`,
+and a counter's line is the same in both, apart from the unit of its time.
 
 A time is that of a sample (`METRIC VALUE TIME`), or else the line before a scrape that `date +%s` or `date +%s.%N`
 printed. A scrape begins at such a line, after `# EOF`, or where a metric is described again. Metrics are those of
-lustre_exporter (HPE, GSI) and of lustrefs-exporter (whamcloud), which call them alike: `lustre_read_bytes_total`,
+lustre_exporter (HPE, GSI) and of lustrefs-exporter (whamcloud), with the same names: `lustre_read_bytes_total`,
 `lustre_job_write_samples_total`, `lustre_stats_total`, `lustre_client_stats`, `lustre_send_bytes_total`. Others are
 left out.
 """
@@ -23,7 +23,7 @@ from ioassay.importers.servers.counters import (
     OPERATIONS,
     STAMP,
     Count,
-    Counted,
+    CounterSource,
     Origin,
     Reading,
     require_end,
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 _MOVED = re.compile(r"lustre_(job_)?(read|write)_(bytes|samples)_total")
 _NETWORK = re.compile(r"lustre_(send|receive)_(bytes|count)_total")
 _CLIENT = ("lustre_client_stats", "lustre_client_stats_total")
-"""The parser lets the names of counters end with `_total`."""
+"""The parser appends `_total` to the names of counters."""
 
 _OPERATIONS = ("lustre_stats_total", "lustre_job_stats_total", *_CLIENT)
 _LOOPBACK = "0@lo"
 _DESCRIBED = re.compile(r"# (?:TYPE|HELP) (\S+) .*")
 _END = "# EOF"
 _EARLIEST_S, _LATEST_S = 1e8, 4e9
-"""1973 and 2096: what was printed in seconds is smaller when it is taken for milliseconds."""
+"""1973 and 2096: a time printed in seconds is smaller if read as milliseconds."""
 
 
 @dataclass
 class _Scrape:
-    """The lines of a scrape, and the time that was printed before it."""
+    """The lines of a scrape, and the time printed before it."""
 
     line: int
     stamp_ns: int | None
@@ -57,36 +57,43 @@ class _Scrape:
 
 
 def read(source: Source) -> list[Reading]:
-    """The readings of a file. Raises `Refused`."""
+    """Raises `Refused`."""
     scrapes = [scrape for scrape in _scrapes(source) if scrape.lines]
-    amounts: dict[tuple[Counted, int | None], dict[tuple[str, bool], int]] = {}
-    lines: dict[tuple[Counted, int | None], int] = {}
+    amounts: dict[tuple[CounterSource, int | None], dict[tuple[str, bool], int]] = {}
+    lines: dict[tuple[CounterSource, int | None], int] = {}
     for scrape in scrapes:
         for sample in _samples(scrape):
             if (place := _place(sample)) is None:
                 continue
-            of, name, is_bytes = place
-            key = of, _moment(sample, scrape)
-            own = amounts.setdefault(key, {})
-            if (name, is_bytes) in own:
-                raise Refused(f"has {sample.name} of {of.name} twice at one time: scrapes need times", scrape.line)
-            own[name, is_bytes] = _whole(sample, scrape)
+            counter_source, name, is_bytes = place
+            key = counter_source, _moment(sample, scrape)
+            amounts_at = amounts.setdefault(key, {})
+            if (name, is_bytes) in amounts_at:
+                raise Refused(
+                    f"has {sample.name} of {counter_source.name} twice at one time: scrapes need times", scrape.line
+                )
+            amounts_at[name, is_bytes] = _whole(sample, scrape)
             lines.setdefault(key, scrape.line)
     if not amounts:
         raise Refused("has none of the counters of Lustre's exporters in Prometheus' text")
     if len(moments := {at_ns for _, at_ns in amounts}) > 1 and None in moments:
-        # Its counters would be missing from the scrape before it, and count from 0 in the one after it.
+        # Its counters would be missing from the scrape before, and count from 0 in the one after.
         line = min(line for (_, at_ns), line in lines.items() if at_ns is None)
         raise Refused("has counters without a time among scrapes that have one", line)
     require_end(source)
     return [
-        Reading(of, lines[of, at_ns], at_ns, {name: _count(own, name) for name in {name for name, _ in own}})
-        for (of, at_ns), own in amounts.items()
+        Reading(
+            counter_source,
+            lines[counter_source, at_ns],
+            at_ns,
+            {name: _count(amounts_at, name) for name in {name for name, _ in amounts_at}},
+        )
+        for (counter_source, at_ns), amounts_at in amounts.items()
     ]
 
 
-def _count(own: dict[tuple[str, bool], int], name: str) -> Count:
-    return Count(own.get((name, False)), own.get((name, True)))
+def _count(amounts: dict[tuple[str, bool], int], name: str) -> Count:
+    return Count(amounts.get((name, False)), amounts.get((name, True)))
 
 
 def _scrapes(source: Source) -> Iterator[_Scrape]:
@@ -113,32 +120,32 @@ def _samples(scrape: _Scrape) -> Iterator[Sample]:
         for family in text_string_to_metric_families("\n".join(scrape.lines) + "\n"):
             yield from family.samples
     except _MALFORMED as error:
-        why = f": {error}"[:160] if str(error) else ""
-        raise Refused(f"is not Prometheus' text{why}", _broken(scrape)) from None
+        reason = f": {error}"[:160] if str(error) else ""
+        raise Refused(f"is not Prometheus' text{reason}", _broken(scrape)) from None
 
 
 _MALFORMED = (ValueError, ArithmeticError, LookupError, TypeError)
-"""What the parser raises for text that is none."""
+"""Exceptions of the parser for invalid text."""
 
 
 def _broken(scrape: _Scrape) -> int:
-    """The line that cannot be parsed alone, or else the first of the scrape."""
+    """The first line that cannot be parsed alone, or else the first line of the scrape."""
     from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415
 
-    for at, line in enumerate(scrape.lines):
+    for offset, line in enumerate(scrape.lines):
         try:
             list(text_string_to_metric_families(line + "\n"))
         except _MALFORMED:
-            return scrape.line + at
+            return scrape.line + offset
     return scrape.line
 
 
-def _place(sample: Sample) -> tuple[Counted, str, bool] | None:
-    """Whose counter it is, its name, and whether it counts bytes; `None`: it is not read."""
+def _place(sample: Sample) -> tuple[CounterSource, str, bool] | None:
+    """The counter's source, its name, and whether it counts bytes; `None` if it is not read."""
     labels = sample.labels
     if match := _NETWORK.fullmatch(sample.name):
         interface = labels.get("nid", "lnet")
-        return None if interface == _LOOPBACK else (Counted("network", interface), match[1], match[2] == "bytes")
+        return None if interface == _LOOPBACK else (CounterSource("network", interface), match[1], match[2] == "bytes")
     target = labels.get("target", "")
     if match := _MOVED.fullmatch(sample.name):
         name, is_bytes = match[2], match[3] == "bytes"
@@ -151,13 +158,13 @@ def _place(sample: Sample) -> tuple[Counted, str, bool] | None:
     is_client = labels.get("component") == "client" or sample.name in _CLIENT
     origin: Origin = "client" if is_client else "target"
     system, dash, _ = target.rpartition("-")
-    return Counted(origin, target, system if dash else target, labels.get("jobid")), name, is_bytes
+    return CounterSource(origin, target, system if dash else target, labels.get("jobid")), name, is_bytes
 
 
 def _moment(sample: Sample, scrape: _Scrape) -> int | None:
     if sample.timestamp is None:
         return scrape.stamp_ns
-    seconds = float(sample.timestamp)  # the parser takes it for milliseconds, which OpenMetrics does not mean
+    seconds = float(sample.timestamp)  # the parser reads it as milliseconds; OpenMetrics prints seconds
     seconds = seconds * 1000 if seconds < _EARLIEST_S else seconds
     if not _EARLIEST_S <= seconds < _LATEST_S:
         raise Refused(f"has a time of {seconds:g} s", scrape.line)

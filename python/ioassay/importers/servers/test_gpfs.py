@@ -6,7 +6,7 @@ from hypothesis import given
 from ioassay.importers.gather import Reader
 from ioassay.importers.servers import cases as cases_of
 from ioassay.importers.servers import gpfs
-from ioassay.importers.servers.counters import Count, Counted
+from ioassay.importers.servers.counters import Count, CounterSource
 from ioassay.importers.source import Refused
 from ioassay.testing.importer_samples import cases, damages, measured, refused, sample, samples, source
 
@@ -21,7 +21,7 @@ KEYWORDS, PLAIN = sample("gpfs/mmpmon-p.txt"), sample("gpfs/mmpmon.txt")
 @pytest.mark.parametrize("text", [KEYWORDS, PLAIN])
 def test_both_forms_tell_the_same(text: str) -> None:
     first = gpfs.read(source(text))[0]
-    assert first.of == Counted("gpfs", "node001: scratch", "scratch")
+    assert first.counter_source == CounterSource("gpfs", "node001: scratch", "scratch")
     assert first.at_ns is not None
     assert first.at_ns // S == T // S
     assert first.counts == {
@@ -46,7 +46,7 @@ def test_counters_become_a_rate_of_each_file_system_that_was_used() -> None:
 
 
 def test_the_sum_of_the_node_is_left_out_where_its_file_systems_are_there() -> None:
-    assert {one.of.name for one in gpfs.read(source(KEYWORDS))} == {"node001: scratch", "node001: home"}
+    assert {one.counter_source.name for one in gpfs.read(source(KEYWORDS))} == {"node001: scratch", "node001: home"}
     alone = "".join(line for line in KEYWORDS.splitlines(keepends=True) if line.startswith("_io_s_"))
     (case,) = cases(read, alone)
     assert next(one for one in case.measured if one.phase == "write").bytes == 15 * 10**9

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from ioassay.importers.gather import Reader
-from ioassay.importers.model import Measured
+from ioassay.importers.model import Measurement
 from ioassay.importers.servers import cases as cases_of
 from ioassay.importers.servers import lustre
-from ioassay.importers.servers.counters import Counted, Reading, series
+from ioassay.importers.servers.counters import CounterSource, Reading, series
 from ioassay.importers.source import Refused
 from ioassay.testing.importer_samples import (
     assert_same_or_refused,
@@ -38,10 +38,14 @@ def readings(text: str) -> list[Reading]:
 
 def of(text: str, name: str, job: str | None = None, origin: str = "target") -> list[Reading]:
     """Those of one target, or of one of its jobs."""
-    return [one for one in readings(text) if (one.of.name, one.of.job, one.of.origin) == (name, job, origin)]
+    return [
+        one
+        for one in readings(text)
+        if (one.counter_source.name, one.counter_source.job, one.counter_source.origin) == (name, job, origin)
+    ]
 
 
-def phases(text: str, job: str | None = None) -> dict[str, Measured]:
+def phases(text: str, job: str | None = None) -> dict[str, Measurement]:
     """The measurements of the case without a job, or of one job, by phase."""
     wanted = [] if job is None else [f"job {job}"]
     found = [case for case in cases(read, text) if [s.value for s in case.settings if s.name == "job"] == wanted]
@@ -69,8 +73,8 @@ def test_what_did_not_change_is_not_measured() -> None:
 
 
 def test_a_client_and_lnet_count_as_themselves() -> None:
-    assert readings(CLIENT)[0].of == Counted("client", "scratch-ff47bce9ca35d800", "scratch")
-    (network,) = (one for one in series(readings(NEW)) if one.of.origin == "network")
+    assert readings(CLIENT)[0].counter_source == CounterSource("client", "scratch-ff47bce9ca35d800", "scratch")
+    (network,) = (one for one in series(readings(NEW)) if one.counter_source.origin == "network")
     (interval,) = network.intervals
     assert interval.counts is not None
     assert (interval.counts["receive"].bytes, interval.end_ns - interval.begin_ns) == (4_200_000_000, 5 * S)
@@ -112,7 +116,7 @@ def test_disks_that_only_wrote_have_no_shares_of_reads() -> None:
 )
 def test_jobs_have_the_name_that_they_were_given(text: str, name: str) -> None:
     changed = OLD.replace("job_id:          4711", f"job_id:          {text}".rstrip())
-    assert {one.of.job for one in readings(changed)} >= {name}
+    assert {one.counter_source.job for one in readings(changed)} >= {name}
 
 
 def test_a_new_job_is_counted_from_its_beginning() -> None:

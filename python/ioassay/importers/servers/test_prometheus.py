@@ -61,7 +61,11 @@ def test_a_client_counts_as_itself_whatever_the_type_of_its_metric() -> None:
     for kind in ("counter", "gauge", "untyped"):
         text = f'# TYPE lustre_client_stats {kind}\nlustre_client_stats{{operation="open",target="s-ffff1"}} 5\n'
         (reading,) = prometheus.read(source(text))
-        assert (reading.of.origin, reading.of.file_system, reading.counts["open"].times) == ("client", "s", 5)
+        assert (reading.counter_source.origin, reading.counter_source.file_system, reading.counts["open"].times) == (
+            "client",
+            "s",
+            5,
+        )
 
 
 def test_one_scrape_is_an_amount_and_no_rate() -> None:
