@@ -35,7 +35,7 @@ OLD = (
 
 
 def table(*rows: tuple[str, str, str, str]) -> str:
-    """elbencho's table for people: the columns are as wide as its format has them (`source/Statistics.h`)."""
+    """elbencho's console table, with columns as wide as in its format (`source/Statistics.h`)."""
     head = (
         ("OPERATION", "RESULT TYPE", "FIRST DONE", "LAST DONE"),
         ("===========", "================", "=" * 10, "=" * 9),
@@ -71,11 +71,11 @@ LIVE_HEADER = (
 )
 
 
-def live(*moments: tuple[str, int, int, int, int], rank: str = "Total", mix: str = "") -> str:
+def live(*rows: tuple[str, int, int, int, int], rank: str = "Total", mix: str = "") -> str:
     """Rows of live statistics: phase, ms, %, bytes, operations per second."""
     return "".join(
-        f"2026-11-20T19:49:{at:02}.003+0000,,{phase},{at_ms},{rank},{mix},{percent},{moved},0,{iops},0,0,0,530,2,100,,\n"
-        for at, (phase, at_ms, percent, moved, iops) in enumerate(moments)
+        f"2026-11-20T19:49:{second:02}.003+0000,,{phase},{at_ms},{rank},{mix},{percent},{moved},0,{iops},0,0,0,530,2,100,,\n"
+        for second, (phase, at_ms, percent, moved, iops) in enumerate(rows)
     )
 
 
@@ -100,25 +100,39 @@ def test_rows_of_one_command_are_phases_of_one_case() -> None:
     assert (case.clients, case.ranks, case.tool_version) == (1, 2, "3.1-10")
 
 
-def test_the_rate_is_that_of_the_last_thread_and_the_first_stands_beside_it() -> None:
+def test_rates_are_of_the_last_thread_beside_those_of_the_first() -> None:
     write = measured(read, sample("elbencho/elbencho-3.1.json"))[0]
     assert (write.duration_ns, write.rate_bytes_per_s) == (88_000_000, 761398064)
     assert write.first_finished is not None
     assert (write.first_finished.at_ns, write.first_finished.bytes) == (87_000_000, 66060288)
 
 
-def test_csv_and_json_tell_the_same_but_for_their_digits() -> None:
+def test_csv_and_json_agree_within_their_digits() -> None:
     exact = measured(read, sample("elbencho/elbencho-3.1.json"))
     rounded = measured(read, sample("elbencho/elbencho-3.1.csv"))
-    for one, other in zip(exact, rounded, strict=True):
-        assert (one.phase, one.duration_ns, one.bytes, one.transfer_bytes, one.files, one.started_unix_ns) == (
-            (other.phase, other.duration_ns, other.bytes, other.transfer_bytes, other.files, other.started_unix_ns)
+    for from_json, from_csv in zip(exact, rounded, strict=True):
+        assert (
+            from_json.phase,
+            from_json.duration_ns,
+            from_json.bytes,
+            from_json.transfer_bytes,
+            from_json.files,
+            from_json.started_unix_ns,
+        ) == (
+            (
+                from_csv.phase,
+                from_csv.duration_ns,
+                from_csv.bytes,
+                from_csv.transfer_bytes,
+                from_csv.files,
+                from_csv.started_unix_ns,
+            )
         )
-        assert one.rate_bytes_per_s is not None
-        assert other.rate_bytes_per_s == one.rate_bytes_per_s // MIB * MIB
+        assert from_json.rate_bytes_per_s is not None
+        assert from_csv.rate_bytes_per_s == from_json.rate_bytes_per_s // MIB * MIB
 
 
-def test_the_json_beside_a_csv_is_told_once_and_counts(tmp_path: Path) -> None:
+def test_the_json_beside_a_csv_replaces_it(tmp_path: Path) -> None:
     text = sample("elbencho/elbencho-3.1.json")
     opened = []
 
@@ -132,7 +146,7 @@ def test_the_json_beside_a_csv_is_told_once_and_counts(tmp_path: Path) -> None:
     assert [(m.operation, m.rate_bytes_per_s) for m in case.measured] == [("write", 761398064), ("read", 3303577040)]
 
 
-def test_a_phase_that_comes_again_begins_another_case() -> None:
+def test_a_repeated_phase_begins_another_case() -> None:
     text = sample("elbencho/elbencho-3.1.csv")
     again = text + "".join(text.splitlines(keepends=True)[1:])
     assert len(cases(read, again)) == 2
@@ -144,11 +158,11 @@ def test_another_configuration_begins_another_case() -> None:
     assert len(cases(read, header + write + reads.replace(",1048576,", ",4096,"))) == 2
 
 
-def test_columns_are_taken_by_their_names() -> None:
+def test_columns_are_found_by_name() -> None:
     (case,) = cases(read, OLD)
     assert (case.clients, case.ranks, case.tool_version) == (2, 8, None)
-    found = {(m.phase, m.operation): (m.operations, m.rate_operations_per_s) for m in case.measured}
-    assert found == {
+    by_phase = {(m.phase, m.operation): (m.operations, m.rate_operations_per_s) for m in case.measured}
+    assert by_phase == {
         ("mkdirs", "create-tree"): (24, 2000),
         ("write", "write"): (120, 48),
         ("write", "create"): (120, 48),
@@ -156,7 +170,7 @@ def test_columns_are_taken_by_their_names() -> None:
     }
 
 
-def test_less_than_a_mib_is_not_taken_for_nothing() -> None:
+def test_less_than_a_mib_is_not_read_as_zero() -> None:
     write = next(m for m in measured(read, OLD) if m.operation == "write")
     assert (write.bytes, write.rate_bytes_per_s) == (None, None)
 
@@ -165,14 +179,14 @@ def test_files_of_a_tree_are_counted_over_all_threads_and_hosts() -> None:
     assert {m.files for m in measured(read, OLD)} == {2 * 4 * 3 * 5}
 
 
-def test_the_moment_of_old_versions_is_no_beginning() -> None:
+def test_the_time_of_old_versions_is_not_a_beginning() -> None:
     assert {m.started_unix_ns for m in measured(read, OLD)} == {None}
 
 
 def test_reads_and_writes_of_a_mix_are_measurements_of_their_own() -> None:
     read_part = {"rwmix read IOPS [last]": "70", "rwmix read MiB/s [last]": "70", "rwmix read MiB [last]": "640"}
-    found = measured(read, mixed("RWMIX70", read_part))
-    assert [(m.phase, m.operation, m.bytes) for m in found] == [
+    measurements = measured(read, mixed("RWMIX70", read_part))
+    assert [(m.phase, m.operation, m.bytes) for m in measurements] == [
         ("rwmix70", "write", 64 * MIB),
         ("rwmix70", "read", 640 * MIB),
     ]
@@ -191,10 +205,10 @@ def test_a_phase_that_measures_nothing_is_left_out() -> None:
     assert measured(read, text + mixed("SYNC", {}).splitlines()[1] + "\n") == measured(read, text)
 
 
-def test_what_the_tables_have_no_operation_for_is_said() -> None:
+def test_operations_without_a_table_are_reported() -> None:
     text = sample("elbencho/elbencho-3.1.csv")
-    found = measured(read, text + mixed("PUTOBJACL", {}).splitlines()[1] + "\n")
-    assert [m.operation for m in found if "not-imported" in {d.kind for d in m.doubts}] == ["write"]
+    measurements = measured(read, text + mixed("PUTOBJACL", {}).splitlines()[1] + "\n")
+    assert [m.operation for m in measurements if "not-imported" in {d.kind for d in m.doubts}] == ["write"]
 
 
 def test_writes_through_the_cache_are_doubted_and_direct_ones_are_not() -> None:
@@ -217,11 +231,11 @@ def test_live_statistics_are_not_results() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"phase_type": 3}', "OPERATION RESULT TYPE\n", "ISO date,\n", OLD[:400]])
-def test_what_is_not_elbencho_is_refused(text: str) -> None:
+def test_foreign_files_are_refused(text: str) -> None:
     assert refused(read, text).reason
 
 
-def test_a_table_for_people_has_the_rates_of_both_columns() -> None:
+def test_a_console_table_has_the_rates_of_both_columns() -> None:
     (write,) = measured(read, CONSOLE)
     assert (write.operation, write.bytes, write.rate_bytes_per_s) == ("write", 4194304 * MIB, 33352 * MIB)
     assert (write.duration_ns, write.rate_operations_per_s, write.transfer_bytes) == (125_755_000_000, 33352, None)
@@ -229,22 +243,22 @@ def test_a_table_for_people_has_the_rates_of_both_columns() -> None:
     assert write.first_finished.at_ns == 123_241_000_000
 
 
-def test_a_results_file_says_how_elbencho_was_run_and_when() -> None:
+def test_a_results_file_has_the_command_and_time() -> None:
     head = (
         'ISO DATE: 2026-11-20T19:49:52+0000\nLABEL: night\nCOMMAND LINE: "elbencho" "-w" "-t" "8" "-b" "1m" "--direct" '
     )
     head += '"--hosts" "a,b" "-s" "16g" "/mnt/f"\n\n'
     (case,) = cases(read, head + CONSOLE + "\n")
     assert (case.clients, case.ranks, case.measured[0].transfer_bytes) == (2, 16, MIB)
-    told = {setting.name: setting.value for setting in case.settings}
-    assert told == {"label": "night", "block": "blocks of 1 MiB", "direct": "direct I/O"}
+    settings = {setting.name: setting.value for setting in case.settings}
+    assert settings == {"label": "night", "block": "blocks of 1 MiB", "direct": "direct I/O"}
     prompt = "[user@node001 ~]$ elbencho -w -t8 -b 1m --direct /mnt/f\n\n"
     assert cases(read, prompt + CONSOLE)[0].ranks == 8
 
 
 def test_phases_of_trees_have_entries_and_older_versions_milliseconds() -> None:
-    told = [(m.phase, m.operation, m.operations, m.rate_operations_per_s) for m in measured(read, TREE)]
-    assert told == [("mkdirs", "create-tree", 24, 1990), ("write", "write", None, 198), ("write", "create", 99, 99)]
+    phases = [(m.phase, m.operation, m.operations, m.rate_operations_per_s) for m in measured(read, TREE)]
+    assert phases == [("mkdirs", "create-tree", 24, 1990), ("write", "write", None, 198), ("write", "create", 99, 99)]
     assert measured(read, TREE)[1].rate_bytes_per_s == 208_000_000
     assert measured(read, TREE)[0].duration_ns == 12_000_000
 
@@ -253,14 +267,14 @@ def test_results_below_a_damaged_row_are_not_those_of_the_phase_above() -> None:
     assert "without a phase" in refused(read, TREE.replace("Elapsed time     :", "Elapsed time      ")).reason
 
 
-def test_a_table_that_is_cut_anywhere_is_refused_or_has_no_other_number() -> None:
-    whole = {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in measured(read, CONSOLE + TREE)}
+def test_a_truncated_table_is_refused_or_has_no_other_number() -> None:
+    expected = {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in measured(read, CONSOLE + TREE)}
     for length in range(len(CONSOLE + TREE)):
         try:
-            found = measured(read, (CONSOLE + TREE)[:length])
+            measurements = measured(read, (CONSOLE + TREE)[:length])
         except Refused:
             continue
-        assert {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in found} <= whole
+        assert {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in measurements} <= expected
 
 
 def test_a_table_of_versions_1_and_2_has_the_numbers_of_both_columns() -> None:
@@ -320,7 +334,7 @@ def test_the_table_of_1_0_has_other_names() -> None:
     assert {m.duration_ns for m in (write, create)} == {1_000_000_000}
 
 
-def test_a_console_without_a_command_line_is_told_from_others_by_what_it_moved() -> None:
+def test_consoles_without_a_command_line_are_distinguished_by_amount() -> None:
     (case,) = cases(read, sample("elbencho/elbencho-2.1-console.txt"))
     assert case.amount == "448859 MiB"
     (other,) = cases(read, sample("elbencho/elbencho-2.1-console.txt").replace("448859", "448860"))
@@ -332,8 +346,8 @@ def test_lists_of_latencies_and_of_threads_do_not_end_a_phase() -> None:
     text += printed("2.0-7", ("READ", "Elapsed ms", "6001", "6001"), ("", "IOPS", "8219", "8219"))
     text += "          IO latency us    : [ min=91 avg=120 max=1583 ]\n"
     text += "".join(printed("2.0-7", ("", "Total MiB", "192", "192")).splitlines(keepends=True)[1:])
-    (found,) = measured(read, text)
-    assert (found.operation, found.bytes, found.rate_operations_per_s) == ("read", 192 * MIB, 8219)
+    (measurement,) = measured(read, text)
+    assert (measurement.operation, measurement.bytes, measurement.rate_operations_per_s) == ("read", 192 * MIB, 8219)
 
 
 HISTOGRAM = {"8.0": 4, "9.5": 111, "11": 6, "27": 7}
@@ -355,34 +369,34 @@ def test_the_histogram_of_the_console_and_of_the_json_has_whole_microseconds() -
         (23_000, 26_999, 7),
     ]
     _, document = sample("elbencho/elbencho-3.1.json").splitlines()
-    told = json.loads(document)
+    parsed = json.loads(document)
     starts = ("6.7", "8.0", "9.5", "23")
     buckets = [
         {"range": f"{start}-{end}us", "count": str(count)}
         for start, (end, count) in zip(starts, HISTOGRAM.items(), strict=True)
     ]
-    told["last_done"]["latency"]["IO"] |= {"max_us": "24", "histogram": {"buckets": buckets}}
-    (of_document,) = measured(read, json.dumps(told))
+    parsed["last_done"]["latency"]["IO"] |= {"max_us": "24", "histogram": {"buckets": buckets}}
+    (of_document,) = measured(read, json.dumps(parsed))
     assert bins(of_document) == [*bins(of_console)[:-1], (23_000, 24_999, 7)], "the longest one is known"
-    told["last_done"]["latency"]["IO"]["max_us"] = "27"
-    assert "a longest latency of 27 µs" in refused(read, json.dumps(told)).reason
-    told["last_done"]["latency"]["IO"]["max_us"] = "24"
+    parsed["last_done"]["latency"]["IO"]["max_us"] = "27"
+    assert "a longest latency of 27 µs" in refused(read, json.dumps(parsed)).reason
+    parsed["last_done"]["latency"]["IO"]["max_us"] = "24"
     del buckets[1]["count"]
-    assert "lacks 'count'" in refused(read, json.dumps(told)).reason
+    assert "lacks 'count'" in refused(read, json.dumps(parsed)).reason
 
 
 @given(st.lists(st.integers(0, (1 << 26) - 1), min_size=1))
-def test_a_latency_is_within_the_bin_that_elbencho_counts_it_in(latencies_us: list[int]) -> None:
+def test_a_latency_is_within_the_bin_of_elbencho(latencies_us: list[int]) -> None:
     """elbencho's own rule (`LatencyHistogram::addLatency`), and the end that it prints."""
     numbers = sorted(int(4 * math.log2(us)) if us else 0 for us in latencies_us)
     ends = {number: 2 ** ((number + 1) / 4) for number in numbers}
     printed = [(f"{end:.{1 if end < 10 else 0}f}", numbers.count(number)) for number, end in ends.items()]
-    found = of_bins(printed, 1)
+    latencies = of_bins(printed, 1)
     for us in latencies_us:
-        at = list(ends).index(int(4 * math.log2(us)) if us else 0)
-        assert found.lowest_ns[at] <= us * 1000
-        assert us * 1000 + 999 <= found.highest_ns[at]
-    assert sum(found.count) == len(latencies_us)
+        index = list(ends).index(int(4 * math.log2(us)) if us else 0)
+        assert latencies.lowest_ns[index] <= us * 1000
+        assert us * 1000 + 999 <= latencies.highest_ns[index]
+    assert sum(latencies.count) == len(latencies_us)
 
 
 @pytest.mark.parametrize("listed", ["8.1: 4", "1.4: 4", "11: 3, 8.0: 1", "8.0: 0", "8.0: 1, 8.0: 2"])
@@ -392,9 +406,9 @@ def test_bins_that_elbencho_cannot_have_printed_are_refused(listed: str) -> None
     assert "of latencies" in reason
 
 
-def test_a_histogram_that_elbencho_left_out_because_it_is_too_small_is_none() -> None:
-    (found,) = measured(read, CONSOLE + "            IO lat hist      : [ Histogram size exceeded ]\n---\n")
-    assert found.latencies is None
+def test_a_histogram_left_out_by_elbencho_is_none() -> None:
+    (measurement,) = measured(read, CONSOLE + "            IO lat hist      : [ Histogram size exceeded ]\n---\n")
+    assert measurement.latencies is None
 
 
 ZERO_IN_CSV = sample("elbencho/elbencho-3.1.csv").replace(",686,2699,6161,", ",0,0,0,")
@@ -406,13 +420,13 @@ ZERO_IN_LIST = (
 
 
 @pytest.mark.parametrize("text", [ZERO_IN_CSV, ZERO_IN_JSON, ZERO_IN_LIST, LIVE.replace(",0,530,", ",0,0,")])
-def test_latencies_of_zero_beside_operations_are_doubted_and_not_taken(text: str) -> None:
+def test_latencies_of_zero_beside_operations_are_doubted_and_ignored(text: str) -> None:
     """elbencho's issue 103: with `--limitread` and `--iodepth` above 1."""
-    found = measured(read, text)[0]
-    assert found.latencies is None
-    (doubt,) = [doubt for doubt in found.doubts if doubt.kind == "latencies-of-zero"]
+    measurement = measured(read, text)[0]
+    assert measurement.latencies is None
+    (doubt,) = [doubt for doubt in measurement.doubts if doubt.kind == "latencies-of-zero"]
     assert not doubt.invalidates
-    assert found.rate_bytes_per_s is not None
+    assert measurement.rate_bytes_per_s is not None
 
 
 def test_decimal_totals_are_decimal() -> None:
@@ -426,7 +440,7 @@ def undated(text: str) -> str:
     return "".join(line.partition(",")[2] for line in text.splitlines(keepends=True))
 
 
-def test_live_statistics_without_dates_are_read_too() -> None:
+def test_live_statistics_without_dates_are_read() -> None:
     assert [(m.bytes, m.duration_ns) for m in measured(read, undated(LIVE))] == [
         (m.bytes, m.duration_ns) for m in measured(read, LIVE)
     ]
@@ -466,21 +480,21 @@ def test_live_statistics_are_samples_and_doubted_because_they_end_before_their_p
         (LIVE_HEADER + live(("WRITE", 0, 0, 0, 0)), "without a time"),
     ],
 )
-def test_live_statistics_that_say_too_little_are_refused(text: str, reason: str) -> None:
+def test_incomplete_live_statistics_are_refused(text: str, reason: str) -> None:
     assert reason in refused(read, text).reason
 
 
 @given(damages([LIVE, undated(LIVE)]))
-def test_damaged_live_statistics_tell_only_of_moments_that_stand_there(texts: tuple[str, str]) -> None:
+def test_damaged_live_statistics_have_only_printed_times(texts: tuple[str, str]) -> None:
     _, damaged = texts
     try:
-        found = measured(read, damaged)
+        measurements = measured(read, damaged)
     except Refused:
         return
-    for one in found:
-        assert one.duration_ns is not None
-        assert f",{one.duration_ns // 1_000_000}," in damaged
-        assert one.bytes is None or f",{one.bytes}," in damaged
+    for measurement in measurements:
+        assert measurement.duration_ns is not None
+        assert f",{measurement.duration_ns // 1_000_000}," in damaged
+        assert measurement.bytes is None or f",{measurement.bytes}," in damaged
 
 
 @given(damages([*samples("elbencho"), OLD, CONSOLE, TREE, mixed("RWMIX70", {"rwmix read IOPS [last]": "70"})]))

@@ -35,18 +35,16 @@ from ioassay.testing.importer_samples import (
         ("", None),
     ],
 )
-def test_a_document_ended_when_it_says_and_milliseconds_of_another_second_do_not_count(
-    told: str, ended_ms: int | None
-) -> None:
+def test_the_end_ignores_milliseconds_of_another_second(told: str, ended_ms: int | None) -> None:
     (case,) = cases(read, OLD.replace('"jobs"', f'{told} "jobs"', 1))
     assert case.ended_unix_ns == (None if ended_ms is None else ended_ms * 1_000_000)
 
 
-def test_a_document_without_the_start_of_its_jobs_began_before_its_longest_job() -> None:
-    ended = '"timestamp_ms": 1795204191956,'
-    (case,) = cases(read, OLD.replace('"jobs"', f'{ended} "jobs"', 1))
+def test_the_start_without_job_starts_is_before_the_longest_job() -> None:
+    timestamp = '"timestamp_ms": 1795204191956,'
+    (case,) = cases(read, OLD.replace('"jobs"', f'{timestamp} "jobs"', 1))
     assert case.started_unix_ns == (1795204191956 - 10010) * 1_000_000
-    (case,) = cases(read, OLD.replace('"jobs"', f'{ended} "jobs"', 1).replace('"error"', '"job_start": 7, "error"'))
+    (case,) = cases(read, OLD.replace('"jobs"', f'{timestamp} "jobs"', 1).replace('"error"', '"job_start": 7, "error"'))
     assert case.started_unix_ns == 7_000_000
     assert cases(read, OLD)[0].started_unix_ns is None
 
@@ -86,16 +84,18 @@ NUMBERED = """{"fio version" : "fio-2.14", "jobs" : [{"jobname" : "n", "groupid"
 """json+ of 2.14: bins of microseconds by their numbers."""
 
 
-def one(text: str, **wanted: str) -> Measurement:
+def one(text: str, **attributes: str) -> Measurement:
     """The measurement with these attributes."""
-    found = [m for m in measured(read, text) if all(getattr(m, name) == value for name, value in wanted.items())]
-    assert len(found) == 1
-    return found[0]
+    measurements = [
+        m for m in measured(read, text) if all(getattr(m, name) == value for name, value in attributes.items())
+    ]
+    assert len(measurements) == 1
+    return measurements[0]
 
 
 def test_jobs_of_a_group_run_side_by_side_and_a_stonewall_begins_a_phase() -> None:
-    found = measured(read, sample("fio/fio-3.33-two-groups.json"))
-    assert [(m.phase, m.job, m.operation) for m in found] == [
+    measurements = measured(read, sample("fio/fio-3.33-two-groups.json"))
+    assert [(m.phase, m.job, m.operation) for m in measurements] == [
         ("group 0", "writer", "write"),
         ("group 0", "side", "read"),
         ("reader", "reader", "read"),
@@ -116,7 +116,7 @@ def test_a_measurement_names_the_line_of_its_part_of_the_file() -> None:
         assert f'"{m.operation}" : {{' in text.splitlines()[m.line - 1]
 
 
-def test_the_sum_of_jobs_that_were_told_different_things_has_no_options_and_no_known_ranks() -> None:
+def test_the_sum_of_different_jobs_has_no_options_and_no_ranks() -> None:
     summed = one(sample("fio/fio-3.33-group-reporting.json"), job="writer", operation="write")
     assert (summed.ranks, summed.transfer_bytes, summed.order, summed.bytes) == (None, None, "", 16 << 20)
 
@@ -131,11 +131,11 @@ def test_clients_are_counted_by_their_hosts_and_their_sum_is_left_out() -> None:
     assert {node for m in case.measured if m.each is not None for node in m.each["node"]} == {"node001", "node002"}
 
 
-def test_of_several_documents_the_last_counts() -> None:
+def test_the_last_of_several_documents_counts() -> None:
     text = sample("fio/fio-3.33-status.json")
     assert text.count('"fio version"') == 3
-    (found,) = measured(read, text)
-    assert found.line > text[: text.rindex('"fio version"')].count("\n")
+    (measurement,) = measured(read, text)
+    assert measurement.line > text[: text.rindex('"fio version"')].count("\n")
 
 
 def test_a_file_that_ends_with_a_status_before_the_end_is_refused() -> None:
@@ -174,12 +174,12 @@ def test_bins_of_old_versions_are_microseconds_by_number() -> None:
 
 
 @given(st.integers(0, 2**34))
-def test_every_time_lies_in_the_bin_that_fio_names_for_it(time: int) -> None:
+def test_every_latency_is_in_the_bin_of_fio(time: int) -> None:
     # plat_val_to_idx and plat_idx_to_val of fio's stat.c.
     shift = max(0, time.bit_length() - 7)
     middle = time if time < 128 else ((time >> shift) << shift) + (1 << shift) // 2
-    (found,) = bins(Parsed({"clat_ns": {"bins": {str(middle): 1}}}, 1))
-    assert found[0] <= time <= found[1]
+    (edges,) = bins(Parsed({"clat_ns": {"bins": {str(middle): 1}}}, 1))
+    assert edges[0] <= time <= edges[1]
 
 
 def test_a_bin_of_no_version_is_refused() -> None:
@@ -194,39 +194,39 @@ def test_bins_that_do_not_hold_all_operations_are_refused() -> None:
     assert "add up" in refused(read, re.sub(rf' *"{name}" : \d+,\n', "", text)).reason
 
 
-def test_before_2_21_bytes_are_kib() -> None:
+def test_bytes_before_2_21_are_kib() -> None:
     old = one(OLD)
     assert (old.bytes, old.operations, old.ranks) == (1048575 * 1024, None, None)
     assert old.rate_operations_per_s == 26188
 
 
-def test_bytes_are_never_taken_for_kib() -> None:
+def test_bytes_are_never_read_as_kib() -> None:
     text = sample("fio/fio-3.33-normal-and-json.json")
     without = re.sub(r' *"(io_kbytes|bw_bytes)" : \d+,\n', "", text)
     assert "do not agree" in refused(read, without).reason
 
 
-def test_a_job_that_failed_invalidates_what_it_moved() -> None:
+def test_a_failed_job_invalidates_its_results() -> None:
     text = sample("fio/fio-3.33-plus.json").replace('"error" : 0', '"error" : 5')
     assert next((d.kind, d.invalidates) for d in measured(read, text)[0].doubts) == ("job-failed", True)
 
 
-def test_a_job_that_failed_before_it_moved_anything_invalidates_what_ran_beside_it() -> None:
+def test_a_job_that_failed_at_once_invalidates_concurrent_jobs() -> None:
     document = json.loads(sample("fio/fio-3.33-two-groups.json"))
     side = next(job for job in document["jobs"] if job["jobname"] == "side")
     side["error"] = 2
     side["read"] = document["jobs"][0]["read"]
-    found = measured(read, json.dumps(document))
-    assert {m.job: any(d.invalidates for d in m.doubts) for m in found} == {"writer": True, "reader": False}
+    measurements = measured(read, json.dumps(document))
+    assert {m.job: any(d.invalidates for d in m.doubts) for m in measurements} == {"writer": True, "reader": False}
 
 
-def test_a_file_of_nothing_but_failures_says_which_error() -> None:
+def test_a_file_with_failures_only_names_the_error() -> None:
     text = re.sub(r'"(io_bytes)" : \d+', r'"\1" : 0', sample("fio/fio-3.33-plus.json"))
     assert "error 28" in refused(read, text.replace('"error" : 0', '"error" : 28')).reason
 
 
 @pytest.mark.parametrize("other", ["trim", "mixed"])
-def test_what_the_tables_have_no_operation_for_is_not_taken_for_another(other: str) -> None:
+def test_operations_without_a_table_are_left_out(other: str) -> None:
     document = json.loads(sample("fio/fio-3.33-plus.json"))
     job = document["jobs"][0]
     job[other] = job.pop("read")
@@ -246,8 +246,8 @@ def test_reads_and_writes_in_one_number_are_refused() -> None:
 
 def test_a_write_without_fsync_is_doubted_and_a_direct_or_synced_one_is_not() -> None:
     text = sample("fio/fio-3.33-verify.json")
-    for told, doubted in (("", True), ('"direct" : "1",', False), ('"end_fsync" : "1",', False)):
-        write = one(text.replace('"job options" : {', '"job options" : {' + told), operation="write")
+    for option, doubted in (("", True), ('"direct" : "1",', False), ('"end_fsync" : "1",', False)):
+        write = one(text.replace('"job options" : {', '"job options" : {' + option), operation="write")
         assert ("unsynced-write" in {d.kind for d in write.doubts}) == doubted
 
 
@@ -279,7 +279,7 @@ def unlike(text: str) -> list[str]:
         ("unlike-jobs-write", "its processes took 3.333 s together, but its options have 1 of at most 1.584 s"),
     ],
 )
-def test_the_sum_of_unlike_jobs_has_no_conditions_and_says_what_gave_it_away(name: str, why: str) -> None:
+def test_the_sum_of_unlike_jobs_has_no_conditions_and_names_the_reason(name: str, why: str) -> None:
     text = sample(f"fio/fio-3.33-{name}.json")
     assert "group_reporting" not in text, "fio does not say it"
     (case,) = cases(read, text)
@@ -291,15 +291,17 @@ def test_the_sum_of_unlike_jobs_has_no_conditions_and_says_what_gave_it_away(nam
 
 def test_an_entry_that_no_job_has_filled_is_left_out() -> None:
     """fio 3.33 prints one where `group_reporting` stands with the second of two jobs alone."""
-    told = json.loads(OLD)
+    document = json.loads(OLD)
     unused = json.loads(OLD)["jobs"][0]
     del unused["jobname"]
     for direction in ("read", "write"):
         unused[direction]["io_bytes"] = 0
-    text = json.dumps(told | {"jobs": [*told["jobs"], unused | {"error": 4294967295}]})
-    assert [case.measured for case in cases(read, text)] == [case.measured for case in cases(read, json.dumps(told))]
+    text = json.dumps(document | {"jobs": [*document["jobs"], unused | {"error": 4294967295}]})
+    assert [case.measured for case in cases(read, text)] == [
+        case.measured for case in cases(read, json.dumps(document))
+    ]
     unused["read"]["io_bytes"] = 1
-    assert "jobname" in refused(read, json.dumps(told | {"jobs": [*told["jobs"], unused]})).reason
+    assert "jobname" in refused(read, json.dumps(document | {"jobs": [*document["jobs"], unused]})).reason
 
 
 def test_a_sum_whose_mean_transfer_is_not_that_of_its_options_is_of_unlike_jobs() -> None:
@@ -313,14 +315,14 @@ def test_a_sum_whose_mean_transfer_is_not_that_of_its_options_is_of_unlike_jobs(
     assert ["moved 1 MiB in the mean" in message for message in unlike(json.dumps(document))] == [True]
 
 
-def test_the_sum_of_processes_that_are_alike_keeps_their_conditions() -> None:
+def test_the_sum_of_equal_processes_keeps_their_conditions() -> None:
     (case,) = cases(read, sample("fio/fio-3.42-alike.json"))
     (m,) = case.measured
     assert (case.ranks, m.transfer_bytes, m.layout, m.bytes) == (3, 1 << 20, "N-N", 48 << 20)
     assert not unlike(sample("fio/fio-3.42-alike.json"))
 
 
-def test_a_direction_whose_counters_went_below_0_does_not_cost_the_other() -> None:
+def test_counters_below_0_of_one_direction_do_not_affect_the_other() -> None:
     text = sample("fio/fio-absurd-read-after-verify.json")
     (m,) = measured(read, text)
     assert (m.operation, m.bytes, m.operations, m.ranks) == ("write", 128 << 20, 128, 2)
@@ -358,7 +360,7 @@ def test_a_job_that_took_many_times_its_runtime_is_doubted() -> None:
         assert ("time-limit-overrun" in kinds) == doubted, runtime
 
 
-def test_a_ramp_that_is_not_shorter_than_the_runtime_is_doubted_and_named_where_it_left_nothing() -> None:
+def test_a_ramp_as_long_as_the_runtime_is_doubted_or_named() -> None:
     document = json.loads(sample("fio/fio-3.33-ramp.json"))
     assert "ramp-measured" in {d.kind for d in measured(read, json.dumps(document))[0].doubts}
     write = document["jobs"][0]["write"]
@@ -368,24 +370,24 @@ def test_a_ramp_that_is_not_shorter_than_the_runtime_is_doubted_and_named_where_
     assert "moved nothing" in refused(read, json.dumps(document)).reason
 
 
-def test_of_an_option_that_was_given_twice_the_last_counts() -> None:
+def test_the_last_of_repeated_options_counts() -> None:
     text = sample("fio/fio-3.42-alike.json").replace('"bs" : "1m"', '"bs" : "4k", "bs" : "1m"')
     assert measured(read, text)[0].transfer_bytes == 1 << 20
 
 
-def test_a_number_that_stands_twice_with_different_values_is_refused() -> None:
+def test_a_repeated_number_with_different_values_is_refused() -> None:
     text = sample("fio/fio-3.42-alike.json").replace('"groupid" : 0', '"groupid" : 0, "groupid" : 1')
     assert "has 'groupid' 2 times" in refused(read, text).reason
 
 
-def test_what_is_no_number_in_c_does_not_break_the_document() -> None:
+def test_nan_and_infinity_do_not_break_the_document() -> None:
     text = sample("fio/fio-3.33-plus.json")
     broken = re.sub(r'"bw_dev" : [\d.]+', '"bw_dev" : -nan', text)
     assert [m.latencies for m in measured(read, broken)] == [m.latencies for m in measured(read, text)]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"jobs": []}', '{"fio version": 3}', "fio-3.33\n", "{" * 99])
-def test_what_is_not_fio_is_refused(text: str) -> None:
+def test_foreign_files_are_refused(text: str) -> None:
     assert refused(read, text).reason
 
 
@@ -394,7 +396,7 @@ def test_damage_changes_no_number(texts: tuple[str, str]) -> None:
     assert_same_or_refused(read, *texts)
 
 
-def test_uncached_io_is_told_from_buffered() -> None:
+def test_uncached_io_is_distinguished_from_buffered() -> None:
     def of(**more: str) -> set[str]:
         return {
             setting.name for setting in Options({"rw": "read", "ioengine": "io_uring", **more}, is_told=True).settings

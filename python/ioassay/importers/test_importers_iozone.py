@@ -36,13 +36,13 @@ def cells(*numbers: int) -> str:
     return "".join(f"{number:{width}}" for number, width in zip(numbers, widths, strict=False))
 
 
-def test_the_rate_is_what_the_children_see_in_kib() -> None:
-    (found,) = measured(read, EXCERPT)
-    assert (found.phase, found.operation, found.ranks) == ("write", "write", None)
-    assert found.rate_bytes_per_s == 4732581.09 * KIB
+def test_the_rate_is_of_the_children_in_kib() -> None:
+    (measurement,) = measured(read, EXCERPT)
+    assert (measurement.phase, measurement.operation, measurement.ranks) == ("write", "write", None)
+    assert measurement.rate_bytes_per_s == 4732581.09 * KIB
 
 
-def test_what_was_not_told_stays_open() -> None:
+def test_missing_values_are_none() -> None:
     (case,) = cases(read, EXCERPT)
     assert (case.tool_version, case.clients, case.ranks, case.settings) == (None, None, 12, [])
     assert case.measured[0].doubts == []
@@ -54,13 +54,13 @@ def test_both_spellings_of_the_unit_are_kib(unit: str) -> None:
 
 
 def test_each_number_of_children_is_a_case() -> None:
-    found = cases(read, sample("iozone/iozone-3.414-1-to-3.txt"))
-    assert [case.ranks for case in found] == [1, 2, 3]
-    assert [[m.phase for m in case.measured] for case in found] == [["write", "rewrite", "read", "reread"]] * 3
-    assert {case.tool_version for case in found} == {"3.414"}
+    all_cases = cases(read, sample("iozone/iozone-3.414-1-to-3.txt"))
+    assert [case.ranks for case in all_cases] == [1, 2, 3]
+    assert [[m.phase for m in case.measured] for case in all_cases] == [["write", "rewrite", "read", "reread"]] * 3
+    assert {case.tool_version for case in all_cases} == {"3.414"}
 
 
-def test_what_each_child_had_done_is_that_of_the_first_to_finish() -> None:
+def test_amounts_of_children_are_those_at_the_first_finish() -> None:
     write = measured(read, sample("iozone/iozone-3.414-throughput-excel.txt"))[0]
     assert write.each is not None
     assert write.each["stonewall_bytes"].to_list() == [0, 4096 * KIB]
@@ -68,7 +68,7 @@ def test_what_each_child_had_done_is_that_of_the_first_to_finish() -> None:
     assert (write.stonewall.bytes, write.stonewall.most_operations) == (4096 * KIB, 64)
 
 
-def test_without_a_stonewall_each_child_ends_by_itself() -> None:
+def test_each_child_ends_by_itself_without_a_stonewall() -> None:
     text = sample("iozone/iozone-3.414-throughput-excel.txt").replace("Setting no_unlink", "Stonewall disabled")
     write = measured(read, text)[0]
     assert write.stonewall is None
@@ -76,19 +76,19 @@ def test_without_a_stonewall_each_child_ends_by_itself() -> None:
     assert write.each["bytes"].to_list() == [0, 4096 * KIB]
 
 
-def test_operations_are_not_taken_for_kib() -> None:
+def test_operations_are_not_read_as_kib() -> None:
     write = measured(read, sample("iozone/iozone-3.414-operations.txt"))[0]
     assert write.rate_operations_per_s == 56431.88
     assert write.rate_bytes_per_s == pytest.approx(56431.88 * 64 * KIB)
 
 
-def test_reads_and_writes_in_one_number_are_left_out_and_said() -> None:
-    found = measured(read, sample("iozone/iozone-3.414-throughput-excel.txt"))
-    assert "mixed" not in {m.phase for m in found}
-    assert [m.phase for m in found if "not-imported" in {d.kind for d in m.doubts}] == ["write"]
+def test_mixed_reads_and_writes_are_left_out_and_reported() -> None:
+    measurements = measured(read, sample("iozone/iozone-3.414-throughput-excel.txt"))
+    assert "mixed" not in {m.phase for m in measurements}
+    assert [m.phase for m in measurements if "not-imported" in {d.kind for d in m.doubts}] == ["write"]
 
 
-def test_children_that_did_not_run_side_by_side_are_doubted() -> None:
+def test_children_that_did_not_run_concurrently_are_doubted() -> None:
     slow = EXCERPT.replace("4646810.21", "2646810.21")
     assert [d.kind for d in measured(read, slow)[0].doubts] == ["parent-sees-less"]
 
@@ -100,7 +100,7 @@ def test_children_on_other_hosts_have_no_parent_and_an_unknown_number_of_clients
     assert case.clients is None
 
 
-def test_what_our_own_front_end_prints_is_read() -> None:
+def test_output_of_our_front_end_is_read() -> None:
     (case,) = cases(read, sample("iozone/ioassay-engine.txt"))
     assert case.tool_version == "3.471 (ioassay-engine 0.1.0)"
     assert [m.phase for m in case.measured] == ["write", "rewrite", "read", "reread", "random-read", "random-write"]
@@ -108,19 +108,19 @@ def test_what_our_own_front_end_prints_is_read() -> None:
 
 
 def test_the_table_of_our_own_front_end_is_read() -> None:
-    found = cases(read, sample("iozone/ioassay-engine-auto.txt"))
-    assert len(found) == 8  # files of 64 and 128 KiB, records of 4 to 32 KiB
+    all_cases = cases(read, sample("iozone/ioassay-engine-auto.txt"))
+    assert len(all_cases) == 8  # files of 64 and 128 KiB, records of 4 to 32 KiB
     phases = ["write", "rewrite", "read", "reread", "random-read", "random-write", "record-rewrite"]
-    assert [[m.phase for m in case.measured] for case in found] == [phases] * 8
+    assert [[m.phase for m in case.measured] for case in all_cases] == [phases] * 8
     row = next(
         line for line in sample("iozone/ioassay-engine-auto.txt").splitlines() if line.startswith(" " * 13 + "128")
     )
-    write = found[4].measured[0]
+    write = all_cases[4].measured[0]
     assert (write.file_set_bytes, write.transfer_bytes) == (128 * KIB, 4 * KIB)
     assert write.rate_bytes_per_s == int(row.split()[2]) * KIB
 
 
-def test_numbers_of_auto_mode_that_touch_are_told_apart_by_their_columns() -> None:
+def test_touching_numbers_of_auto_mode_are_separated_by_column() -> None:
     text = sample("iozone/iozone-3.414-auto.txt")
     assert "206797912902017" in text
     write, rewrite, *_ = measured(read, text)
@@ -128,10 +128,10 @@ def test_numbers_of_auto_mode_that_touch_are_told_apart_by_their_columns() -> No
 
 
 def test_a_row_of_auto_mode_has_its_own_sizes() -> None:
-    found = cases(read, sample("iozone/iozone-3.465-auto-excel.txt"))
-    assert len(found) == 15
-    assert {len(case.measured) for case in found} == {13}
-    assert [m.transfer_bytes for m in found[0].measured][:2] == [4 * KIB, 4 * KIB]
+    all_cases = cases(read, sample("iozone/iozone-3.465-auto-excel.txt"))
+    assert len(all_cases) == 15
+    assert {len(case.measured) for case in all_cases} == {13}
+    assert [m.transfer_bytes for m in all_cases[0].measured][:2] == [4 * KIB, 4 * KIB]
 
 
 def test_microseconds_of_auto_mode_are_turned_into_rates() -> None:
@@ -148,7 +148,7 @@ def test_a_row_is_read_as_it_was_printed_or_refused_whatever_its_numbers(numbers
         assert refused(read, text).line == text.splitlines().index(cells(4096, 64, *numbers)) + 1
 
 
-def test_a_row_that_stands_a_little_aside_is_read() -> None:
+def test_a_slightly_shifted_row_is_read() -> None:
     assert len(measured(read, auto(" " + cells(4096, 64, 1, 2, 3, 4)))) == 4
 
 
@@ -156,7 +156,7 @@ def test_a_row_without_a_number_is_not_shifted() -> None:
     assert "were requested" in refused(read, auto(cells(4096, 64, 1, 3, 4))).reason
 
 
-def test_a_test_that_was_not_done_is_left_out() -> None:
+def test_a_test_that_was_not_run_is_left_out() -> None:
     assert [m.phase for m in measured(read, auto(cells(4096, 64, 1, 0, 3, 4)))] == ["write", "read", "reread"]
 
 
@@ -166,7 +166,7 @@ def test_a_table_without_its_unit_or_with_other_columns_is_refused() -> None:
     assert refused(read, text.replace("rewrite    read", "rewrite", 1)).line == text.splitlines().index(HEADER) + 1
 
 
-def test_a_test_that_is_not_whole_is_refused_with_its_line() -> None:
+def test_an_incomplete_test_is_refused_with_its_line() -> None:
     assert refused(read, EXCERPT + EXCERPT[:200]).line == 7
 
 
@@ -177,42 +177,44 @@ def test_numbers_that_do_not_add_up_are_refused() -> None:
 @pytest.mark.parametrize(
     "text", ["", "iozone test complete.\n", "write 12 34\n", "\tIozone: Performance Test of File I/O"]
 )
-def test_what_is_not_iozone_is_refused(text: str) -> None:
+def test_foreign_files_are_refused(text: str) -> None:
     assert refused(read, text).reason
 
 
 INTERRUPTED = "\niozone: interrupted\n\nexiting iozone\n\n"
 
 
-def kinds(found: list[Measurement]) -> set[str]:
-    """The doubts of any of them."""
-    return {doubt.kind for one in found for doubt in one.doubts}
+def kinds(measurements: list[Measurement]) -> set[str]:
+    """The kinds of doubts of all measurements."""
+    return {doubt.kind for measurement in measurements for doubt in measurement.doubts}
 
 
-def test_of_an_interrupted_table_the_whole_rows_are_read_and_say_so() -> None:
+def test_complete_rows_of_an_interrupted_table_are_read_and_doubted() -> None:
     text = sample("iozone/iozone-3.414-auto.txt")
-    whole = measured(read, text)
+    expected = measured(read, text)
     head, _, row = text.partition("\niozone test complete")[0].rstrip("\n").rpartition("\n")
     for cut in (row[:48], row[:40], row[:33], row[:20]):
-        found = measured(read, f"{head}\n{cut}{INTERRUPTED}")
-        assert [(one.line, one.rate_bytes_per_s) for one in found] == [
-            (one.line, one.rate_bytes_per_s) for one in whole if one.line < whole[-1].line
+        measurements = measured(read, f"{head}\n{cut}{INTERRUPTED}")
+        assert [(measurement.line, measurement.rate_bytes_per_s) for measurement in measurements] == [
+            (measurement.line, measurement.rate_bytes_per_s)
+            for measurement in expected
+            if measurement.line < expected[-1].line
         ]
-        assert "interrupted" in kinds(found)
-    assert "interrupted" not in kinds(whole)
+        assert "interrupted" in kinds(measurements)
+    assert "interrupted" not in kinds(expected)
 
 
-def test_of_interrupted_throughput_the_whole_tests_are_read_and_say_so() -> None:
+def test_complete_tests_of_interrupted_throughput_are_read_and_doubted() -> None:
     text = sample("iozone/iozone-3.465-throughput.txt")
-    whole = measured(read, text)
+    expected = measured(read, text)
     lines = text.splitlines(keepends=True)
-    end = next(at for at in range(len(lines) - 1, 0, -1) if "Max throughput" in lines[at])
-    found = measured(read, "".join(lines[:end]) + INTERRUPTED)
-    assert [one.phase for one in found] == [one.phase for one in whole][:-1]
-    assert kinds(found) >= {"interrupted"}
+    end = next(number for number in range(len(lines) - 1, 0, -1) if "Max throughput" in lines[number])
+    measurements = measured(read, "".join(lines[:end]) + INTERRUPTED)
+    assert [measurement.phase for measurement in measurements] == [measurement.phase for measurement in expected][:-1]
+    assert kinds(measurements) >= {"interrupted"}
 
 
-def test_an_iozone_that_was_interrupted_before_its_first_result_says_so() -> None:
+def test_an_interruption_before_the_first_result_is_named() -> None:
     text = sample("iozone/iozone-3.414-auto.txt")
     head = text[: text.index("reclen")] + text[text.index("reclen") :].splitlines(keepends=True)[0]
     assert "was interrupted" in refused(read, f"{head}              64      16 206797{INTERRUPTED}").reason

@@ -49,12 +49,12 @@ def shape(name: str) -> str:
 
 
 def streamed(text: str) -> str:
-    """The same as `--json-stream` prints it."""
-    told = json.loads(text)
+    """The sample as `--json-stream` prints it."""
+    document = json.loads(text)
     events = [
-        {"event": "start", "data": told["start"]},
-        *({"event": "interval", "data": interval} for interval in told["intervals"]),
-        {"event": "end", "data": told["end"]},
+        {"event": "start", "data": document["start"]},
+        *({"event": "interval", "data": interval} for interval in document["intervals"]),
+        {"event": "end", "data": document["end"]},
     ]
     return "".join(json.dumps(event) + "\n" for event in events)
 
@@ -72,21 +72,24 @@ def streamed(text: str) -> str:
         ("udpbi", ["client-to-server", "server-to-client"]),
     ],
 )
-def test_the_direction_is_that_of_the_client_whoever_wrote_the_file(name: str, phases: list[str]) -> None:
-    found = measured(read, shape(name))
-    assert [m.phase for m in found] == phases
-    assert {(m.phase, m.operation) for m in found} <= {("client-to-server", "write"), ("server-to-client", "read")}
+def test_the_direction_is_from_the_client_for_files_of_both_ends(name: str, phases: list[str]) -> None:
+    measurements = measured(read, shape(name))
+    assert [m.phase for m in measurements] == phases
+    assert {(m.phase, m.operation) for m in measurements} <= {
+        ("client-to-server", "write"),
+        ("server-to-client", "read"),
+    }
 
 
-def test_amounts_are_those_that_arrived() -> None:
+def test_amounts_are_received_amounts() -> None:
     text = shape("rev")
-    told = json.loads(text)["end"]
-    (found,) = measured(read, text)
-    assert told["sum_sent"]["bytes"] != told["sum_received"]["bytes"] == found.bytes
-    assert found.doubts == []
+    end = json.loads(text)["end"]
+    (measurement,) = measured(read, text)
+    assert end["sum_sent"]["bytes"] != end["sum_received"]["bytes"] == measurement.bytes
+    assert measurement.doubts == []
 
 
-def test_each_stream_is_a_rank_and_they_add_up() -> None:
+def test_streams_are_ranks_that_add_up() -> None:
     for name in ("four-streams", "bidir", "rev"):
         for m in measured(read, shape(name)):
             assert m.each is not None
@@ -95,58 +98,64 @@ def test_each_stream_is_a_rank_and_they_add_up() -> None:
 
 
 def test_intervals_are_samples_of_each_stream() -> None:
-    (found,) = measured(read, shape("four-streams"))
-    told = json.loads(shape("four-streams"))["intervals"]
-    assert found.samples is not None
-    assert found.samples.interval_ns == 500_000_000
-    assert list(found.samples.bytes) == [stream["bytes"] for one in told for stream in one["streams"]]
-    assert list(found.samples.rank) == [0, 1, 2, 3] * len(told)
+    (measurement,) = measured(read, shape("four-streams"))
+    intervals = json.loads(shape("four-streams"))["intervals"]
+    assert measurement.samples is not None
+    assert measurement.samples.interval_ns == 500_000_000
+    assert list(measurement.samples.bytes) == [
+        stream["bytes"] for interval in intervals for stream in interval["streams"]
+    ]
+    assert list(measurement.samples.rank) == [0, 1, 2, 3] * len(intervals)
 
 
-def test_intervals_before_the_time_began_are_left_out() -> None:
-    (found,) = measured(read, shape("omit"))
-    kept = [one["sum"]["bytes"] for one in json.loads(shape("omit"))["intervals"] if not one["sum"]["omitted"]]
-    assert found.samples is not None
-    assert (list(found.samples.sample), list(found.samples.bytes)) == ([0, 1], kept)
+def test_omitted_intervals_are_left_out() -> None:
+    (measurement,) = measured(read, shape("omit"))
+    expected = [
+        interval["sum"]["bytes"]
+        for interval in json.loads(shape("omit"))["intervals"]
+        if not interval["sum"]["omitted"]
+    ]
+    assert measurement.samples is not None
+    assert (list(measurement.samples.sample), list(measurement.samples.bytes)) == ([0, 1], expected)
 
 
-def test_intervals_of_no_common_length_are_no_samples() -> None:
+def test_intervals_of_different_lengths_are_not_samples() -> None:
     text = re.sub(r'"seconds":\t0\.[45]\d+', '"seconds":\t0.77', shape("four-streams"), count=2)
     assert measured(read, text)[0].samples is None
 
 
-def test_what_only_the_sender_counted_is_doubted() -> None:
-    (found,) = measured(read, shape("serverrev"))
-    assert found.bytes == json.loads(shape("serverrev"))["end"]["sum_sent"]["bytes"]
-    assert [doubt.kind for doubt in found.doubts] == ["counted-by-sender"]
+def test_amounts_counted_by_the_sender_are_doubted() -> None:
+    (measurement,) = measured(read, shape("serverrev"))
+    assert measurement.bytes == json.loads(shape("serverrev"))["end"]["sum_sent"]["bytes"]
+    assert [doubt.kind for doubt in measurement.doubts] == ["counted-by-sender"]
 
 
-def test_before_3_0_11_the_direction_follows_from_what_only_a_sender_knows() -> None:
+def test_the_direction_before_3_0_11_follows_from_values_of_the_sender() -> None:
     assert [m.phase for m in measured(read, OLD)] == ["client-to-server"]
     assert "direction" in refused(read, OLD.replace("retransmits", "other")).reason
 
 
 def test_lost_datagrams_are_doubted() -> None:
-    (found,) = measured(read, OLD_DATAGRAMS)
-    assert {doubt.kind for doubt in found.doubts} == {"counted-by-sender", "datagrams-lost"}
+    (measurement,) = measured(read, OLD_DATAGRAMS)
+    assert {doubt.kind for doubt in measurement.doubts} == {"counted-by-sender", "datagrams-lost"}
 
 
-def test_a_stream_of_events_tells_the_same_as_a_document() -> None:
+def test_a_stream_of_events_has_the_same_results_as_a_document() -> None:
     for name in ("bidir", "udp"):
         lines = [(m.phase, m.bytes, m.duration_ns, m.samples) for m in measured(read, streamed(shape(name)))]
         assert lines == [(m.phase, m.bytes, m.duration_ns, m.samples) for m in measured(read, shape(name))]
 
 
-def test_the_document_that_follows_its_own_events_is_not_counted_again() -> None:
+def test_a_document_after_its_own_events_is_not_counted_again() -> None:
     for name in ("3.21-streamfull", "3.20-json-stream-full"):
-        (found,) = measured(read, sample(f"iperf3/iperf3-{name}.json"))
-        assert found.line == 4
+        (measurement,) = measured(read, sample(f"iperf3/iperf3-{name}.json"))
+        assert measurement.line == 4
     text = sample("iperf3/iperf3-3.21-streamfull.json")
     another = re.sub(r'("timesecs":\s*)', r"\g<1>1", text)
     assert len(measured(read, text + another)) == 2
 
 
-def test_both_directions_of_3_7_are_told_apart_by_their_sender() -> None:
+def test_both_directions_of_3_7_are_distinguished_by_sender() -> None:
     write, back = measured(read, sample("iperf3/iperf3-3.7-bidir.json"))
     assert (write.phase, write.bytes, back.phase, back.bytes) == (
         "client-to-server",
@@ -154,7 +163,7 @@ def test_both_directions_of_3_7_are_told_apart_by_their_sender() -> None:
         "server-to-client",
         2578710528,
     )
-    assert {one.duration_ns for one in (write, back)} == {2_047_745_000}
+    assert {direction.duration_ns for direction in (write, back)} == {2_047_745_000}
     assert write.each is not None
     assert write.each["bytes"].to_list() == [1515192320, 1422131200]
 
@@ -172,15 +181,15 @@ def test_a_test_of_both_directions_with_the_sums_of_one_is_refused() -> None:
 def test_datagrams_that_a_receiver_of_3_7_counts_as_received_may_be_lost() -> None:
     write, back = measured(read, sample("iperf3/iperf3-3.7-udpbidir.json"))
     assert back.bytes == 391 * 32768, "8 of 391 were lost"
-    for one in (write, back):
-        assert {doubt.kind for doubt in one.doubts} == {"counted-by-sender", "datagrams-lost"}
+    for direction in (write, back):
+        assert {doubt.kind for doubt in direction.doubts} == {"counted-by-sender", "datagrams-lost"}
 
 
 def test_datagrams_that_did_not_arrive_are_doubted_even_if_none_was_counted_as_lost() -> None:
     text = sample("iperf3/iperf3-3.21-udp.json").replace('"lost_packets":\t10', '"lost_packets":\t0')
-    (found,) = measured(read, text)
-    assert found.bytes == 753 * 32768
-    assert ["counts 0 lost datagrams, but 320 KiB" in doubt.message for doubt in found.doubts] == [True]
+    (measurement,) = measured(read, text)
+    assert measurement.bytes == 753 * 32768
+    assert ["counts 0 lost datagrams, but 320 KiB" in doubt.message for doubt in measurement.doubts] == [True]
 
 
 def test_a_stream_of_events_without_its_end_is_refused() -> None:
@@ -188,11 +197,11 @@ def test_a_stream_of_events_without_its_end_is_refused() -> None:
     assert "'end'" in refused(read, "".join(events[:-1])).reason
 
 
-def test_tests_that_follow_each_other_in_one_file_are_cases() -> None:
+def test_consecutive_tests_in_one_file_are_cases() -> None:
     assert len(cases(read, shape("udp") + shape("rev"))) == 2
 
 
-def test_a_failed_test_is_refused_with_its_words_and_said_where_others_went_well() -> None:
+def test_a_failed_test_is_refused_or_doubted_beside_others() -> None:
     failed = '{\n"start": {"connected": []},\n"intervals": [],\n"end": {},\n"error": "unable to connect to server"\n}\n'
     assert "unable to connect to server" in refused(read, failed).reason
     (case,) = cases(read, failed + shape("udp"))
@@ -207,7 +216,7 @@ def test_a_measurement_names_the_line_of_its_sum() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", "iperf3: error - unable to connect\n", '{"start": 1}', "[ ID] Interval"]
 )
-def test_what_is_not_iperf3_is_refused(text: str) -> None:
+def test_foreign_files_are_refused(text: str) -> None:
     assert refused(read, text).reason
 
 

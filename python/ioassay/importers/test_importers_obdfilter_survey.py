@@ -29,12 +29,12 @@ def test_a_row_is_a_point_and_each_of_its_tests_a_phase() -> None:
     assert {(m.bytes, m.files, m.transfer_bytes, m.layout) for m in case.measured} == {(64 << 30, 8, MIB, "N-N")}
 
 
-def test_the_moment_of_the_head_is_the_beginning() -> None:
+def test_the_time_in_the_header_is_the_beginning() -> None:
     assert cases(read, HEAD + ROW)[0].started_unix_ns == 1358418742 * 10**9
     assert cases(read, ROW)[0].started_unix_ns is None
 
 
-def test_rows_of_other_objects_are_other_points_and_the_same_row_again_is_a_repetition(tmp_path: Path) -> None:
+def test_rows_with_other_objects_are_points_and_equal_rows_repetitions(tmp_path: Path) -> None:
     place = tmp_path / "survey.summary"
     place.write_text(HEAD + ROW + ROW.replace("obj    8", "obj   16") + ROW)
     (gathered,) = IMPORTERS["obdfilter-survey"].gather([place])
@@ -48,12 +48,12 @@ def test_the_time_follows_from_amount_and_rate() -> None:
 
 
 @pytest.mark.parametrize("name", ["disk", "netdisk", "network"])
-def test_the_case_tells_results_apart(name: str) -> None:
+def test_the_case_distinguishes_results(name: str) -> None:
     (case,) = cases(read, HEAD.replace("case=disk", f"case={name}") + ROW)
     assert case.settings[0].value == f"case={name}"
 
 
-def test_a_failed_test_is_not_to_be_used_and_a_short_one_is_doubted() -> None:
+def test_a_failed_test_is_invalid_and_a_short_one_doubted() -> None:
     row = "ost  1 sz 1048576K rsz 1024 obj 1 thr 1 write  101.40             ERROR read  103.00             SHORT \n"
     assert [[(d.kind, d.invalidates) for d in m.doubts] for m in measured(read, row)] == [
         [("test-failed", True)],
@@ -67,7 +67,7 @@ def test_a_row_that_was_skipped_is_left_out() -> None:
     assert "no row" in refused(read, skipped).reason
 
 
-def test_a_test_that_is_asked_for_twice_has_two_names() -> None:
+def test_a_test_that_ran_twice_has_two_names() -> None:
     row = ROW.replace("rewrite", "write")
     assert [m.phase for m in measured(read, row)] == ["write", "write-2"]
 
@@ -82,10 +82,10 @@ def test_the_layout_follows_from_threads_and_objects(objects: int) -> None:
     assert measured(read, row)[0].layout == {1: "N-1", 4: "N-M", 8: "N-N"}[objects]
 
 
-def test_what_our_own_front_end_prints_is_read() -> None:
-    found = cases(read, sample("obdfilter-survey/ioassay-engine.summary"))
-    assert [(case.ranks, case.measured[0].files) for case in found] == [(2, 2), (4, 2), (8, 2), (4, 4), (8, 4)]
-    assert {m.bytes for case in found for m in case.measured} == {128 * MIB}
+def test_output_of_our_front_end_is_read() -> None:
+    all_cases = cases(read, sample("obdfilter-survey/ioassay-engine.summary"))
+    assert [(case.ranks, case.measured[0].files) for case in all_cases] == [(2, 2), (4, 2), (8, 2), (4, 4), (8, 4)]
+    assert {m.bytes for case in all_cases for m in case.measured} == {128 * MIB}
 
 
 def test_a_row_that_does_not_fit_is_refused_with_its_line() -> None:
@@ -100,12 +100,12 @@ def test_a_row_that_does_not_fit_is_refused_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("text", ["", HEAD, "=======================> ost  8 sz 67108864K\n", "procs -----memory\n"])
-def test_what_is_no_summary_is_refused(text: str) -> None:
+def test_foreign_files_are_refused(text: str) -> None:
     assert refused(read, text).reason
 
 
 @given(st.lists(st.tuples(st.sampled_from(TESTS), st.floats(0.01, 1e7)), min_size=1, max_size=4))
-def test_a_row_is_read_as_the_survey_prints_it(tests: list[tuple[str, float]]) -> None:
+def test_rows_are_read_as_the_survey_prints_them(tests: list[tuple[str, float]]) -> None:
     cells = "".join(f"{name} {rate:7.2f} [{rate / 2:7.2f},{rate:7.2f}] " for name, rate in tests)
     row = f"ost {1:2} sz {1048576:8}K rsz {1024:4} obj {1:4} thr {1:4} {cells}\n"
     assert [m.rate_bytes_per_s for m in measured(read, row)] == [round(rate, 2) * MIB for _, rate in tests]

@@ -29,8 +29,8 @@ GIB = 1 << 30
 
 
 def _one(*paths: Path) -> Gathered:
-    (found,) = io500.gather(paths)
-    return found
+    (submission,) = io500.gather(paths)
+    return submission
 
 
 def _phase(gathered: Gathered, name: str) -> Measurement:
@@ -55,41 +55,41 @@ def _copy(name: str, to: Path) -> Path:
 
 
 def test_a_submission_of_the_script_has_its_phases_in_gib(tmp_path: Path) -> None:
-    found = _one(FILES / "io500" / "script-2019")
-    write = _phase(found, "ior-easy-write")
-    assert len(found.cases[0].measured) == 12
+    submission = _one(FILES / "io500" / "script-2019")
+    write = _phase(submission, "ior-easy-write")
+    assert len(submission.cases[0].measured) == 12
     assert write.rate_bytes_per_s == 60.081 * GIB  # labelled GB/s
     assert write.bytes == 19_200_000 << 20  # of IOR's own output
-    assert (found.cases[0].clients, found.cases[0].ranks) == (10, 160)
-    assert not found.refused
+    assert (submission.cases[0].clients, submission.cases[0].ranks) == (10, 160)
+    assert not submission.refused
 
 
-def test_a_submission_of_the_program_has_rates_at_the_stonewall_ranks_and_finds(tmp_path: Path) -> None:
-    found = _one(FILES / "io500" / "program-2025")
-    write, find = _phase(found, "ior-easy-write"), _phase(found, "find")
+def test_a_submission_of_the_program_has_stonewall_rates_ranks_and_finds(tmp_path: Path) -> None:
+    submission = _one(FILES / "io500" / "program-2025")
+    write, find = _phase(submission, "ior-easy-write"), _phase(submission, "find")
     assert write.stonewall is not None
     assert write.stonewall.rate_bytes_per_s == pytest.approx(41.77 * GIB)
     assert write.each is not None
     assert write.each.height == 410
     assert (find.operations, find.matched) == (39_744_991, 508_526)
-    assert _phase(found, "mdtest-easy-write").operations == pytest.approx(64_912 * 410, rel=1e-6)
+    assert _phase(submission, "mdtest-easy-write").operations == pytest.approx(64_912 * 410, rel=1e-6)
 
 
-def test_how_much_a_system_moves_until_the_stonewall_is_not_taken_for_asked() -> None:
-    found = _one(FILES / "io500" / "program-2025")
-    sizes = {measured.phase: (measured.bytes, measured.file_set_bytes) for measured in found.cases[0].measured}
+def test_the_amount_until_the_stonewall_is_not_the_requested_size() -> None:
+    submission = _one(FILES / "io500" / "program-2025")
+    sizes = {measured.phase: (measured.bytes, measured.file_set_bytes) for measured in submission.cases[0].measured}
     assert sizes["ior-easy-write"][0] is not None
-    assert {asked for _, asked in sizes.values()} == {None}
+    assert {requested for _, requested in sizes.values()} == {None}
 
 
-def test_a_tool_that_counts_longer_than_its_phase_took_is_doubted() -> None:
+def test_a_tool_that_took_longer_than_its_phase_is_doubted() -> None:
     write = _phase(_one(FILES / "io500" / "program-2025"), "ior-easy-write")
     assert [doubt.message for doubt in write.doubts] == [
         "the tool ran for 758.4 s by its own clock, but the whole phase took only 413.2 s; the nodes' clocks may differ"
     ]
 
 
-def test_a_table_that_lacks_ranks_is_not_taken_and_said(tmp_path: Path) -> None:
+def test_a_table_that_lacks_ranks_is_ignored_and_reported(tmp_path: Path) -> None:
     place = _copy("program-2025", tmp_path)
     table = place / "ior-easy-write.csv"
     table.write_text("".join(table.read_text().splitlines(keepends=True)[:12]))
@@ -98,7 +98,7 @@ def test_a_table_that_lacks_ranks_is_not_taken_and_said(tmp_path: Path) -> None:
     assert "ranks-missing" in _doubts(write)
 
 
-def test_a_rate_that_is_not_that_of_the_phase_is_doubted(tmp_path: Path) -> None:
+def test_a_rate_that_differs_from_its_phase_is_doubted(tmp_path: Path) -> None:
     place = _copy("script-2019", tmp_path)
     summary = place / "result_summary.txt"
     summary.write_text(summary.read_text().replace("60.081 GB/s", "80.081 GB/s"))
@@ -106,12 +106,12 @@ def test_a_rate_that_is_not_that_of_the_phase_is_doubted(tmp_path: Path) -> None
 
 
 def test_a_summary_alone_is_enough(tmp_path: Path) -> None:
-    found = _one(FILES / "io500" / "product-2017" / "result_summary.txt")
-    assert (found.cases[0].clients, found.cases[0].ranks) == (None, None)
-    assert len(found.files) == 1
+    submission = _one(FILES / "io500" / "product-2017" / "result_summary.txt")
+    assert (submission.cases[0].clients, submission.cases[0].ranks) == (None, None)
+    assert len(submission.files) == 1
 
 
-def test_printed_scores_that_follow_are_told_from_one_that_lacks_its_root() -> None:
+def test_printed_scores_that_follow_are_distinguished_from_one_without_a_root() -> None:
     for name in ("script-2019", "program-2025"):
         scores = _recomputed(_one(FILES / "io500" / name))
         assert [score.follows for score in scores] == [True, True, True], name
@@ -124,20 +124,22 @@ def test_printed_scores_that_follow_are_told_from_one_that_lacks_its_root() -> N
     assert scores[2].printed.value == pytest.approx(scores[2].value ** 2, rel=1e-3)  # the script rounded its means
 
 
-def test_a_finding_about_a_printed_score_names_the_line_that_it_rests_on() -> None:
-    told = _run(_one(FILES / "io500" / "product-2017"))
-    (finding,) = printed(RunFacts(told))
-    line = next(one for one in finding.rests_on if isinstance(one, FileLine))
+def test_a_finding_about_a_printed_score_names_its_line() -> None:
+    loaded = _run(_one(FILES / "io500" / "product-2017"))
+    (finding,) = printed(RunFacts(loaded))
+    line = next(evidence for evidence in finding.rests_on if isinstance(evidence, FileLine))
     assert "[SCORE]" in Path(line.file).read_text().splitlines()[line.line - 1]
-    (found,) = (
-        one for one in json.loads(reports.build(RunReport(told), "json"))["findings"] if one["kind"] == "printed-score"
+    (entry,) = (
+        finding_entry
+        for finding_entry in json.loads(reports.build(RunReport(loaded), "json"))["findings"]
+        if finding_entry["kind"] == "printed-score"
     )
-    assert line._asdict() in found["rests_on"]
-    shown = f"{Path(line.file).name}, line {line.line}"
-    assert shown in reports.build(RunReport(told), "html").decode()
+    assert line._asdict() in entry["rests_on"]
+    line_text = f"{Path(line.file).name}, line {line.line}"
+    assert line_text in reports.build(RunReport(loaded), "html").decode()
 
 
-def test_a_phase_that_failed_is_left_out_of_the_printed_mean_and_said(tmp_path: Path) -> None:
+def test_a_failed_phase_is_left_out_of_the_printed_mean_and_reported(tmp_path: Path) -> None:
     place = _copy("script-2019", tmp_path)
     summary = place / "result_summary.txt"
     text = summary.read_text().replace("4.584 GB/s", "0.000 GB/s")
@@ -164,56 +166,62 @@ def test_a_summary_that_does_not_fit_is_refused_with_its_line(tmp_path: Path, ol
     text = summary.read_text()
     assert old in text
     summary.write_text(text.replace(old, new))
-    found = _one(place)
-    assert [(Path(one.path).name, one.line) for one in found.refused] == [("result_summary.txt", line)]
-    assert not found.cases
+    submission = _one(place)
+    assert [(Path(refused.path).name, refused.line) for refused in submission.refused] == [("result_summary.txt", line)]
+    assert not submission.cases
 
 
-def test_a_summary_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_summary_is_refused(tmp_path: Path) -> None:
     place = _copy("script-2019", tmp_path)
     summary = place / "result_summary.txt"
     text = summary.read_text()
     for length in range(0, len(text), 7):
         summary.write_text(text[:length])
-        found = _one(place)
-        assert not found.cases, length
-        assert found.refused, length
+        submission = _one(place)
+        assert not submission.cases, length
+        assert submission.refused, length
 
 
-def test_what_is_damaged_does_not_keep_the_rest_out(tmp_path: Path) -> None:
+def test_damaged_files_do_not_affect_the_others(tmp_path: Path) -> None:
     good, bad = _copy("script-2019", tmp_path), _copy("program-2025", tmp_path)
     (bad / "ior-easy-write.txt").write_text("<html>not found</html>")
     (bad / "._result_summary.txt").write_bytes(b"\x00\x05\x16\x07" + bytes(100))
     (bad / "job.sh").write_text("#!/bin/sh\n")
-    found = list(io500.gather([tmp_path]))
-    assert {one.name: len(one.cases) for one in found} == {"program-2025": 1, "script-2019": 1}
-    refused = sorted(Path(one.path).name for gathered in found for one in gathered.refused)
+    submissions = list(io500.gather([tmp_path]))
+    assert {submission.name: len(submission.cases) for submission in submissions} == {
+        "program-2025": 1,
+        "script-2019": 1,
+    }
+    refused = sorted(Path(refused_file.path).name for gathered in submissions for refused_file in gathered.refused)
     assert refused == ["ior-easy-write.txt"]  # the other is an AppleDouble file, passed over
     assert good.exists()
 
 
-def test_a_directory_without_any_submission_says_so(tmp_path: Path) -> None:
+def test_a_directory_without_a_submission_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    found = _one(tmp_path)
-    assert [one.reason for one in found.refused] == ["has neither result_summary.txt nor result.txt"]
+    submission = _one(tmp_path)
+    assert [refused.reason for refused in submission.refused] == ["has neither result_summary.txt nor result.txt"]
 
 
-def test_submissions_are_named_after_the_directory_that_tells_them_apart(tmp_path: Path) -> None:
+def test_submissions_are_named_after_the_directory_that_distinguishes_them(tmp_path: Path) -> None:
     for name in ("site-a", "site-b"):
         _copy("script-2019", tmp_path / name).rename(tmp_path / name / "results")
-    assert [one.name for one in io500.gather([tmp_path])] == ["site-a", "site-b"]
+    assert [submission.name for submission in io500.gather([tmp_path])] == ["site-a", "site-b"]
 
 
-def test_a_submission_is_named_by_institution_and_system_as_it_describes_itself(tmp_path: Path) -> None:
+def test_a_submission_is_named_by_its_institution_and_system(tmp_path: Path) -> None:
     lines = 'io500_info_institution="Some University, HPC"\nio500_info_system="Big Blue"\n'
     for name, text in (("system-information.txt", lines), ("system-information.json", TREE)):
         place = _copy("script-2019", tmp_path / name.replace(".", "-") / "data") / name
         place.write_text(text)
-    assert [one.name for one in io500.gather([tmp_path])] == ["A-site-Blue", "Some-University-HPC-Big-Blue"]
+    assert [submission.name for submission in io500.gather([tmp_path])] == [
+        "A-site-Blue",
+        "Some-University-HPC-Big-Blue",
+    ]
 
 
 @pytest.mark.parametrize("below", ["", "results", "results/full", "results/G:/2023.05.15-19.55.28"])
-def test_a_submission_of_the_public_collection_is_named_by_its_place_there(tmp_path: Path, below: str) -> None:
+def test_a_submission_of_the_public_collection_is_named_by_its_path(tmp_path: Path, below: str) -> None:
     place = tmp_path / "Some Lab" / "Red" / "Lustre" / "2023" / "submission-661"
     shutil.copytree(FILES / "io500" / "script-2019", place / below)
     assert _one(tmp_path).name == "Some-Lab-Red-submission-661"
@@ -254,18 +262,18 @@ def _told(place: Path) -> dict[str, object]:
     return run(_one(place), ["ioassay"])[0].study.settings
 
 
-def test_what_the_phases_tell_of_where_they_ran_is_kept() -> None:
-    told = _told(FILES / "io500" / "program-2025")
-    assert str(told["machine"]).startswith("Linux node001")
-    assert told["API"] == ["MPIIO", "POSIX"]
+def test_facts_of_the_phases_are_kept() -> None:
+    settings = _told(FILES / "io500" / "program-2025")
+    assert str(settings["machine"]).startswith("Linux node001")
+    assert settings["API"] == ["MPIIO", "POSIX"]
 
 
-def test_the_configuration_of_a_submission_is_kept_but_not_where_its_files_lay(tmp_path: Path) -> None:
+def test_the_configuration_is_kept_without_paths(tmp_path: Path) -> None:
     place = _copy("program-2025", tmp_path)
     before = _told(place)
     (place / "config.ini").write_text(CONFIGURATION)
-    told = _told(place)
-    assert {name: value for name, value in told.items() if name not in before} == {
+    settings = _told(place)
+    assert {name: value for name, value in settings.items() if name not in before} == {
         "[global] api": "POSIX",
         "[global] drop-caches": "FALSE",
         "[ior-hard] api": "MPIIO --mpiio.useFileView",
@@ -275,7 +283,7 @@ def test_the_configuration_of_a_submission_is_kept_but_not_where_its_files_lay(t
     assert [name for name in _told(place) if name.startswith("[")] == ["[global] api"]
 
 
-def test_a_description_of_the_system_is_kept_without_the_people(tmp_path: Path) -> None:
+def test_a_system_description_is_kept_without_people(tmp_path: Path) -> None:
     place = _copy("program-2025", tmp_path / "submission" / "results")
     (tmp_path / "submission" / "system-information.txt").write_text(DESCRIPTION)
     described = {name: value for name, value in _told(place).items() if name.startswith("system:")}
@@ -297,14 +305,12 @@ def test_a_description_may_be_a_tree_of_parts(tmp_path: Path) -> None:
     ("name", "text"),
     [("config.ini", "api = POSIX\n"), ("system-information.json", '{"DATA": {"type": "Site"}}')],
 )
-def test_what_a_submission_says_of_itself_in_no_known_form_is_refused_alone(
-    tmp_path: Path, name: str, text: str
-) -> None:
+def test_a_description_in_an_unknown_format_is_refused_alone(tmp_path: Path, name: str, text: str) -> None:
     place = _copy("program-2025", tmp_path)
     (place / name).write_text(text)
-    found = _one(place)
-    assert [Path(one.path).name for one in found.refused] == [name]
-    assert found.cases
+    submission = _one(place)
+    assert [Path(refused.path).name for refused in submission.refused] == [name]
+    assert submission.cases
 
 
 def _edited(place: Path, name: str, old: str, new: str) -> Gathered:
@@ -319,10 +325,10 @@ def _messages(gathered: Gathered, phase: str = "find") -> list[str]:
     return [doubt.message for doubt in _phase(gathered, phase).doubts]
 
 
-def test_a_score_that_was_edited_in_one_file_is_doubted_with_both_places_and_values(tmp_path: Path) -> None:
-    found = _edited(_copy("program-2025", tmp_path), "result_summary.txt", "TOTAL 22.076675", "TOTAL 32.076675")
+def test_a_score_edited_in_one_file_is_doubted_with_both_values(tmp_path: Path) -> None:
+    submission = _edited(_copy("program-2025", tmp_path), "result_summary.txt", "TOTAL 22.076675", "TOTAL 32.076675")
     message = "total: result_summary.txt has 32.076675, but result.txt 22.076675"
-    assert all(message in _messages(found, measured.phase) for measured in found.cases[0].measured)
+    assert all(message in _messages(submission, measured.phase) for measured in submission.cases[0].measured)
 
 
 @pytest.mark.parametrize(
@@ -333,32 +339,32 @@ def test_a_score_that_was_edited_in_one_file_is_doubted_with_both_places_and_val
         ("= 1706.298589", "= 2706.298589", "result_summary.txt has 1706.298589, but result.txt 2706.298589"),
     ],
 )
-def test_a_number_that_was_edited_in_result_txt_is_doubted_and_fits_no_hash(
+def test_a_number_edited_in_result_txt_is_doubted_and_fits_no_hash(
     tmp_path: Path, old: str, new: str, said: str
 ) -> None:
-    found = _edited(_copy("program-2025", tmp_path), "result.txt", old, new)
-    assert said in _messages(found)
-    (doubt,) = (doubt for doubt in _phase(found, "find").doubts if doubt.kind == "score-hash")
+    submission = _edited(_copy("program-2025", tmp_path), "result.txt", old, new)
+    assert said in _messages(submission)
+    (doubt,) = (doubt for doubt in _phase(submission, "find").doubts if doubt.kind == "score-hash")
     assert "result.txt has the hash AD436794 for its scores" in doubt.message
-    assert Setting(name="score hash", value="AD436794, fits none") in found.cases[0].facts
+    assert Setting(name="score hash", value="AD436794, fits none") in submission.cases[0].facts
 
 
 @pytest.mark.parametrize("garbage", ["= nan", "=", "= 22,076675"])
 def test_a_result_txt_without_a_number_is_refused_and_leaves_the_summary(tmp_path: Path, garbage: str) -> None:
-    found = _edited(_copy("program-2025", tmp_path), "result.txt", "= 1706.298589", garbage)
-    assert [(Path(one.path).name, one.line) for one in found.refused] == [("result.txt", 53)]
-    assert len(found.cases[0].measured) == 13
+    submission = _edited(_copy("program-2025", tmp_path), "result.txt", "= 1706.298589", garbage)
+    assert [(Path(refused.path).name, refused.line) for refused in submission.refused] == [("result.txt", 53)]
+    assert len(submission.cases[0].measured) == 13
 
 
-def test_a_score_of_an_invalid_run_is_compared_without_the_word(tmp_path: Path) -> None:
-    found = _edited(_copy("program-2025", tmp_path), "result.txt", "= 22.076675", "= 22.076675 [INVALID]")
-    assert not found.refused
-    assert not any("22.076675" in message for message in _messages(found))
+def test_a_score_of_an_invalid_run_is_compared_without_invalid(tmp_path: Path) -> None:
+    submission = _edited(_copy("program-2025", tmp_path), "result.txt", "= 22.076675", "= 22.076675 [INVALID]")
+    assert not submission.refused
+    assert not any("22.076675" in message for message in _messages(submission))
 
 
 def test_the_time_of_a_phase_that_two_files_print_differently_is_doubted(tmp_path: Path) -> None:
-    found = _edited(_copy("program-2025", tmp_path), "result.txt", "= 23.3000", "= 33.3000")
-    assert "time of find: result_summary.txt has 23.300, but result.txt 33.3000" in _messages(found)
+    submission = _edited(_copy("program-2025", tmp_path), "result.txt", "= 23.3000", "= 33.3000")
+    assert "time of find: result_summary.txt has 23.300, but result.txt 33.3000" in _messages(submission)
 
 
 def test_numbers_that_the_form_of_the_system_repeats_are_compared(tmp_path: Path) -> None:
@@ -372,11 +378,11 @@ def test_numbers_that_the_form_of_the_system_repeats_are_compared(tmp_path: Path
         ],
     }
     (place / "system-information.json").write_text(json.dumps({"DATA": tree}))
-    found = _one(place)
-    assert not found.refused
+    submission = _one(place)
+    assert not submission.refused
     for name in ("result_summary.txt", "result.txt"):
-        assert f"{name} has 1706.298589, but system-information.json 1806.30" in _messages(found)
-    assert not any("22.08" in message for message in _messages(found))
+        assert f"{name} has 1706.298589, but system-information.json 1806.30" in _messages(submission)
+    assert not any("22.08" in message for message in _messages(submission))
 
 
 def _hashed(text: str) -> list[ScoreHash]:
@@ -385,8 +391,12 @@ def _hashed(text: str) -> list[ScoreHash]:
 
 def test_the_hash_of_a_score_says_which_rule_it_follows() -> None:
     text = (FILES / "io500" / "program-2025" / "result.txt").read_text()
-    (found,) = _hashed(text)
-    assert (found.printed, found.expected, found.rule) == ("AD436794", "AD436794", "phases, means and score")
+    (printed_hash,) = _hashed(text)
+    assert (printed_hash.printed, printed_hash.expected, printed_hash.rule) == (
+        "AD436794",
+        "AD436794",
+        "phases, means and score",
+    )
 
 
 @pytest.mark.parametrize(
@@ -399,7 +409,7 @@ def test_the_hash_of_a_score_says_which_rule_it_follows() -> None:
         ("isc21", "6B523982", None),
     ],
 )
-def test_the_rules_of_other_versions_are_known(numbers: str, printed: str, rule: str | None) -> None:
+def test_hash_rules_of_other_versions_are_known(numbers: str, printed: str, rule: str | None) -> None:
     phases = {
         "ior-easy-write": "112.999945",
         "mdtest-easy-write": "4815.063677",
@@ -417,21 +427,21 @@ def test_the_rules_of_other_versions_are_known(numbers: str, printed: str, rule:
     }
     text = "version = io500-isc21_v1-12\n" + "".join(f"[{name}]\nscore = {value}\n" for name, value in phases.items())
     text += f"[SCORE]\nMD = 3567.847794\nBW = 105.276201\nSCORE = 612.869856\nhash = {printed}\n"
-    (found,) = _hashed(text)
-    assert (found.expected, found.rule) == ("6B523981", rule)
+    (printed_hash,) = _hashed(text)
+    assert (printed_hash.expected, printed_hash.rule) == ("6B523981", rule)
 
 
 def test_optional_phases_have_the_hash_of_the_extended_score() -> None:
     text = "[ior-easy-write]\nscore = 1.000000\n[find-easy]\nscore = 2.000000\n[mdworkbench-create]\nscore = 0.000000\n"
     text += "[SCORE]\nMD = 1.000000\nBW = 1.000000\nSCORE = 1.000000\nhash = {}\n"
     text += "[SCOREX]\nMD = 2.000000\nBW = 1.000000\nSCORE = 1.414214\nhash = {}\n"
-    standard, extended = (found.expected for found in _hashed(text.format("0", "0")))
-    assert [found.rule for found in _hashed(text.format(standard, extended))] == [
+    standard, extended = (printed_hash.expected for printed_hash in _hashed(text.format("0", "0")))
+    assert [printed_hash.rule for printed_hash in _hashed(text.format(standard, extended))] == [
         "phases, means and score",
         "optional phases, means and score",
     ]
     again = text.replace("[find-easy]\nscore = 2", "[find-easy]\nscore = 3").format(standard, extended)
-    assert [found.rule for found in _hashed(again)] == ["phases, means and score", None]
+    assert [printed_hash.rule for printed_hash in _hashed(again)] == ["phases, means and score", None]
 
 
 def _with_phases(**amounts: tuple[int, int]) -> Gathered:
@@ -440,7 +450,7 @@ def _with_phases(**amounts: tuple[int, int]) -> Gathered:
     phases = {}
     for name, (operations, seconds) in amounts.items():
         phase = name.replace("_", "-")
-        own = Measurement(
+        measurement = Measurement(
             file=Path("own.txt"),
             line=1,
             phase=phase,
@@ -448,7 +458,10 @@ def _with_phases(**amounts: tuple[int, int]) -> Gathered:
             operations=operations,
             duration_ns=seconds * 10**9,
         )
-        phases[phase] = Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[own]), own
+        phases[phase] = (
+            Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measurement]),
+            measurement,
+        )
     parsed = cases.Parsed(
         summary=summary.read(printed_file(f"{place}/result_summary.txt")),
         sections=result_ini.read(printed_file(f"{place}/result.txt")),
@@ -468,26 +481,28 @@ def _with_phases(**amounts: tuple[int, int]) -> Gathered:
 @pytest.mark.parametrize(("seconds", "hidden"), [(299, True), (301, False)])
 def test_a_write_of_less_than_300_s_that_its_phase_hides_is_doubted(seconds: int, hidden: bool) -> None:
     write = _phase(_with_phases(mdtest_hard_write=(1, seconds)), "mdtest-hard-write")
-    said = [doubt.message for doubt in write.doubts if doubt.kind == "hidden-short-write"]
+    messages = [doubt.message for doubt in write.doubts if doubt.kind == "hidden-short-write"]
     assert [
-        message.startswith("mdtest wrote for 299.0 s, but the rules require 300 s; the 391.4 s") for message in said
+        message.startswith("mdtest wrote for 299.0 s, but the rules require 300 s; the 391.4 s") for message in messages
     ] == ([True] if hidden else [])
 
 
 @pytest.mark.parametrize(("created", "more"), [(39_000_000, False), (19_872_496, True)])
 def test_a_find_that_visited_far_more_than_was_created_is_doubted(created: int, more: bool) -> None:
-    found = _with_phases(mdtest_easy_write=(created - 1, 664), mdtest_hard_write=(1, 391))
-    said = [doubt.message for doubt in _phase(found, "find").doubts if doubt.kind == "visited-more-than-created"]
-    assert len(said) == int(more)
-    assert all("visited 39,744,991 entries, but mdtest had created 19,872,496 files" in message for message in said)
+    submission = _with_phases(mdtest_easy_write=(created - 1, 664), mdtest_hard_write=(1, 391))
+    messages = [
+        doubt.message for doubt in _phase(submission, "find").doubts if doubt.kind == "visited-more-than-created"
+    ]
+    assert len(messages) == int(more)
+    assert all("visited 39,744,991 entries, but mdtest had created 19,872,496 files" in message for message in messages)
 
 
-def test_a_report_says_why_its_score_is_not_the_printed_one() -> None:
+def test_a_report_says_why_its_score_differs_from_the_printed_one() -> None:
     files = 19_872_496
-    found = _run(_with_phases(mdtest_easy_write=(files - 411, 664), mdtest_hard_write=(1, 391)))
-    measurements = found.measurements.with_columns(files=pl.when(phase="ior-easy-write").then(410).otherwise("files"))
+    loaded = _run(_with_phases(mdtest_easy_write=(files - 411, 664), mdtest_hard_write=(1, 391)))
+    measurements = loaded.measurements.with_columns(files=pl.when(phase="ior-easy-write").then(410).otherwise("files"))
     measurements = measurements.with_columns(files=pl.when(phase="ior-hard-write").then(0).otherwise("files"))
-    text = reports.build(RunReport(replace(found, measurements=measurements)), "md").decode()
+    text = reports.build(RunReport(replace(loaded, measurements=measurements)), "md").decode()
     note = f"counts 50 % of 1706.3 kIOPS: it visited 39744991 entries, but there were {files} files"
     assert f"The IO500 printed 22.076675 (find: {note})." in text
     assert f"valid: {note}" in text

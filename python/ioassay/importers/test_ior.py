@@ -23,7 +23,7 @@ def _cases(name: str) -> list[Case]:
     return ior.read(source, beside_of(source))
 
 
-def test_of_ior_2_10_without_v_only_the_mean_is_known_and_says_so() -> None:
+def test_ior_2_10_without_v_has_only_a_mean_and_says_so() -> None:
     (case,) = _cases("2.10.3-plain.txt")
     write, read = case.measured
     assert (case.tool_version, case.clients, case.ranks) == ("2.10.3", 1, 4)
@@ -36,7 +36,7 @@ def test_of_ior_2_10_without_v_only_the_mean_is_known_and_says_so() -> None:
     assert (write.layout, write.order, write.transfer_bytes, write.bytes) == ("N-N", "sequential", 1 << 18, 16 * MIB)
 
 
-def test_of_ior_2_10_with_v_every_iteration_is_a_case() -> None:
+def test_ior_2_10_with_v_has_a_case_for_every_iteration() -> None:
     cases = _cases("2.10.3-verbose2.txt")
     assert [case.measured[0].rate_bytes_per_s for case in cases] == [4393 * MIB, 4472 * MIB, 4345 * MIB]
     assert {case.measured[0].layout for case in cases} == {"N-1"}
@@ -74,15 +74,15 @@ Run finished: Fri Sep 29 11:43:57 2006
 """The columns of 2.10.0.1, written by hand: its program is not to be had any more."""
 
 
-def test_of_rows_without_a_total_the_time_follows_from_amount_and_rate() -> None:
+def test_rows_without_a_total_have_a_time_from_amount_and_rate() -> None:
     first, second = cases(ior.read, OLD_ROWS)
     write, read = first.measured
     assert (first.tool_version, first.clients, first.ranks) == ("2.10.0.1", 10, 10)
     assert (write.bytes, write.rate_bytes_per_s) == (10 * MIB, 173.89 * MIB)
     assert write.duration_ns == round(10 / 173.89 * 1e9)
     assert read.duration_ns == round(10 / 278.49 * 1e9)
-    assert [one.rate_bytes_per_s for one in second.measured] == [175.02 * MIB, 277.10 * MIB]
-    assert "does-not-add-up" not in {doubt.kind for one in first.measured for doubt in one.doubts}
+    assert [measurement.rate_bytes_per_s for measurement in second.measured] == [175.02 * MIB, 277.10 * MIB]
+    assert "does-not-add-up" not in {doubt.kind for measurement in first.measured for doubt in measurement.doubts}
 
 
 @pytest.mark.parametrize("rate", ["73.89 ", "973.89"])
@@ -91,20 +91,20 @@ def test_a_rate_that_contradicts_the_times_of_its_parts_is_doubted(rate: str) ->
     assert "does-not-add-up" in {doubt.kind for doubt in first.measured[0].doubts}
 
 
-def test_after_a_stonewall_rows_without_a_total_have_neither_amount_nor_time() -> None:
+def test_rows_without_a_total_have_neither_amount_nor_time_after_a_stonewall() -> None:
     first, _ = cases(ior.read, OLD_ROWS.replace("= 10 MiB", "= 10 MiB\n\tUsing stonewalling = 1 second(s)"))
     assert (first.measured[0].bytes, first.measured[0].duration_ns) == (None, None)
     assert first.measured[0].rate_bytes_per_s == 173.89 * MIB
 
 
-def test_after_a_stonewall_the_bytes_are_those_that_were_moved() -> None:
+def test_bytes_after_a_stonewall_are_the_moved_bytes() -> None:
     ((write,),) = (case.measured for case in _cases("3.0.1-stonewall.txt"))
     assert write.bytes == 2_244_554_752
     assert write.file_set_bytes is None  # nobody has asked for that much
     assert write.rate_bytes_per_s == pytest.approx(1092.90 * MIB)
 
 
-def test_versions_without_a_line_for_tasks_tell_them_in_the_summary() -> None:
+def test_tasks_come_from_the_summary_in_versions_without_a_line_for_them() -> None:
     cases = _cases("3.2.1-plain.txt")
     assert [(case.clients, case.ranks) for case in cases] == [(1, 4), (1, 4)]
 
@@ -115,7 +115,7 @@ def test_every_test_of_a_script_has_its_own_cases() -> None:
     assert [case.measured[0].bytes for case in cases] == [16 * MIB, 16 * MIB, 32 * MIB, 32 * MIB]
 
 
-def test_with_wear_out_both_the_stonewall_and_the_finish_are_kept() -> None:
+def test_both_the_stonewall_and_the_finish_are_kept_with_wear_out() -> None:
     ((write,),) = (case.measured for case in _cases("4.0.0-wearout.txt"))
     wall = write.stonewall
     assert wall is not None
@@ -125,19 +125,19 @@ def test_with_wear_out_both_the_stonewall_and_the_finish_are_kept() -> None:
     assert (write.bytes, write.file_set_bytes) == (3_116_695_552, None)
 
 
-def test_a_read_of_what_a_stonewall_left_asked_for_no_amount() -> None:
+def test_a_read_after_a_stonewall_has_no_requested_amount() -> None:
     ((read,),) = (case.measured for case in _cases("4.0.0-after-wall.txt"))
     assert (read.bytes, read.file_set_bytes) == (2_634_704_384, None)
 
 
-def test_a_stonewall_that_came_after_all_was_done_has_cut_nothing() -> None:
+def test_a_stonewall_after_the_end_cuts_nothing() -> None:
     cut = printed("ior/3.0.1-stonewall.txt")
-    whole = changed(cut, cut.text.replace("2244554752", str(16 << 30)))
-    ((write,),) = (case.measured for case in ior.read(whole, beside_of(whole)))
+    uncut = changed(cut, cut.text.replace("2244554752", str(16 << 30)))
+    ((write,),) = (case.measured for case in ior.read(uncut, beside_of(uncut)))
     assert write.bytes == write.file_set_bytes == 16 << 30
 
 
-def test_what_each_rank_did_is_taken_from_the_file_that_the_command_line_names() -> None:
+def test_results_by_rank_come_from_the_file_in_the_command_line() -> None:
     first, second = _cases("4.0.0-withranks.txt")
     each = first.measured[0].each
     assert each is not None
@@ -146,7 +146,7 @@ def test_what_each_rank_did_is_taken_from_the_file_that_the_command_line_names()
     assert second.measured[1].each is not None
 
 
-def test_a_table_by_rank_alone_tells_what_all_moved_until_the_slowest_was_done() -> None:
+def test_a_table_by_rank_alone_has_the_total_until_the_slowest_rank() -> None:
     first, _ = _cases("4.0.0-ranks.csv")
     write = first.measured[0]
     assert (first.ranks, first.clients, write.bytes, write.duration_ns) == (4, None, 16 * MIB, 838_041)
@@ -166,16 +166,16 @@ def test_a_rank_that_ran_for_longer_than_64_bits_of_nanoseconds_is_refused_with_
 
 def test_a_stonewall_that_is_no_number_is_refused_with_its_line() -> None:
     source = Source.read(FILES / "ior" / "4.0.0-wearout.txt")
-    at, header = next((at, line.split()) for at, line in enumerate(source.lines) if "Stonewall(MiB)" in line)
-    words = source.lines[at + 1].split()
+    index, header = next((index, line.split()) for index, line in enumerate(source.lines) if "Stonewall(MiB)" in line)
+    words = source.lines[index + 1].split()
     words[header.index("Stonewall(MiB)")] = "~"
-    odd = changed(source, "\n".join([*source.lines[: at + 1], " ".join(words), *source.lines[at + 2 :]]))
+    odd = changed(source, "\n".join([*source.lines[: index + 1], " ".join(words), *source.lines[index + 2 :]]))
     with pytest.raises(Refused, match="has '~' where a number should be") as refused:
         ior.read(odd, beside_of(odd))
-    assert refused.value.line == at + 2
+    assert refused.value.line == index + 2
 
 
-def test_json_and_csv_tell_the_same_rates_as_far_as_their_digits_go() -> None:
+def test_json_and_csv_have_the_same_rates_within_their_digits() -> None:
     in_json, in_csv = _cases("4.0.0.json"), _cases("4.0.0.csv")
     assert len(in_json) == len(in_csv) == 2
     assert in_json[0].measured[0].layout == "N-N"
@@ -190,20 +190,20 @@ def test_the_csv_without_separators_is_refused_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["mdtest/1.9-plain.txt", "io500/script-2019/result_summary.txt"])
-def test_a_file_of_something_else_is_refused(name: str) -> None:
+def test_foreign_files_are_refused(name: str) -> None:
     source = printed(name)
     with pytest.raises(Refused, match="is not output of IOR"):
         ior.read(source, beside_of(source))
 
 
-def test_a_row_with_a_column_less_is_refused_with_its_line() -> None:
+def test_a_row_that_lacks_a_column_is_refused_with_its_line() -> None:
     source = printed("ior/3.2.1-plain.txt")
-    at = next(number for number, line in enumerate(source.lines) if line.startswith("write "))
+    index = next(number for number, line in enumerate(source.lines) if line.startswith("write "))
     lines = [*source.lines]
-    lines[at] = " ".join(lines[at].split()[:3] + lines[at].split()[4:])
+    lines[index] = " ".join(lines[index].split()[:3] + lines[index].split()[4:])
     with pytest.raises(Refused, match="8 columns under a header of 9") as caught:
         ior.read(changed(source, "\n".join(lines)), lambda _: None)
-    assert caught.value.line == at + 1
+    assert caught.value.line == index + 1
 
 
 def test_a_rate_that_contradicts_amount_and_time_is_doubted() -> None:
@@ -215,24 +215,24 @@ def test_a_rate_that_contradicts_amount_and_time_is_doubted() -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_a_job_prints_between_the_lines_changes_nothing(name: str) -> None:
+def test_other_output_between_the_lines_changes_nothing(name: str) -> None:
     source = printed(f"ior/{name}")
     noise = "[node001:1234] mca_base: a component was not found\n\n"
     noisy = noise + "".join(f"{line}\n{noise}" for line in source.lines)
-    expected = [one[1:] for one in numbers(ior.read(source, lambda _: None))]
-    assert [one[1:] for one in numbers(ior.read(changed(source, noisy), lambda _: None))] == expected
+    expected = [row[1:] for row in numbers(ior.read(source, lambda _: None))]
+    assert [row[1:] for row in numbers(ior.read(changed(source, noisy), lambda _: None))] == expected
 
 
 @given(data=st.data())
-def test_a_file_cut_anywhere_is_refused_or_tells_no_other_number(data: st.DataObject) -> None:
+def test_a_truncated_file_is_refused_or_has_no_other_number(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([*TEXTS, "4.0.0.json", "4.0.0.csv"]))
     source = Source.read(FILES / "ior" / name)
-    whole = read_or_refused(ior.read, source) or []
+    intact = read_or_refused(ior.read, source) or []
     cut = source.text[: data.draw(st.integers(0, len(source.text)))]
     # The summary has more digits than the rows, and may be what is cut off.
     rows = read_or_refused(ior.read, changed(source, source.text.partition("Summary of all tests:")[0])) or []
-    found = read_or_refused(ior.read, changed(source, cut))
-    assert found is None or set(found) <= {*whole, *rows}
+    truncated = read_or_refused(ior.read, changed(source, cut))
+    assert truncated is None or set(truncated) <= {*intact, *rows}
 
 
 @given(data=st.data())
@@ -244,30 +244,30 @@ def test_a_table_by_rank_that_lacks_lines_of_one_access_is_refused(data: st.Data
 
 
 @given(data=st.data())
-def test_a_line_with_a_word_less_or_twice_never_becomes_another_number(data: st.DataObject) -> None:
+def test_a_line_with_a_missing_or_repeated_word_never_becomes_another_number(data: st.DataObject) -> None:
     source = Source.read(FILES / "ior" / data.draw(st.sampled_from(TEXTS)))
-    rows = [at for at, line in enumerate(source.lines) if line.startswith(("write", "read"))]
-    at = data.draw(st.sampled_from(rows))
-    words = source.lines[at].split()
+    rows = [index for index, line in enumerate(source.lines) if line.startswith(("write", "read"))]
+    index = data.draw(st.sampled_from(rows))
+    words = source.lines[index].split()
     # The word at its front says what the row is; without it, it is none.
     place = data.draw(st.integers(1, len(words) - 1))
     words[place : place + 1] = data.draw(st.sampled_from([[], [words[place]] * 2]))
     lines = [*source.lines]
-    lines[at] = " ".join(words)
+    lines[index] = " ".join(words)
     # `XXCEL` at the end of 2.10's rows is no number.
-    whole = read_or_refused(ior.read, source)
-    assert read_or_refused(ior.read, changed(source, "\n".join(lines))) in (None, whole)
+    intact = read_or_refused(ior.read, source)
+    assert read_or_refused(ior.read, changed(source, "\n".join(lines))) in (None, intact)
 
 
-def test_where_it_ran_is_told_beside_the_settings_and_tells_no_results_apart() -> None:
+def test_facts_are_stored_beside_the_settings() -> None:
     cases = _cases("3.2.1-plain.txt")
     facts = [{fact.name: fact.value for fact in case.facts} for case in cases]
     assert facts[0]["machine"].startswith("Linux node001")
     assert facts[0] == facts[1]
-    assert not {fact.name for case in cases for fact in case.facts} & {one.name for one in cases[0].settings}
+    assert not {fact.name for case in cases for fact in case.facts} & {setting.name for setting in cases[0].settings}
 
 
-def test_the_hints_that_mpi_io_had_in_effect_are_told() -> None:
+def test_mpi_io_hints_in_effect_are_facts() -> None:
     source = printed("ior/4.0.0-wearout.txt")
     hints = (
         "\nhints passed to MPI_File_open() {\n\tromio_ds_write = disable\n}\n"
@@ -278,7 +278,9 @@ def test_the_hints_that_mpi_io_had_in_effect_are_told() -> None:
     (case,) = ior.read(changed(source, before + hints + row + after), lambda _: None)
     assert "cb_nodes = 4, romio_ds_write = disable, striping_factor = 8" in [fact.value for fact in case.facts]
     (plain,) = ior.read(source, lambda _: None)
-    assert [one.rate_bytes_per_s for one in case.measured] == [one.rate_bytes_per_s for one in plain.measured]
+    assert [measurement.rate_bytes_per_s for measurement in case.measured] == [
+        measurement.rate_bytes_per_s for measurement in plain.measured
+    ]
 
 
 def test_several_json_documents_in_a_file_are_several_executions() -> None:
@@ -291,7 +293,7 @@ def test_several_json_documents_in_a_file_are_several_executions() -> None:
     ]
 
 
-def test_times_that_are_the_unix_clock_are_refused_with_the_reason() -> None:
+def test_unix_times_as_durations_are_refused_with_the_reason() -> None:
     with pytest.raises(Refused, match="the Unix clock and no duration") as error:
         _cases("ior-4.1-times-are-the-unix-clock.txt")
     assert error.value.line == 35
@@ -300,9 +302,11 @@ def test_times_that_are_the_unix_clock_are_refused_with_the_reason() -> None:
 def test_a_banner_and_other_lines_before_the_json_change_nothing() -> None:
     source = printed("ior/ior-banner-before-json.json")
     (case,) = ior.read(source, beside_of(source))
-    assert [one.rate_bytes_per_s for one in case.measured] == [3398.3043 * MIB, 3908.0401 * MIB]
+    assert [measurement.rate_bytes_per_s for measurement in case.measured] == [3398.3043 * MIB, 3908.0401 * MIB]
     (plain,) = ior.read(changed(source, source.text.partition("\n")[2]), beside_of(source))
-    assert [one.rate_bytes_per_s for one in plain.measured] == [one.rate_bytes_per_s for one in case.measured]
+    assert [measurement.rate_bytes_per_s for measurement in plain.measured] == [
+        measurement.rate_bytes_per_s for measurement in case.measured
+    ]
     assert case.tool_version == plain.tool_version == "4.1.0+dev"
 
 
@@ -316,50 +320,50 @@ def test_a_banner_and_other_lines_before_the_json_change_nothing() -> None:
 def test_json_with_verbose_lines_inside_has_every_iteration(
     name: str, version: str, rates: list[tuple[float, float]]
 ) -> None:
-    found = _cases(name)
-    assert [tuple(one.rate_bytes_per_s for one in case.measured) for case in found] == [
+    all_cases = _cases(name)
+    assert [tuple(measurement.rate_bytes_per_s for measurement in case.measured) for case in all_cases] == [
         (write * MIB, read * MIB) for write, read in rates
     ]
-    assert {(case.tool_version, case.clients, case.ranks, case.measured[0].layout) for case in found} == {
+    assert {(case.tool_version, case.clients, case.ranks, case.measured[0].layout) for case in all_cases} == {
         (version, 1, 2, "N-N")
     }
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_json_that_lacks_its_last_brackets_is_whole_if_every_iteration_is_there(name: str) -> None:
+def test_json_without_its_last_brackets_is_read_if_it_has_every_iteration(name: str) -> None:
     source = printed(f"ior/{name}")
-    whole = [one[3] for one in numbers(ior.read(source, lambda _: None))]
+    expected = [row[3] for row in numbers(ior.read(source, lambda _: None))]
     lines = source.text.splitlines(keepends=True)
-    last = max(at for at, line in enumerate(lines) if '"access": "' in line and '"remove"' not in line)
-    end = next(at for at in range(last, len(lines)) if lines[at].strip() == "}") + 1
+    last = max(index for index, line in enumerate(lines) if '"access": "' in line and '"remove"' not in line)
+    end = next(index for index in range(last, len(lines)) if lines[index].strip() == "}") + 1
     for length in range(last, len(lines)):
-        found = read_or_refused(ior.read, changed(source, "".join(lines[:length])))
+        rows = read_or_refused(ior.read, changed(source, "".join(lines[:length])))
         if length >= end:
-            assert found is not None, lines[length - 1]
-            assert [one[3] for one in found] == pytest.approx(whole)
+            assert rows is not None, lines[length - 1]
+            assert [row[3] for row in rows] == pytest.approx(expected)
         else:
-            assert found is None, "the last iteration was cut off"
+            assert rows is None, "the last iteration was cut off"
 
 
 @given(data=st.data())
-def test_json_with_a_line_or_word_less_or_twice_never_has_another_number(data: st.DataObject) -> None:
+def test_json_with_a_missing_or_repeated_line_or_word_never_has_another_number(data: st.DataObject) -> None:
     source = printed(f"ior/{data.draw(st.sampled_from(JSON))}")
-    known = {one[3] for one in numbers(ior.read(source, lambda _: None))}
+    expected = {row[3] for row in numbers(ior.read(source, lambda _: None))}
     pattern = data.draw(st.sampled_from([r".*\n", r"\S+\s*"]))
     parts = re.findall(pattern, source.text)
     parts[data.draw(st.integers(0, len(parts) - 1))] *= data.draw(st.sampled_from([0, 2]))
-    found = read_or_refused(ior.read, changed(source, "".join(parts)))
-    assert {one[3] for one in found or []} <= known
+    rows = read_or_refused(ior.read, changed(source, "".join(parts)))
+    assert {row[3] for row in rows or []} <= expected
 
 
-def test_what_stands_after_the_end_of_the_json_changes_nothing() -> None:
+def test_text_after_the_end_of_the_json_changes_nothing() -> None:
     source = printed("ior/4.0.0.json")
-    found = ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
-    assert numbers(found) == numbers(ior.read(source, lambda _: None))
+    all_cases = ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
+    assert numbers(all_cases) == numbers(ior.read(source, lambda _: None))
 
 
 @pytest.mark.parametrize(("printed_as", "told"), [("(3.1)", "3.1"), ("1.3.2 (1320)", "1.3.2 (1320)"), ("", None)])
-def test_the_version_of_the_api_is_told_without_its_brackets(printed_as: str, told: str | None) -> None:
+def test_the_version_of_the_api_has_no_brackets(printed_as: str, told: str | None) -> None:
     source = printed("ior/4.0.0-wearout.txt")
     key = "apiVersion          : "
     (case,) = ior.read(changed(source, source.text.replace(key, key + printed_as)), lambda _: None)

@@ -22,7 +22,7 @@ def _phase(case: Case, name: str) -> Measurement:
     return next(measured for measured in case.measured if measured.phase == name)
 
 
-def test_of_several_iterations_the_mean_is_known_and_says_so() -> None:
+def test_several_iterations_have_a_mean_and_say_so() -> None:
     case = _case("1.9-plain.txt")
     create = _phase(case, "file-creation")
     assert (case.clients, case.ranks, case.tool_version) == (1, 4, "1.9.4-rc1")
@@ -38,17 +38,27 @@ def _cases(text: str) -> list[Case]:
     return mdtest.read(changed(source, text), lambda _: None)
 
 
-def test_with_v_each_iteration_is_a_repetition() -> None:
+def test_iterations_are_repetitions_with_v() -> None:
     cases = _cases(printed("mdtest/4.1.0-iterations.txt").text)
-    of = {name: [_phase(case, name) for case in cases] for name in ("file-creation", "directory-creation")}
+    by_operation = {name: [_phase(case, name) for case in cases] for name in ("file-creation", "directory-creation")}
     assert len(cases) == 3
     # Rank 0 was the slowest in every iteration of the first: its row, times two ranks.
-    assert [one.rate_operations_per_s for one in of["file-creation"]] == [12500.812, 5329.348, 3226.946]
+    assert [measurement.rate_operations_per_s for measurement in by_operation["file-creation"]] == [
+        12500.812,
+        5329.348,
+        3226.946,
+    ]
     # Of the second it was not in the last, which follows from the greatest, the least and the mean.
-    rates = [one.rate_operations_per_s for one in of["directory-creation"]]
+    rates = [measurement.rate_operations_per_s for measurement in by_operation["directory-creation"]]
     assert rates == pytest.approx([11252.4, 3539.325, 3 * 6120.998 - 11252.4 - 3539.325])
-    assert {(one.operations, one.summarised) for ones in of.values() for one in ones} == {(400, None)}
-    assert not any("mean-only" in {doubt.kind for doubt in one.doubts} for case in cases for one in case.measured)
+    assert {
+        (measurement.operations, measurement.summarised)
+        for measurements in by_operation.values()
+        for measurement in measurements
+    } == {(400, None)}
+    assert not any(
+        "mean-only" in {doubt.kind for doubt in measurement.doubts} for case in cases for measurement in case.measured
+    )
     assert cases[0].started_unix_ns is not None
     assert cases[0].ended_unix_ns is None
 
@@ -65,22 +75,23 @@ def test_rows_of_rank_0_that_the_summary_contradicts_leave_the_mean() -> None:
 
 
 @given(st.lists(st.integers(100_000, 10**9), min_size=2, max_size=3), st.data())
-def test_iterations_are_found_whichever_rank_was_the_slowest(rates: list[int], data: st.DataObject) -> None:
+def test_iterations_are_found_for_any_slowest_rank(rates: list[int], data: st.DataObject) -> None:
     thousandths = [rate / 1000 for rate in rates]
     # Rank 0 is as fast as all together, or faster, but keeps the order.
     first = sorted(data.draw(st.lists(st.floats(1, 1.001), min_size=len(rates), max_size=len(rates))))
-    ranks = sorted(range(len(rates)), key=lambda at: rates[at])
-    rows = {at: thousandths[at] / 2 * first[place] for place, at in enumerate(ranks)}
+    ranks = sorted(range(len(rates)), key=lambda iteration: rates[iteration])
+    rows = {iteration: thousandths[iteration] / 2 * first[place] for place, iteration in enumerate(ranks)}
     numbers = max(thousandths), min(thousandths), sum(thousandths) / len(rates)
     text = "mdtest-4.1.0 was launched with 2 total task(s) on 1 node(s)\nCommand line used: mdtest '-v'\n"
     text += "2 tasks, 400 files\n"
     text += "".join(
-        f"   File stat         :          0.001 sec, {rows[at]:14.3f} ops/sec\n" for at in range(len(rates))
+        f"   File stat         :          0.001 sec, {rows[iteration]:14.3f} ops/sec\n"
+        for iteration in range(len(rates))
     )
     text += f"SUMMARY rate: (of {len(rates)} iterations)\n   File stat  "
     text += "  ".join(f"{number:.3f}" for number in numbers) + "  0.000\n-- finished at 11/24/2026 04:56:36 --\n"
-    found = [_phase(case, "file-stat").rate_operations_per_s or 0 for case in _cases(text)]
-    assert sorted(found) == pytest.approx(sorted(thousandths), abs=0.01)
+    parsed_rates = [_phase(case, "file-stat").rate_operations_per_s or 0 for case in _cases(text)]
+    assert sorted(parsed_rates) == pytest.approx(sorted(thousandths), abs=0.01)
 
 
 def test_files_with_bytes_have_both_rates() -> None:
@@ -91,11 +102,11 @@ def test_files_with_bytes_have_both_rates() -> None:
     assert create.layout == "unique"
 
 
-def test_operations_that_did_not_run_are_no_measurements() -> None:
+def test_operations_that_did_not_run_are_not_measurements() -> None:
     assert "file-read" not in {measured.phase for measured in _case("3.3.0-stone.txt").measured}
 
 
-def test_where_file_creation_stood_at_its_stonewall_is_kept() -> None:
+def test_totals_of_file_creation_at_its_stonewall_are_kept() -> None:
     case = _case("3.3.0-stone.txt")
     wall = _phase(case, "file-creation").stonewall
     assert wall is not None
@@ -105,16 +116,16 @@ def test_where_file_creation_stood_at_its_stonewall_is_kept() -> None:
     assert {measured.file_set_bytes for measured in case.measured} == {None}
 
 
-def test_of_a_tree_the_count_that_mdtest_announces_is_not_believed() -> None:
+def test_the_announced_count_of_a_tree_is_ignored() -> None:
     assert _phase(_case("4.0.0-tree.txt"), "file-creation").operations is None
 
 
-def test_what_looked_at_its_own_files_is_doubted() -> None:
+def test_accesses_to_a_nodes_own_files_are_doubted() -> None:
     doubts = _phase(_case("4.0.0-tree.txt"), "file-stat").doubts
     assert "attributes-cached" in {doubt.kind for doubt in doubts}
 
 
-def test_a_table_by_rank_alone_has_the_first_iteration_whole() -> None:
+def test_a_table_by_rank_alone_has_the_totals_of_the_first_iteration() -> None:
     case = _case("4.0.0-csv.csv")
     create = _phase(case, "file-creation")
     assert (case.ranks, create.operations) == (4, 1200)
@@ -145,20 +156,24 @@ def test_output_without_its_last_line_was_cut_off() -> None:
 
 
 @given(data=st.data())
-def test_a_file_cut_anywhere_is_refused_or_tells_no_other_number(data: st.DataObject) -> None:
+def test_a_truncated_file_is_refused_or_has_no_other_number(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(path.name for path in (FILES / "mdtest").glob("*.txt"))))
     source = Source.read(FILES / "mdtest" / name)
-    whole = read_or_refused(mdtest.read, source) or []
-    found = read_or_refused(mdtest.read, changed(source, source.text[: data.draw(st.integers(0, len(source.text)))]))
-    assert found is None or set(found) <= set(whole)
+    intact = read_or_refused(mdtest.read, source) or []
+    truncated = read_or_refused(
+        mdtest.read, changed(source, source.text[: data.draw(st.integers(0, len(source.text)))])
+    )
+    assert truncated is None or set(truncated) <= set(intact)
 
 
 @given(data=st.data())
-def test_a_line_with_a_number_less_never_becomes_another_number(data: st.DataObject) -> None:
+def test_a_line_that_lacks_a_number_never_becomes_another_number(data: st.DataObject) -> None:
     source = Source.read(FILES / "mdtest" / "1.9-plain.txt")
-    rows = [at for at, line in enumerate(source.lines) if line.strip().startswith(("File ", "Directory ", "Tree "))]
-    at = data.draw(st.sampled_from(rows))
-    words = source.lines[at].split()
+    rows = [
+        index for index, line in enumerate(source.lines) if line.strip().startswith(("File ", "Directory ", "Tree "))
+    ]
+    index = data.draw(st.sampled_from(rows))
+    words = source.lines[index].split()
     lines = [*source.lines]
-    lines[at] = "   " + " ".join(words[:-1])
+    lines[index] = "   " + " ".join(words[:-1])
     assert read_or_refused(mdtest.read, changed(source, "\n".join(lines))) is None

@@ -32,7 +32,7 @@ def _refusal(path: Path) -> Refused:
         ("IOR".encode("utf-16"), "is UTF-16 text"),
     ],
 )
-def test_a_foreign_file_is_told_for_what_it_is(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_foreign_file_is_named_by_its_type(tmp_path: Path, content: bytes, reason: str) -> None:
     file = tmp_path / "result.txt"
     file.write_bytes(content)
     assert _refusal(file).reason.startswith(reason)
@@ -66,7 +66,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert _refusal(pipe).reason == "is not a regular file, but a FIFO"
 
 
-def test_what_takes_the_place_of_a_file_while_it_is_opened_is_not_touched(
+def test_a_file_that_replaces_another_while_it_is_opened_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "result.txt"
@@ -83,7 +83,7 @@ def test_what_takes_the_place_of_a_file_while_it_is_opened_is_not_touched(
     assert _refusal(file).reason == "is not a regular file, but a FIFO"
 
 
-def test_a_link_that_was_typed_is_followed_and_one_in_a_tree_is_not(tmp_path: Path) -> None:
+def test_typed_links_are_followed_and_links_in_a_tree_are_not(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("IOR-4.0.0")
     tree = tmp_path / "tree"
@@ -108,7 +108,7 @@ def test_no_directory_beneath_a_tree_leads_out_of_it(tmp_path: Path) -> None:
     assert Source.read(tmp_path / "typed" / "own.txt", below=tmp_path / "typed").text == "IOR-4.0.0"
 
 
-def test_lines_are_counted_as_editors_do_whatever_ends_them(tmp_path: Path) -> None:
+def test_lines_are_counted_as_editors_do_for_any_line_ending(tmp_path: Path) -> None:
     file = tmp_path / "result.txt"
     file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
     assert Source.read(file).lines[:3] == ["one", "two", "three"]
@@ -125,8 +125,8 @@ def test_a_tree_is_walked_in_order_and_each_file_named_once(tmp_path: Path) -> N
     for name in ("c.txt", "a.txt", "b/d.txt"):
         (tmp_path / name).write_text("x")
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
-    found = [path.relative_to(tmp_path).as_posix() for path in below([tmp_path, tmp_path / "a.txt"])]
-    assert found == ["a.txt", "c.txt", "b/d.txt"]
+    names = [path.relative_to(tmp_path).as_posix() for path in below([tmp_path, tmp_path / "a.txt"])]
+    assert names == ["a.txt", "c.txt", "b/d.txt"]
 
 
 def test_metadata_of_macos_is_left_out_of_a_tree_and_nothing_else_is(tmp_path: Path) -> None:

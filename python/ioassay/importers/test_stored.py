@@ -25,20 +25,22 @@ def case(settings: Sequence[tuple[str, str]], facts: Sequence[tuple[str, str]] =
 
 
 def test_settings_and_facts_of_imported_results_are_those_of_the_study() -> None:
-    told = document(case([("API", "POSIX"), ("version", "IOR 4.0")], [("machine", "node001")])).study.settings
-    assert told == {"API": "POSIX", "machine": "node001"}
+    settings = document(case([("API", "POSIX"), ("version", "IOR 4.0")], [("machine", "node001")])).study.settings
+    assert settings == {"API": "POSIX", "machine": "node001"}
 
 
-def test_a_setting_with_several_values_has_all_of_them_and_says_where_it_is_not_told() -> None:
-    found = document(case([("API", "POSIX")]), case([("API", "MPIIO")], [("machine", "node001")]))
-    assert found.study.settings == {"API": ["POSIX", "MPIIO"], "machine": ["node001", "–"]}
+def test_a_setting_with_several_values_has_all_of_them_and_marks_missing_ones() -> None:
+    document_of_run = document(case([("API", "POSIX")]), case([("API", "MPIIO")], [("machine", "node001")]))
+    assert document_of_run.study.settings == {"API": ["POSIX", "MPIIO"], "machine": ["node001", "–"]}
 
 
 def test_facts_make_no_workloads_of_their_own() -> None:
-    found = document(*(case([("API", "POSIX")], [("machine", name)]) for name in ("node001", "node002")))
-    assert [(one.workload, one.repetition) for one in found.cases] == [("posix", 1), ("posix", 2)]
+    document_of_run = document(*(case([("API", "POSIX")], [("machine", name)]) for name in ("node001", "node002")))
+    assert [(entry.workload, entry.repetition) for entry in document_of_run.cases] == [("posix", 1), ("posix", 2)]
 
 
-def test_of_very_many_values_it_is_said_how_many_there_are() -> None:
-    told = document(*(case([("API", "POSIX")], [("path", f"/scratch/{at}")]) for at in range(1000))).study.settings
-    assert told["path"] == [*(f"/scratch/{at}" for at in range(20)), "… and 980 more"]
+def test_very_many_values_are_counted() -> None:
+    settings = document(
+        *(case([("API", "POSIX")], [("path", f"/scratch/{number}")]) for number in range(1000))
+    ).study.settings
+    assert settings["path"] == [*(f"/scratch/{number}" for number in range(20)), "… and 980 more"]

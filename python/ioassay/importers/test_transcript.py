@@ -62,39 +62,41 @@ def _prefixed(lines: list[str], prefix: str) -> list[str]:
 def test_a_prefix_before_each_line_changes_no_number_and_no_line(reader: Reader, name: str, launcher: str) -> None:
     source = printed(name)
     lines = _prefixed(source.lines, PREFIXES[launcher](0))
-    found = _read(reader, changed(source, "\n".join(lines)))
-    assert numbers(found) == numbers(reader(source, lambda _: None))
+    parsed = _read(reader, changed(source, "\n".join(lines)))
+    assert numbers(parsed) == numbers(reader(source, lambda _: None))
 
 
 @given(data=st.data())
-def test_lines_of_ranks_that_print_no_result_are_left_out_wherever_they_stand(data: st.DataObject) -> None:
+def test_lines_of_ranks_without_results_are_left_out(data: st.DataObject) -> None:
     reader, name = data.draw(st.sampled_from(SAMPLES))
     launcher = data.draw(st.sampled_from(["mpirun-4", "mpirun-5", "hydra", "srun", "blue-gene", "kubectl-pods"]))
     source = printed(name)
     lines = [PREFIXES[launcher](0) + line for line in source.lines]
-    where = list(range(1, len(lines) + 1))
-    for at in sorted(data.draw(st.lists(st.integers(0, len(lines) - 1), max_size=9)), reverse=True):
-        lines.insert(at, PREFIXES[launcher](data.draw(st.integers(1, 9))) + "mca: a component was not found")
-        where.insert(at, 0)
-    found = [(where[one[0] - 1], *one[1:]) for one in numbers(_read(reader, changed(source, "\n".join(lines))))]
-    assert found == numbers(reader(source, lambda _: None))
+    original_numbers = list(range(1, len(lines) + 1))
+    for index in sorted(data.draw(st.lists(st.integers(0, len(lines) - 1), max_size=9)), reverse=True):
+        lines.insert(index, PREFIXES[launcher](data.draw(st.integers(1, 9))) + "mca: a component was not found")
+        original_numbers.insert(index, 0)
+    parsed = [
+        (original_numbers[row[0] - 1], *row[1:]) for row in numbers(_read(reader, changed(source, "\n".join(lines))))
+    ]
+    assert parsed == numbers(reader(source, lambda _: None))
 
 
 @pytest.mark.parametrize(("reader", "name"), SAMPLES, ids=[name for _, name in SAMPLES])
-def test_nothing_is_taken_off_and_nothing_joined_where_nothing_was_added(reader: Reader, name: str) -> None:
+def test_plain_output_is_read_unchanged(reader: Reader, name: str) -> None:
     source = printed(name)
-    found, whole = _read(reader, source), reader(source, lambda _: None)
-    assert numbers(found) == numbers(whole)
-    assert [(case.settings, case.command) for case in found] == [(case.settings, case.command) for case in whole]
+    parsed, expected = _read(reader, source), reader(source, lambda _: None)
+    assert numbers(parsed) == numbers(expected)
+    assert [(case.settings, case.command) for case in parsed] == [(case.settings, case.command) for case in expected]
 
 
-def test_a_moment_before_the_tag_of_a_launcher_is_taken_off_too() -> None:
+def test_a_time_before_the_tag_of_a_launcher_is_removed() -> None:
     source = printed("ior/3.2.1-plain.txt")
     lines = _prefixed(_prefixed(source.lines, "[1,0]<stdout>:"), "2026-11-24T04:20:25.1Z ")
     assert numbers(_read(ior.read, changed(source, "\n".join(lines)))) == numbers(ior.read(source, lambda _: None))
 
 
-def test_several_ranks_with_results_of_their_own_are_refused_and_told_apart() -> None:
+def test_several_ranks_with_results_are_refused_by_name() -> None:
     source = printed("ior/3.2.1-plain.txt")
     lines = [f"{rank}: {line}" for line in source.lines for rank in (0, 1)]
     with pytest.raises(Refused, match="mixes the output of 2 processes that each have results"):
@@ -102,7 +104,7 @@ def test_several_ranks_with_results_of_their_own_are_refused_and_told_apart() ->
 
 
 @pytest.mark.parametrize(("reader", "name"), [(ior.read, "ior/3.2.1-plain.txt"), (mdtest.read, "mdtest/1.9-plain.txt")])
-def test_a_prefix_that_is_not_known_is_the_reason_and_not_that_the_file_was_cut_off(reader: Reader, name: str) -> None:
+def test_an_unknown_prefix_is_named_as_the_reason(reader: Reader, name: str) -> None:
     source = printed(name)
     lines = _prefixed(source.lines, "node001> ")
     with pytest.raises(Refused, match="has 'node001> ' before the tool's lines, which is an unknown prefix"):
@@ -110,53 +112,53 @@ def test_a_prefix_that_is_not_known_is_the_reason_and_not_that_the_file_was_cut_
 
 
 @given(data=st.data())
-def test_output_with_prefixes_cut_anywhere_is_refused_or_has_no_other_number(data: st.DataObject) -> None:
+def test_truncated_output_with_prefixes_is_refused_or_has_no_other_number(data: st.DataObject) -> None:
     reader, name = data.draw(st.sampled_from(SAMPLES))
     source = printed(name)
     prefix = PREFIXES[data.draw(st.sampled_from(sorted(PREFIXES)))](0)
-    own = source.text[: data.draw(st.integers(0, len(source.text)))]
-    text = "\n".join(_prefixed([*own.split("\n"), ""], prefix))
-    plain = read_or_refused(reader, changed(source, own + "\n"))
+    truncated = source.text[: data.draw(st.integers(0, len(source.text)))]
+    text = "\n".join(_prefixed([*truncated.split("\n"), ""], prefix))
+    plain = read_or_refused(reader, changed(source, truncated + "\n"))
     try:
-        found = numbers(_read(reader, changed(source, text)))
+        parsed = numbers(_read(reader, changed(source, text)))
     except Refused:
         return
-    assert found == plain
+    assert parsed == plain
 
 
-def test_colours_are_taken_off() -> None:
+def test_colours_are_removed() -> None:
     source = printed("ior/3.2.1-plain.txt")
     coloured = "\n".join(f"\x1b[1;32m{line}\x1b[0m" for line in source.lines)
     assert numbers(_read(ior.read, changed(source, coloured))) == numbers(ior.read(source, lambda _: None))
 
 
-def test_lines_that_have_a_prefix_and_are_wrapped_are_joined() -> None:
+def test_wrapped_lines_with_a_prefix_are_joined() -> None:
     source = printed("ior/3.2.1-plain.txt")
     lines = [part for line in source.lines for part in _pieces(f"[1,0]<stdout>:{line}", 90)]
-    found = _read(ior.read, changed(source, "\n".join(lines)))
-    assert [one[1:] for one in numbers(found)] == [one[1:] for one in numbers(ior.read(source, lambda _: None))]
+    parsed = _read(ior.read, changed(source, "\n".join(lines)))
+    assert [row[1:] for row in numbers(parsed)] == [row[1:] for row in numbers(ior.read(source, lambda _: None))]
 
 
 def _pieces(line: str, width: int) -> list[str]:
-    return [line[at : at + width] for at in range(0, len(line), width)]
+    return [line[position : position + width] for position in range(0, len(line), width)]
 
 
 @pytest.mark.parametrize("width", [80, 100, 132])
 @pytest.mark.parametrize("name", ["ior/3.2.1-plain.txt", "ior/3.3.0-script.txt", "mdtest/1.9-plain.txt"])
-def test_lines_that_fold_has_wrapped_are_joined(name: str, width: int, tmp_path: Path) -> None:
+def test_lines_wrapped_by_fold_are_joined(name: str, width: int, tmp_path: Path) -> None:
     reader = ior.read if name.startswith("ior") else mdtest.read
     folded = subprocess.run(
         ["fold", "-w", str(width), FILES / name], check=True, capture_output=True, text=True, timeout=10
     ).stdout
     (tmp_path / "out.txt").write_text(folded)
-    found = _read(reader, Source.read(tmp_path / "out.txt"))
-    whole = reader(printed(name), lambda _: None)
-    assert [one[1:] for one in numbers(found)] == [one[1:] for one in numbers(whole)]
-    assert [case.settings for case in found] == [case.settings for case in whole]
+    parsed = _read(reader, Source.read(tmp_path / "out.txt"))
+    expected = reader(printed(name), lambda _: None)
+    assert [row[1:] for row in numbers(parsed)] == [row[1:] for row in numbers(expected)]
+    assert [case.settings for case in parsed] == [case.settings for case in expected]
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs Open MPI's mpirun")
-def test_what_mpirun_tags_is_read(tmp_path: Path) -> None:
+def test_tagged_output_of_mpirun_is_read(tmp_path: Path) -> None:
     sample = FILES / "ior" / "3.2.1-plain.txt"
     script = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || cat {sample}; echo a warning >&2'
     tagged = subprocess.run(
@@ -166,14 +168,16 @@ def test_what_mpirun_tags_is_read(tmp_path: Path) -> None:
     if "<stdout>" not in tagged:
         pytest.skip("mpirun does not tag its output here")
     (tmp_path / "out.txt").write_text(tagged)
-    found = _read(ior.read, Source.read(tmp_path / "out.txt"))
-    whole = ior.read(printed("ior/3.2.1-plain.txt"), lambda _: None)
-    assert [one[1:] for one in numbers(found)] == [one[1:] for one in numbers(whole)]
+    parsed = _read(ior.read, Source.read(tmp_path / "out.txt"))
+    expected = ior.read(printed("ior/3.2.1-plain.txt"), lambda _: None)
+    assert [row[1:] for row in numbers(parsed)] == [row[1:] for row in numbers(expected)]
 
 
-def test_the_rank_that_ior_itself_has_before_some_lines_is_no_prefix() -> None:
+def test_the_rank_that_ior_prints_before_some_lines_is_not_a_prefix() -> None:
     source = printed("ior/4.0.0-wearout.txt")
-    said = "\n".join(f"{rank}: stonewalling pairs accessed: {1000 + rank}" for rank in range(100))
+    rank_lines = "\n".join(f"{rank}: stonewalling pairs accessed: {1000 + rank}" for rank in range(100))
     before, row, after = source.text.partition("stonewalling pairs accessed min")
-    found = _read(ior.read, changed(source, f"{before}{said}\n{row}{after}"))
-    assert [one[1:] for one in numbers(found)] == [one[1:] for one in numbers(ior.read(source, lambda _: None))]
+    parsed = _read(ior.read, changed(source, f"{before}{rank_lines}\n{row}{after}"))
+    assert [numbers_of_row[1:] for numbers_of_row in numbers(parsed)] == [
+        numbers_of_row[1:] for numbers_of_row in numbers(ior.read(source, lambda _: None))
+    ]

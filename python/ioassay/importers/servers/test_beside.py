@@ -35,12 +35,12 @@ PHASES = ((10.0, 20.0, "write"), (40.0, 20.0, "read"), (90.0, 30.0, "write"))
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run with these phases."""
-    made = RunBuilder().workload("w").clients(1).repetitions(2).build()
+    built = RunBuilder().workload("w").clients(1).repetitions(2).build()
     rows = []
-    for row in made.measurements.iter_rows(named=True):
-        own = [phase for phase in PHASES if phase[2] == row["phase"]]
-        if len(own) >= row["repetition"]:
-            start_s, length_s, _ = own[row["repetition"] - 1]
+    for row in built.measurements.iter_rows(named=True):
+        occurrences = [phase for phase in PHASES if phase[2] == row["phase"]]
+        if len(occurrences) >= row["repetition"]:
+            start_s, length_s, _ = occurrences[row["repetition"] - 1]
             rows.append(
                 row
                 | {
@@ -51,13 +51,13 @@ def run(tmp_path: Path) -> Path:
                 }
             )
     path = tmp_path / "run"
-    stored.store(replace(made, measurements=pl.DataFrame(rows, schema=made.measurements.schema)), path)
+    stored.store(replace(built, measurements=pl.DataFrame(rows, schema=built.measurements.schema)), path)
     return path
 
 
 def moved(way: str, at_s: float) -> float:
-    """What had been moved."""
-    return sum(GB * min(max(at_s - start, 0.0), length) for start, length, own in PHASES if own == way)
+    """Bytes moved in this direction until `at_s`."""
+    return sum(GB * min(max(at_s - start, 0.0), length) for start, length, phase_way in PHASES if phase_way == way)
 
 
 def counters(
@@ -87,16 +87,16 @@ def beside(run: Path, text: str, name: str = "oss1", clock_ahead: float = 0.0) -
 
 
 def counters_of(run: LoadedRun) -> Counted:
-    """What was imported beside it."""
-    found = counted(activity(run))
-    assert found is not None
-    return found
+    """The comparison of the run with its counters."""
+    comparison = counted(activity(run))
+    assert comparison is not None
+    return comparison
 
 
 def evidence(run: LoadedRun) -> list[CountedBytesEvidence | CounterClockEvidence]:
-    """What is found about it."""
-    found = (one.evidence for one in findings(RunFacts(run)))
-    return [one for one in found if isinstance(one, CountedBytesEvidence | CounterClockEvidence)]
+    """Evidence of the findings about the counters."""
+    all_evidence = (finding.evidence for finding in findings(RunFacts(run)))
+    return [item for item in all_evidence if isinstance(item, CountedBytesEvidence | CounterClockEvidence)]
 
 
 def test_the_seconds_add_up_to_what_was_counted(run: Path) -> None:
@@ -107,40 +107,42 @@ def test_the_seconds_add_up_to_what_was_counted(run: Path) -> None:
 
 
 @pytest.mark.parametrize("step_s", [1, 2, 5])
-def test_counters_of_the_run_alone_are_the_clients_bytes(run: Path, step_s: float) -> None:
-    found = beside(run, counters(step_s=step_s))
-    rows = counters_of(found).phases.to_dicts()
+def test_without_other_jobs_counters_equal_the_clients_bytes(run: Path, step_s: float) -> None:
+    run_with_counters = beside(run, counters(step_s=step_s))
+    rows = counters_of(run_with_counters).phases.to_dicts()
     ratios = [row[f"counted_{way}_bytes"] / row[f"{way}_bytes"] for row, (_, _, way) in zip(rows, PHASES, strict=True)]
     assert ratios == pytest.approx([1, 1, 1], rel=0.01)
-    assert evidence(found) == []
+    assert evidence(run_with_counters) == []
 
 
 @pytest.mark.parametrize(("factor", "role"), [(1.6, "more"), (0.5, "less")])
 def test_clearly_more_or_fewer_bytes_are_a_warning(run: Path, factor: float, role: str) -> None:
-    found = beside(run, counters(factor=factor))
-    own = evidence(found)
-    assert own
-    assert all(isinstance(one, CountedBytesEvidence) and one.ratio == pytest.approx(factor, rel=0.02) for one in own)
-    text = reports.build(RunReport(found), "md").decode()
+    run_with_counters = beside(run, counters(factor=factor))
+    items = evidence(run_with_counters)
+    assert items
+    assert all(
+        isinstance(item, CountedBytesEvidence) and item.ratio == pytest.approx(factor, rel=0.02) for item in items
+    )
+    text = reports.build(RunReport(run_with_counters), "md").decode()
     assert ("Other jobs used the file system" in text) == (role == "more")
     assert ("page cache" in text) >= (role == "less")
 
 
 @pytest.mark.parametrize("ahead_s", [45, -25])
-def test_a_clock_that_is_off_is_found_and_can_be_corrected(run: Path, ahead_s: float) -> None:
+def test_a_wrong_clock_is_detected_and_can_be_corrected(run: Path, ahead_s: float) -> None:
     text = counters(ahead_s=ahead_s, first_s=-60, last_s=220)
     (clock,) = evidence(beside(run, text))
     assert clock == CounterClockEvidence(round(ahead_s))
     assert f"--clock-ahead {ahead_s}" in reports.build(RunReport(load(run)), "md").decode()
-    found = beside(run, text, clock_ahead=ahead_s)
-    assert evidence(found) == []
-    assert counters_of(found).phases.height == len(PHASES)
+    run_with_counters = beside(run, text, clock_ahead=ahead_s)
+    assert evidence(run_with_counters) == []
+    assert counters_of(run_with_counters).phases.height == len(PHASES)
 
 
 def test_readings_too_far_apart_are_not_compared(run: Path) -> None:
-    found = beside(run, counters(step_s=35))
-    assert counters_of(found).phases.is_empty()
-    assert "only the timeline can be compared" in reports.build(RunReport(found), "md").decode()
+    run_with_counters = beside(run, counters(step_s=35))
+    assert counters_of(run_with_counters).phases.is_empty()
+    assert "only the timeline can be compared" in reports.build(RunReport(run_with_counters), "md").decode()
 
 
 def test_a_reset_leaves_seconds_unknown_and_not_zero(run: Path) -> None:
@@ -154,29 +156,31 @@ def test_a_reset_leaves_seconds_unknown_and_not_zero(run: Path) -> None:
 
 
 def test_the_counters_are_in_the_figure_and_in_every_form_of_the_report(run: Path) -> None:
-    found = beside(run, counters())
-    line = timeline(activity(found))  # type: ignore[arg-type]
+    run_with_counters = beside(run, counters())
+    line = timeline(activity(run_with_counters))  # type: ignore[arg-type]
     assert line is not None
     assert line.counted["host"].unique().to_list() == ["oss1"]
     assert line.counted["write"].max() == pytest.approx(GB, rel=0.01)
     assert "oss1: counters of the file system" in json.dumps(figure.chart(line))
     assert "counted_write_bytes_per_s" in figure.data(line).columns
-    markdown = reports.build(RunReport(found), "md").decode()
+    markdown = reports.build(RunReport(run_with_counters), "md").decode()
     assert "write (writes) | 1.00 GB/s | 1.00 GB/s | 1.00 |" in markdown
-    watched = json.loads(reports.build(RunReport(found), "json"))["watched"]
+    watched = json.loads(reports.build(RunReport(run_with_counters), "json"))["watched"]
     assert watched["hosts"][0]["imported"][0]["path"].endswith("oss1.txt")
 
 
 def test_a_second_import_replaces_the_first_and_other_hosts_stay(run: Path) -> None:
     beside(run, counters(factor=3))
     beside(run, counters(), "oss2")
-    found = beside(run, counters())
-    assert [host.name for host in found.watch.document.hosts] == ["oss2", "oss1"]  # type: ignore[union-attr]
-    ratio = counters_of(found).phases.select(pl.col("counted_write_bytes") / pl.col("write_bytes")).to_series()
+    run_with_counters = beside(run, counters())
+    assert [host.name for host in run_with_counters.watch.document.hosts] == ["oss2", "oss1"]  # type: ignore[union-attr]
+    ratio = (
+        counters_of(run_with_counters).phases.select(pl.col("counted_write_bytes") / pl.col("write_bytes")).to_series()
+    )
     assert ratio[0] == pytest.approx(2, rel=0.01)
 
 
-def test_job_stats_stand_for_their_target_where_they_are_alone(run: Path) -> None:
+def test_job_stats_alone_represent_their_target(run: Path) -> None:
     lines = []
     for at_s in range(0, 142, 2):
         lines += ["obdfilter.scratch-OST0000.job_stats=", "job_stats:"]
@@ -204,9 +208,7 @@ def refusal(run: Path, file: Path, tool: str = "lustre", **options: object) -> s
     return error.value.message
 
 
-def test_what_cannot_stand_beside_a_run_is_refused(
-    problems: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unusable_counters_are_refused(problems: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     run, file = problems
     file.write_text(counters(ahead_s=7200))
     assert "took place from" in refusal(run, file)
@@ -232,14 +234,14 @@ def test_the_same_file_twice_does_not_count_twice(run: Path, capsys: pytest.Capt
 
 def test_a_host_that_an_agent_watched_is_not_replaced(problems: tuple[Path, Path]) -> None:
     run, file = problems
-    found = beside(run, counters())
-    document = found.watch.document  # type: ignore[union-attr]
+    run_with_counters = beside(run, counters())
+    document = run_with_counters.watch.document  # type: ignore[union-attr]
     document.hosts = [WatchedHost(name="oss1", role="server", file="oss1.jsonl")]
     (run / "watch" / "watch.json").write_text(document.model_dump_json())
     assert "watched by an agent" in refusal(run, file)
 
 
-def test_a_run_that_says_no_times_has_no_minutes(problems: tuple[Path, Path]) -> None:
+def test_a_run_without_times_is_refused(problems: tuple[Path, Path]) -> None:
     run, file = problems
     other = run.parent / "imported"
     import_("iozone", [FILES / "iozone" / "iozone-3.414-throughput-excel.txt"], out=other)

@@ -19,7 +19,7 @@ KEYWORDS, PLAIN = sample("gpfs/mmpmon-p.txt"), sample("gpfs/mmpmon.txt")
 
 
 @pytest.mark.parametrize("text", [KEYWORDS, PLAIN])
-def test_both_forms_tell_the_same(text: str) -> None:
+def test_both_formats_have_the_same_readings(text: str) -> None:
     first = gpfs.read(source(text))[0]
     assert first.counter_source == CounterSource("gpfs", "node001: scratch", "scratch")
     assert first.at_ns is not None
@@ -33,26 +33,29 @@ def test_both_forms_tell_the_same(text: str) -> None:
 
 
 def test_the_microseconds_belong_to_the_moment() -> None:
-    assert {(one.at_ns or 0) % S for one in gpfs.read(source(KEYWORDS))} == {407_431_000}
+    assert {(reading.at_ns or 0) % S for reading in gpfs.read(source(KEYWORDS))} == {407_431_000}
 
 
 def test_counters_become_a_rate_of_each_file_system_that_was_used() -> None:
     (case,) = cases(read, KEYWORDS)
     assert case.target == "scratch"
-    write = next(one for one in case.measured if one.phase == "write")
+    write = next(measurement for measurement in case.measured if measurement.phase == "write")
     assert (write.bytes, write.operations, write.duration_ns) == (15 * 10**9, 3600, 15 * S)
     assert write.samples is not None
     assert list(write.samples.bytes) == [5 * 10**9] * 3
 
 
-def test_the_sum_of_the_node_is_left_out_where_its_file_systems_are_there() -> None:
-    assert {one.counter_source.name for one in gpfs.read(source(KEYWORDS))} == {"node001: scratch", "node001: home"}
+def test_the_sum_of_a_node_is_left_out_beside_its_file_systems() -> None:
+    assert {reading.counter_source.name for reading in gpfs.read(source(KEYWORDS))} == {
+        "node001: scratch",
+        "node001: home",
+    }
     alone = "".join(line for line in KEYWORDS.splitlines(keepends=True) if line.startswith("_io_s_"))
     (case,) = cases(read, alone)
-    assert next(one for one in case.measured if one.phase == "write").bytes == 15 * 10**9
+    assert next(measurement for measurement in case.measured if measurement.phase == "write").bytes == 15 * 10**9
 
 
-def test_a_node_that_has_nothing_mounted_says_nothing() -> None:
+def test_a_node_without_mounts_has_no_case() -> None:
     nothing = "_fs_io_s_ _n_ 10.0.0.2 _nn_ node002 _rc_ 1 _t_ 1780000000 _tu_ 407431 _cl_ - _fs_ -\n"
     assert measured(read, KEYWORDS + nothing) == measured(read, KEYWORDS)
     assert "nothing was measured" in refused(read, nothing).reason
@@ -71,16 +74,16 @@ def test_a_node_that_has_nothing_mounted_says_nothing() -> None:
         ("Legend:\n 1:\tnode|GPFSFilesystem|c|fs|gpfs_fs_bytes_read\n", "mmperfmon"),
     ],
 )
-def test_what_does_not_fit_is_refused(text: str, reason: str) -> None:
+def test_malformed_responses_are_refused(text: str, reason: str) -> None:
     assert reason in refused(read, text).reason
 
 
 @given(damages(samples("gpfs")))
-def test_damage_makes_no_traceback_and_no_amount_that_was_not_counted(texts: tuple[str, str]) -> None:
-    whole, damaged = texts
-    highest = max(count.bytes or 0 for one in gpfs.read(source(whole)) for count in one.counts.values())
+def test_damage_causes_neither_a_traceback_nor_a_higher_amount(texts: tuple[str, str]) -> None:
+    intact, damaged = texts
+    highest = max(count.bytes or 0 for reading in gpfs.read(source(intact)) for count in reading.counts.values())
     try:
-        found = measured(read, damaged)
+        measurements = measured(read, damaged)
     except Refused:
         return
-    assert all((one.bytes or 0) <= highest for one in found)
+    assert all((measurement.bytes or 0) <= highest for measurement in measurements)

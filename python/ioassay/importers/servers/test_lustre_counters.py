@@ -37,54 +37,55 @@ def readings(text: str) -> list[Reading]:
 
 
 def of(text: str, name: str, job: str | None = None, origin: str = "target") -> list[Reading]:
-    """Those of one target, or of one of its jobs."""
+    """The readings of one target, or of one of its jobs."""
     return [
-        one
-        for one in readings(text)
-        if (one.counter_source.name, one.counter_source.job, one.counter_source.origin) == (name, job, origin)
+        reading
+        for reading in readings(text)
+        if (reading.counter_source.name, reading.counter_source.job, reading.counter_source.origin)
+        == (name, job, origin)
     ]
 
 
 def phases(text: str, job: str | None = None) -> dict[str, Measurement]:
     """The measurements of the case without a job, or of one job, by phase."""
-    wanted = [] if job is None else [f"job {job}"]
-    found = [case for case in cases(read, text) if [s.value for s in case.settings if s.name == "job"] == wanted]
-    return {one.phase: one for case in found for one in case.measured}
+    words = [] if job is None else [f"job {job}"]
+    matching = [case for case in cases(read, text) if [s.value for s in case.settings if s.name == "job"] == words]
+    return {measurement.phase: measurement for case in matching for measurement in case.measured}
 
 
-def test_up_to_2_8_the_part_after_the_point_is_a_number_of_microseconds() -> None:
-    assert [one.at_ns for one in of(OLD, "scratch-OST0000")] == [T + 5_000, T + 10 * S + 7_000]
+def test_times_up_to_2_8_have_microseconds_after_the_point() -> None:
+    assert [reading.at_ns for reading in of(OLD, "scratch-OST0000")] == [T + 5_000, T + 10 * S + 7_000]
     assert "microseconds" in refused(read, OLD.replace("000.5 secs", "000.1000000 secs")).reason
 
 
-def test_since_2_10_it_has_nine_digits() -> None:
-    assert [one.at_ns for one in of(MDS, "scratch-MDT0000")] == [T + S // 4, T + 30 * S + S // 4]
+def test_times_since_2_10_have_nine_digits() -> None:
+    assert [reading.at_ns for reading in of(MDS, "scratch-MDT0000")] == [T + S // 4, T + 30 * S + S // 4]
 
 
 def test_counters_between_two_readings_become_a_rate() -> None:
-    (write,) = (one for one in phases(OLD).values() if one.operation == "write")
+    (write,) = (measurement for measurement in phases(OLD).values() if measurement.operation == "write")
     assert (write.bytes, write.operations, write.duration_ns) == (2_097_152_000, 2000, 10 * S + 2000)
     assert write.started_unix_ns == T + 5_000
 
 
-def test_what_did_not_change_is_not_measured() -> None:
+def test_unchanged_counters_are_not_measured() -> None:
     assert set(phases(MDS)) == {"open", "close", "mknod", "getattr"}
     assert phases(MDS)["mknod"].operation == "create"
 
 
 def test_a_client_and_lnet_count_as_themselves() -> None:
     assert readings(CLIENT)[0].counter_source == CounterSource("client", "scratch-ff47bce9ca35d800", "scratch")
-    (network,) = (one for one in series(readings(NEW)) if one.counter_source.origin == "network")
+    (network,) = (group for group in series(readings(NEW)) if group.counter_source.origin == "network")
     (interval,) = network.intervals
     assert interval.counts is not None
     assert (interval.counts["receive"].bytes, interval.end_ns - interval.begin_ns) == (4_200_000_000, 5 * S)
 
 
-def test_lnetctl_tells_the_same_as_the_parameter() -> None:
+def test_lnetctl_has_the_same_readings_as_the_parameter() -> None:
     names = ("msgs_alloc", "errors", "send_count", "recv_count", "route_count", "send_length", "recv_length")
-    text = "statistics:\n" + "".join(f"    {name}: {at}\n" for at, name in enumerate(names, start=1))
-    (one,) = readings(text)
-    assert {name: (count.times, count.bytes) for name, count in one.counts.items()} == {
+    text = "statistics:\n" + "".join(f"    {name}: {number}\n" for number, name in enumerate(names, start=1))
+    (reading,) = readings(text)
+    assert {name: (count.times, count.bytes) for name, count in reading.counts.items()} == {
         "send": (3, 6),
         "receive": (4, 7),
     }
@@ -114,9 +115,9 @@ def test_disks_that_only_wrote_have_no_shares_of_reads() -> None:
         ("", "none"),
     ],
 )
-def test_jobs_have_the_name_that_they_were_given(text: str, name: str) -> None:
+def test_jobs_have_their_unescaped_name(text: str, name: str) -> None:
     changed = OLD.replace("job_id:          4711", f"job_id:          {text}".rstrip())
-    assert {one.counter_source.job for one in readings(changed)} >= {name}
+    assert {reading.counter_source.job for reading in readings(changed)} >= {name}
 
 
 def test_a_new_job_is_counted_from_its_beginning() -> None:
@@ -127,7 +128,7 @@ def test_a_new_job_is_counted_from_its_beginning() -> None:
     assert (write.bytes, write.duration_ns) == (1_048_576_000, 9 * S)
 
 
-def test_times_since_boot_need_a_time_that_was_printed_before() -> None:
+def test_times_since_boot_need_a_printed_time_before() -> None:
     """Lustre 2.15 prints the monotonic clock."""
     boot = re.sub(r"(snapshot_time +)17800000(\d\d)\.25", r"\g<1>1000\2.25", MDS)
     write = phases(boot)["open"]
@@ -153,15 +154,15 @@ def test_a_counter_that_falls_is_a_gap_and_never_a_negative_rate() -> None:
     assert "counters-reset" in {doubt.kind for doubt in opened.doubts}
 
 
-def test_counters_that_began_again_are_a_gap_even_where_they_grew() -> None:
+def test_reset_counters_are_a_gap_even_if_they_grew() -> None:
     text = NEW.replace("1779000000.000000000", "1780000001.000000000").replace("1780000001", "1779000000", 1)
     assert "write" not in phases(text)
 
 
-def test_one_reading_is_an_amount_and_no_rate() -> None:
-    one = phases(MDS.split("mdt.scratch-MDT0000.md_stats=")[1].join(["mdt.scratch-MDT0000.md_stats=", ""]))["open"]
-    assert (one.operations, one.duration_ns, one.rate_operations_per_s) == (1000, None, None)
-    (doubt,) = one.doubts
+def test_a_single_reading_is_an_amount_without_a_rate() -> None:
+    opens = phases(MDS.split("mdt.scratch-MDT0000.md_stats=")[1].join(["mdt.scratch-MDT0000.md_stats=", ""]))["open"]
+    assert (opens.operations, opens.duration_ns, opens.rate_operations_per_s) == (1000, None, None)
+    (doubt,) = opens.doubts
     assert (doubt.kind, doubt.invalidates) == ("totals-only", True)
     assert "1000 operations" in doubt.message
 
@@ -170,9 +171,9 @@ def test_intervals_of_one_length_are_samples() -> None:
     first, second = MDS.split("mdt.scratch-MDT0000.md_stats=\n")[1:]
     third = second.replace("1780000030", "1780000060").replace("4000", "4500")
     name = "mdt.scratch-MDT0000.md_stats=\n"
-    found = phases(name + first + name + second + name + third)["open"].samples
-    assert found is not None
-    assert (found.interval_ns, list(found.operations)) == (30 * S, [3000, 500])
+    sampled = phases(name + first + name + second + name + third)["open"].samples
+    assert sampled is not None
+    assert (sampled.interval_ns, list(sampled.operations)) == (30 * S, [3000, 500])
 
 
 @pytest.mark.parametrize(
@@ -188,9 +189,9 @@ def test_intervals_of_one_length_are_samples() -> None:
         MDS.replace("mdt.scratch", "error: get_param: param_path 'x': No such file or directory\nmdt.scratch"),
     ],
 )
-def test_a_parameter_is_found_however_it_was_printed(unnamed: str) -> None:
-    assert {name: one.operations for name, one in phases(unnamed).items()} == {
-        name: one.operations for name, one in phases(MDS).items()
+def test_a_parameter_is_found_in_every_format(unnamed: str) -> None:
+    assert {name: measurement.operations for name, measurement in phases(unnamed).items()} == {
+        name: measurement.operations for name, measurement in phases(MDS).items()
     }
 
 
@@ -215,21 +216,21 @@ def test_counters_that_are_all_zero_measured_nothing() -> None:
         (NEW.replace('"@dd.0"', '"@dd.0'), "job_id that is cut off"),
     ],
 )
-def test_what_does_not_fit_is_refused(text: str, reason: str) -> None:
+def test_malformed_counters_are_refused(text: str, reason: str) -> None:
     assert reason in refused(read, text).reason
 
 
 @given(damages(samples("lustre")))
-def test_damage_makes_no_traceback_and_no_amount_that_was_not_counted(texts: tuple[str, str]) -> None:
-    whole, damaged = texts
-    highest = max(count.bytes or 0 for one in readings(whole) for count in one.counts.values())
+def test_damage_causes_neither_a_traceback_nor_a_higher_amount(texts: tuple[str, str]) -> None:
+    intact, damaged = texts
+    highest = max(count.bytes or 0 for reading in readings(intact) for count in reading.counts.values())
     try:
-        found = measured(read, damaged)
+        measurements = measured(read, damaged)
     except Refused:
         return
-    for one in found:
-        assert (one.bytes or 0) <= highest
-        assert one.duration_ns is None or one.duration_ns > 0
+    for measurement in measurements:
+        assert (measurement.bytes or 0) <= highest
+        assert measurement.duration_ns is None or measurement.duration_ns > 0
 
 
 def test_the_samples_are_read_whole() -> None:

@@ -22,14 +22,14 @@ STAMPED, OPENMETRICS = sample("prometheus/stamped.prom"), sample("prometheus/ope
 
 def case_of(text: str, *words: str) -> Case:
     """The case whose settings have these words."""
-    (found,) = (case for case in cases(read, text) if set(words) == {one.value for one in case.settings[1:]})
-    return found
+    (matching,) = (case for case in cases(read, text) if set(words) == {setting.value for setting in case.settings[1:]})
+    return matching
 
 
 @pytest.mark.parametrize("text", [STAMPED, OPENMETRICS])
 def test_scrapes_become_rates_between_their_times(text: str) -> None:
     for target, rate in (("scratch-OST0000", 5 * GB // 15), ("scratch-OST0001", 2 * GB // 15)):
-        write = next(one for one in case_of(text, target).measured if one.phase == "write")
+        write = next(measurement for measurement in case_of(text, target).measured if measurement.phase == "write")
         assert (write.started_unix_ns, write.duration_ns) == (T + S // 4, 45 * S)
         assert (write.bytes or 0) // 45 == rate
 
@@ -40,11 +40,15 @@ GB = 10**9
 def test_times_of_samples_are_milliseconds_in_text_and_seconds_in_openmetrics() -> None:
     text = re.sub(r" (\d{10})\.25$", r" \g<1>250", OPENMETRICS.replace("# EOF\n", ""), flags=re.MULTILINE)
     assert text != OPENMETRICS
-    assert {one.at_ns for one in prometheus.read(source(text))} == {T + S // 4 + 15 * S * at for at in range(4)}
-    assert {one.at_ns for one in prometheus.read(source(OPENMETRICS))} == {T + S // 4 + 15 * S * at for at in range(4)}
+    assert {reading.at_ns for reading in prometheus.read(source(text))} == {
+        T + S // 4 + 15 * S * number for number in range(4)
+    }
+    assert {reading.at_ns for reading in prometheus.read(source(OPENMETRICS))} == {
+        T + S // 4 + 15 * S * number for number in range(4)
+    }
 
 
-def test_jobs_operations_and_the_network_have_their_own_series() -> None:
+def test_jobs_operations_and_networks_have_their_own_series() -> None:
     assert case_of(STAMPED, "scratch-OST0000", "job SLURM 4711:0:node001").measured[0].bytes == 12 * GB
     (opened,) = case_of(STAMPED, "scratch-MDT0000").measured
     assert (opened.phase, opened.operations) == ("open", 900)
@@ -53,11 +57,13 @@ def test_jobs_operations_and_the_network_have_their_own_series() -> None:
 
 
 def test_bytes_and_samples_of_one_direction_are_one_counter() -> None:
-    write = next(one for one in case_of(STAMPED, "scratch-OST0001").measured if one.phase == "write")
+    write = next(
+        measurement for measurement in case_of(STAMPED, "scratch-OST0001").measured if measurement.phase == "write"
+    )
     assert (write.bytes, write.operations) == (6 * GB, 6 * GB // 4194304)
 
 
-def test_a_client_counts_as_itself_whatever_the_type_of_its_metric() -> None:
+def test_a_client_is_a_client_whatever_the_type_of_its_metric() -> None:
     for kind in ("counter", "gauge", "untyped"):
         text = f'# TYPE lustre_client_stats {kind}\nlustre_client_stats{{operation="open",target="s-ffff1"}} 5\n'
         (reading,) = prometheus.read(source(text))
@@ -68,9 +74,9 @@ def test_a_client_counts_as_itself_whatever_the_type_of_its_metric() -> None:
         )
 
 
-def test_one_scrape_is_an_amount_and_no_rate() -> None:
-    one = STAMPED[: STAMPED.index("1780000015")]
-    assert {doubt.kind for found in measured(read, one) for doubt in found.doubts} == {"totals-only"}
+def test_a_single_scrape_is_an_amount_without_a_rate() -> None:
+    single = STAMPED[: STAMPED.index("1780000015")]
+    assert {doubt.kind for measurement in measured(read, single) for doubt in measurement.doubts} == {"totals-only"}
 
 
 @pytest.mark.parametrize(
@@ -89,17 +95,17 @@ def test_one_scrape_is_an_amount_and_no_rate() -> None:
         (re.sub(r"\} \d+$", "} 0", STAMPED, flags=re.MULTILINE), "all 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(text: str, reason: str) -> None:
+def test_malformed_text_is_refused(text: str, reason: str) -> None:
     assert reason in refused(read, text).reason
 
 
 def test_a_refusal_names_the_line() -> None:
     text = STAMPED.replace("lustre_write_bytes_total{", "lustre_write_bytes_total{{", 1)
-    line = next(at for at, line in enumerate(text.splitlines(), start=1) if "{{" in line)
+    line = next(number for number, line in enumerate(text.splitlines(), start=1) if "{{" in line)
     assert refused(read, text).line in (line, line - 1)
 
 
-def test_a_scrape_that_a_line_too_many_cuts_in_two_is_refused() -> None:
+def test_a_scrape_split_by_an_excess_line_is_refused() -> None:
     described = "# TYPE lustre_write_bytes_total counter\n"
     why = refused(read, STAMPED.replace(described, described * 2, 1))
     assert "without a time" in why.reason
@@ -107,11 +113,11 @@ def test_a_scrape_that_a_line_too_many_cuts_in_two_is_refused() -> None:
 
 
 @given(damages(samples("prometheus")))
-def test_damage_makes_no_traceback_and_no_amount_that_was_not_counted(texts: tuple[str, str]) -> None:
-    whole, damaged = texts
-    highest = max(count.bytes or 0 for one in prometheus.read(source(whole)) for count in one.counts.values())
+def test_damage_causes_neither_a_traceback_nor_a_higher_amount(texts: tuple[str, str]) -> None:
+    intact, damaged = texts
+    highest = max(count.bytes or 0 for reading in prometheus.read(source(intact)) for count in reading.counts.values())
     try:
-        found = measured(read, damaged)
+        measurements = measured(read, damaged)
     except Refused:
         return
-    assert all((one.bytes or 0) <= highest for one in found)
+    assert all((measurement.bytes or 0) <= highest for measurement in measurements)
