@@ -1,4 +1,23 @@
-"""The report of a run, results first, and its summary on one page. Not: estimates (`ioassay.analysis`)."""
+"""The report of a run, results first, and its summary on one page. Not: estimates (`ioassay.analysis`).
+
+A table and its sentences stand in the file of the section that shows them:
+
+    opening              the facts below the title, how the run ended, what it lacks
+    summary              Summary, and the page of A4: key results and main findings in sentences
+    results              Results; of each kind of result a file: `levels` (peak and sustained), `medians` (of a command
+                         line), `given_rates`, `surveys`, `io500`, `faithfulness` (of a replay), `verdicts` (acceptance)
+    servers              Servers and devices, of runs that were watched
+    document             Findings, Comparison, and the order of all sections
+    method               Method and Configuration: test matrix, terms, nodes, settings
+    limits               Limits: what is valid, what the run cannot tell, doubts
+    appendix             every measurement and its costs, time lines, sources, commands; `workloads`: rows of its tables
+    caveats              the words of doubts beside a number, in any section
+
+What several formats need is assembled once, in `content`. `pictures` has the figures, `terminal` the end of
+`ioassay run`, `answer` that of `ioassay quick` (`storage`: its line about the file system), `data` the JSON, `tables`
+the frames, `publication` the files of `ioassay publish`, `as_system` the run as a file about a system. The sentence of
+a finding stands beside its finder (`ioassay.analysis.findings`).
+"""
 
 from __future__ import annotations
 

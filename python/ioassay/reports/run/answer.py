@@ -18,7 +18,7 @@ from ioassay.analysis import intervals, latency, rates
 from ioassay.analysis.intervals import WANTED
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import caveats, terminal, wording
+from ioassay.reports.run import caveats, opening, terminal
 from ioassay.reports.run.storage import Storage
 from ioassay.text import format
 from ioassay.text.prose import listed
@@ -108,7 +108,7 @@ def shown(content: Content, storage: Storage) -> Group:
         Paragraph(storage.text()),
         Paragraph(f"{processes}{host}. {_cold(content)}"),
         _table(lines, advice),
-        Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
+        Bullets([f"{where}: {error}" for where, error in opening.errors(content)]),
         *_verdict(content, storage),
         Bullets([one.line for one in advice]),
     ]

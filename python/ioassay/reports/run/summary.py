@@ -1,15 +1,20 @@
-"""The beginning of a run's report, and the same on a page of A4 of its own: verdict, peaks, figures, findings, trust.
+"""The section Summary, and the same as a page of A4 of its own: verdict, what was measured, key results, main findings,
+trust.
 
-For those who decide. A choice of what the report says, in its words; of what would not fit on the page of A4, it says
+For those who decide: a choice of what the report says, in its words; of what does not fit on the page of A4, it says
 how much there is.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ioassay.figures.picture import Picture
+from ioassay.analysis.findings import Severity
+from ioassay.analysis.findings.peaks import PeakEvidence
+from ioassay.analysis.names import sweep_points
 from ioassay.reports import findings
 from ioassay.reports.document import (
     Block,
@@ -23,13 +28,17 @@ from ioassay.reports.document import (
     introduced,
     shown,
 )
-from ioassay.reports.run import abstract, caveats, given_rates, io500, levels, medians, wording
-from ioassay.reports.run.content import Content
+from ioassay.reports.run import caveats, given_rates, io500, levels, limits, medians, opening, verdicts
+from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.levels import Cell
+from ioassay.store.point import SweepPoint
+from ioassay.text import format
 from ioassay.text.units import format_count
 
 if TYPE_CHECKING:
+    from ioassay.figures.picture import Picture
     from ioassay.reports.run.pictures import Pictures
+
 
 MOST_ROWS = 5
 """Rows of the table of peaks, or sentences where there is none."""
@@ -37,42 +46,57 @@ MOST_ROWS = 5
 MOST_POINTS = 3
 """Sentences of a comparison, and kinds of doubts."""
 
+NOTHING_VALID = "Nothing valid was measured."
+"""Stands for all rates where there is none."""
+
+MOST_HEADLINES = 4
+"""Kinds of findings that an abstract tells."""
+
+MOST_RESULTS = 10
+"""Sentences; the tables have all."""
+
+MOST_IN_FULL = 4
+"""Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
+
+MOST_SINGLE = 6
+"""Rates that a sentence tells of a workload that was not swept."""
+
 
 def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
     """The first section of the report; the figures that it has are not among the results."""
     comparison = content.comparison
-    headlines: list[Text] = [
+    main_findings: list[Text] = [
         (
             *findings.warning(line.severity),
             line.text,
             caveats.in_brackets(line.caveats),
             " (",
-            Span(abstract.where(line), anchor=line.anchor),
+            Span(where(line), anchor=line.anchor),
             ")",
         )
-        for line in abstract.headlines(content)
+        for line in headlines(content)
     ]
     return [
         *_verdict(content),
-        Paragraph(abstract.about(content)),
+        Paragraph(about(content)),
         *_peaks(content),
         *(map(Figure, drawn.of_summary) if drawn else ()),
-        *introduced("What the numbers show beyond that:", headlines),
+        *introduced("What the numbers show beyond that:", main_findings),
         *(introduced(f"{comparison.title}:", comparison.verdict) if comparison else []),
-        Paragraph(wording.trust(content)),
+        Paragraph(limits.trust(content)),
         Bullets(caveats.to_know(content.doubts)),
     ]
 
 
 def _verdict(content: Content) -> list[Section]:
-    accepted = wording.acceptance(content)
+    accepted = verdicts.sentence(content)
     return [Section("", [Paragraph(Span(accepted, content.accepted))], "verdict")] if accepted else []
 
 
 def _peaks(content: Content) -> list[Block]:
     """The tables of the best rates, or sentences where there is none."""
     if not content.has_valid and not content.score_tables:
-        return [Paragraph(abstract.NOTHING_VALID)]
+        return [Paragraph(NOTHING_VALID)]
     note = Paragraph(io500.NOTE, note=True)
     scores: list[Block] = [
         block for score in content.score_tables for block in (Paragraph(score.sentence), io500.table(score), note)
@@ -84,17 +108,17 @@ def _peaks(content: Content) -> list[Block]:
         given_rates.table(content.given_rates),
     ]
     if shown(tables):
-        about = (f"{wording.intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
+        about = (f"{intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
         return [*scores, *tables, Paragraph(about, note=True)]
-    results = abstract.key_results(content)
+    results = key_results(content)
     sentences: list[Block] = [Bullets([(result.text, caveats.in_brackets(result.caveats)) for result in results])]
-    return scores or shown(sentences) or [Paragraph(abstract.NOTHING_VALID)]
+    return scores or shown(sentences) or [Paragraph(NOTHING_VALID)]
 
 
 def document(content: Content) -> Document:
     """The page of A4 of a run, with the weightiest of its comparison with others where there is one."""
     run = content.document
-    asked, study = wording.asked(content)
+    asked, study = opening.asked(content)
     sections = [
         Section("Results", _results(content)),
         *_comparison(content),
@@ -103,10 +127,10 @@ def document(content: Content) -> Document:
     ]
     return Document(
         run.study.title,
-        [*_verdict(content), Paragraph(abstract.about(content)), *sections],
+        [*_verdict(content), Paragraph(about(content)), *sections],
         question=run.study.question,
         window=f"{run.study.title} – summary",
-        footer=f"{asked}: {study}. Measured: {wording.measured(content)}. Written by ioassay {run.ioassay_version} "
+        footer=f"{asked}: {study}. Measured: {opening.measured(content)}. Written by ioassay {run.ioassay_version} "
         f"from the stored run {run.run}; its report has everything else.",
         is_sheet=True,
     )
@@ -115,10 +139,10 @@ def document(content: Content) -> Document:
 def _results(content: Content) -> list[Block]:
     """The table of peaks, or sentences where there is none, the scores, and the first figures."""
     if not content.has_valid:
-        return [Paragraph(abstract.NOTHING_VALID), *_scores(content)]
+        return [Paragraph(NOTHING_VALID), *_scores(content)]
     lines = content.summary[:MOST_ROWS]
-    sentences = [] if lines else [result.text for result in abstract.key_results(content)]
-    nothing = [] if lines or sentences else [Paragraph(abstract.NOTHING_VALID)]
+    sentences = [] if lines else [result.text for result in key_results(content)]
+    nothing = [] if lines or sentences else [Paragraph(NOTHING_VALID)]
     more = _more(len(content.summary) - len(lines), "workload") or _more(len(sentences) - MOST_ROWS, "result")
     figures = list(map(Figure, _pictures(content)))
     return [
@@ -169,22 +193,212 @@ def _comparison(content: Content) -> list[Section]:
 
 
 def _warnings(content: Content) -> list[Section]:
-    headlines: list[Text] = [
+    warnings: list[Text] = [
         (
             *findings.warning(line.severity),
             line.text,
             f" ({line.findings} such findings)" if line.findings > 1 else "",
         )
-        for line in abstract.headlines(content)[:MOST_POINTS]
+        for line in headlines(content)[:MOST_POINTS]
     ]
-    return [Section("Warnings", [Bullets(headlines)])] if headlines else []
+    return [Section("Warnings", [Bullets(warnings)])] if warnings else []
 
 
 def _trust(content: Content) -> list[Block]:
     """What makes numbers invalid first, then what they have in common."""
     told = caveats.to_know(content.doubts)
     return [
-        Paragraph(wording.trust(content)),
+        Paragraph(limits.trust(content)),
         Bullets(told[:MOST_POINTS]),
         *_more(len(content.doubts.groups) - len(told[:MOST_POINTS]), "doubt"),
     ]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The main point of the first finding of a kind."""
+
+    text: str
+    severity: Severity
+    anchor: str
+    """Where it stands among all findings."""
+    findings: int
+    """Of this kind and severity."""
+    marks: tuple[str, ...]
+    caveats: tuple[str, ...]
+    """The doubts that change what it says, in words."""
+
+
+@dataclass(frozen=True)
+class KeyResult:
+    """A sentence, or a part of one."""
+
+    text: str
+    marks: tuple[str, ...] = ()
+    """Of the doubts about its numbers, in the order in which the report explains them."""
+    caveats: tuple[str, ...] = ()
+    """Those of them that change what it says, in words."""
+
+
+def about(content: Content) -> str:
+    """What was measured, on what and when, in a sentence; of a run that did not end well also how it ended."""
+    document = content.document
+    measured = set(content.run.measurements["case"])
+    cases = [case for case in document.cases if case.id in measured]
+    workloads = len({case.workload for case in cases})
+    clients = sorted({case.clients for case in cases if case.clients})
+    what = format_count(content.doubts.measurements, "measurement")
+    what += f" of {format_count(workloads, 'workload')}" if workloads > 1 else ""
+    parts = []
+    if clients:
+        ends = sweep_points(clients) if len(clients) == 1 else f"{clients[0]} to {clients[-1]} clients"
+        parts.append(f"with {ends}")
+    repetitions: dict[SweepPoint, int] = {}
+    for case in cases:
+        point = case.sweep_point
+        repetitions[point] = max(case.repetition, repetitions.get(point, 0))
+    if (most := max(repetitions.values(), default=1)) > 1:
+        parts.append(f"{'up to ' if min(repetitions.values()) < most else ''}{most} repetitions of each")
+    if document.imported is not None:
+        files = format_count(len(document.imported.files), "file")
+        parts.append(f"read from {files} written by {opening.imported(document.imported)}")
+    else:
+        nodes = f" from {format_count(len(document.environment), 'node')}" if document.environment else ""
+        parts.append(f"against {document.where}{nodes}")
+    day = f", on {opening.day(document.started)}" if document.started else ""
+    state = "" if document.state == "complete" else f" {opening.state(content)}"
+    return f"{what} {', '.join(parts)}{day}.{state}"
+
+
+def where(headline: Headline) -> str:
+    """How the place of a finding is called, behind its headline: `1 of 4 such findings`."""
+    return "finding" if headline.findings == 1 else f"the first of {headline.findings} such findings"
+
+
+def anchor(number: int) -> str:
+    """Where the finding of this number, from 1 on, stands among all."""
+    return f"finding-{number}"
+
+
+def headlines(content: Content) -> list[Headline]:
+    """The main findings, warnings first, one for each kind."""
+    kinds: dict[tuple[Severity, str], list[tuple[int, FindingLine]]] = {}
+    for at, line in enumerate(content.findings, start=1):
+        if (line.finding.severity, line.finding.kind) == ("notice", PeakEvidence.kind):
+            continue  # the key results tell the peaks
+        kinds.setdefault((line.finding.severity, line.finding.kind), []).append((at, line))
+    return [_headline(lines) for lines in list(kinds.values())[:MOST_HEADLINES]]
+
+
+def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
+    at, first = lines[0]
+    return Headline(
+        first.finding.message.headline, first.finding.severity, anchor(at), len(lines), first.marks, first.caveats
+    )
+
+
+def key_results(content: Content) -> list[KeyResult]:
+    """A sentence per row of the peak and sustained table, or what stands for it where nothing was swept."""
+    results = [
+        KeyResult(table.sentence, _joined(content, (line.marks for line in table.lines)))
+        for table in content.score_tables
+    ]
+    results += [*_of_writes_and_reads(content), *_of_other_work(content)]
+    results += [KeyResult(line.sentence, caveats=line.caveats) for line in content.given_rates]
+    results += [
+        KeyResult(grid.sentence, _joined(content, (cell.marks for _, cells in grid.rows for cell in cells)))
+        for survey in content.surveys
+        for grid in survey.grids
+    ]
+    results = results or _single(content)
+    more = len(results) - MOST_RESULTS
+    last = [KeyResult(f"{format_count(more, 'more workload')} in the results.")] if more > 0 else []
+    return results[:MOST_RESULTS] + last
+
+
+def _joined(content: Content, marks: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    found = {mark for some in marks for mark in some}
+    return tuple(group.mark for group in content.doubts.groups if group.mark in found)
+
+
+def _once(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for some in several for text in some))
+
+
+def _of_writes_and_reads(content: Content) -> list[KeyResult]:
+    results = []
+    # Imported results may not tell how many there were.
+    known = " of a known number of clients" if content.document.imported else ""
+    for line in content.summary:
+        peak_write, peak_read, sustained_write, sustained_read = line.cells
+        parts = []
+        for operation, peak, sustained in (
+            ("writes", peak_write, sustained_write),
+            ("reads", peak_read, sustained_read),
+        ):
+            if peak.text == format.ABSENT:
+                parts.append(f"no valid {operation}{known}")
+            else:
+                parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
+        marks = _joined(content, (cell.marks for cell in line.cells))
+        results.append(
+            KeyResult(f"{line.label}: {'; '.join(parts)}.", marks, _once(cell.caveats for cell in line.cells))
+        )
+    return results
+
+
+def _of_other_work(content: Content) -> list[KeyResult]:
+    parts: dict[str, list[KeyResult]] = {}
+    many = Counter(row.label for row in content.by_series)
+    for row in content.by_series:
+        told = [row.peak]
+        if row.peak.text == format.ABSENT:
+            said = f"{row.series}: nothing valid"
+        else:
+            said = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on}"
+            if many[row.label] <= MOST_IN_FULL:
+                said += f" and sustains {row.sustained.text}"
+                told.append(row.sustained)
+        parts.setdefault(row.label, []).append(
+            KeyResult(said, _joined(content, (cell.marks for cell in told)), _once(cell.caveats for cell in told))
+        )
+    return [_of_workload(content, label, own, "; ") for label, own in parts.items()]
+
+
+def _single(content: Content) -> list[KeyResult]:
+    parts: dict[str, list[KeyResult]] = {}
+    for line in content.medians:
+        parts.setdefault(line.label, []).append(KeyResult(f"{line.series} {line.median}", line.marks, line.caveats))
+    return [_of_workload(content, label, _shortened(own), ", ") for label, own in parts.items()]
+
+
+def _shortened(rates: list[KeyResult]) -> list[KeyResult]:
+    more = len(rates) - MOST_SINGLE
+    return [*rates[:MOST_SINGLE], KeyResult(f"and {format_count(more, 'more rate')}")] if more > 0 else rates
+
+
+def _of_workload(content: Content, label: str, parts: list[KeyResult], between: str) -> KeyResult:
+    text = between.join(part.text for part in parts)
+    marks = _joined(content, (part.marks for part in parts))
+    return KeyResult(f"{label}: {text}.", marks, _once(part.caveats for part in parts))
+
+
+def intervals(content: Content) -> str:
+    """What an interval below a rate means, where there is one; with a space at its end."""
+    told = [cell.interval for line in content.summary for cell in line.cells]
+    told += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
+    if not any(told):
+        return ""
+    lucky = any(cell.luck for line in content.summary for cell in line.cells) or any(
+        line.peak.luck for line in content.by_series
+    )
+    luck = (
+        "Points are alike if repetitions cannot distinguish them from the best; the highest of several equal medians "
+        "is too high by the given share on average. "
+        if lucky
+        else ""
+    )
+    return (
+        "Below each median: its 95 % confidence interval, or the range of too few repetitions; below each peak: that "
+        f"of the highest rate of the sweep. {luck}"
+    )

@@ -9,10 +9,11 @@ from rich.console import Group
 from ioassay.reports import findings
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
+from ioassay.reports.run import caveats, faithfulness, given_rates, io500, levels, limits, opening, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import SeriesLine
 from ioassay.reports.run.medians import MedianLine
+from ioassay.reports.run.summary import NOTHING_VALID
 from ioassay.text import format
 from ioassay.text.units import format_count
 
@@ -30,14 +31,14 @@ def summary(content: Content) -> Group:
     return rendered(
         [
             *_end(content),
-            *(_rates(content) if content.has_valid else [Paragraph(abstract.NOTHING_VALID)]),
+            *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
             *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
             *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
             *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),
             _acceptance(content),
             *_findings(content),
             *_doubts(content),
-            Notes([f"{sentence} The report names them." for sentence in wording.wide(content)[:1]]),
+            Notes([f"{sentence} The report names them." for sentence in limits.wide(content)[:1]]),
         ]
     )
 
@@ -46,8 +47,8 @@ def _end(content: Content) -> list[Block]:
     """How the run ended, unless all went well."""
     if content.document.state == "complete":
         return []
-    errors = Bullets([f"{where}: {error}" for where, error in wording.errors(content)])
-    return [Paragraph(Span(wording.state(content), "failed")), errors]
+    errors = Bullets([f"{where}: {error}" for where, error in opening.errors(content)])
+    return [Paragraph(Span(opening.state(content), "failed")), errors]
 
 
 def _rates(content: Content) -> list[Block]:
@@ -135,13 +136,13 @@ def _without_unit(interval: str, number: str) -> str:
 def _acceptance(content: Content) -> Block:
     """A line for each criterion; where nothing valid was measured, none has more to say than the first."""
     if not content.has_valid:
-        return Paragraph(wording.acceptance(content))
+        return Paragraph(verdicts.sentence(content))
     rows: list[list[Text]] = []
     for verdict in content.verdicts:
         why = f" ({verdict.missing})" if verdict.missing else ""
         judgement = Span(verdict.judgement, verdict.judgement)
         rows.append([judgement, f"{verdict.criterion}; measured {verdict.value}{why}"])
-    return Table([Column(), Column()], rows, has_head=False, title=wording.acceptance(content))
+    return Table([Column(), Column()], rows, has_head=False, title=verdicts.sentence(content))
 
 
 def _findings(content: Content) -> list[Block]:
@@ -170,4 +171,4 @@ def _doubts(content: Content) -> list[Block]:
     minor = len(content.doubts.weighing("minor"))
     more = format_count(minor, "more kind" if known else "minor kind")
     also = [Paragraph(Span(f"{more} of doubt in the report.", "faint"))] if minor else []
-    return [Paragraph(wording.trust(content)), Bullets(known), *also]
+    return [Paragraph(limits.trust(content)), Bullets(known), *also]

@@ -3,8 +3,8 @@ from __future__ import annotations
 from ioassay import reports
 from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.reports.run import RunReport
-from ioassay.reports.run.abstract import key_results
 from ioassay.reports.run.content import assemble
+from ioassay.reports.run.summary import key_results
 from ioassay.store.loaded import LoadedRun
 
 

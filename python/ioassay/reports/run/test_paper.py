@@ -12,9 +12,9 @@ from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.names import Names
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
-from ioassay.reports.run import RunReport, abstract, matrix, wording
-from ioassay.reports.run.abstract import key_results
+from ioassay.reports.run import RunReport, limits, method, summary
 from ioassay.reports.run.content import assemble
+from ioassay.reports.run.summary import key_results
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.origin import FrontEndOrigin
 from ioassay.systems.library import builtin_systems
@@ -69,7 +69,7 @@ def test_the_summary_says_what_was_measured_what_came_out_and_what_to_beware_of(
     head = "<h2>" if form == "html" else "## "
     told = text[text.index(f"{head}Summary") : text.index(f"{head}Servers and devices")]
     assert "192 measurements of 4 workloads with 1 to 8 clients, 6 repetitions of each, against" in told
-    assert wording.trust(assemble(found)) in told
+    assert limits.trust(assemble(found)) in told
     assert "does not reach its peak" in told
 
 
@@ -77,7 +77,7 @@ def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -
     run = RunBuilder().workload("w").build()
     for case in run.document.cases:
         del case.point["clients"]
-    assert abstract.about(assemble(run)).startswith("8 measurements against ")
+    assert summary.about(assemble(run)).startswith("8 measurements against ")
 
 
 def test_of_rates_of_an_unknown_number_of_clients_tables_tell_and_figures_say_that_they_do_not() -> None:
@@ -95,7 +95,7 @@ def test_of_rates_of_an_unknown_number_of_clients_tables_tell_and_figures_say_th
 
 def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_ended() -> None:
     builder = RunBuilder().workload("w").workload("x").clients(1, 2, 4).repetitions(2)
-    about = abstract.about(assemble(builder.stop_after(2).build()))
+    about = summary.about(assemble(builder.stop_after(2).build()))
     assert about.startswith("4 measurements with 1 to 2 clients, against ")
     assert about.endswith("The run was interrupted. 2 of 12 cases complete, 1 interrupted, 9 never started.")
 
@@ -122,8 +122,8 @@ def test_key_results_carry_the_doubts_that_change_them_in_words(front_end: str |
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
     content = assemble(found)
     page = reports.build(RunReport(found), "html").decode()
-    told = abstract.headlines(content)
-    assert 1 < len(told) <= abstract.MOST_HEADLINES
+    told = summary.headlines(content)
+    assert 1 < len(told) <= summary.MOST_HEADLINES
     assert told[0].severity == "warning"
     for line in told:
         place = page.index(f'id="{line.anchor}"')
@@ -134,7 +134,7 @@ def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun
 def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None:
     content = assemble(sequential)
     peaks = {line.finding.message.headline for line in content.findings if line.finding.severity == "notice"}
-    assert not peaks & {line.text for line in abstract.headlines(content)}
+    assert not peaks & {line.text for line in summary.headlines(content)}
 
 
 def test_a_comparison_is_told_in_the_summary_and_in_a_section_of_its_own(sequential: LoadedRun) -> None:
@@ -157,11 +157,11 @@ def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) 
 
 
 def test_the_matrix_tells_of_each_workload_what_it_did_and_where(run: LoadedRun) -> None:
-    rows = matrix.rows(run.document, assemble(run).names)
+    rows = method.matrix_rows(run.document, assemble(run).names)
     assert [workload for workload, *_ in rows] == [entry.title for entry in run.document.study.workloads]
     cells = ("write, read", "N-N", "sequential", "1 MiB", "1 GiB", "1, 2, 4, 8, 16, 32, 64", "1", "1")
     assert rows[0][1:] == [*cells]
-    assert len(matrix.HEADS) == 1 + len(cells)
+    assert len(method.HEADS) == 1 + len(cells)
 
 
 def test_a_file_set_that_grows_with_the_clients_is_told_from_its_smallest_to_its_largest() -> None:
@@ -169,7 +169,7 @@ def test_a_file_set_that_grows_with_the_clients_is_told_from_its_smallest_to_its
     for case in document.cases:
         for phase in case.phases:
             phase.jobs[0].file_set_bytes = case.clients << 20
-    (row,) = matrix.rows(document, Names(document))
+    (row,) = method.matrix_rows(document, Names(document))
     assert row[5] == "1 MiB to 8 MiB"
 
 
@@ -177,25 +177,25 @@ def test_a_file_set_that_a_stonewall_decided_is_told_by_what_was_moved() -> None
     document = RunBuilder().workload("w").clients(1).build().document
     for phase in document.cases[0].phases:
         phase.jobs[0].file_set_bytes, phase.jobs[0].planned_bytes = 0, 5 << 20
-    (row,) = matrix.rows(document, Names(document))
+    (row,) = method.matrix_rows(document, Names(document))
     assert row[5] == "5 MiB"
 
 
 def test_a_sweep_of_many_points_is_told_by_its_ends() -> None:
     run = RunBuilder().workload("w").clients(*range(1, 21)).build()
-    (row,) = matrix.rows(run.document, assemble(run).names)
+    (row,) = method.matrix_rows(run.document, assemble(run).names)
     assert "20 from 1 to 20" in row
 
 
 def test_too_few_repetitions_are_a_limit_and_enough_are_none() -> None:
     few, enough = (RunBuilder().workload("w").clients(1, 2).repetitions(count).build() for count in (2, 3))
-    assert any("which needs 3 valid repetitions" in text for text in wording.gaps(assemble(few)))
-    assert wording.gaps(assemble(enough)) == []
+    assert any("which needs 3 valid repetitions" in text for text in limits.gaps(assemble(few)))
+    assert limits.gaps(assemble(enough)) == []
 
 
 def test_terms_are_explained_that_the_report_uses_and_no_others(sequential: LoadedRun) -> None:
-    terms = dict(wording.terms(assemble(sequential)))
+    terms = dict(method.terms(assemble(sequential)))
     assert {"Rate", "Peak", "Interval"} <= terms.keys()
     assert "Rate at the stonewall" not in terms
     single = RunBuilder().workload("w").build()
-    assert "Interval" not in dict(wording.terms(assemble(single)))
+    assert "Interval" not in dict(method.terms(assemble(single)))

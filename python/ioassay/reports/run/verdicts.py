@@ -5,14 +5,19 @@ Not: judging (`ioassay.analysis.acceptance`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ioassay.analysis.acceptance import Accepted, Verdict
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.names import Names
 from ioassay.reports.document import Column, Marks, Span, Table, numbers
 from ioassay.text import format
+
+if TYPE_CHECKING:
+    from ioassay.reports.run.content import Content
 
 
 @dataclass(frozen=True)
@@ -73,3 +78,12 @@ def _rests_on(verdict: Verdict, names: Names) -> str:
     shown = [names.place(place) for place in verdict.rests_on[:2]]
     more = len(verdict.rests_on) - len(shown)
     return "; ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def sentence(content: Content) -> str:
+    """The verdict on the run in a sentence, or nothing without criteria."""
+    if content.accepted is None:
+        return ""
+    counts = Counter(verdict.judgement for verdict in content.verdicts)
+    parts = [f"{counts[name]} {name}" for name in ("passed", "failed") if counts[name]]
+    return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
