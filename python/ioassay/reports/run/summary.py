@@ -89,7 +89,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
 
 
 def _verdict(content: Content) -> list[Section]:
-    accepted = verdicts.sentence(content)
+    accepted = verdicts.sentence(content.accepted, content.verdicts)
     return [Section("", [Paragraph(Span(accepted, content.accepted))], "verdict")] if accepted else []
 
 

@@ -136,13 +136,15 @@ def _without_unit(interval: str, number: str) -> str:
 def _acceptance(content: Content) -> Block:
     """A line for each criterion; where nothing valid was measured, none has more to say than the first."""
     if not content.has_valid:
-        return Paragraph(verdicts.sentence(content))
+        return Paragraph(verdicts.sentence(content.accepted, content.verdicts))
     rows: list[list[Text]] = []
     for verdict in content.verdicts:
         why = f" ({verdict.missing})" if verdict.missing else ""
         judgement = Span(verdict.judgement, verdict.judgement)
         rows.append([judgement, f"{verdict.criterion}; measured {verdict.value}{why}"])
-    return Table([Column(), Column()], rows, has_head=False, title=verdicts.sentence(content))
+    return Table(
+        [Column(), Column()], rows, has_head=False, title=verdicts.sentence(content.accepted, content.verdicts)
+    )
 
 
 def _findings(content: Content) -> list[Block]:

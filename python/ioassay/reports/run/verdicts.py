@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ioassay.analysis.acceptance import Accepted, Verdict
+from ioassay.analysis.acceptance import Judgement, Verdict
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.names import Names
 from ioassay.reports.document import Column, Marks, Span, Table, numbers
 from ioassay.text import format
-
-if TYPE_CHECKING:
-    from ioassay.reports.run.content import Content
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class VerdictLine:
 
     criterion: str
     because: str
-    judgement: Accepted
+    judgement: Judgement
     value: str
     missing: str
     """Why it could not be judged; empty where it could be."""
@@ -80,10 +76,10 @@ def _rests_on(verdict: Verdict, names: Names) -> str:
     return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
-def sentence(content: Content) -> str:
+def sentence(accepted: Judgement | None, lines: Sequence[VerdictLine]) -> str:
     """The verdict on the run in a sentence, or nothing without criteria."""
-    if content.accepted is None:
+    if accepted is None:
         return ""
-    counts = Counter(verdict.judgement for verdict in content.verdicts)
+    counts = Counter(line.judgement for line in lines)
     parts = [f"{counts[name]} {name}" for name in ("passed", "failed") if counts[name]]
-    return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
+    return f"Acceptance: {accepted}. Criteria: {', '.join(parts)}."
