@@ -1,6 +1,6 @@
 //! The processes that keep a file system busy, so that it cannot be unmounted.
 //!
-//! Told by names alone: a server that does not answer cannot make the question hang. Not here: doing anything about it.
+//! Judged by names alone: a server that does not answer cannot make the question hang. Not here: doing anything about it.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -18,7 +18,7 @@ pub fn links(root: &Path) -> Vec<NetworkLink> {
     links
 }
 
-/// What /sys tells of the interface `name`, if it means the one with this hardware `address`.
+/// What /sys reports of the interface `name`, if it means the one with this hardware `address`.
 fn interface(root: &Path, name: &str, address: &str) -> NetworkLink {
     let link = NetworkLink { name: name.to_owned(), ..NetworkLink::default() };
     let known = root.join("sys/class/net").join(name);

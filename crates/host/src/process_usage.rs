@@ -29,7 +29,7 @@ impl Waits {
         Self(File::open("/proc/self/schedstat").ok())
     }
 
-    /// Those of the calling thread, whoever asks afterwards.
+    /// Those of the calling thread, whichever thread asks afterwards.
     pub fn of_thread() -> Self {
         Self(File::open("/proc/thread-self/schedstat").ok())
     }

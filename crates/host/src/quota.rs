@@ -8,7 +8,7 @@ use crate::text::text;
 /// What has become of the quota of a control group since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// Periods in which somebody of the group wanted a processor.
+    /// Periods in which a process of the group wanted a processor.
     pub periods: u64,
     /// Those of them in which the quota was used up.
     pub throttled: u64,

@@ -22,10 +22,10 @@ _NOT_AS_ASKED = 1
 
 
 class Ended:
-    """Tells of one run after the other."""
+    """Reports runs, one after the other."""
 
     def __init__(self, as_json: bool, storage: Storage | None = None) -> None:
-        """With `storage` it tells of it in the few lines of `reports.run.answer`, else in those of `ioassay run`."""
+        """With `storage` it prints the few lines of `reports.run.answer`, otherwise those of `ioassay run`."""
         self._storage = storage
         self._documents: list[str] | None = [] if as_json else None
         self._codes: list[int] = []
@@ -85,7 +85,7 @@ class Ended:
         return reports.json_text(answer.data(told.content, self._storage, str(report)))
 
     def finish(self) -> int:
-        """Prints the documents, where these were asked for: of several runs a list. The gravest of the exit codes."""
+        """Prints the documents, where these were asked for: of several runs a list. Returns the highest exit code."""
         if self._documents:
             print(self._documents[0] if len(self._documents) == 1 else f"[{','.join(self._documents)}]")
         return max(*self._codes, say_undrawn())

@@ -66,7 +66,8 @@ def import_(
     clock_ahead: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", help="With --beside: so far the servers' clock is ahead of the run's (negative: behind)."
+            metavar="SECONDS",
+            help="With --beside: how far the servers' clock is ahead of the run's (negative: behind).",
         ),
     ] = 0.0,
     as_json: Annotated[

@@ -534,7 +534,7 @@ def _unit_of(case: CaseEntry, event: EventPhase, wanted: RateUnit) -> _Unit:
 
 
 def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: RateUnit) -> _Unit:
-    """`wanted`, but for metadata: bytes per second say nothing of it, even where its items hold some."""
+    """`wanted`, but for metadata: bytes per second do not describe it, even where its items hold some."""
     if any(job.files for job in jobs):
         return _Unit(wanted, wanted)
     rate: RateUnit = wanted if wanted in OPERATIONS_UNITS else "ops/s"

@@ -45,7 +45,7 @@ def record(
     ] = False,
     setup: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Watch it, and send what is seen where this YAML says.", show_default=False),
+        typer.Option(metavar="FILE", help="Watch it, and send metrics to the sinks in FILE.", show_default=False),
     ] = None,
     contract: Annotated[
         Path | None,

@@ -266,7 +266,7 @@ def _refuse_without_resume(resume: Path, document: RunDocument) -> None:
 
 
 def _submit(runs: Sequence[RunWriter], script_only: bool, as_json: bool) -> int:
-    """Has Slurm do the runs, each as a job, or only writes their scripts. Returns the gravest of their exit codes."""
+    """Has Slurm do the runs, each as a job, or only writes their scripts. Returns the highest of their exit codes."""
     from ioassay.cli.finish import Ended  # noqa: PLC0415
     from ioassay.cli.slurm_job import submit_and_follow, write  # noqa: PLC0415
 
@@ -294,7 +294,7 @@ def _agents(run: RunWriter) -> AbstractContextManager[object]:
 
 
 def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
-    """Does the runs one after the other, until one is interrupted. Returns the gravest of their exit codes."""
+    """Does the runs one after the other, until one is interrupted. Returns the highest of their exit codes."""
     from ioassay.cli.finish import Ended  # noqa: PLC0415
     from ioassay.cli.progress import watcher  # noqa: PLC0415
     from ioassay.execution.execute import execute  # noqa: PLC0415

@@ -70,7 +70,7 @@ def each(typed: list[str]) -> list[str]:
 
 
 def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
-    """The runs in these directories or below these folders, each once, and the names of those that do not tell when
+    """The runs in these directories or below these folders, each once, and the names of those that do not state when
     they were measured.
 
     Raises `UsageError` for a directory that is no run.

@@ -140,7 +140,7 @@ PREPARE = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],
 }
-"""Interactive shells without anybody's settings."""
+"""Interactive shells without a user's settings."""
 
 BEGIN = {
     "bash": f"bind 'set enable-bracketed-paste off'; source {HERE}/shells/ioassay.bash",

@@ -234,7 +234,7 @@ def test_metadata_is_shown_in_operations_by_their_name_even_where_its_items_hold
     moving: Progress = {"step": 0, "name": "write", "elapsed_ns": 10**9, "bytes": 6000 * 3901, "operations": 6000}
     view.progress(case, moving)
     assert "write   75%  6000 creates/s  1 s" in stream.getvalue()
-    job.planned_bytes = job.planned_operations = 0  # a walk: nobody knows how many entries there are
+    job.planned_bytes = job.planned_operations = 0  # a walk: the number of entries is unknown
     view.progress(case, moving)
     assert "write  6000 creates/s  1 s" in stream.getvalue()
     created = _phase("write", 2, operation="create", bytes=8000 * 3901)

@@ -1,4 +1,4 @@
-"""`ioassay trend`: stored runs in the order of time, for whoever runs the same study every night."""
+"""`ioassay trend`: stored runs in the order of time, for a study that runs every night."""
 
 from __future__ import annotations
 

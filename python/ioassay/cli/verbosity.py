@@ -13,7 +13,7 @@ from ioassay.processes.verbosity import Verbosity
 
 
 def options() -> list[Any]:
-    """Both options, as parameters of a command that knows nothing of them."""
+    """Both options, as parameters of a command that does not declare them."""
     app = group()
     app.command()(_declared)
     return typer.main.get_command(app).params

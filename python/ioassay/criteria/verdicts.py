@@ -77,7 +77,7 @@ class _Series:
     workload: str
     one: Series
     curve: Curve | None
-    """`None` where nothing of it is valid."""
+    """`None` where no measurement is valid."""
     from_clients: int
 
     @property
@@ -89,7 +89,7 @@ class _Series:
 
     @property
     def measured(self) -> pl.DataFrame:
-        """Its measurements, valid or not. Those whose clients are not told count only where any number will do."""
+        """Its measurements, valid or not. Those of an unknown number of clients count only where any number will do."""
         own = rates.of(self.run.measurements, self.workload, self.one.operation, self.one.phase, self.one.job)
         return own.filter(pl.col("clients").fill_null(1) >= self.from_clients)
 
@@ -172,7 +172,7 @@ def _of_series(criterion: Criterion, one: _Series | None) -> Iterator[CriterionC
 
 
 def _sustained(points: Sequence[Point]) -> float | None:
-    """In ranks where clients do not tell the points apart."""
+    """In ranks where points do not differ in clients."""
     clients = [point.clients for point in points]
     places = clients if len(set(clients)) == len(clients) else [point.conditions.ranks for point in points]
     both = peak_and_sustained([(place or 0, point.median) for place, point in zip(places, points, strict=True)])

@@ -50,7 +50,7 @@ _CLEAN_S = 3
 def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlane:
     """This side: ioassay, its engine, the place for run directories.
 
-    `scratch` is a directory where a run directory would be, if that could be had.
+    `scratch` is a directory where a run directory would be, if it could be created.
     """
     problem = scratch_problem
     if problem is None:
@@ -165,7 +165,7 @@ def meeting(
 ) -> Meeting:
     """Has the nodes of `start` meet and look at themselves and at `target`, a directory."""
     events, output = scratch / "events.jsonl", scratch / "survey"
-    # Seen nowhere before, so that no node remembers it, and whoever sees it sees what was created just now.
+    # Seen nowhere before, so that no node has cached it: a node that sees it sees what was created just now.
     run = f"doctor-{secrets.token_hex(8)}"
     arguments = survey_arguments(events, target.place if target else None, run, _TARGET_S)
     if not start.stands_between:

@@ -58,7 +58,7 @@ class Site:
 def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[[str], None]) -> Iterator[Line]:
     """Looks at `site` and yields a line for each check, as soon as it can be said; `facts` fills meanwhile.
 
-    `say` is told what takes a while. Raises `UsageError`, and `CannotRun` for a lab that is not up or when interrupted.
+    `say` is called with what takes a while. Raises `UsageError`, and `CannotRun` for a lab that is down or if stopped.
     """
     with _scratch(site.out, interruption) as (scratch, problem):
         facts.control_plane = control_plane(scratch, problem)
@@ -147,7 +147,7 @@ def _start(site: Site) -> Start:
 
 @contextmanager
 def _scratch(out: Path, interruption: Interruption) -> Iterator[tuple[Path, Problem | None]]:
-    """A directory where run directories would be, and why that cannot be had where it is elsewhere."""
+    """A directory where run directories would be, and why it cannot be created where it is elsewhere."""
     problem = None
     try:
         place = mounts.ask(out, lambda: _tried(out.absolute()), must_stop=lambda: interruption.count > 0)

@@ -72,7 +72,7 @@ class Launcher:
 
 @dataclass(frozen=True)
 class Reached:
-    """What came of starting the engine on one node alone."""
+    """The result of starting the engine on one node alone."""
 
     node: str
     version: str | None
@@ -85,7 +85,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Meeting:
-    """What came of starting the engine on all nodes together."""
+    """The result of starting the engine on all nodes together."""
 
     nodes: Sequence[str]
     """Those that were asked for; none where it is wherever the launcher puts it."""

@@ -1,7 +1,7 @@
 """The way of an I/O: a row for each layer, a box for each request over the part of the file that it carries.
 
 Where a layer splits requests the cut is red. Of a RAID with parity the segments that are written and those that have to
-be read first are told apart, with parity at the end.
+be read first are distinguished, with parity at the end.
 """
 
 from __future__ import annotations

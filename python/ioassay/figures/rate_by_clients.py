@@ -174,7 +174,7 @@ def chart(
     bands: pl.DataFrame | None = None,
 ) -> Specification:
     """The figure. `data` is what `data` returns, not empty; a (series, value on the axis) of `doubts` has a `FLAG`,
-    with these words for who points at it.
+    with these words at the pointer.
 
     `show` writes a value on the axis; `ceilings` is what `drawn` returns, `laws` what the function of that name does.
     `levels` are rates in `unit` of other series, of which no more is known than this. `bands` has what predictions

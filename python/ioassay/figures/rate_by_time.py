@@ -17,7 +17,7 @@ HEADROOM = 1.04
 """So that the highest dot does not sit on the frame."""
 
 _DAYS_WITH_HOURS = 3
-"""Runs within so many days are told apart by the hour."""
+"""Runs within so many days are labelled with the hour."""
 
 
 def chart(data: pl.DataFrame, changes: Iterable[datetime], operation: str, unit: Unit) -> Specification:

@@ -1,7 +1,7 @@
 """The figures of a tuning sweep: every trial before and after, and the best settings at each point of the study.
 
 The second is that of Figures 11 and 12 of Turek, Calleja and Taylor (University of Cambridge): the rate against the
-number of clients, with the settings of before and after.
+number of clients, with the settings before and after.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The look that all figures share: colours, shapes, fonts, sizes. Made for print first.
 
-Colours are Okabe and Ito's ("Color Universal Design", 2008), which people with any colour vision tell apart;
+Colours are Okabe and Ito's ("Color Universal Design", 2008), which people with any colour vision distinguish;
 series differ in shape as well, for grey printers. Yellow is left out: it vanishes on white paper.
 """
 

@@ -3,7 +3,7 @@
 A launcher returns the command line up to the engine's own arguments. It knows nothing of studies,
 cases or results. How to add one: docs/development/adding-a-launcher.md.
 
-    placement          what launchers are told, and what they are
+    placement          what launchers get, and what they are
     hosts              the nodes that clients can be on: as typed, or those of the allocation
     site_mpi           which `mpirun` and which MPI a site has, and what joins the engine with it
     failure_messages   what launchers print when they fail, and what that means
@@ -20,7 +20,7 @@ from ioassay.launchers.srun import Srun
 __all__ = ["DEFAULT", "LAUNCHERS", "Launcher", "Node", "Placement", "find_launcher"]
 
 DEFAULT = "local"
-"""The launcher of who names none."""
+"""The launcher where none is named."""
 
 LAUNCHERS: dict[str, Launcher] = {
     "local": Local(),

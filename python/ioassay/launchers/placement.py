@@ -1,4 +1,4 @@
-"""What launchers are told, and what they are."""
+"""What launchers get, and what they are."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Placement:
 
     @property
     def ranks_on_each(self) -> list[int]:
-        """Ranks on each of the used nodes: clients are dealt out to them in blocks, the first ones getting one more."""
+        """Ranks on each of the used nodes: clients are distributed in blocks, the first nodes getting one more."""
         nodes = max(1, len(self.used))
         each, more = divmod(self.clients, nodes)
         return [(each + (node < more)) * self.ranks_per_client for node in range(nodes)]
@@ -61,7 +61,7 @@ class Placement:
         return [str(engine), *recorder, *meeting, *(["--mpi-in-ranks"] if self.mpi_in_ranks else [])]
 
     def launch(self, engine: Path) -> list[str]:
-        """What starts a launcher: the engine sees that it ends with whoever asked for it, and enters a lab's host."""
+        """What starts a launcher: the engine ends it together with its caller, and enters a lab's host."""
         first = self.used[0].process if self.used else None
         return [str(engine), *(["--host", fspath(first)] if first else []), "launch", "--"]
 

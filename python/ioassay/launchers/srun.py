@@ -23,7 +23,7 @@ class Srun:
         return ["srun", f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}"]
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
-        """`srun` with as many tasks as ranks. Raises `CannotRun` where clients cannot be dealt out evenly."""
+        """`srun` with as many tasks as ranks. Raises `CannotRun` where clients cannot be distributed evenly."""
         nodes, each = len(placement.used), placement.ranks_on_each
         if not nodes:
             raise CannotRun(
@@ -41,7 +41,7 @@ class Srun:
             f"--ntasks-per-node={each[0]}",
             f"--nodelist={','.join(node.name for node in placement.used)}",
             "--distribution=block",
-            # The first process is told by its standard input when to stop.
+            # The first process reads from its standard input when to stop.
             "--input=0",
             # Others of this job, such as the control plane, are on the same nodes.
             "--overlap",

@@ -1,4 +1,4 @@
-"""What addresses of servers say of who can reach them, and read along."""
+"""What addresses of servers reveal: which hosts can reach them, and read along."""
 
 from __future__ import annotations
 

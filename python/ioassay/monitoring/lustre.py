@@ -73,7 +73,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """What became of a contract's throttle rules."""
+    """The translation of a contract's throttle rules."""
 
     limits: list[Limit]
     refused: dict[str, str]

@@ -1,4 +1,4 @@
-"""The two ends of each flow: started, waited for together, and what failed first told."""
+"""The two ends of each flow: started, waited for together, and the first failure reported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pair:
 
 
 def start(stack: ExitStack, place: Place, direction: Direction, settings: NetSettings) -> Pair:
-    """Starts both ends, which end with `stack`. The client waits for being told. Raises `CannotRun`."""
+    """Starts both ends, which end with `stack`. The client waits for a signal. Raises `CannotRun`."""
     address, port, files = place.server.address, place.port, place.files
     assert address is not None
     limit_s = settings.duration_s + 2 * SPARE_S  # each may have to wait until all others are ready

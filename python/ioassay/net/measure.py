@@ -24,7 +24,7 @@ from ioassay.store.net_directory import NetDirectory
 from ioassay.store.net_document import Flow, NetMeasurement
 
 Say = Callable[[str], None]
-"""Is told what is being done."""
+"""Called with what is being done."""
 
 
 @dataclass(frozen=True)

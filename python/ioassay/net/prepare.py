@@ -113,7 +113,7 @@ def _answer(host: Host, process: subprocess.Popen[str]) -> NetHost:
 
 
 def _stated(host: Host, speed: str) -> int | None:
-    """A lab's links are as fast as it was told; what their interfaces say of themselves is made up."""
+    """A lab's links have the rate that it was given; what their interfaces report is made up."""
     if host.lab is not None:
         return host.link_bits_per_s
     return int(speed) * _MBIT if speed.isdigit() and int(speed) > 0 else None

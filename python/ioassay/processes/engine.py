@@ -86,7 +86,7 @@ _PASSED_ON = frozenset(signal.valid_signals()) - _OWN_SIGNALS
 
 @contextlib.contextmanager
 def blocked_signals() -> Iterator[set[signal.Signals]]:
-    """Blocks what `attend` waits for, also in threads that are started meanwhile. Gives the mask of before."""
+    """Blocks what `attend` waits for, also in threads that are started meanwhile. Returns the previous mask."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     try:
         yield {one for one in before if isinstance(one, signal.Signals)}

@@ -14,7 +14,7 @@ _FILES = 64
 _THREADS = 16
 
 _V8_BYTES = 68e9
-"""Of addresses. Measured; next to nothing of it is ever used."""
+"""Of addresses. Measured; almost none are ever used."""
 
 
 def refuse_small_limits() -> None:

@@ -28,7 +28,7 @@ SPARE_S = 30
 """How long starting, connecting and ending may take beside what is measured."""
 
 _END_S = 6.0
-"""How long a command may take to end once it is told to."""
+"""How long a command may take to end on request."""
 
 _EVERY_S = 0.01
 
@@ -48,7 +48,7 @@ _FED = f"{PATH}exec 3<&0 </dev/null; text=$1; shift; {_HOLD_FED}{_WAIT}"
 """Begins at once."""
 
 _ONCE_TOLD = f"{PATH}exec 3<&0; echo {READY} >&2; read -r _ <&3 || exit 1; {_HOLD}{_WAIT}"
-"""Begins when it is told to, so that many begin at the same time."""
+"""Begins on a signal, so that many begin at the same time."""
 
 _LISTENS = 'grep -qs ":$port 0*:0000 0A" /proc/net/tcp /proc/net/tcp6'
 
@@ -96,7 +96,7 @@ class Process:
 
     @property
     def is_ready(self) -> bool:
-        """True once it waits for being told, or listens; also once it has ended."""
+        """True once it waits for the signal, or listens; also once it has ended."""
         return self.has_ended or READY in self._said().splitlines()
 
     @property
@@ -148,7 +148,7 @@ class Process:
 
 
 def client(host: Host, words: Sequence[str], limit_s: float, files: Path) -> Process:
-    """A command that begins when it is told to."""
+    """A command that begins on a signal."""
     return Process(host, _limited(words, limit_s), [_ONCE_TOLD, "sh"], *_outputs(files))
 
 

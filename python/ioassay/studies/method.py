@@ -1,6 +1,6 @@
 """The method of a study in sentences, as the method section of a white paper says it.
 
-Written from the resolved study, never by hand, so that what a report claims is what the engine was told.
+Written from the resolved study, never by hand, so that what a report claims is what the engine was given.
 """
 
 from __future__ import annotations

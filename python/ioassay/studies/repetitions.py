@@ -1,6 +1,6 @@
 """How often a sweep is repeated: a fixed number of times, or until its medians are known well enough.
 
-Not here: judging whether they are (`ioassay.analysis.stop_rule`), what becomes of the cases (`ioassay.execution`).
+Not here: judging whether they are (`ioassay.analysis.stop_rule`), skipping cases (`ioassay.execution`).
 """
 
 from __future__ import annotations

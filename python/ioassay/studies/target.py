@@ -29,8 +29,7 @@ class Target:
 
     kind: Literal["directory", "device", "url"]
     place: str
-    """An absolute path, or the URL without what follows its question mark being anybody's secret: credentials come
-    from the environment."""
+    """An absolute path, or a URL. Its query is no secret: credentials come from the environment."""
 
     @property
     def api(self) -> str:

@@ -1,4 +1,4 @@
-"""An application that does everything to storage that a finding knows, and one that does nothing of it.
+"""An application that does everything to storage that a finding knows, and one that does none of that.
 
 Tables of eight ranks on two nodes, from which tests and the pictures of the docs are made.
 """

@@ -92,7 +92,7 @@ class TableBuilder:
             self.text(TextKind.JOB, "".join(f"{name}={value}\0" for name, value in job.items()))
 
     def set_state(self, state: State) -> None:
-        """What became of it is something else."""
+        """How it ended is something else."""
         self._header["state"] = state
 
     def ticks(self, unix_ns: int) -> int:

@@ -93,7 +93,7 @@ def set_queue(device: str, parameter: str, value: str) -> None:
 
 @contextmanager
 def sysctls_kept(*names: str) -> Iterator[None]:
-    """Sysctls that have their values of before afterwards, whatever happened. Of those that are 0 none is written."""
+    """Sysctls that have their previous values afterwards, whatever happened. Of those that are 0 none is written."""
     paths = [Path("/proc/sys", *name.split(".")) for name in names]
     before = {path: path.read_text().strip() for path in paths}
     try:
@@ -145,7 +145,7 @@ fi
 
 
 def lustre_programs(directory: Path) -> Path:
-    """`lctl` and `lfs` that keep what they are told in files; parameters below `$LUSTRE_TREE`."""
+    """`lctl` and `lfs` that keep what they are given in files; parameters below `$LUSTRE_TREE`."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in (("lctl", _SCRIPT_LCTL), ("lfs", _SCRIPT_LFS)):
         (directory / name).write_text(text)

@@ -6,7 +6,7 @@ import re
 
 
 def slug(text: str, default: str, most: int = 120) -> str:
-    """`text` in at most so many small letters, digits and hyphens; `default` where nothing of it is left."""
+    """`text` in at most so many small letters, digits and hyphens; `default` where none are left."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:most].strip("-") or default
 
 

@@ -1,4 +1,4 @@
-"""What somebody wrote as text: reads YAML into a tree in which every value knows where it was written.
+"""Reads YAML that users wrote into a tree in which every value knows where it was written.
 
 All values stay text. What they mean is said once, by a model (`studies.model`, `lab.model`), so that a value typed in
 the YAML and one typed after `--set` are read by the same parser, and none of YAML's own guesses (`no` as a boolean,

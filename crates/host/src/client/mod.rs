@@ -1,6 +1,6 @@
 //! Parameters of the target's file system's client that its mount options do not state.
 //!
-//! Told by files in memory of the kernel and by one on the node's own disk: nothing asks a server. One file per kind of
+//! Read from files in memory of the kernel and by one on the node's own disk: nothing asks a server. One file per kind of
 //! file system.
 
 mod gpfs;

@@ -150,7 +150,7 @@ pub fn run(
     kept.collect()
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, Default)]
 struct Ended {
     exit_code: Option<i32>,

@@ -11,7 +11,7 @@ import typer
 
 def capture(
     target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="Directory or block device whose way to the disk matters.")
+        str | None, typer.Argument(metavar="TARGET", help="Directory or block device whose I/O path is captured.")
     ] = None,
     *,
     output: Annotated[

@@ -10,7 +10,7 @@ from ioassay.errors import UsageError
 
 
 def confirm(question: str, *, yes: bool, is_shown: bool = True) -> None:
-    """Returns where the answer is yes. Raises `UsageError` for no, and where nobody can be asked.
+    """Returns where the answer is yes. Raises `UsageError` for no, and where there is no terminal to ask at.
 
     `is_shown`: whether the terminal shows what the question is about.
     """

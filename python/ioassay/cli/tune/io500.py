@@ -59,7 +59,7 @@ def io500(
         ),
     ] = 8,
     precision: Annotated[
-        str, typer.Option(metavar="SHARE", help="How well the scores of two rank counts are to be compared.")
+        str, typer.Option(metavar="SHARE", help="Precision of a comparison, as a share of the score.")
     ] = "5%",
     launcher: Launcher = None,
     hosts: Hosts = None,

@@ -40,15 +40,12 @@ def sweep(
         str | None,
         typer.Option(
             metavar="PHASE[:MEASURE]",
-            help="What is to become better: a phase's rate, or p50, p90, p99 or max of its latency; or score.  "
-            "[default: write]",
+            help="The objective: a phase's rate, or p50, p90, p99 or max of its latency; or score.  [default: write]",
         ),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PHASE=95%", help="What must not become worse: a share of a rate, or read:p99=20ms. Repeatable."
-        ),
+        typer.Option(metavar="PHASE=95%", help="Constraint: a share of a rate, or read:p99=20ms. Repeatable."),
     ] = None,
     study: Annotated[
         str | None, typer.Option(metavar="STUDY", help="What is run in each measurement.  [default: tune]")
@@ -64,7 +61,7 @@ def sweep(
         str | None, typer.Option(metavar="DURATION", help="Begin no further point after this, for example 2h.")
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="How well each gain is to be known.  [default: 5%]")
+        str | None, typer.Option(metavar="SHARE", help="Precision of each gain.  [default: 5%]")
     ] = None,
     pairs: Annotated[
         str | None, typer.Option(metavar="N", help="Pairs of measurements of a point at most.  [default: 10]")

@@ -72,7 +72,7 @@ def read_stream(text: str, file: str) -> Stream:
     """Reads what a plug-in received; `file` is what problems call it.
 
     A log line that cannot be read costs no other. Raises `SourceError` with the line for anything else that is not what
-    a plug-in is told. What follows the end of the stream is not looked at, as by a plug-in.
+    a plug-in gets. What follows the end of the stream is not looked at, as by a plug-in.
     """
     stream: Stream | None = None
     block: list[LogEntry] | None = None

@@ -17,7 +17,7 @@ from ioassay.yaml_models.source import Origin, Problem, SourceError, printable, 
 Word = TypeVar("Word", bound=str)
 
 Kind = Literal["monitor", "throttle"]
-"""What a contract does, and so what its log tells of."""
+"""What a contract does, and so what its log reports."""
 
 Scope = Literal["local", "global"]
 """Whose contract it is: of a job, or of the administrators for all jobs."""

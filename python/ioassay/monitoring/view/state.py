@@ -183,7 +183,7 @@ class RuleRow:
 
     @property
     def state(self) -> str:
-        """How it fares, in words."""
+        """Its state, in words."""
         if self.waits:
             return "throttles"
         return "broken" if self.is_broken else "ok"

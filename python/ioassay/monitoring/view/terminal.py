@@ -162,7 +162,7 @@ def _share(sections: Sequence[_Section], room: int) -> list[int]:
 
 
 def _head(view: View, now: int | None, note: str) -> list[Text]:
-    """What is so in all, in two lines."""
+    """The summary of all, in two lines."""
     lines = ((summary(view, now), "bold"), (note, "yellow"))
     return [Text(line, style=style, no_wrap=True, overflow="ellipsis") for line, style in lines]
 
