@@ -71,6 +71,15 @@ def test_every_file_that_a_page_for_contributors_names_exists(page: Path, tracke
     assert missing == []
 
 
+def test_every_name_of_code_that_a_page_for_contributors_has_occurs_in_the_code() -> None:
+    spans = {text for page in CONTRIBUTING for text in re.findall(r"`([A-Za-z_]\w*)`", page.read_text("utf-8"))}
+    names = sorted(name for name in spans if re.search(r"[A-Z_]", name))
+    patterns = [word for name in names for word in ("-e", name)]
+    listed = ["git", "grep", "-ohwF", *patterns, "--", *CODE_FOLDERS, "plugins", "Makefile"]
+    found = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert sorted(set(names) - set(found)) == []
+
+
 @pytest.mark.parametrize("page", CONTRIBUTING[1:], ids=lambda page: page.name)
 def test_a_page_for_contributors_is_named_by_the_code_that_it_is_about(page: Path) -> None:
     named = ["git", "grep", "--quiet", "--fixed-strings", str(page.relative_to(ROOT)), "--", *CODE_FOLDERS]
