@@ -22,6 +22,7 @@ from ioassay.tuning.change_plan import ChangePlan, Step
 from ioassay.tuning.persistent import PersistentForm
 from ioassay.tuning.rollback import PutBack
 from ioassay.tuning.rule import Rule
+from ioassay.tuning.rules.known import out_of_bounds
 from ioassay.tuning.verify import Standing
 
 _SETTING = Column("setting", wraps=False)
@@ -50,9 +51,13 @@ def of_plan(
     notes = dict.fromkeys(f"{step.name}: {step.instance.note}." for step in plan.steps if step.instance.note)
     moved = dict.fromkeys(f"{step.name}: {one.why}." for step in plan.steps for one in step.followers)
     known = {rule.name: rule for rule in (rules or {}).values()}
+    breaches = [(step, breach) for step in plan.steps if (breach := _breach(step, rules or {}))]
     blocks: list[Block] = [
         Table([_SETTING, Column("now"), Column("new"), Column("survives a reboot")], rows),
         Notes([*notes, *moved]),
+        Bullets(
+            [(Span("Harmful on any node:", "warning"), f" {step.name}={step.wanted}: {why}.") for step, why in breaches]
+        ),
         Bullets([(Span("Conflict:", "warning"), f" {one}.") for one in conflicts]),
         Bullets([(Span(f"Risk ({name}):", "strong"), f" {rule.risk}") for name, rule in known.items()]),
     ]
@@ -118,6 +123,7 @@ def plan_document(
                 "note": step.not_live or step.instance.note,
                 "rule": known[step.name].name if step.name in known else None,
                 "risk": known[step.name].risk if step.name in known else None,
+                "harmful": _breach(step, known) or None,
                 "moves": [{"setting": one.instance.name, "now": one.now, "why": one.why} for one in step.followers],
             }
             for step in plan.steps
@@ -159,6 +165,11 @@ def rollback_document(results: Iterable[PutBack]) -> list[dict[str, Any]]:
         {"setting": one.name, "outcome": one.outcome, "before": one.before, "found": one.found, "why": one.why}
         for one in results
     ]
+
+
+def _breach(step: Step, rules: Mapping[str, Rule]) -> str:
+    rule = rules.get(step.name)
+    return out_of_bounds(rule, step.name, step.wanted) if rule is not None else ""
 
 
 def _new(step: Step) -> str:

@@ -154,6 +154,13 @@ class Bounds:
         return self.above if self.most is not None and value > self.most else ""
 
     @property
+    def range_text(self) -> str:
+        """The bounds alone: `at least 1 % and at most 80 %`."""
+        unit = f" {self.unit}" if self.unit else ""
+        ends = ((self.least, "at least"), (self.most, "at most"))
+        return " and ".join(f"{word} {bound}{unit}" for bound, word in ends if bound is not None)
+
+    @property
     def text(self) -> str:
         """The bounds with what happens beyond them: `at least 16 (below it, …), at most 1024 (above it, …)`."""
         parts = ((self.least, "at least", "below it", self.below), (self.most, "at most", "above it", self.above))

@@ -99,6 +99,14 @@ def test_a_dry_run_shows_everything_and_changes_nothing(device: str, tune: Tune)
     assert not tune.place.exists()
 
 
+def test_a_value_that_harms_any_node_is_named_before_it_is_set(device: str, tune: Tune) -> None:
+    done = tune("apply", f"block:{device}/nr_requests=8", f"block:{device}/read_ahead_kb=512", "--dry-run")
+    assert f"Harmful on any node: block:{device}/nr_requests=8: the device has no more requests" in done.stdout
+    assert done.stdout.count("Harmful") == 1
+    document = json.loads(tune("apply", f"block:{device}/nr_requests=8", "--dry-run", "--json").stdout)
+    assert document["changes"][0]["harmful"].endswith("keep it at least 16")
+
+
 @pytest.mark.parametrize(("answer", "expected"), [("y", "64"), ("n", "128")])
 def test_a_terminal_is_asked(device: str, tune: Tune, answer: str, expected: str) -> None:
     master, slave = pty.openpty()

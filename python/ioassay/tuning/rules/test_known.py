@@ -5,7 +5,7 @@ import pytest
 from ioassay.testing import storage_nodes, tuned_systems
 from ioassay.tuning.rule import Change
 from ioassay.tuning.rules import RULES
-from ioassay.tuning.rules.known import rule_of
+from ioassay.tuning.rules.known import out_of_bounds, rule_of
 from ioassay.tuning.system import System
 
 
@@ -64,3 +64,37 @@ def test_each_setting_that_a_rule_recommends_is_known_to_a_rule() -> None:
     names = {setting.name for one in judged if isinstance(one, Change) for setting in one.assignments}
     assert len(names) > 20
     assert [name for name in sorted(names) if rule_of(name, "nfs4") is None] == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "says"),
+    [
+        ("block:sda/nr_requests", "4", "all others wait; keep it at least 16"),
+        ("sysctl:vm.dirty_ratio", "95", "; keep it at least 1 % and at most 80 %"),
+        ("sysctl:vm.dirty_bytes", "4096", "every writer waits for the disk; keep it at least 8388608 bytes"),
+        ("sysctl:vm.swappiness", "200", "keep it at most 100"),
+        ("sysctl:net.ipv4.tcp_rmem", "4096 8192 16384", "keep it at least 131072 bytes as its maximum"),
+        ("sysctl:net.ipv4.tcp_sack", "0", "keep it at least 1"),
+        ("mount:/home/rsize", "1024", "keep it at least 8192 bytes"),
+    ],
+)
+def test_a_value_that_harms_any_node_is_out_of_bounds(setting: str, value: str, says: str) -> None:
+    rule = rule_of(setting, "nfs4")
+    assert rule is not None
+    assert out_of_bounds(rule, setting, value).endswith(says)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("block:sda/nr_requests", "16"),
+        ("block:sda/scheduler", "none"),
+        ("sysctl:vm.dirty_bytes", "0"),
+        ("sysctl:net.ipv4.tcp_rmem", "4096 131072 6291456"),
+        ("mount:/home/noatime", "present"),
+    ],
+)
+def test_other_values_are_within_bounds(setting: str, value: str) -> None:
+    rule = rule_of(setting, "nfs4")
+    assert rule is not None
+    assert out_of_bounds(rule, setting, value) == ""

@@ -26,6 +26,31 @@ _GENERIC = {"ro", "noatime", "relatime", "nodiratime", "nosuid", "nodev", "noexe
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "glusterfs", "beegfs")
 """File systems whose own options are agreed on when they are mounted."""
 
+_OF_THE_KERNEL = {
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "fusectl",
+    "hugetlbfs",
+    "mqueue",
+    "nsfs",
+    "proc",
+    "pstore",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tracefs",
+}
+"""File systems without data: nobody means one of these by a mount point with a mistake in it."""
+
 _SET = {"noatime": "noatime", "relatime": "atime,relatime"}
 _UNSET = {
     "noatime": "atime,relatime",
@@ -235,10 +260,11 @@ class MountSetting(Setting):
     def instances(self) -> list[Instance]:
         """As the base says."""
         try:
-            points = [mount.point for mount in mounts(self._root)]
+            mounted = mounts(self._root)
         except OSError as error:
             raise cannot_read(self.name, "the list of mounts", error) from None
-        if self._instance.point not in points:
+        if all(mount.point != self._instance.point for mount in mounted):
+            points = [mount.point for mount in mounted if mount.file_system not in _OF_THE_KERNEL]
             above = next(str(path) for path in Path(self._instance.point).parents if str(path) in [*points, "/"])
             advice = nearest_of(self._instance.point, points) if above == "/" else f"did you mean `{above}`?"
             raise UsageError(f"{self.name}: nothing is mounted at {self._instance.point}; {advice}")

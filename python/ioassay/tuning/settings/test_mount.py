@@ -150,6 +150,17 @@ def test_a_mount_that_is_not_there_is_refused_with_the_nearest_one(root: Path, n
     assert message in refused.value.message
 
 
+def test_file_systems_of_the_kernel_are_not_offered_for_a_mount_that_is_not_there(root: Path) -> None:
+    kernel = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0"
+    write_tree(root, {"proc/self/mounts": f"{kernel}\n{MOUNTS}"})
+    with pytest.raises(UsageError) as refused:
+        parse("mount:/elsewhere/noatime", root=root).instances()
+    assert "/dev/shm" in refused.value.message
+    assert "/proc" not in refused.value.message
+    assert "cgroup" not in refused.value.message
+    assert parse("mount:/proc/nosuid", root=root).instances()
+
+
 @pytest.mark.parametrize(
     ("before", "option", "value", "after"),
     [
