@@ -1,19 +1,19 @@
-"""Runs a study: all plans checked first, then case after case through the launcher, results kept as they come.
+"""Runs a study: checks all plans first, then runs case after case through the launcher and stores results at once.
 
-    prepare          what was asked → cases and plans, checked against the target → a new run directory
-    places           what was typed after --target and --clients, and what that is at this moment
-    plan_check       what all cases need, asked of the engine before anything is written
-    execute          case after case; what a failure or a signal means for the rest of the run
-    early_stop       which repetitions the study's stop rule makes unnecessary
+    prepare          a request → cases and plans, checked against the target → a new run directory
+    places           resolves --target and --clients to what they are now
+    plan_check       has the engine check all plans before anything is written
+    execute          case after case; how a failure or a signal affects the rest of the run
+    early_stop       repetitions that the study's stop rule makes unnecessary
     slurm_job        a whole run as a job of Slurm
-    clean            removes what an interrupted run left on the target
-    run_owner        whose a run directory is: what another user's says is not executed
+    clean            removes the leftovers of an interrupted run from the target
+    run_owner        the owner of a run directory: nothing in another user's is executed
     engine_start     how the engines of a run are started: launcher, nodes, secrets
-    engine_process   one engine process: started, followed, stopped
-    node_probe       one engine on each node alone: which of them the launcher reaches
-    interruption     SIGINT, SIGTERM and SIGHUP as something to ask for, not an exception
-    watcher          what the display is told
+    engine_process   starts, follows and stops one engine process
+    node_probe       starts one engine on each node: which nodes the launcher reaches
+    interruption     SIGINT, SIGTERM and SIGHUP as a flag to poll, not an exception
+    watcher          the interface of displays
 
-This side never touches the target: that is the engine's, on the nodes where it is mounted.
-Not: what a study means (`studies`), rows and files of results (`results`), printing (`cli`).
+The control plane never touches the target: the engine does, on the nodes where it is mounted.
+Not: the contents of a study (`studies`), result files (`store`), printing (`cli`).
 """

@@ -1,4 +1,4 @@
-"""Removes what a run left on the target, through the engine: by the workspace's own list, never by a pattern."""
+"""Removes a run's leftovers from the target, through the engine: by the workspace's own list, never by a pattern."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _IMPORTED = "The run was imported: ioassay wrote nothing to a target."
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What a clean-up did."""
+    """The result of a clean-up."""
 
     workspace: str | None
-    """`None` where the run has none: its files lie where the user named them, or it was imported."""
+    """`None` if the run has none: its files are in directories of the user's, or it was imported."""
     files: int
-    """Removed."""
+    """Number of removed files."""
     leftovers: list[str]
     """Paths that remain."""
     why: str = ""
-    """The reason that something remains, as a sentence, or why nothing was to be removed."""
+    """Why something remains, or why there was nothing to remove, as a sentence."""
 
 
 @dataclass(frozen=True)
 class By:
-    """What is to start the engine that removes, as the caller names it now. What a run has stored is not executed."""
+    """The launcher of the removing engine, as the caller names it now: what the run has stored is not executed."""
 
     launcher: str
     hosts: Sequence[str]
@@ -59,10 +59,10 @@ class By:
 
 
 def clean_run(path: Path, by: By | None = None) -> Cleaned:
-    """Removes what the run at `path` left on its target, and notes in `run.json` what remains.
+    """Removes the leftovers of the run at `path` from its target, and records in `run.json` what remains.
 
-    An engine on this node removes it, or one that the named launcher starts. Raises `UsageError` when `path` is no run
-    or is still in use.
+    An engine on this node does it, or one started by the given launcher. Raises `UsageError` if `path` is not a run
+    or is in use.
     """
     if read_document(path).imported is not None:
         return Cleaned(None, 0, [], _IMPORTED)
@@ -74,26 +74,26 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
                 if by is None and (cleaned := _without_target(run.document)) is not None:
                     return _noted(run, cleaned)
                 start = _start(run.document, path, by)
-            except CannotRun as error:  # a lab that is not up, a mount that does not answer or that is not here
+            except CannotRun as error:  # a lab that is down, a mount that does not respond or is missing here
                 workspace = _workspace(run.document)
                 return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
             return clean(run, interruption, start)
 
 
 def clean(run: RunWriter, interruption: Interruption, start: Start) -> Cleaned:
-    """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
+    """Removes the workspace of a run that this process holds. A missing workspace is clean."""
     return _noted(run, _remove(run.document, start, run.path / "logs", [run.lock.descriptor], interruption))
 
 
 def _noted(run: RunWriter, cleaned: Cleaned) -> Cleaned:
-    """The same, once `run.json` says what remains."""
+    """Records in `run.json` what remains, and returns `cleaned`."""
     run.document.leftovers = cleaned.leftovers
     run.save()
     return cleaned
 
 
 def _clean_foreign(path: Path, owner: Owner, by: By | None, interruption: Interruption) -> Cleaned:
-    """As `clean_run`, where the directory is another user's: nothing is written into it."""
+    """As `clean_run`, for a directory of another user: nothing is written into it."""
     document = read_document(path)
     if document.target_kind == "url":
         raise UsageError(
@@ -113,21 +113,21 @@ def _remove(
     if run.target_kind == "in-place":
         return Cleaned(None, 0, run.leftovers, _IN_PLACE)
     workspace = _workspace(run)
-    if run.target_kind == "device":  # nothing of it is ours to remove
+    if run.target_kind == "device":  # there is nothing to remove from it
         return Cleaned(workspace, 0, [])
     events = EventTail(logs / "clean.jsonl")
-    events.new()  # those of earlier clean-ups
+    events.new()  # skips events of earlier clean-ups
     command = start.alone(engine.clean_arguments(logs / "clean.jsonl", workspace))
     with EngineProcess(command, logs / "clean-stderr.txt", inherited, start.environment()) as process:
-        seen = follow(process, interruption, events, last_words=("removed", "error"))
+        reported = follow(process, interruption, events, last_words=("removed", "error"))
     cleaned = Cleaned(workspace, 0, [workspace], "The engine exited before it had removed everything.")
-    for event in seen:
+    for event in reported:
         if event["event"] == "removed":
-            because = "; ".join(f"{left['path']}: {left['because']}" for left in event["left"])
-            cleaned = Cleaned(workspace, event["files"], [left["path"] for left in event["left"]], because)
+            reasons = "; ".join(f"{leftover['path']}: {leftover['because']}" for leftover in event["left"])
+            cleaned = Cleaned(workspace, event["files"], [leftover["path"] for leftover in event["left"]], reasons)
         elif event["event"] == "error":
             cleaned = Cleaned(workspace, 0, [workspace], sentence(event))
-    if not seen and process.status is not None and process.status > 0:
+    if not reported and process.status is not None and process.status > 0:
         raise CannotRun(
             f"The engine could not clean {workspace} (exit status {process.status}).",
             f"See {logs / 'clean-stderr.txt'}.",
@@ -143,10 +143,10 @@ def _workspace(run: RunDocument) -> str:
 
 
 def _without_target(run: RunDocument) -> Cleaned | None:
-    """What there is to clean where the directory that was measured does not exist here; `None` where it does.
+    """The result if the measured directory does not exist here; `None` if it does.
 
-    On the file system of the run it was removed, and what the run left in it. Elsewhere it may still exist: hosts of a
-    lab have mounts of their own. Raises `CannotRun` if the mount does not answer.
+    On the file system of the run it was removed, with any leftovers. Elsewhere it may still exist: hosts of a
+    lab have their own mounts. Raises `CannotRun` if the mount does not respond.
     """
     if (
         run.target_kind != "directory"
@@ -157,18 +157,18 @@ def _without_target(run: RunDocument) -> Cleaned | None:
     if sees_target(run):
         return Cleaned(None, 0, [], f"The target {run.target} no longer exists, so nothing remains on it.")
     workspace = _workspace(run)
-    why = (
+    reason = (
         f"{run.target} does not exist here, and its file system may not be mounted. Mount it, or clean on a node that "
         "has it."
     )
-    return Cleaned(workspace, 0, [workspace], why)
+    return Cleaned(workspace, 0, [workspace], reason)
 
 
 def _start(run: RunDocument, path: Path, by: By | None) -> Start:
-    """What starts the engine. Raises `UsageError`, `CannotRun`."""
+    """Starts the engine. Raises `UsageError`, `CannotRun`."""
     if by is not None:
-        asked = {"launcher": by.launcher, "hosts": list(by.hosts), "launcher_options": list(by.options)}
-        return Start.of(run.model_copy(update=asked))
+        launcher_of_caller = {"launcher": by.launcher, "hosts": list(by.hosts), "launcher_options": list(by.options)}
+        return Start.of(run.model_copy(update=launcher_of_caller))
     if run.launcher != "local" and run.target_kind == "directory" and not sees_target(run):
         raise CannotRun(
             f"{run.target} on this node is not the file system that the first node of the run measured.",
@@ -179,21 +179,21 @@ def _start(run: RunDocument, path: Path, by: By | None) -> Start:
 
 
 def sees_target(run: RunDocument) -> bool:
-    """True if the target of `run` is here what it was for the run's first node; False where that is not known.
+    """True if the target of `run` is the same here as on the run's first node; False if unknown.
 
-    It goes by what the run noted of its nodes: nothing is asked of a file system.
+    It compares mounts with those that the run recorded of its nodes; no file system is accessed.
     """
     if run.target_kind == "url":
         return True
     if run.target_kind != "directory" or not run.environment:
         return False
     node = run.environment[0]
-    noted, mount = node.get("mount"), mounts.mount_of(run.target)
-    if noted is None or mount is None:
+    recorded, mount = node.get("mount"), mounts.mount_of(run.target)
+    if recorded is None or mount is None:
         return False
-    # A file system on a device, or without a source, is another one on another machine, whatever they are called.
+    # A file system on a device, or without a source, differs between machines even if the names are equal.
     same_machine = node.get("boot_id") == _BOOT_ID.read_text().strip()
-    if (node.get("block_device") is not None or noted["source"] is None) and not same_machine:
+    if (node.get("block_device") is not None or recorded["source"] is None) and not same_machine:
         return False
-    here = (mount.point, mount.source, mount.file_system)
-    return here == (noted["mount_point"], noted["source"], noted["file_system"])
+    current = (mount.point, mount.source, mount.file_system)
+    return current == (recorded["mount_point"], recorded["source"], recorded["file_system"])

@@ -1,10 +1,10 @@
-"""One engine process: started apart from the terminal, followed, stopped in time.
+"""Starts one engine process in its own session, follows its events, and stops it in time.
 
-It gets a session of its own, so that a Ctrl-C reaches only the control plane, which then stops the engine
-once and in order. It never outlives the control plane: it watches its parent itself.
+The session makes a Ctrl-C reach only the control plane, which then stops the engine
+once and in order. The engine never outlives the control plane: it watches its parent itself.
 
-A launcher between says nothing that is believed: neither that it has ended nor with which exit code. The engine's last
-word counts.
+Neither the end nor the exit code of a launcher in between is trusted: the engine's last
+event counts.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ if TYPE_CHECKING:
     from ioassay.protocol.event import Event
 
 STOP_S = 4.9
-"""How long the engine may take to stop after a signal: it removes its files meanwhile. The promise is 5 s, and its own
-guard leaves what hangs a little earlier, and says what that is.
+"""How long the engine may take to stop after a signal: it removes its files meanwhile. We promise 5 s; its own
+watchdog abandons a hanging rank a little earlier, and reports it.
 """
 
 LAUNCHED_STOP_S = 8.0
-"""The same behind a launcher, whose helpers on other nodes have to end too."""
+"""The same through a launcher, whose helpers on other nodes have to end too."""
 
 KILL_S = 0.4
-"""How long to wait after a SIGKILL. Longer than that, a process hangs in the kernel, mostly on a dead mount."""
+"""How long to wait after a SIGKILL; after that, a process hangs in the kernel, mostly on a dead mount."""
 
 _MOST_PRINTED_BYTES = 64 << 10
-"""Of each end of what was printed: more says nothing new."""
+"""Bytes of printed output that are kept, at its beginning and at its end."""
 
-# Often enough for a live display, seldom enough to leave the processors to the ranks.
+# Short enough for a live display, long enough to leave the processors to the ranks.
 _LOOK_EVERY_S = 0.2
 
 LINGER_S = 3.0
-"""How long an engine, or its launcher, may go on after the engine's last word."""
+"""How long an engine, or its launcher, may run after the engine's last event."""
 
 LINGER_LOST_S = 0.5
-"""The same where a node is lost: many launchers wait for it for minutes."""
+"""The same after a node is lost: many launchers wait for it for minutes."""
 
 LAST_WORD_S = 5.0
-"""How long engines may take to say it when their launcher has gone: they notice, and remove their files."""
+"""How long engines may take for their last event after their launcher ended: they notice, and remove their files."""
 
 LOST_S = 4.0
-"""How long engines and launcher may take to end by themselves once they have printed that a node is lost: the engines
-that are left remove their files meanwhile."""
+"""How long engines and launcher may take to end by themselves after they printed that a node is lost: the remaining
+engines remove their files meanwhile."""
 
 _KILLED_S = 1.0
-"""As `LAST_WORD_S`, where the launcher has ended the engines itself, or has had `LOST_S`."""
+"""As `LAST_WORD_S`, if the launcher itself ended the engines, or after `LOST_S`."""
 
 LAUNCH_S = 150.0
-"""How long a launcher may take until its engine says something. One that waits for a lost node waits for ever; where
-MPI does not begin, the engine says so itself before this."""
+"""How long a launcher may take until the engine's first event. A launcher that waits for a lost node waits for ever;
+if MPI does not start, the engine reports it before this."""
 
 
 class EngineProcess:
-    """An engine at work, with its launcher. Leaving the context stops it."""
+    """A running engine, with its launcher. Leaving the context stops it."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class EngineProcess:
         *,
         through: bool = False,
     ) -> None:
-        """Starts `command`; what it prints is appended to `output`. Raises `CannotRun` when it does not start.
+        """Starts `command` and appends its output to `output`. Raises `CannotRun` if it does not start.
 
-        `through` a launcher the engine is told by its standard input when to stop: signals would reach the launcher,
-        and each of those makes something else of them.
+        `through` a launcher, the engine is stopped by its standard input: signals would reach the launcher,
+        and each launcher treats them differently.
         """
         self._through = through
         self._output = output
@@ -106,21 +106,21 @@ class EngineProcess:
 
     @property
     def status(self) -> int | None:
-        """Its exit status, negative for the signal that killed it; `None` while it runs or hangs."""
+        """Exit status, negative for the signal that killed it; `None` while it runs or hangs."""
         return self._process.returncode
 
     @property
     def killed(self) -> bool:
-        """True if it had to be killed because it did not stop in time, or was asked twice."""
+        """True if it was killed because it did not stop in time, or because it was stopped twice."""
         return self._killed
 
     @property
     def stopped_twice(self) -> bool:
-        """True if it was killed because it was asked again while it was stopping."""
+        """True if it was killed because of a second `stop`."""
         return self._stopped_twice
 
     def wait(self, timeout_s: float) -> bool:
-        """Waits for its end, at most `timeout_s`. True once nothing more is to be expected of it."""
+        """Waits up to `timeout_s` for the end. True once the process has ended, or hangs after a SIGKILL."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
             if not self._through:
@@ -134,7 +134,7 @@ class EngineProcess:
         return False
 
     def stop(self, number: int) -> None:
-        """Asks it to end by passing on a signal; kills it after `STOP_S`. Asked again, kills it now."""
+        """Passes on a signal that ends it; kills it after `STOP_S`, or at the second call."""
         if self._deadline is not None:
             self._stopped_twice |= not self._killed
             self.kill()
@@ -146,22 +146,23 @@ class EngineProcess:
         self._tell(number)
 
     def suspend(self) -> None:
-        """Has its ranks do no I/O until `resume`. It goes on listening, so that it can still be stopped."""
+        """Pauses the I/O of its ranks until `resume`. The engine still handles signals, so that it can be stopped."""
         self._tell_all(signal.SIGTSTP)
 
     def resume(self) -> None:
-        """Has its ranks go on."""
         self._tell_all(signal.SIGCONT)
 
     def _tell_all(self, number: int) -> None:
-        """As `_tell`; without a launcher to the whole group: a recorder in front of the engine keeps these signals."""
+        """As `_tell`; without a launcher, to the whole group: a recorder in front of the engine keeps these signals to
+        itself.
+        """
         if self._process.stdin is not None:
             self._tell(number)
         elif self._process.poll() is None:
             os.killpg(self._process.pid, number)
 
     def _tell(self, number: int) -> None:
-        """Passes on a signal: through a launcher by its name."""
+        """Passes on a signal; through a launcher, its name is written to the engine's standard input."""
         if self._process.stdin is None:
             self._process.send_signal(number)
             return
@@ -170,7 +171,7 @@ class EngineProcess:
             self._process.stdin.flush()
 
     def kill(self) -> None:
-        """Ends it and all its ranks on this machine, without giving them time for anything."""
+        """Kills it and all its ranks on this machine at once."""
         if self._killed:
             return
         self._killed = True
@@ -179,12 +180,12 @@ class EngineProcess:
 
     @property
     def through(self) -> bool:
-        """True if a launcher stands between."""
+        """True if a launcher is in between."""
         return self._through
 
     @property
     def printed(self) -> str:
-        """What it has printed so far: its first and its last part, where that is much."""
+        """The output so far; only its beginning and its end if it is long."""
         with self._output.open("rb") as file:
             file.seek(self._begin_bytes)
             head = file.read(_MOST_PRINTED_BYTES)
@@ -194,13 +195,15 @@ class EngineProcess:
         return text.decode(errors="replace")
 
     def sweep(self) -> None:
-        """Ends ranks and helpers on this machine that outlived the process which led them."""
+        """Kills ranks and helpers on this machine that outlived the process."""
         self._kill_group()
 
     def __enter__(self) -> EngineProcess:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if self._process.poll() is None:
             self.stop(signal.SIGTERM)
             while not self.wait(0.1):
@@ -221,47 +224,47 @@ def follow(
     *,
     last_words: Collection[str] = ("finished",),
 ) -> list[Event]:
-    """Hands on what `process` reports and passes signals on to it, until its end.
+    """Reads events of `process` and passes signals on to it, until its end.
 
-    Returns all events once nothing more is to be expected of `process`, whose last one is one of `last_words`.
+    Returns all events. The process is finished after an event whose kind is among `last_words`.
 
-    `on_event` gets each event as it appears, `on_look` is called several times a second.
+    `on_event` gets each event as it appears, `on_look` is called several times per second.
     """
-    seen: list[Event] = []
-    passed_on = 0
-    ended = False
+    reported: list[Event] = []
+    signals_passed = 0
+    has_ended = False
     finished_at: float | None = None
     lost_at: float | None = None
-    begun = time.monotonic()
+    begin_s = time.monotonic()
 
     def look() -> None:
         nonlocal finished_at
         for event in events.new():
-            seen.append(event)
+            reported.append(event)
             on_event(event)
             if event["event"] in last_words:
                 finished_at = time.monotonic()
         on_look()
 
-    while not ended:
-        ended = process.wait(_LOOK_EVERY_S)
+    while not has_ended:
+        has_ended = process.wait(_LOOK_EVERY_S)
         look()
-        while interruption.first is not None and passed_on < min(interruption.count, 2) and not ended:
+        while interruption.first is not None and signals_passed < min(interruption.count, 2) and not has_ended:
             process.stop(interruption.first)
-            passed_on += 1
+            signals_passed += 1
         linger_s = LINGER_LOST_S if lost_at is not None else LINGER_S
         if finished_at is not None and time.monotonic() > finished_at + linger_s:
             process.kill()
-        if process.through and not seen and time.monotonic() > begun + LAUNCH_S:
+        if process.through and not reported and time.monotonic() > begin_s + LAUNCH_S:
             process.kill()
-        if process.through and lost_at is None and is_lost(process.printed, begun=bool(seen)):
+        if process.through and lost_at is None and is_lost(process.printed, begun=bool(reported)):
             lost_at = time.monotonic()
         if lost_at is not None and time.monotonic() > lost_at + LOST_S:
             process.kill()
     last_word_s = _KILLED_S if process.through and losses(process.printed) else LAST_WORD_S
-    gone = time.monotonic()
-    while process.through and seen and finished_at is None and time.monotonic() < gone + last_word_s:
+    ended_s = time.monotonic()
+    while process.through and reported and finished_at is None and time.monotonic() < ended_s + last_word_s:
         time.sleep(_LOOK_EVERY_S)
         look()
     process.sweep()
-    return seen
+    return reported

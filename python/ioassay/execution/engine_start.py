@@ -1,4 +1,4 @@
-"""How the engines of a run are started: by which launcher, on which nodes, with what they are told in secret."""
+"""How the engines of a run are started: launcher, nodes, secrets in the environment."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Start:
     nodes: Sequence[Node]
     secrets: Mapping[str, str]
     options: Sequence[str] = ()
-    """More for the launcher."""
+    """Additional arguments of the launcher."""
     library: Path | None = None
-    """What joins the engines with the launcher's MPI, where they meet over one."""
+    """The connector between the engines and the launcher's MPI, if they use one."""
     mpi_in_ranks: bool = False
-    """The storage API speaks MPI too."""
+    """The storage API uses MPI too."""
     in_lab: bool = False
 
     @classmethod
@@ -59,17 +59,17 @@ class Start:
 
     @property
     def stands_between(self) -> bool:
-        """The launcher stands between the engines and us: signals do not reach them."""
+        """True if signals do not reach the engines because a launcher is in between."""
         return self.launcher.needs_mpi
 
     def alone(self, arguments: Sequence[str]) -> list[str]:
-        """The command line of one engine on the first node, with these arguments of its own."""
+        """The command line of one engine on the first node, with these engine arguments."""
         return self._command(Placement(1, 1, self.nodes, options=self.options, forwarded=[*self.secrets]), arguments)
 
     def together(
         self, arguments: Sequence[str], clients: int, ranks_per_client: int, record: Path | None = None
     ) -> list[str]:
-        """The command line of an engine for so many ranks, recorded into `record`."""
+        """The command line of the engines of a case, recorded into `record`."""
         placement = Placement(
             clients,
             ranks_per_client,
@@ -83,10 +83,9 @@ class Start:
         return self._command(placement, arguments)
 
     def environment(self) -> dict[str, str]:
-        """The environment to start it in."""
-        # Of a cluster that we are on, which is not the lab's.
-        ours = {key: value for key, value in os.environ.items() if not (self.in_lab and key.startswith("SLURM_"))}
-        return ours | dict(self.secrets)
+        # Slurm variables of the surrounding cluster do not apply to a lab.
+        inherited = {key: value for key, value in os.environ.items() if not (self.in_lab and key.startswith("SLURM_"))}
+        return inherited | dict(self.secrets)
 
     def _command(self, placement: Placement, arguments: Sequence[str]) -> list[str]:
         return [*self.launcher.tokens(engine.find_engine(), placement), *arguments]

@@ -1,8 +1,8 @@
 """Runs the cases of a run one after another, until the last one, a failure or a signal.
 
-A failed case ends the run, whatever failed it: a target that is full or gone, a killed rank or an engine that
-does not start would fail the next case too, or worse, let it measure the aftermath. What was measured until then
-is kept, and `--resume` does the rest once the cause is mended.
+A failed case ends the run, whatever the cause: a target that is full or gone, a killed rank or an engine that
+does not start would fail the next case too, or worse, let it measure the aftermath. Earlier results are kept,
+and `--resume` runs the remaining cases once the cause is fixed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def execute(
 ) -> None:
     """Runs every case that is neither complete nor skipped by a stop rule or the `deadline`.
 
-    How it ended stands in `run.document`, whatever happened. `interruption`: where the caller counts signals already.
+    `run.document` says how it ended. `interruption` is given if the caller already counts signals.
     Errors of the engine and the target become states of cases. `CannotRun` is raised only when the control
     plane itself cannot go on, for example because the disk of the run directory is full.
     """
@@ -48,14 +48,14 @@ def execute(
     if all(case.state == "pending" for case in document.cases):
         document.started = now()  # another run may have come between
     document.state, document.ended = "running", None
-    with nullcontext(interruption) if interruption else Interruption() as counted:
+    with nullcontext(interruption) if interruption else Interruption() as signals:
         run.save()
         watcher.run_begins(document)
         try:
-            if _is_clean(run, start, counted, watcher):
-                _run_cases(run, start, counted, watcher, deadline)
-            # After an exception run.json is left as it is, as after a kill: the next reader completes it from the logs.
-            document.state = _state(document.cases, counted)
+            if _is_clean(run, start, signals, watcher):
+                _run_cases(run, start, signals, watcher, deadline)
+            # After an exception run.json stays as it is, as after a kill: the next reader completes it from the logs.
+            document.state = _state(document.cases, signals)
             document.ended = now()
             run.save()
         except OSError as error:
@@ -68,7 +68,7 @@ def execute(
 
 
 def _is_clean(run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher) -> bool:
-    """Removes what an earlier attempt left; the engine takes only a workspace that it creates itself."""
+    """Removes leftovers of an earlier attempt; the engine accepts only a workspace that it creates itself."""
     if not run.document.leftovers:
         return True
     cleaned = clean(run, interruption, start)
@@ -86,15 +86,15 @@ def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
 def _run_cases(
     run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher, deadline: Deadline | None
 ) -> None:
-    spare = EarlyStop(run)
+    early_stop = EarlyStop(run)
 
     def settle(points: Sequence[SweepPoint] | None) -> None:
-        for why in spare.settle(points):
-            watcher.notice(why)
+        for reason in early_stop.settle(points):
+            watcher.notice(reason)
 
-    settle(None)  # a control plane that was killed may not have come to it
+    settle(None)  # a killed control plane may not have done it
     for case in run.document.cases:
-        if case.is_settled or (deadline and deadline.spares(case)):
+        if case.is_settled or (deadline and deadline.skips(case)):
             continue
         began_s = time.monotonic()
         measurements = None if interruption.first else _run_case(run, case, start, interruption, watcher)
@@ -102,7 +102,7 @@ def _run_cases(
             return
         if deadline:
             deadline.note(case, time.monotonic() - began_s)
-        spare.note(case, measurements)
+        early_stop.note(case, measurements)
         settle([case.sweep_point])
 
 
@@ -115,15 +115,15 @@ def _run_case(
     watcher.case_begins(case)
     progress = ProgressTail(files.progress)
 
-    told = False
+    has_notified = False
 
     def look() -> None:
-        nonlocal told
+        nonlocal has_notified
         suspension.heed()
         for line in progress.new()[-1:]:
             watcher.progress(case, line)
-        if interruption.first and not told:
-            told = True
+        if interruption.first and not has_notified:
+            has_notified = True
             watcher.notice(f"{interruption.name}: stopping and removing files; a second signal exits at once.")
 
     arguments = engine.run_arguments(files.events, files.progress, files.plan)
@@ -136,7 +136,7 @@ def _run_case(
         Suspension(process, watcher) as suspension,
     ):
         events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
-    # An engine that has begun has created the file of its events before anything else.
+    # A running engine creates the file of its events before anything else.
     end = outcome(events, run.document.workspace if files.events.exists() else None)
     case.state = end.state or ("interrupted" if interruption.first else "failed")
     case.error = end.error
@@ -152,41 +152,45 @@ def _run_case(
     return measurements if case.state == "complete" and not run.document.leftovers else None
 
 
-def _launcher_first(end: Outcome, said: str) -> str | None:
-    """The error of engines, behind what their launcher printed where that is why: it ended them, or they never met."""
+def _launcher_first(end: Outcome, printed: str) -> str | None:
+    """The error of the engines; preceded by the launcher's output if that is the cause: it ended them, or they never
+    met.
+    """
     caused = end.failure is not None and (end.state == "interrupted" or end.failure["operation"] in _BEFORE_ALL_MET)
     return (
-        f"{_quoted(said)} The engine reported: {end.error}" if caused and failure_messages.losses(said) else end.error
+        f"{_quoted(printed)} The engine reported: {end.error}"
+        if caused and failure_messages.losses(printed)
+        else end.error
     )
 
 
 _BEFORE_ALL_MET = ("begin MPI", "meet over MPI")
-"""What engines do that do not know yet which nodes there are."""
+"""Operations of engines that do not yet know the other nodes."""
 
 
-def _quoted(said: str) -> str:
-    """What a launcher printed, with what to do about it."""
-    lines = "; ".join(failure_messages.telling(said))
-    known = failure_messages.meaning(said)
-    remedy = f" {known.message} {known.remedy.rstrip('.')}." if known else ""
+def _quoted(printed: str) -> str:
+    """The launcher's output, with a remedy."""
+    lines = "; ".join(failure_messages.telling(printed))
+    explanation = failure_messages.meaning(printed)
+    remedy = f" {explanation.message} {explanation.remedy.rstrip('.')}." if explanation else ""
     return f"The launcher printed: {lines.rstrip('.')}.{remedy}" if lines else ""
 
 
-_ASKED_S = 4.0
-"""How long a node may take that is asked alone: one that is up answers in less than one."""
+_PROBE_S = 4.0
+"""How long a probed node may take to answer; a node that is up takes less than a second."""
 
 
 def _without_last_word(process: EngineProcess, interruption: Interruption, start: Start, clients: int) -> str:
-    """Why a case ended, when the engine could not say so itself."""
+    """Why a case ended, if the engine could not report it."""
     if process.status is None:
         return (
             "The engine hangs in a system call and cannot be killed; its target does not respond. "
             "Check the target's server and the kernel log, then remove the rest with `ioassay clean`."
         )
-    said = process.printed
-    if interruption.first and (process.killed or said):
-        # Its guard leaves what hangs, and says first what that is.
-        printed_first = [f"It printed: {line}." for line in said.splitlines()[:1]]
+    printed = process.printed
+    if interruption.first and (process.killed or printed):
+        # Its watchdog abandons a hanging rank, and first reports it.
+        printed_first = [f"It printed: {line}." for line in printed.splitlines()[:1]]
         killed = "The engine was killed because it did not stop in time."
         if process.stopped_twice:
             again = "Ctrl-C" if interruption.first == signal.SIGINT else "signal"
@@ -194,11 +198,11 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         return " ".join([killed, *printed_first])
     if interruption.first:
         return f"{interruption.name} arrived before the engine started."
-    if process.through and (process.killed or failure_messages.losses(said)):
-        quoted = _quoted(said)
+    if process.through and (process.killed or failure_messages.losses(printed)):
+        quoted = _quoted(printed)
         # Some messages of ssh have no name in them.
         is_named = any(node.name in quoted for node in start.nodes)
-        names = [] if is_named else silent_nodes(start, clients, interruption, _ASKED_S)
+        names = [] if is_named else silent_nodes(start, clients, interruption, _PROBE_S)
         return " ".join(
             part
             for part in (
@@ -209,13 +213,13 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
             )
             if part
         )
-    ended = f"exit status {process.status}"
+    exit_text = f"exit status {process.status}"
     if process.status < 0:
-        ended = f"killed by {signal_name(-process.status)}"
+        exit_text = f"killed by {signal_name(-process.status)}"
     return " ".join(
         [
-            f"The engine exited without a `finished` event ({ended}).",
-            *[f"It printed: {line}" for line in failure_messages.telling(said)],
+            f"The engine exited without a `finished` event ({exit_text}).",
+            *[f"It printed: {line}" for line in failure_messages.telling(printed)],
             "Check the kernel log (dmesg: out of memory?), then run the case again with --resume.",
         ]
     )

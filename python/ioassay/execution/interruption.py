@@ -1,8 +1,8 @@
-"""Signals that would end the process as something to ask for, not an exception or an end in the middle of anything.
+"""Counts signals that would end the process, so that they can be polled instead of raising an exception anywhere.
 
 A run must end in order: engine stopped, results kept, leftovers named. Batch systems warn with USR1, USR2 or XCPU, a
-terminal sends QUIT. So the signals are only counted here, and the loop that follows the engine looks at the count
-several times a second.
+terminal sends QUIT. So signals are only counted here, and the loop that follows the engine polls the count
+several times per second.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ioassay.errors import CannotRun
 from ioassay.protocol.facts import NOT_STOPPING
 
 _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
-"""What the processor raises: after a handler of Python, the instruction at fault would be executed again, for ever."""
+"""Signals of the processor: after a Python handler, the faulting instruction would be executed again, forever."""
 
 
 class Interruption:
-    """Counts the signals that arrive while it is entered."""
+    """Counts the signals that arrive within its context."""
 
     def __init__(self) -> None:
         self.count = 0
         self.first: int | None = None
-        """The number of the signal that came first: the one to pass on."""
+        """The number of the first signal: the one to pass on."""
         self._before: dict[int, signal._HANDLER] = {}
 
     @property
     def name(self) -> str:
-        """The name of the signal that came first."""
+        """The name of the first signal."""
         return signal_name(self.first) if self.first is not None else ""
 
     def __enter__(self) -> Self:
@@ -39,12 +39,14 @@ class Interruption:
             self._before[number] = signal.signal(number, self._note)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def heed(self) -> None:
-        """Raises `CannotRun` if a signal has come."""
+        """Raises `CannotRun` if a signal has arrived."""
         if self.first is not None:
             raise CannotRun(f"Interrupted by {self.name}.")
 
@@ -52,7 +54,7 @@ class Interruption:
         self.count_signal(number)
 
     def count_signal(self, number: int) -> None:
-        """Counts a signal, here and in the interruptions within which this one was entered."""
+        """Counts a signal, here and in enclosing interruptions."""
         self.count += 1
         self.first = self.first or number
         if (outer := _owner(self._before.get(number))) is not None:
@@ -60,7 +62,7 @@ class Interruption:
 
 
 def signal_name(number: int) -> str:
-    """As the engine writes it: `SIGTERM`, `SIGRTMIN+3`."""
+    """The name that the engine uses: `SIGTERM`, `SIGRTMIN+3`."""
     if number >= signal.SIGRTMIN:
         return f"SIGRTMIN+{number - signal.SIGRTMIN}"
     return signal.Signals(number).name
@@ -72,9 +74,9 @@ def _owner(handler: object) -> Interruption | None:
 
 
 def _stopping() -> Iterator[int]:
-    """The signals that end a run, as the engine has them. What the caller ignores stays ignored, because `nohup ioassay
-    run …` must outlive its terminal, and what has a handler belongs to whoever installed it, but for SIGINT and for an
-    interruption around this one, which is told.
+    """The signals that end a run, as in the engine. Ignored signals stay ignored, because `nohup ioassay
+    run …` must outlive its terminal. Signals with a handler are left to it, except SIGINT and those of an
+    enclosing interruption, which is notified.
     """
     for number in signal.valid_signals() - _not_stopping() - _FAULTS:
         handler = signal.getsignal(number)
@@ -84,5 +86,5 @@ def _stopping() -> Iterator[int]:
 
 @cache
 def _not_stopping() -> frozenset[int]:
-    """Those that the engine's own table leaves out."""
+    """The signals that the engine's own table leaves out."""
     return frozenset(signal.Signals[name] for name in NOT_STOPPING)

@@ -1,7 +1,7 @@
-"""Where runs take place: what was typed after --target and --clients, and what that is at this moment.
+"""Where runs take place: resolves --target and --clients to what they are now.
 
-A target may be a storage system of a lab (`lab:NAME`, `lab:NAME/STORAGE`), which brings the hosts that see it along.
-Not here: starting labs, looking at targets.
+A target may be a storage system of a lab (`lab:NAME`, `lab:NAME/STORAGE`), which also determines the hosts.
+Not here: starting labs, inspecting targets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LAB = "lab:"
 _THE_LAB = "lab"
-"""After --clients: the lab that the target is in, or the only one that is up."""
+"""As --clients: the target's lab, or the only lab that is up."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Place:
 
     target: Target
     storage: str | None = None
-    """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+    """The target's storage system, if it is in a lab: `lab:NAME/STORAGE`."""
     clients: str | None = None
     """Whose hosts are the clients: `lab:NAME`; `None`: processes on this node."""
     lab: LabAccess | None = None
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """A word for it, for files."""
+        """A name for use in file names."""
         word = self.storage.rpartition("/")[2] if self.storage else PurePath(self.target.place.partition("?")[0]).name
         return re.sub(r"[^A-Za-z0-9.-]+", "-", word).strip("-.") or "root"
 
@@ -62,10 +62,10 @@ class Place:
 
 
 def places(typed: Sequence[str], destroy_data: str | None, clients: str | None, *, look: bool = True) -> list[Place]:
-    """The places that were typed: one for each target, of a lab one for each of its storage systems. `look` as in
+    """The typed places: one for each target, and for a lab one for each of its storage systems. `look` as in
     `parse_target`.
 
-    Raises `UsageError` for what cannot be meant or is not up, `CannotRun` for a target that does not answer.
+    Raises `UsageError` for an invalid place or a lab that is down, `CannotRun` for a target that does not respond.
     """
     resolved = []
     for target in typed:
@@ -85,7 +85,7 @@ def places(typed: Sequence[str], destroy_data: str | None, clients: str | None, 
 
 
 def clients_of(typed: str | None) -> str | None:
-    """`Place.clients` as it was typed after --clients. Raises `UsageError`."""
+    """`Place.clients` of a typed --clients. Raises `UsageError`."""
     return _the_lab() if typed == _THE_LAB else typed
 
 
@@ -162,7 +162,7 @@ def _look(typed: str) -> _Lab:
 
 
 def _the_lab() -> str:
-    """The only lab that is up, as it is typed. Raises `UsageError`."""
+    """The only lab that is up, as typed. Raises `UsageError`."""
     from ioassay.lab.running import running  # noqa: PLC0415
 
     labs = running()

@@ -1,4 +1,4 @@
-"""What a run will take, and whether it can run, asked of the engine before anything is written."""
+"""Asks the engine what a run needs, and whether it can run, before anything is written."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ _OPEN_TARGET = "open target"
 _LOOK_EVERY_S = 0.05
 
 _LINGER_S = 1.0
-"""How long the engine may take to end when it has spoken of all plans."""
+"""How long the engine may take to end after it has reported on all plans."""
 
 _SILENT_S = 8.0
-"""How long the engine may take from plan to plan. It says itself, before this, of a target that does not answer."""
+"""How long the engine may take per plan. It reports a target that does not respond before this."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a run will write, beside what the target has. Cases follow one another and remove their files."""
+    """What a run will write, and the room on the target. Cases run one after another and remove their files."""
 
     written_bytes: int
-    """By all cases together, in one pass over the files of each phase."""
+    """Bytes written by all cases together, with one pass over the files of each phase."""
     at_once_bytes: int
-    """The largest file set: what lies on the target at any time."""
+    """The largest file set: the most bytes on the target at any time."""
     at_once_files: int
     free_bytes: int | None
-    """On the target; `None` where it does not tell, as object stores do not."""
+    """Free bytes on the target; `None` if unknown, as for object stores."""
     file_system: str | None
     """Its type, for example `lustre`."""
     walled: bool = False
-    """A stonewall may end a phase before all that is written."""
+    """A stonewall may end a phase early, so that less is written."""
     again: bool = False
     """A phase with a minimum time may write its files more than once, so that more is written."""
     stops_early: bool = False
-    """A stop rule may spare cases, so that less is written."""
+    """A stop rule may skip cases, so that less is written."""
     notes: Sequence[str] = ()
-    """What the file system says of its room that cannot be right, each with what was therefore not checked."""
+    """Implausible values of the file system, each with the check that was skipped because of it."""
 
     @property
     def text(self) -> str:
-        """What is written, what the target has room for, and what of that is not known."""
+        """What is written, how much room the target has, and what is unknown."""
         return " ".join([self._sentence, *(f"{note[:1].upper()}{note[1:]}." for note in self.notes)])
 
     @property
@@ -94,29 +94,29 @@ def check(
     *,
     stops_early: bool,
 ) -> Need:
-    """Checks every plan on one node, of repetitions the last. `stops_early`: stop rules may spare some of them.
+    """Checks every plan on one node; of repetitions, only the last. `stops_early`: stop rules may skip some of them.
 
-    `blame` says what of the study is wrong where the engine refuses plans, which it gets by the names of their cases.
-    Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
+    `blame` finds what in the study is wrong if the engine refuses plans; it gets these by the names of their cases.
+    Raises `UsageError` for a plan that no machine could run, `CannotRun` for one that this target cannot hold.
     """
-    alike = _alike(plans)
+    repetitions = _alike(plans)
     with TemporaryDirectory(prefix="ioassay-check-") as scratch:
         directory = Path(scratch)
         file = directory / "plans.jsonl"
         with file.open("w") as lines:
-            lines.writelines(json.dumps(plans[cases[-1]]) + "\n" for cases in alike)
+            lines.writelines(json.dumps(plans[cases[-1]]) + "\n" for cases in repetitions)
         events = directory / "events.jsonl"
         command = start.alone(engine.check_arguments(events, [file]))
         limits_s = [limit_ns / 1e9 for plan in plans.values() if (limit_ns := plan.get("time_limit_ns"))]
         silent_s = (LAUNCH_S if start.stands_between else 0) + max([_SILENT_S, *(limit + 3 for limit in limits_s)])
         with Interruption() as interruption:
             process = EngineProcess(command, directory / "stderr.txt", environment=start.environment())
-            reported = _reports(process, EventTail(events), len(alike), silent_s, interruption)
+            reported = _reports(process, EventTail(events), len(repetitions), silent_s, interruption)
         interruption.heed()
         printed = (directory / "stderr.txt").read_text(errors="replace")
-    # The engine says one thing of each plan, in their order.
+    # The engine reports one event per plan, in order.
     of_plans = [event for event in reported if event["event"] in _OF_A_PLAN]
-    of_cases = list(zip(alike, of_plans, strict=False))
+    of_cases = list(zip(repetitions, of_plans, strict=False))
     refused = {case: event for cases, event in of_cases if event["event"] == "error" for case in cases}
     if refused:
         if problems := blame([*refused.items()]):
@@ -127,19 +127,19 @@ def check(
         if wrong_target := _wrong_target(first, start):
             raise wrong_target
         message = first["message"]
-        # What all cases are refused for is of the target.
+        # If all cases are refused for the same reason, it is the target.
         if sum(event["message"] == message for event in refused.values()) < len(plans):
             message = f"Case {case}{f' (and {more} more)' if more else ''}: {message}"
         raise kind(message, first["remedy"])
     checked = [(event, len(cases)) for cases, event in of_cases if event["event"] == "checked"]
-    if len(checked) < len(alike):
+    if len(checked) < len(repetitions):
         if process.killed:
             raise CannotRun(
                 f"The engine has not responded for {silent_s:.0f} s while checking the plans.",
                 "Check that the target's server and the nodes respond (`ioassay doctor`); read the kernel log (dmesg).",
             )
-        if start.stands_between and (known := failure_messages.meaning(printed)):
-            raise CannotRun(known.message, known.remedy)
+        if start.stands_between and (explanation := failure_messages.meaning(printed)):
+            raise CannotRun(explanation.message, explanation.remedy)
         raise CannotRun(
             f"The engine could not check the plans (exit status {process.status}).",
             printed.strip() or f"Start it by hand: {command[0]} --version",
@@ -149,7 +149,7 @@ def check(
 
 
 def _wrong_target(error: EventError, start: Start) -> UsageError | None:
-    """The refusal of a target that is missing or no directory, in the words of all commands."""
+    """The common error for a target that is missing or not a directory."""
     if error["operation"] != _OPEN_TARGET:
         return None
     return no_directory(error.get("path") or "", error.get("errno"), start.nodes[0].name if start.nodes else "")
@@ -161,34 +161,34 @@ _OF_A_PLAN = ("checked", "error")
 def _reports(
     process: EngineProcess, events: EventTail, plans: int, silent_s: float, interruption: Interruption
 ) -> list[Event]:
-    """What the engine reports of `plans` plans. One that hangs in a call on its target is not waited for."""
+    """Events about `plans` plans. An engine that hangs in a call on its target is killed."""
     reported: list[Event] = []
-    heard, left = time.monotonic(), plans
+    last_event_s, remaining = time.monotonic(), plans
     with process:
-        ended = False
-        while not ended:
-            ended = process.wait(_LOOK_EVERY_S)
+        has_ended = False
+        while not has_ended:
+            has_ended = process.wait(_LOOK_EVERY_S)
             if new := events.new():
                 reported += new
-                left -= sum(event["event"] in _OF_A_PLAN for event in new)
-                heard = time.monotonic()
-            if left <= 0 and time.monotonic() > heard + _LINGER_S:
+                remaining -= sum(event["event"] in _OF_A_PLAN for event in new)
+                last_event_s = time.monotonic()
+            if remaining <= 0 and time.monotonic() > last_event_s + _LINGER_S:
                 process.kill()
-            if interruption.first or time.monotonic() > heard + silent_s:
+            if interruption.first or time.monotonic() > last_event_s + silent_s:
                 process.kill()
     return reported
 
 
 def _alike(plans: Mapping[str, Plan]) -> list[list[str]]:
-    """The cases whose plans differ in nothing but the name of the case and its seed: repetitions of one another."""
-    alike: dict[str, list[str]] = {}
+    """Cases whose plans differ only in the name of the case and the seed: repetitions of one another."""
+    cases_by_plan: dict[str, list[str]] = {}
     for case, plan in plans.items():
-        alike.setdefault(json.dumps({**plan, "case": "", "seed": 0}), []).append(case)
-    return list(alike.values())
+        cases_by_plan.setdefault(json.dumps({**plan, "case": "", "seed": 0}), []).append(case)
+    return list(cases_by_plan.values())
 
 
 def _need(checked_cases: list[tuple[EventChecked, int]]) -> Need:
-    """Of each plan that was checked what the engine said, and how many cases have it."""
+    """`checked_cases`: the engine's event for each checked plan, with the number of its cases."""
     checked = [event for event, _ in checked_cases]
     node = checked[0].get("node")
     mount = node["mount"] if node else None

@@ -1,4 +1,4 @@
-"""What was asked becomes a new run directory, once everything about it has been checked."""
+"""Makes a new run directory of a request, after checking everything about it."""
 
 from __future__ import annotations
 
@@ -46,62 +46,62 @@ BATCH = "sbatch"
 
 @dataclass(frozen=True)
 class Request:
-    """Runs of a study as they were asked for."""
+    """A request for runs of a study."""
 
     study: str
     """Name of a built-in study, or path of one."""
     places: Sequence[Place]
-    """A run for each."""
+    """One run for each."""
     scale: str | None
     settings: Sequence[str]
     """`KEY=VALUE` each."""
     launcher: str
     hosts: Sequence[str]
-    """The nodes for the launcher; none: those of the allocation, else this one."""
+    """Nodes for the launcher; empty: those of the allocation, or else this node."""
     launcher_options: Sequence[str]
     time_limit_ns: int | None
-    """When a phase has not ended after this, it hangs; where the study says nothing of it."""
+    """A phase that takes longer hangs; applies if the study does not set it."""
     ceilings: Path | None
-    """What `ioassay net` left."""
+    """The directory of `ioassay net`."""
     out: Path | None
-    """The run directory, or of several runs the one that holds theirs; by default new ones below `runs/`."""
+    """The run directory, or the parent directory of several runs; by default new ones below `runs/`."""
     recorded: bool
-    """The engines are recorded, as applications are."""
+    """Record the engines like applications."""
     command: Sequence[str]
     """The command line, for the record."""
 
     @property
     def engine_launcher(self) -> str:
-        """The launcher that starts the engines; within a batch job that is `srun`."""
+        """The launcher of the engines; within a batch job, `srun`."""
         return "srun" if self.launcher == BATCH else self.launcher
 
 
 ANY_TARGET = "TARGET"
-"""Stands for the target in what is said of a study alone."""
+"""Placeholder for the target in previews of a study."""
 
 
 @dataclass(frozen=True)
 class StudyPreview:
-    """What a run of a study does."""
+    """The cases and plans of a run."""
 
     document: RunDocument
     plans: Mapping[str, Plan]
-    """By the name of the case."""
+    """The plan of each case, by name."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that can be done."""
+    """A checked run."""
 
     path: Path
     document: RunDocument
     plans: dict[str, Plan]
     need: Need
     start: Start | None
-    """What starts its engines; `None` where these are the nodes of a job, which is not there yet."""
+    """Starts its engines; `None` for a batch job, whose nodes are not known yet."""
 
     def command(self, case: CaseEntry) -> list[str]:
-        """The command line that starts the engines of a case; of a batch job the one that submits it."""
+        """The command line that starts the engines of a case; for a batch job, the one that submits it."""
         path = Path(os.path.abspath(self.path))
         if self.start is None:
             return ["sbatch", str(path / SCRIPT)]
@@ -111,7 +111,7 @@ class Prepared:
         return self.start.together(arguments, case.clients, case.ranks_per_client, record)
 
     def create(self) -> RunWriter:
-        """Creates its directory, with all plans in it."""
+        """Creates the run directory with all plans."""
         from ioassay.store.run_writer import RunWriter  # noqa: PLC0415  (it loads the library of tables)
 
         return RunWriter.create(Path(os.path.abspath(self.path)), self.document, self.plans)
@@ -120,8 +120,8 @@ class Prepared:
 def prepare(request: Request) -> list[Prepared]:
     """Resolves the study and checks every case of every run.
 
-    Nothing is written, neither here nor on the targets.
-    Raises `UsageError` for what was asked, `CannotRun` for what a target will not hold.
+    It writes nothing, neither here nor on the targets.
+    Raises `UsageError` for an invalid request, `CannotRun` for cases that a target cannot hold.
     """
     names = [place.name for place in request.places]
     if len(set(names)) < len(names):
@@ -138,7 +138,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
     if len(request.places) > 1:
         path = request.out / place.name if request.out else Path("runs") / f"{stamp}-{place.name}"
     mounts.ask(path, lambda: refuse_occupied(path))
-    # Two runs of one second must not share a workspace on the target.
+    # Two runs started in the same second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
     expanded = expand(resolved, identifier, place.target, request.engine_launcher)
     plans = {case.id: plan for case, plan in expanded}
@@ -164,7 +164,7 @@ def _document(
     identifier: str,
     expanded: Sequence[tuple[CaseEntry, Plan]],
 ) -> RunDocument:
-    """The run as it begins. Raises `UsageError` where the launcher cannot start the ranks of its plans."""
+    """The document of the new run. Raises `UsageError` if the launcher cannot start the ranks of its plans."""
     mpi_in_ranks = speak_mpi([plan for _, plan in expanded])
     if mpi_in_ranks and not find_launcher(request.engine_launcher).needs_mpi:
         raise UsageError(
@@ -192,9 +192,9 @@ def _document(
 
 
 def preview(request: Request) -> StudyPreview:
-    """The study alone: all is checked that does not depend on a target, and no target is looked at.
+    """The study alone: checks everything that does not depend on a target, and accesses no target.
 
-    Raises `UsageError` for what was asked, `CannotRun` where the engine cannot be asked.
+    Raises `UsageError` for an invalid request, `CannotRun` if the engine cannot be started.
     """
     resolved = resolve(find_study(request.study), request.scale, request.settings)
     refuse(resolved)

@@ -1,4 +1,4 @@
-"""Whose a run directory is. One of another user is data: nothing that it says is executed."""
+"""The owner of a run directory. Another user's directory is only data: nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ioassay.store.run_files import DOCUMENT, WATCH_DOCUMENT
 
 @dataclass(frozen=True)
 class Owner:
-    """Who owns a part of a run directory."""
+    """The owner of a part of a run directory."""
 
     path: Path
     uid: int
 
 
 def foreign_owner(run: Path) -> Owner | None:
-    """Which part of the run directory belongs to another user than the caller: the directory, its document, or a plan;
-    `None` where none does.
+    """The first part of the run directory that belongs to another user than the caller: directory, document or plan;
+    `None` if there is none.
     """
     for path in _parts(run):
         try:
             uid = (path.stat() if path == run else path.lstat()).st_uid
-        except OSError:  # what is not there is nobody's
+        except OSError:  # missing parts have no owner
             continue
         if uid != os.geteuid():
             return Owner(path, uid)
@@ -35,7 +35,7 @@ def foreign_owner(run: Path) -> Owner | None:
 
 
 def refuse_foreign(run: Path) -> None:
-    """Raises `UsageError` where the run belongs to another user."""
+    """Raises `UsageError` if the run belongs to another user."""
     if (owner := foreign_owner(run)) is not None:
         raise UsageError(
             f"{owner.path} belongs to user {owner.uid}, not to you: resuming the run would execute its launcher, "

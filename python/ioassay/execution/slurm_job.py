@@ -1,7 +1,7 @@
-"""A whole run as a job of Slurm: its script, its submission, and what becomes of it.
+"""A whole run as a job of Slurm: its script, submission and state.
 
-The job goes on with the run (`ioassay run --resume`) inside its allocation, with `srun` as the launcher, so that the
-same script, submitted again, does what the first job had no time for.
+The job resumes the run (`ioassay run --resume`) inside its allocation, with `srun` as the launcher, so that the
+same script, submitted again, runs the cases for which the first job had no time.
 Not here: what a run is, printing.
 """
 
@@ -24,7 +24,7 @@ SCRIPT = "job.sh"
 """In the run directory."""
 
 _WARNED_S = 60
-"""How long before its time limit Slurm tells the control plane, which then stops in order."""
+"""How long before its time limit Slurm signals the control plane, which then stops in order."""
 
 _LOOK_EVERY_S = 2.0
 
@@ -33,25 +33,25 @@ _UNFINISHED = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "
 
 @dataclass(frozen=True)
 class Job:
-    """A job that was submitted."""
+    """A submitted job."""
 
     id: str
 
     def look(self) -> tuple[str, str]:
-        """Its state and the reason for it, in Slurm's words; `GONE` where Slurm does not know it any more."""
-        said = _run("scontrol", "--oneliner", "show", "job", self.id)
-        if said is None:
+        """Its state and reason, in Slurm's words; `GONE` if Slurm no longer knows it."""
+        printed = _run("scontrol", "--oneliner", "show", "job", self.id)
+        if printed is None:
             return "GONE", ""
-        words = dict(word.split("=", 1) for word in said.split() if "=" in word)
+        words = dict(word.split("=", 1) for word in printed.split() if "=" in word)
         return words.get("JobState", "GONE"), words.get("Reason", "").replace("None", "")
 
 
 def script(run: RunDocument, path: Path) -> str:
-    """The script that does `run`, whose directory is `path`."""
+    """The script that runs `run`, whose directory is `path`."""
     cases = [case for case in run.cases if not case.is_settled]
     nodes = max(case.clients for case in cases)
     ranks = max(case.ranks_per_client for case in cases)
-    left = ("at most " if run.stops_early else "") + format_count(len(cases), "case")
+    remaining = ("at most " if run.stops_early else "") + format_count(len(cases), "case")
     settings = [
         f"--job-name=ioassay-{run.study.name}",
         f"--nodes={nodes}",
@@ -61,13 +61,13 @@ def script(run: RunDocument, path: Path) -> str:
         f"--signal=B:TERM@{_WARNED_S}",
         *run.launcher_options,
     ]
-    # -P: the job starts in the directory of its submission, whose files must not pass for modules. -I would also keep
-    # Python from an ioassay that was installed with --user or is found by PYTHONPATH.
+    # -P: the job starts in the directory of its submission, whose files must not be imported. -I would also keep Python
+    # from an ioassay that was installed with --user or is found by PYTHONPATH.
     resume = shlex.join([sys.executable, "-P", "-m", "ioassay", "run", "--resume", str(path)])
     return "\n".join(
         [
             "#!/bin/bash",
-            f"# {run.study.title}: {left} left to run. Submit it again to resume.",
+            f"# {run.study.title}: {remaining} left to run. Submit it again to resume.",
             *(f"#SBATCH {setting}" for setting in settings),
             "",
             "# Replaces the shell, so that the warning signal before the time limit reaches it.",
@@ -78,21 +78,21 @@ def script(run: RunDocument, path: Path) -> str:
 
 
 def submit(path: Path) -> Job:
-    """Submits the script of the run at `path`. Raises `CannotRun` with what Slurm says against it."""
+    """Submits the script of the run at `path`. Raises `CannotRun` with Slurm's error."""
     command = ["sbatch", "--parsable", str(path / SCRIPT)]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except OSError as error:
         raise CannotRun(
             f"sbatch cannot be started: {error.strerror}.", "Run this on a node with Slurm's commands."
         ) from error
-    found = re.match(r"(\d+)", done.stdout)
-    if done.returncode != 0 or not found:
+    job_id = re.match(r"(\d+)", result.stdout)
+    if result.returncode != 0 or not job_id:
         raise CannotRun(
-            f"Slurm rejected the job: {done.stderr.strip() or done.stdout.strip()}",
+            f"Slurm rejected the job: {result.stderr.strip() or result.stdout.strip()}",
             f"Correct {path / SCRIPT}, and submit it with: sbatch {path / SCRIPT}",
         )
-    return Job(found[1])
+    return Job(job_id[1])
 
 
 def follow(job: Job, goes_on: Callable[[], bool]) -> Iterator[tuple[str, str]]:
@@ -109,11 +109,11 @@ def follow(job: Job, goes_on: Callable[[], bool]) -> Iterator[tuple[str, str]]:
 
 
 def _run(*command: str) -> str | None:
-    """What a command prints; `None` where it fails."""
+    """The output of a command; `None` if it fails."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return result.stdout if result.returncode == 0 else None

@@ -1,6 +1,6 @@
-"""Ctrl-Z: the engine, which has a session of its own, is suspended with the control plane and goes on with it.
+"""Ctrl-Z: the engine, which has its own session, is suspended and resumed together with the control plane.
 
-The engine's ranks finish the call that they are in, do no I/O until they go on, and the phase gets the doubt
+The engine's ranks finish their current call, do no I/O until they are resumed, and the phase gets the doubt
 `suspended`. Not here: signals that end a run (`interruption`).
 """
 
@@ -16,10 +16,10 @@ from ioassay.execution.watcher import Watcher
 
 
 class Suspension:
-    """Notes SIGTSTP, which a terminal sends for Ctrl-Z, while it is entered. What the caller ignores stays ignored.
+    """Notes SIGTSTP, which a terminal sends for Ctrl-Z, within its context. An ignored signal stays ignored.
 
-    As with `interruption`, the loop that follows the engine looks at it several times a second: a handler could come
-    in the middle of what is written to the engine or to the terminal.
+    As with `interruption`, the loop that follows the engine polls it several times per second: a handler could run
+    in the middle of a write to the engine or to the terminal.
     """
 
     def __init__(self, process: EngineProcess, watcher: Watcher) -> None:
@@ -34,13 +34,15 @@ class Suspension:
             signal.signal(signal.SIGTSTP, self._note)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if self._is_ours:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         self.heed()
 
     def heed(self) -> None:
-        """Suspends the engine and this process where the signal has come; returns once they are to go on."""
+        """Suspends the engine and this process if the signal has arrived; returns once they are resumed."""
         if not self._is_asked:
             return
         self._is_asked = False

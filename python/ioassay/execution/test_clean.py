@@ -14,15 +14,17 @@ from ioassay.testing.builder import RunBuilder
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def _node(**more: Any) -> dict[str, Any]:
+def _node(**attributes: Any) -> dict[str, Any]:
     """A node that has this machine's root mounted, from a server."""
     root = next(mount for mount in psutil.disk_partitions(all=True) if mount.mountpoint == "/")
     mount = {"mount_point": "/", "source": root.device, "file_system": root.fstype}
-    return {"boot_id": "another", "block_device": None, "mount": mount, **more}
+    return {"boot_id": "another", "block_device": None, "mount": mount, **attributes}
 
 
-def _run(**about: Any) -> RunDocument:
-    return RunBuilder().workload("w").clients(1).build().document.model_copy(update={"target": "/nowhere", **about})
+def _run(**attributes: Any) -> RunDocument:
+    return (
+        RunBuilder().workload("w").clients(1).build().document.model_copy(update={"target": "/nowhere", **attributes})
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,12 +38,12 @@ def _run(**about: Any) -> RunDocument:
     ],
     ids=["one server", "another server", "nothing known", "a disk of another machine", "a disk of this one"],
 )
-def test_a_target_is_seen_where_the_same_file_system_is_mounted(node: dict[str, Any], sees: bool) -> None:
+def test_a_target_is_seen_if_the_same_file_system_is_mounted(node: dict[str, Any], sees: bool) -> None:
     assert sees_target(_run(environment=[node])) is sees
 
 
 @pytest.mark.parametrize(("boot_id", "sees"), [("another", False), (BOOT_ID, True)])
-def test_a_mount_without_a_source_is_of_its_machine_alone(
+def test_a_mount_without_a_source_is_only_seen_on_its_machine(
     boot_id: str, sees: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ioassay.execution.clean.mounts.mount_of", lambda path: Mount("/tmp", None, "tmpfs"))
@@ -49,6 +51,6 @@ def test_a_mount_without_a_source_is_of_its_machine_alone(
     assert sees_target(_run(environment=[node])) is sees
 
 
-def test_before_a_run_has_noted_its_nodes_nothing_is_known_and_a_url_is_the_same_everywhere() -> None:
+def test_a_target_is_unknown_before_nodes_are_recorded_but_a_url_is_not() -> None:
     assert not sees_target(_run(environment=[]))
     assert sees_target(_run(target="s3://bucket", target_kind="url", environment=[]))

@@ -1,4 +1,4 @@
-"""Repetitions that would end too late are spared, whole ones."""
+"""Repetitions that would end too late are skipped as a whole."""
 
 import time
 
@@ -18,25 +18,25 @@ def case(workload: str, repetition: int) -> CaseEntry:
     )
 
 
-def test_the_first_repetition_runs_however_late_it_is() -> None:
+def test_the_first_repetition_always_runs() -> None:
     deadline = Deadline(time.monotonic() - 1, "Too late.")
-    assert not deadline.spares(case("a", 1))
-    assert not deadline.spares(case("b", 1))
+    assert not deadline.skips(case("a", 1))
+    assert not deadline.skips(case("b", 1))
 
 
-def test_a_repetition_that_does_not_fit_as_a_whole_is_spared_with_the_reason() -> None:
+def test_a_repetition_that_does_not_fit_is_skipped_with_the_reason() -> None:
     deadline = Deadline(time.monotonic() + 100, "Too late.")
     deadline.note(case("a", 1), 60)
     deadline.note(case("b", 1), 60)
     second = case("a", 2)
-    assert deadline.spares(second)
+    assert deadline.skips(second)
     assert (second.state, second.skipped) == ("not needed", "Too late.")
 
 
 def test_a_repetition_that_has_begun_is_finished() -> None:
     deadline = Deadline(time.monotonic() + 100, "Too late.")
     deadline.note(case("a", 1), 10)
-    assert not deadline.spares(case("a", 2))
+    assert not deadline.skips(case("a", 2))
     deadline.note(case("a", 2), 1000)
-    assert not deadline.spares(case("b", 2))
-    assert deadline.spares(case("a", 3))
+    assert not deadline.skips(case("b", 2))
+    assert deadline.skips(case("a", 3))

@@ -16,7 +16,7 @@ from ioassay.protocol.event import Event
 from ioassay.store.events import EventTail
 
 POLITE = "import signal, time, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); print('ready', flush=True); "
-DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "
+IGNORING = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "
 
 
 def _start(tmp_path: Path, program: str) -> EngineProcess:
@@ -52,13 +52,13 @@ def test_a_process_gets_time_to_stop(tmp_path: Path) -> None:
 
 def test_a_process_that_does_not_stop_in_time_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ioassay.execution.engine_process.STOP_S", 0.1)
-    process = _start(tmp_path, DEAF)
+    process = _start(tmp_path, IGNORING)
     process.stop(signal.SIGTERM)
     assert (_end(process), process.killed, process.stopped_twice) == (-signal.SIGKILL, True, False)
 
 
-def test_a_process_that_is_asked_twice_is_killed_at_once(tmp_path: Path) -> None:
-    process = _start(tmp_path, DEAF)
+def test_a_process_that_is_stopped_twice_is_killed_at_once(tmp_path: Path) -> None:
+    process = _start(tmp_path, IGNORING)
     process.stop(signal.SIGTERM)
     process.stop(signal.SIGTERM)
     assert (_end(process), process.killed, process.stopped_twice) == (-signal.SIGKILL, True, True)
@@ -72,7 +72,7 @@ def test_an_exception_does_not_leave_the_process_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-def test_following_hands_out_every_event_and_passes_a_signal_on(tmp_path: Path) -> None:
+def test_follow_returns_every_event_and_passes_a_signal_on(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     first, last = ({"event": "files-removed", "step": step, "files": 0, "duration_ns": 0} for step in (1, 2))
     program = f"import signal, sys, time; f = open({str(file)!r}, 'a'); " + (
@@ -87,8 +87,8 @@ def test_following_hands_out_every_event_and_passes_a_signal_on(tmp_path: Path) 
             if event == first:
                 signal.raise_signal(signal.SIGHUP)
 
-        seen = follow(process, interruption, EventTail(file), on_event)
-    assert seen == live == [first, last]
+        returned = follow(process, interruption, EventTail(file), on_event)
+    assert returned == live == [first, last]
     assert interruption.first == signal.SIGHUP
     assert process.status == 3
 
@@ -104,14 +104,14 @@ def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_handlers_are_put_back() -> None:
+def test_handlers_are_restored() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with Interruption():
         assert signal.getsignal(signal.SIGTERM) is not before
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-# Launchers that do not come to an end where a node is lost: real processes that print what launchers do, and hang.
+# Launchers that do not end after a node is lost: real processes that print what launchers print, and hang.
 
 HANGS_S = 60
 """Longer than any wait that is tested here."""
@@ -121,7 +121,7 @@ SILENT = "ioassay-engine: no heartbeat from client1 for 5 s"
 
 
 def _launcher(tmp_path: Path, *, writes: str = "", prints: str = "") -> tuple[EngineProcess, list[Event], float]:
-    """One that writes events, prints a line and hangs; with the events, and how long it was waited for."""
+    """A launcher that writes events, prints a line and hangs; with its events, and how long `follow` took."""
     events = tmp_path / "events.jsonl"
     program = f"import sys, time; open({str(events)!r}, 'a').write({writes!r}); print({prints!r}, flush=True); "
     begin = time.monotonic()
@@ -130,8 +130,8 @@ def _launcher(tmp_path: Path, *, writes: str = "", prints: str = "") -> tuple[En
         Interruption() as interruption,
         EngineProcess(command, tmp_path / "stderr", through=True) as process,
     ):
-        seen = follow(process, interruption, EventTail(events))
-    return process, seen, time.monotonic() - begin
+        reported = follow(process, interruption, EventTail(events))
+    return process, reported, time.monotonic() - begin
 
 
 @pytest.fixture
@@ -141,22 +141,22 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_a_launcher_that_has_not_reached_a_node_is_ended_before_the_engines_begin(tmp_path: Path) -> None:
-    process, seen, took_s = _launcher(tmp_path, prints=NOT_REACHED)
-    assert (process.killed, seen) == (True, [])
+def test_a_launcher_that_did_not_reach_a_node_is_ended_before_the_engines_begin(tmp_path: Path) -> None:
+    process, reported, took_s = _launcher(tmp_path, prints=NOT_REACHED)
+    assert (process.killed, reported) == (True, [])
     assert took_s < HANGS_S / 2
     assert process.printed.strip() == NOT_REACHED
 
 
 @pytest.mark.usefixtures("short")
-def test_engines_that_miss_the_first_node_end_the_run_that_nobody_else_can_end(tmp_path: Path) -> None:
-    process, seen, took_s = _launcher(tmp_path, writes='{"event":"removed","files":0,"left":[]}\n', prints=SILENT)
-    assert (process.killed, len(seen)) == (True, 1)
+def test_engines_that_lost_the_first_node_end_the_run(tmp_path: Path) -> None:
+    process, reported, took_s = _launcher(tmp_path, writes='{"event":"removed","files":0,"left":[]}\n', prints=SILENT)
+    assert (process.killed, len(reported)) == (True, 1)
     assert took_s < HANGS_S / 2
 
 
 @pytest.mark.usefixtures("short")
-def test_what_an_earlier_attempt_has_printed_ends_no_later_one(tmp_path: Path) -> None:
+def test_output_of_an_earlier_attempt_does_not_end_a_later_one(tmp_path: Path) -> None:
     (tmp_path / "stderr").write_text(f"{NOT_REACHED}\n")
     command = [sys.executable, "-c", "import time; time.sleep(1)"]
     with (

@@ -1,4 +1,4 @@
-"""Every signal that would end the process is counted, and those of others are left to them."""
+"""Signals that would end the process are counted; handled and ignored ones are left alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ioassay.execution.interruption import Interruption, signal_name
 
 WARNINGS = [signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGRTMIN + 1]
-"""What terminals and batch systems send before they kill."""
+"""Signals of terminals and batch systems before they kill."""
 
 
 @pytest.mark.parametrize("number", WARNINGS)
@@ -27,17 +27,17 @@ def test_a_warning_is_counted_and_named(number: int) -> None:
 @pytest.mark.parametrize(
     "number", [signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.SIGTSTP, signal.SIGSEGV, signal.SIGFPE]
 )
-def test_what_ends_no_process_or_comes_of_its_own_fault_is_left_alone(number: signal.Signals) -> None:
+def test_harmless_signals_and_faults_are_left_alone(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with Interruption():
         assert signal.getsignal(number) is before
 
 
-def test_what_is_ignored_or_handled_by_others_stays_so() -> None:
-    def own(number: int, frame: FrameType | None) -> None:
+def test_ignored_and_handled_signals_are_left_alone() -> None:
+    def handler(number: int, frame: FrameType | None) -> None:
         pass
 
-    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN), signal.signal(signal.SIGALRM, own)
+    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN), signal.signal(signal.SIGALRM, handler)
     try:
         with Interruption() as interruption:
             os.kill(os.getpid(), signal.SIGUSR1)
@@ -50,10 +50,10 @@ def test_what_is_ignored_or_handled_by_others_stays_so() -> None:
 
 def test_names_are_those_of_the_engine() -> None:
     assert signal_name(signal.SIGUSR1) == "SIGUSR1"
-    assert [signal_name(signal.SIGRTMIN + more) for more in (0, 3)] == ["SIGRTMIN+0", "SIGRTMIN+3"]
+    assert [signal_name(signal.SIGRTMIN + offset) for offset in (0, 3)] == ["SIGRTMIN+0", "SIGRTMIN+3"]
 
 
-def test_an_interruption_within_another_one_tells_it() -> None:
+def test_a_nested_interruption_notifies_the_outer_one() -> None:
     with Interruption() as outer:
         with Interruption() as inner:
             os.kill(os.getpid(), signal.SIGTERM)

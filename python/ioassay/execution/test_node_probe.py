@@ -7,7 +7,7 @@ import pytest
 from ioassay.execution.node_probe import Patience
 
 
-def test_a_node_is_silent_only_where_most_others_have_answered_or_the_limit_is_over(
+def test_a_node_is_silent_after_most_others_answered_or_after_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0

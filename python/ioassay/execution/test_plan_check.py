@@ -1,4 +1,4 @@
-"""What is checked of thousands of cases: each plan once, as often as it is repeated."""
+"""Of thousands of cases, each plan is checked once for all its repetitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ WORKLOAD = "  {name}: {{title: {name}, layout: N-N, order: sequential, transfer:
 
 def _request(tmp_path: Path, *sizes: str) -> Request:
     study = tmp_path / "study.yaml"
-    study.write_text(STUDY + "".join(WORKLOAD.format(name=f"w{at}", size=size) for at, size in enumerate(sizes)))
+    study.write_text(
+        STUDY + "".join(WORKLOAD.format(name=f"w{number}", size=size) for number, size in enumerate(sizes))
+    )
     target = tmp_path / "target"
     target.mkdir()
     return Request(
@@ -47,18 +49,18 @@ def _request(tmp_path: Path, *sizes: str) -> Request:
 
 
 def test_ten_thousand_cases_are_ten_plans_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    checked_plans: list[int] = []
     arguments = engine.check_arguments
 
     def counted(events: Path, plans: Sequence[Path]) -> list[str]:
-        asked.extend(len(file.read_text().splitlines()) for file in plans)
+        checked_plans.extend(len(file.read_text().splitlines()) for file in plans)
         return arguments(events, plans)
 
     monkeypatch.setattr(engine, "check_arguments", counted)
-    (prepared,) = prepare(_request(tmp_path, *(f"{4 * at}KiB" for at in range(1, 11))))
-    assert asked == [10]
+    (prepared,) = prepare(_request(tmp_path, *(f"{4 * number}KiB" for number in range(1, 11))))
+    assert checked_plans == [10]
     assert len(prepared.plans) == len(prepared.document.cases) == 10_000
-    assert prepared.need.written_bytes == 1000 * sum(4096 * at for at in range(1, 11))
+    assert prepared.need.written_bytes == 1000 * sum(4096 * number for number in range(1, 11))
     seeds = {plan["seed"] for plan in prepared.plans.values()}
     commands = {job.command for case in prepared.document.cases for phase in case.phases for job in phase.jobs}
     assert (len(seeds), len(commands)) == (10_000, 20_000)
@@ -77,7 +79,7 @@ def test_a_phase_with_a_minimum_time_needs_more_than_is_counted(tmp_path: Path) 
     assert plain.need.written_bytes == timed.need.written_bytes == 1000 * 4096
 
 
-def test_what_the_engine_refuses_is_said_with_the_line_and_key_of_the_study(tmp_path: Path) -> None:
+def test_refusals_of_the_engine_name_the_line_and_key_of_the_study(tmp_path: Path) -> None:
     request = _request(tmp_path, "4KiB", "8KiB")
     study = Path(request.study)
     study.write_text(study.read_text().replace("[write, read]", "[{write: {order: zipf 1.1}}, read]"))

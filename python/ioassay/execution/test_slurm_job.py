@@ -7,7 +7,7 @@ from ioassay.store.document import StopRule
 from ioassay.testing.builder import RunBuilder
 
 
-def test_a_job_is_as_large_as_what_is_left_and_says_that_a_stop_rule_may_spare_some_of_it() -> None:
+def test_a_job_has_the_size_of_the_remaining_cases_and_mentions_the_stop_rule() -> None:
     document = RunBuilder().workload("w").clients(1, 2, 4).repetitions(2).build().document
     for case in document.cases:
         case.state = "pending" if case.clients == 2 else "complete"

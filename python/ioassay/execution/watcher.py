@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it, while it happens."""
+"""The interface of displays that follow a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Shows a run. Must not raise: a display that fails is no reason to lose a measurement."""
+    """Displays a run. Methods must not raise: a failing display must not cost a measurement."""
 
     def run_begins(self, document: RunDocument) -> None:
         """The first case is about to start; cases of a resumed run may be complete already."""
@@ -24,7 +24,7 @@ class Watcher(Protocol):
         ...
 
     def progress(self, case: CaseEntry, progress: Progress) -> None:
-        """Where the running step stands, a few times a second."""
+        """Progress of the running step, a few times per second."""
         ...
 
     def event(self, case: CaseEntry, event: Event) -> None:
@@ -40,9 +40,9 @@ class Watcher(Protocol):
         ...
 
     def suspended(self) -> AbstractContextManager[None]:
-        """This process stops within, and its terminal belongs to others until it goes on."""
+        """This process stops within the context, and its terminal belongs to others until it is resumed."""
         ...
 
     def run_ends(self, document: RunDocument) -> None:
-        """Nothing follows; `document.state` says how it ended."""
+        """The run has ended; `document.state` says how."""
         ...
