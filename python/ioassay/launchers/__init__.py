@@ -1,12 +1,12 @@
-"""Launchers: how the engine gets onto the nodes. One small file each.
+"""Launchers start the engine on the nodes. One small file each.
 
 A launcher returns the command line up to the engine's own arguments. It knows nothing of studies,
 cases or results. How to add one: docs/development/adding-a-launcher.md.
 
-    placement          what launchers get, and what they are
-    hosts              the nodes that clients can be on: as typed, or those of the allocation
-    site_mpi           which `mpirun` and which MPI a site has, and what joins the engine with it
-    failure_messages   what launchers print when they fail, and what that means
+    placement          the interface of launchers, and their input
+    hosts              the nodes for clients: as typed, or those of the allocation
+    site_mpi           the site's `mpirun` and MPI, and the engine's connector for it
+    failure_messages   error messages of launchers, explained
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ioassay.launchers.srun import Srun
 __all__ = ["DEFAULT", "LAUNCHERS", "Launcher", "Node", "Placement", "find_launcher"]
 
 DEFAULT = "local"
-"""The launcher where none is named."""
+"""The default launcher."""
 
 LAUNCHERS: dict[str, Launcher] = {
     "local": Local(),
@@ -30,7 +30,7 @@ LAUNCHERS: dict[str, Launcher] = {
 
 
 def find_launcher(name: str) -> Launcher:
-    """The launcher called `name`. Raises `UsageError` that lists those there are."""
+    """The launcher called `name`. Raises `UsageError` with the known ones."""
     try:
         return LAUNCHERS[name]
     except KeyError:

@@ -1,6 +1,6 @@
-"""What launchers print when they fail: the lines that say what happened, and what they mean.
+"""Error messages of launchers: finds the relevant lines, and explains them.
 
-Not here: what the engines print for people, whose errors are events.
+Not here: messages of the engines, whose errors are events.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Meaning(NamedTuple):
-    """What a message of a launcher comes down to."""
+    """The explanation of a launcher's message."""
 
     message: str
     remedy: str
@@ -83,10 +83,10 @@ _MEANINGS = (
 
 
 _NO_HEARTBEAT = "no heartbeat from "
-"""How engines say on standard error that they have lost a node: the one that writes events may be on it."""
+"""Engines print this on standard error after they lost a node: the engine that writes events may be on it."""
 
 _LOSSES = (
-    # ssh, by which launchers start their helpers on the other nodes.
+    # ssh, with which launchers start their helpers on the other nodes.
     r"ssh: .+",
     r"(?:ssh_exchange_identification|kex_exchange_identification|client_loop): .+",
     r"Connection (?:closed|reset|timed out) .+",
@@ -107,12 +107,12 @@ _LOSSES = (
     # Slurm.
     r"(?:srun|slurmstepd|salloc): error: .+",
 )
-"""Lines, as a whole, that name a node that was not reached or is lost, or where a process was."""
+"""Whole lines that name a node that was not reached or is lost, or on which a process ended."""
 
 _LOSS = re.compile("|".join(f"(?:{pattern})" for pattern in _LOSSES))
 
 _NOISE = re.compile(
-    # What is the same whatever happened, and what others say of the end that follows.
+    # Lines that are independent of the cause, and messages about the consequences.
     r"help message|_base_help_aggregate|This usually is caused by|YOU CAN IGNORE|CLEANING UP|"
     r"^(?:\[(?:mpiexec|proxy)\b\S*@|\[\d+\.\d+\] \[\S+ *:\d+ *:\d+\] .*WARN|Warning: Permanently added|try: )"
 )
@@ -121,26 +121,26 @@ _MOST_LINES = 4
 
 
 def losses(printed: str) -> list[str]:
-    """The lines that name a node that was not reached or is lost; none where the launcher has lost nothing."""
+    """The lines that name a node that was not reached or is lost."""
     return [line for line in _lines(printed) if _LOSS.fullmatch(line)]
 
 
 def is_lost(printed: str, begun: bool) -> bool:
-    """True if a node is lost for good. Once the engines have `begun` they watch each other, and a launcher that loses a
-    connection of its own is believed no more: MPICH's goes on without ssh."""
+    """True if a node is lost for good. Once the engines have `begun` they watch each other, and a launcher's lost
+    connection is ignored: MPICH's launcher continues without ssh."""
     return _NO_HEARTBEAT in printed or (not begun and bool(losses(printed)))
 
 
 def telling(printed: str) -> list[str]:
-    """The few lines that say what happened: of losses where there are any, else the last one.
+    """The few relevant lines: those about lost nodes, or else the last one.
 
-    Frames of dashes, the advice that comes with them and repetitions are left out.
+    Frames of dashes, the advice within them and repetitions are left out.
     """
     return losses(printed)[:_MOST_LINES] or _lines(printed)[-1:]
 
 
 _WRAPPED = re.compile(r"\b(exited on|calling)\n")
-"""Where Open MPI breaks the sentence that names the node."""
+"""Line breaks of Open MPI within the sentence that names the node."""
 
 
 def _lines(printed: str) -> list[str]:
@@ -150,7 +150,7 @@ def _lines(printed: str) -> list[str]:
 
 
 def meaning(printed: str) -> Meaning | None:
-    """What it means; `None` for what is not known here."""
+    """The explanation; `None` for an unknown message."""
     for pattern, message, remedy in _MEANINGS:
         if re.search(pattern, printed):
             return Meaning(message, remedy)

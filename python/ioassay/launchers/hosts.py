@@ -1,6 +1,6 @@
-"""The nodes that clients can be on: as typed, or those of the allocation that we are in.
+"""The nodes for clients: as typed, or those of the current allocation.
 
-Not here: hosts of a lab (`execution.places`), how they are given to a launcher.
+Not here: hosts of a lab (`execution.places`), how a launcher gets them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\]")
 
 
 def typed(text: str) -> list[Node]:
-    """Of `a,b,c`, or of a host file as launchers of MPI take it: a host a line, behind it what they make of it.
+    """The nodes in `a,b,c`, or in a hostfile of MPI launchers: one host per line, further words are ignored.
 
     Raises `UsageError`.
     """
@@ -37,13 +37,15 @@ def typed(text: str) -> list[Node]:
 
 
 def allocated() -> list[Node]:
-    """The nodes of the Slurm job that this process is in, in Slurm's order; none outside of one. Raises `CannotRun`."""
+    """The nodes of the current Slurm job, in Slurm's order; empty outside of a job. Raises `CannotRun`."""
     listed = os.environ.get("SLURM_JOB_NODELIST")
     if not listed:
         return []
     command = ["scontrol", "show", "hostnames", listed]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=30)
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=30
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise CannotRun(f"`{' '.join(command)}` failed: {error}.", "List the nodes with --hosts.") from error
-    return [Node(name) for name in done.stdout.split()]
+    return [Node(name) for name in result.stdout.split()]

@@ -1,7 +1,7 @@
 """Everything on this machine: the engine forks the ranks itself.
 
-Without nodes all clients of a case share this one; with nodes that are namespaces of this machine, such as the hosts
-of a lab, they are spread over those. The engine stores either as a doubt.
+Without nodes, all clients of a case share this one; with nodes that are namespaces of this machine, such as the hosts
+of a lab, they are spread over those. The engine reports both as doubts.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ class Local:
     program = staticmethod(program)
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
-        """The engine, and the hosts that it is to enter."""
+        """The engine, and the hosts that it enters."""
         processes = [node.process for node in placement.used if node.process is not None]
         return [*placement.engine(engine), *(token for process in processes for token in ("--host", fspath(process)))]

@@ -10,13 +10,13 @@ from ioassay.launchers.site_mpi import Family, family_of_mpirun, mpirun
 
 
 def program(nodes: int, ranks_per_node: int, hosts: Sequence[str]) -> list[str]:
-    """`mpirun` as both families of MPI understand it."""
-    where = ["--host", ",".join(f"{host}:{ranks_per_node}" for host in hosts[:nodes])] if hosts else []
-    return ["mpirun", *where, "-np", str(nodes * ranks_per_node)]
+    """`mpirun` with arguments that both families of MPI accept."""
+    host_arguments = ["--host", ",".join(f"{host}:{ranks_per_node}" for host in hosts[:nodes])] if hosts else []
+    return ["mpirun", *host_arguments, "-np", str(nodes * ranks_per_node)]
 
 
 class Mpirun:
-    """Starts a process for each rank on the first nodes, those of a client after each other."""
+    """Starts a process for each rank on the first nodes, with consecutive ranks for each client."""
 
     needs_mpi = True
     mpi_plugins: Mapping[str, str] = {}
@@ -24,17 +24,23 @@ class Mpirun:
     program = staticmethod(program)
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
-        """`mpirun` as its MPI understands it. Raises `CannotRun` where there is none, or one that is not known."""
+        """`mpirun` with the arguments of its MPI. Raises `CannotRun` if there is none, or an unknown one."""
         command = mpirun()
-        where = _WHERE[family_of_mpirun(command)](placement)
-        return [*placement.launch(engine), str(command), *where, *placement.options, *placement.engine(engine)]
+        placement_arguments = _WHERE[family_of_mpirun(command)](placement)
+        return [
+            *placement.launch(engine),
+            str(command),
+            *placement_arguments,
+            *placement.options,
+            *placement.engine(engine),
+        ]
 
 
 def _open_mpi(placement: Placement) -> list[str]:
     names = [node.name for node in placement.used] or ["localhost"]
     hosts = [f"{name}:{ranks}" for name, ranks in zip(names, placement.ranks_on_each, strict=True)]
     forwarded = [token for name in placement.forwarded for token in ("-x", name)]
-    # Slots are taken in the order of hosts, so that the ranks of a client follow each other.
+    # Slots are filled in the order of hosts, so that the ranks of a client are consecutive.
     return ["--host", ",".join(hosts), "--map-by", "slot", "-np", str(placement.ranks), *forwarded]
 
 

@@ -1,4 +1,4 @@
-"""What launchers get, and what they are."""
+"""The interface of launchers, and their input."""
 
 from __future__ import annotations
 
@@ -11,77 +11,77 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Node:
-    """A node that clients can be on."""
+    """A node for clients."""
 
     name: str
     process: PathLike[str] | None = None
-    """The directory in /proc of a process in whose namespaces it is; `None`: a machine of its own."""
+    """The directory in /proc of a process whose namespaces are the node; `None`: a machine."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Which ranks a case needs: `clients` nodes with `ranks_per_client` ranks on each."""
+    """The ranks of a case: `clients` nodes with `ranks_per_client` ranks on each."""
 
     clients: int
     ranks_per_client: int
     nodes: Sequence[Node] = ()
-    """The nodes to take; none: this one, whatever the clients."""
+    """The nodes to use; empty: this node for all clients."""
     library: Path | None = None
-    """The connector of the engine for the launcher's MPI; `None`: there is none, one engine is alone."""
+    """The engine's connector for the launcher's MPI; `None`: without MPI, for a single engine."""
     mpi_in_ranks: bool = False
     """The storage API uses MPI too."""
     options: Sequence[str] = ()
-    """More for the launcher, as typed."""
+    """Additional arguments of the launcher, as typed."""
     record: Path | None = None
-    """Where each engine's record is to be; `None`: it is not recorded."""
+    """The record of each engine; `None`: not recorded."""
     forwarded: Sequence[str] = ()
     """Names of environment variables that the engines need on their nodes."""
 
     @property
     def used(self) -> Sequence[Node]:
-        """The nodes that clients are on: the first ones. More clients than nodes share them."""
+        """The nodes for clients: the first ones. With more clients than nodes, clients share them."""
         return self.nodes[: self.clients]
 
     @property
     def ranks(self) -> int:
-        """In all."""
+        """The total number."""
         return self.clients * self.ranks_per_client
 
     @property
     def ranks_on_each(self) -> list[int]:
-        """Ranks on each of the used nodes: clients are distributed in blocks, the first nodes getting one more."""
+        """Ranks on each of the used nodes: clients are assigned in blocks, and the first nodes get one more."""
         nodes = max(1, len(self.used))
-        each, more = divmod(self.clients, nodes)
-        return [(each + (node < more)) * self.ranks_per_client for node in range(nodes)]
+        clients_per_node, remainder = divmod(self.clients, nodes)
+        return [(clients_per_node + (node < remainder)) * self.ranks_per_client for node in range(nodes)]
 
     def engine(self, engine: Path) -> list[str]:
-        """The engine as each process of a launcher starts it, up to its own command."""
+        """The engine as started by each process of a launcher, up to its own command."""
         recorder = ["record", "--stop-with-parent", "--out", str(self.record), "--", str(engine)] if self.record else []
         meeting = ["--mpi", str(self.library)] if self.library else []
         return [str(engine), *recorder, *meeting, *(["--mpi-in-ranks"] if self.mpi_in_ranks else [])]
 
     def launch(self, engine: Path) -> list[str]:
-        """What starts a launcher: the engine ends it together with its caller, and enters a lab's host."""
+        """The prefix of a launcher's command: the engine makes it end with its caller, and enters a lab's host."""
         first = self.used[0].process if self.used else None
         return [str(engine), *(["--host", fspath(first)] if first else []), "launch", "--"]
 
 
 class Launcher(Protocol):
-    """Starts the engine somewhere."""
+    """Starts the engine on nodes."""
 
     needs_mpi: bool
-    """Its engines meet over MPI. The others are all on this machine."""
+    """Its engines communicate over MPI; without, they are all on this machine."""
 
     mpi_plugins: Mapping[str, str]
-    """What it calls a family of MPI, where it has plug-ins for them; empty: it is the family's own."""
+    """Its plug-ins by family of MPI; empty if the launcher belongs to an MPI."""
 
     beside: Sequence[str]
-    """What a command on one of its nodes, beside the engines, begins with: the node's name follows. Empty: ssh does."""
+    """The prefix of a command on one of its nodes, concurrent with the engines, before the node's name; empty: ssh."""
 
     def program(self, nodes: int, ranks_per_node: int, hosts: Sequence[str]) -> list[str]:
-        """What starts a program of MPI in every rank, other than the engine. No `hosts`: as the site has it."""
+        """The prefix that starts any MPI program in every rank. Without `hosts`, on the site's default."""
         ...
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
-        """The command line that puts `engine` onto `placement`, up to the engine's own command. Raises `CannotRun`."""
+        """The command line that starts `engine` on `placement`, up to the engine's own command. Raises `CannotRun`."""
         ...

@@ -1,4 +1,4 @@
-"""What launchers printed when a node was lost, as they printed it on four hosts called client1 to client4."""
+"""Output of launchers that lost a node, from four hosts called client1 to client4."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_the_line_that_names_the_lost_node_comes_first_and_no_frame_with_it(prin
     assert is_lost(printed, begun=False)
 
 
-def test_once_engines_watch_each_other_only_they_say_that_a_node_is_lost() -> None:
-    # MPICH's launcher goes on without ssh, and so does the run.
+def test_only_engines_report_lost_nodes_after_the_start() -> None:
+    # MPICH's launcher continues without ssh, and so does the run.
     assert not is_lost("Connection to client3 closed by remote host.\n", begun=True)
     assert is_lost("ioassay-engine: no heartbeat from client1 for 5 s\n  try: check the node\n", begun=True)
 
@@ -144,12 +144,12 @@ def test_once_engines_watch_each_other_only_they_say_that_a_node_is_lost() -> No
         "[client1:07492] plm:ssh: Warning: setpgid(7495,7495) failed in parent with errno=Permission denied(13)\n",
     ],
 )
-def test_noise_is_no_loss(printed: str) -> None:
+def test_noise_is_not_a_loss(printed: str) -> None:
     assert losses(printed) == []
     assert not is_lost(printed, begun=False)
 
 
 def test_a_refused_connection_says_what_to_try() -> None:
-    known = meaning(PRTE)
-    assert known is not None
-    assert "sshd" in known.remedy
+    explanation = meaning(PRTE)
+    assert explanation is not None
+    assert "sshd" in explanation.remedy

@@ -62,32 +62,32 @@ def test_clients_beyond_the_nodes_share_them_in_blocks(family: str) -> None:
     assert "n1:4,n2:4,n3:2" in find_launcher("mpirun").tokens(ENGINE, Placement(5, 2, THREE, LIBRARY))
 
 
-def test_srun_speaks_to_each_mpi_by_its_own_name(family: str) -> None:
+def test_srun_uses_the_plug_in_of_each_mpi(family: str) -> None:
     tokens = find_launcher("srun").tokens(ENGINE, Placement(2, 4, THREE, LIBRARY, options=["--account=p1"]))
     assert {"--nodes=2", "--ntasks=8", "--ntasks-per-node=4", "--nodelist=n1,n2", "--account=p1"} <= set(tokens)
     assert f"--mpi={'pmix' if family == 'open-mpi' else 'pmi2'}" in tokens
 
 
-def test_srun_is_refused_where_clients_do_not_divide_or_there_is_no_allocation(family: str) -> None:
+def test_srun_is_refused_for_uneven_clients_and_without_an_allocation(family: str) -> None:
     for placement in (Placement(5, 2, THREE, LIBRARY), Placement(1, 1, (), LIBRARY)):
         with pytest.raises(CannotRun):
             find_launcher("srun").tokens(ENGINE, placement)
 
 
-def test_on_a_lab_the_launcher_is_started_on_the_first_host(family: str) -> None:
+def test_a_launcher_in_a_lab_is_started_on_the_first_host(family: str) -> None:
     tokens = find_launcher("mpirun").tokens(
         ENGINE, Placement(2, 1, [Node("client1", Path("/proc/77")), Node("client2", Path("/proc/78"))], LIBRARY)
     )
     assert tokens[:5] == [str(ENGINE), "--host", "/proc/77", "launch", "--"]
 
 
-def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
+def test_an_unknown_launcher_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no launcher `slurm`") as refused:
         find_launcher("slurm")
     assert "local" in refused.value.remedy
 
 
-def test_hosts_are_typed_or_stand_in_a_file_as_launchers_take_it(tmp_path: Path) -> None:
+def test_hosts_are_typed_or_read_from_a_hostfile(tmp_path: Path) -> None:
     file = tmp_path / "hosts"
     file.write_text("# the first rack\nn1 slots=8\n\nn2:4\nn1 slots=8\n")
     assert [node.name for node in typed(str(file))] == ["n1", "n2"]
@@ -97,6 +97,6 @@ def test_hosts_are_typed_or_stand_in_a_file_as_launchers_take_it(tmp_path: Path)
             typed(wrong)
 
 
-def test_outside_of_a_job_no_nodes_are_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_nodes_are_allocated_outside_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
     assert allocated() == []
