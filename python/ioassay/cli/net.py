@@ -77,7 +77,7 @@ def net(
     when the command ends.
     """
     from ioassay.net.measure import Ends, measure, refuse_same  # noqa: PLC0415
-    from ioassay.net.patterns import DIRECTIONS, PATTERNS, meetings  # noqa: PLC0415
+    from ioassay.net.patterns import DIRECTIONS, PATTERNS, measured_paths  # noqa: PLC0415
     from ioassay.net.prepare import prepare  # noqa: PLC0415
     from ioassay.remote.hosts import hosts  # noqa: PLC0415
     from ioassay.store.net_document import NetSettings  # noqa: PLC0415
@@ -94,8 +94,8 @@ def net(
     chosen, towards = _among(patterns, PATTERNS, "--patterns"), _among(directions, DIRECTIONS, "--directions")
     ends = Ends(hosts(clients, "client", via), hosts(servers, "server", via), port)
     refuse_same(ends.clients, ends.servers)
-    wanted = meetings(chosen, towards, len(ends.clients), len(ends.servers))
-    most = max(len(meeting.pairs) for meeting in wanted)
+    wanted = measured_paths(chosen, towards, len(ends.clients), len(ends.servers))
+    most = max(len(path.pairs) for path in wanted)
     if port + most - 1 > _MOST_PORT:
         raise UsageError(f"{most} servers need ports up to {port + most - 1}.", "Use a lower --port.")
     _provide(ends.clients, ends.servers, install=install)

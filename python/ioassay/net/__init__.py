@@ -1,13 +1,13 @@
-"""The network's ceiling: iperf3 between clients and servers, as a storage study begins with it.
+"""Measures the network's ceiling with iperf3 between clients and servers, before a storage study.
 
-    patterns    which client sends to which server
-    iperf3      its command lines, and what its JSON says
-    flow_ends   the two ends of each flow, started and waited for
-    overlap     flows side by side → what they carried while all of them were at work
-    remarks     reasons to take a measurement for less than the network's
-    prepare     what was asked → a directory, once every host has answered
-    measure     all of that, one pattern after the other
+    patterns    pairs of clients and servers
+    iperf3      its command lines and its JSON
+    flow_ends   starts the two ends of each flow and waits for them
+    overlap     concurrent flows → what they carried while all were active
+    remarks     reasons why a measurement may be below the network's capacity
+    prepare     a request → a directory, once every host has answered
+    measure     runs one pattern after the other
 
-Not: what a ceiling means for a run (`ioassay.analysis.ceilings`), files of results
+Not: the ceilings of a run (`ioassay.analysis.ceilings`), result files
 (`ioassay.store`), hosts and commands on them (`ioassay.remote`).
 """

@@ -1,4 +1,4 @@
-"""The two ends of each flow: started, waited for together, and the first failure reported."""
+"""Starts the two ends of each flow, waits for all of them, and reports the first failure."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ioassay.store.net_document import Direction, NetSettings
 
 @dataclass(frozen=True)
 class Place:
-    """Where a flow is to run."""
+    """The hosts, port and files of a flow."""
 
     client: Host
     server: Host
     port: int
     folder: Path
-    """Where the files of what both ends say go."""
+    """The directory for the output of both ends."""
 
     @property
     def files(self) -> Path:
-        """How the names of those files begin."""
+        """The common prefix of its output files."""
         return self.folder / re.sub(r"[^A-Za-z0-9.-]+", "-", f"{self.port}-{self.client.name}-{self.server.name}")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A client at work with its server."""
+    """A running client with its server."""
 
     place: Place
     client: Process
@@ -42,12 +42,11 @@ class Pair:
 
     @property
     def ends(self) -> tuple[Process, Process]:
-        """Both."""
         return self.server, self.client
 
 
 def start(stack: ExitStack, place: Place, direction: Direction, settings: NetSettings) -> Pair:
-    """Starts both ends, which end with `stack`. The client waits for a signal. Raises `CannotRun`."""
+    """Starts both ends, which end with `stack`. The client waits for `tell`. Raises `CannotRun`."""
     address, port, files = place.server.address, place.port, place.files
     assert address is not None
     limit_s = settings.duration_s + 2 * SPARE_S  # each may have to wait until all others are ready
@@ -66,14 +65,14 @@ def wait(
 
     Raises `CannotRun` for an end that failed, and after `limit_s`.
     """
-    every = [end for pair in pairs for end in pair.ends]
+    all_ends = [end for pair in pairs for end in pair.ends]
 
     def over() -> bool:
-        states = [done(end) for end in every]  # each is looked at, so that the moment of its end is known
-        return all(states) or any(_has_failed(end) for end in every)
+        states = [done(end) for end in all_ends]  # polls each end, so that its end time is recorded
+        return all(states) or any(_has_failed(end) for end in all_ends)
 
     def late() -> str:
-        names = "; ".join(f"{end.host.name}: `{end.command}`" for end in every if not done(end))
+        names = "; ".join(f"{end.host.name}: `{end.command}`" for end in all_ends if not done(end))
         return f"Timed out after {limit_s:g} s waiting for {names}."
 
     until(over, limit_s, interrupted, late)
@@ -81,7 +80,7 @@ def wait(
         return False
     failed = [(end.ended_s or 0.0, pair.place.port, end) for pair in pairs for end in pair.ends if _has_failed(end)]
     if failed:
-        _, port, end = min(failed, key=lambda one: one[0])  # the others fail of that
+        _, port, end = min(failed, key=lambda failure_: failure_[0])  # the others failed as a consequence
         raise failure(end, port)
     return True
 
@@ -89,17 +88,17 @@ def wait(
 def _has_failed(end: Process) -> bool:
     if not end.has_ended:
         return False
-    ended = end.result()
-    return ended.code != 0 or iperf3.ERROR in ended.out
+    result = end.result()
+    return result.code != 0 or iperf3.ERROR in result.out
 
 
 def failure(end: Process, port: int) -> CannotRun:
-    """Why an end failed, in its own words."""
-    ended = end.result()
-    said = " ".join(ended.err.splitlines()[-3:]) or f"exit status {ended.code}"
-    if ended.out.strip():
+    """Why an end failed, in iperf3's words."""
+    result = end.result()
+    reason = " ".join(result.err.splitlines()[-3:]) or f"exit status {result.code}"
+    if result.out.strip():
         try:
-            iperf3.read(ended.out)
+            iperf3.read(result.out)
         except ValueError as error:
-            said = str(error)
-    return CannotRun(f"{end.host.name}: `{end.command}` failed: {said}.", iperf3.advice(said, port))
+            reason = str(error)
+    return CannotRun(f"{end.host.name}: `{end.command}` failed: {reason}.", iperf3.advice(reason, port))

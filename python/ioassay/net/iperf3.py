@@ -1,4 +1,4 @@
-"""iperf3: its command lines, and what its JSON says. Written against iperf3 3.12.
+"""Command lines and JSON of iperf3. Written against iperf3 3.12.
 
 Not: starting it (`process`), adding up several (`overlap`).
 """
@@ -13,18 +13,18 @@ from ioassay.store.net_document import Direction, NetSettings
 CONNECT_S = 10
 
 ERROR = '"error":'
-"""Stands in the JSON of a test that failed, whose exit status is 0 all the same."""
+"""Part of the JSON of a failed test, whose exit status is 0 nevertheless."""
 
 _LEAST_INTERVAL_S, _MOST_INTERVAL_S = 0.1, 1.0
-"""What iperf3 allows at least; what the raw files of a long test need at most."""
+"""iperf3's shortest interval; the longest that the raw files of a long test need."""
 
 _THREADED_SINCE = (3, 16)
-"""From then on each stream has a thread of its own."""
+"""The first version in which each stream has its own thread."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What arrived from `start_s` to `end_s`, counted from when the end that counted it began."""
+    """Bytes received from `start_s` to `end_s`, since the start of the counting end."""
 
     start_s: float
     end_s: float
@@ -33,17 +33,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What one end said."""
+    """The JSON of one end."""
 
     intervals: tuple[Interval, ...]
     retransmits: int | None
-    """Only the sending end knows."""
+    """Known to the sending end only."""
     processor_percent: float
-    """What this end's iperf3 took of a processor; of several threads the sum."""
+    """Processor use of this end's iperf3; the sum over its threads."""
 
 
 def server_command(address: str, port: int, settings: NetSettings) -> list[str]:
-    """A server for one test. It listens on `address` and nowhere else."""
+    """A server for one test, which listens only on `address`."""
     return ["iperf3", "--server", "--one-off", "--bind", address, *_common(port, settings)]
 
 
@@ -65,9 +65,9 @@ def _common(port: int, settings: NetSettings) -> list[str]:
 
 
 def read(text: str) -> Parsed:
-    """Reads the JSON of one end.
+    """Parses the JSON of one end.
 
-    Raises `ValueError` with iperf3's own words where the test failed, and for what is no such JSON.
+    Raises `ValueError` with iperf3's own error if the test failed, and for any other JSON.
     """
     try:
         content = json.loads(text)
@@ -77,9 +77,9 @@ def read(text: str) -> Parsed:
         sent = content["end"]["sum_sent"]
         return Parsed(
             intervals=tuple(
-                Interval(float(one["start"]), float(one["end"]), int(one["bytes"]))
-                for one in sums
-                if not one["omitted"]
+                Interval(float(interval_sum["start"]), float(interval_sum["end"]), int(interval_sum["bytes"]))
+                for interval_sum in sums
+                if not interval_sum["omitted"]
             ),
             retransmits=sent.get("retransmits"),
             processor_percent=float(content["end"]["cpu_utilization_percent"]["host_total"]),
@@ -89,16 +89,16 @@ def read(text: str) -> Parsed:
 
 
 def threads(version: str, streams: int) -> int:
-    """How many processors an iperf3 of this version can use at most."""
+    """The most processors that an iperf3 of this version can use."""
     return streams if tuple(int(part) for part in version.split(".")[:2] if part) >= _THREADED_SINCE else 1
 
 
-def advice(said: str, port: int) -> str:
-    """What to try when iperf3 failed with these words."""
-    if "unable to connect" in said:
+def advice(error: str, port: int) -> str:
+    """What to try after this error of iperf3."""
+    if "unable to connect" in error:
         return f"Allow TCP connections to port {port} of the server, or use other ports with --port."
-    if "start listener" in said or "bind" in said:
+    if "start listener" in error or "bind" in error:
         return "Use an address of the server, as NAME=ADDRESS, and free ports with --port."
-    if "socket buffer" in said:
+    if "socket buffer" in error:
         return "Omit --window, or raise net.core.rmem_max and net.core.wmem_max on both ends (sysctl)."
     return "Run the command by hand on both hosts."

@@ -1,6 +1,6 @@
-"""Measures one path after the other: servers first, then all clients at the same moment.
+"""Measures one path after the other: starts servers first, then all clients at the same time.
 
-Whatever ends it, iperf3 ends on every host, and what was measured before is kept.
+However it ends, iperf3 ends on every host, and earlier measurements are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ioassay.execution.interruption import Interruption
 from ioassay.net import iperf3
 from ioassay.net.flow_ends import Pair, Place, failure, start, wait
 from ioassay.net.overlap import Carried, Timed, carried
-from ioassay.net.patterns import Meeting
+from ioassay.net.patterns import MeasuredPath
 from ioassay.net.remarks import remarks
 from ioassay.remote.hosts import Host
 from ioassay.remote.process import SPARE_S, Process
@@ -24,12 +24,12 @@ from ioassay.store.net_directory import NetDirectory
 from ioassay.store.net_document import Flow, NetMeasurement
 
 Say = Callable[[str], None]
-"""Called with what is being done."""
+"""Prints what is being done."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The hosts, and the port from which on iperf3's servers listen, each on one of its own."""
+    """The hosts, and the first port of iperf3's servers, which each listen on their own."""
 
     clients: Sequence[Host]
     servers: Sequence[Host]
@@ -37,7 +37,7 @@ class Ends:
 
 
 def refuse_same(clients: Sequence[Host], servers: Sequence[Host]) -> None:
-    """Raises `UsageError` for a host at both ends: what it sends to itself meets no network."""
+    """Raises `UsageError` for a host at both ends: it would measure no network."""
     both = {host.name for host in clients} & {host.name for host in servers}
     if both:
         raise UsageError(
@@ -46,23 +46,23 @@ def refuse_same(clients: Sequence[Host], servers: Sequence[Host]) -> None:
         )
 
 
-def measure(net: NetDirectory, ends: Ends, meetings: Sequence[Meeting], say: Say) -> None:
-    """Does all `meetings`. How that ended stands in `net.document`.
+def measure(net: NetDirectory, ends: Ends, measured_paths: Sequence[MeasuredPath], say: Say) -> None:
+    """Measures all `measured_paths`. `net.document` says how it ended.
 
     Raises `CannotRun` for the first that fails, and for a signal.
     """
     document = net.document
     with Interruption() as interruption:
         try:
-            for meeting in meetings:
-                say(f"{meeting.name}: {document.settings.duration_s:g} s")
-                found = _meet(net, ends, meeting, lambda: interruption.first is not None)
-                if found is None:
+            for path in measured_paths:
+                say(f"{path.name}: {document.settings.duration_s:g} s")
+                measurement = _measure_path(net, ends, path, lambda: interruption.first is not None)
+                if measurement is None:
                     break
-                document.measurements.append(found)
+                document.measurements.append(measurement)
                 net.save()
         finally:
-            complete = len(document.measurements) == len(meetings)
+            complete = len(document.measurements) == len(measured_paths)
             document.state = "complete" if complete else "interrupted" if interruption.first else "failed"
             document.ended = now()
             net.save()
@@ -70,85 +70,89 @@ def measure(net: NetDirectory, ends: Ends, meetings: Sequence[Meeting], say: Say
         raise CannotRun(f"{interruption.name}: stopped; iperf3 has exited on every host.", f"Kept: {net.path}")
 
 
-def _meet(net: NetDirectory, ends: Ends, meeting: Meeting, interrupted: Callable[[], bool]) -> NetMeasurement | None:
+def _measure_path(
+    net: NetDirectory, ends: Ends, path: MeasuredPath, interrupted: Callable[[], bool]
+) -> NetMeasurement | None:
     """Measures clients and servers together; `None` after a signal."""
     settings = net.document.settings
-    folder = net.raw / f"{meeting.clients}-to-{meeting.servers}-{meeting.direction}"
+    folder = net.raw / f"{path.clients}-to-{path.servers}-{path.direction}"
     folder.mkdir()
     with ExitStack() as stack:
         pairs = []
-        for at, (client, server) in enumerate(meeting.pairs):
-            place = Place(ends.clients[client], ends.servers[server], ends.first_port + at, folder)
-            pairs.append(start(stack, place, meeting.direction, settings))
+        for number, (client, server) in enumerate(path.pairs):
+            place = Place(ends.clients[client], ends.servers[server], ends.first_port + number, folder)
+            pairs.append(start(stack, place, path.direction, settings))
         if not wait(pairs, lambda end: end.is_ready, SPARE_S, interrupted):
             return None
-        began_s = time.monotonic()
+        start_s = time.monotonic()
         for pair in pairs:
             pair.client.tell()
         if not wait(pairs, lambda end: end.has_ended, settings.duration_s + SPARE_S, interrupted):
             return None
-        return _measurement(net, meeting, pairs, began_s)
+        return _measurement(net, path, pairs, start_s)
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What both ends of a pair said."""
+class _EndResults:
+    """The results of both ends of a pair."""
 
     pair: Pair
     client: iperf3.Parsed
     server: iperf3.Parsed
 
 
-def _measurement(net: NetDirectory, meeting: Meeting, pairs: Sequence[Pair], began_s: float) -> NetMeasurement:
+def _measurement(net: NetDirectory, path: MeasuredPath, pairs: Sequence[Pair], start_s: float) -> NetMeasurement:
     document = net.document
-    told = [_Told(pair, _said(pair.client, pair), _said(pair.server, pair)) for pair in pairs]
-    to_servers = meeting.direction == "to-servers"
-    together = carried([_timed(one.pair, one.server if to_servers else one.client, began_s) for one in told])
-    if together is None:
+    results = [_EndResults(pair, _result(pair.client, pair), _result(pair.server, pair)) for pair in pairs]
+    to_servers = path.direction == "to-servers"
+    traffic_of_flows = carried(
+        [_timed(result.pair, result.server if to_servers else result.client, start_s) for result in results]
+    )
+    if traffic_of_flows is None:
         raise CannotRun(
             "The flows of the clients overlapped for less than one interval of iperf3.",
             "Use a longer --duration, for example 30s.",
         )
     flows = [
-        _flow(net, one, own, (one.client if to_servers else one.server).retransmits)
-        for one, own in zip(told, together, strict=True)
+        _flow(net, result, traffic, (result.client if to_servers else result.server).retransmits)
+        for result, traffic in zip(results, traffic_of_flows, strict=True)
     ]
-    rate_bits_per_s = sum(own.bits_per_s for own in together)
+    rate_bits_per_s = sum(traffic.bits_per_s for traffic in traffic_of_flows)
     return NetMeasurement(
-        direction=meeting.direction,
-        clients=meeting.clients,
-        servers=meeting.servers,
+        direction=path.direction,
+        clients=path.clients,
+        servers=path.servers,
         rate_bits_per_s=rate_bits_per_s,
-        common_s=min(own.duration_s for own in together),
+        common_s=min(traffic.duration_s for traffic in traffic_of_flows),
         flows=flows,
         remarks=remarks(flows, document, rate_bits_per_s),
     )
 
 
-def _said(end: Process, pair: Pair) -> iperf3.Parsed:
+def _result(end: Process, pair: Pair) -> iperf3.Parsed:
     try:
         return iperf3.read(end.result().out)
     except ValueError:
         raise failure(end, pair.place.port) from None
 
 
-def _timed(pair: Pair, received: iperf3.Parsed, began_s: float) -> Timed:
-    # All was received when the first of the ends had ended.
-    ended_s = min(end.ended_s for end in pair.ends if end.ended_s is not None)
+def _timed(pair: Pair, received: iperf3.Parsed, start_s: float) -> Timed:
+    # Everything was received when the first end had ended.
+    end_s = min(end.ended_s for end in pair.ends if end.ended_s is not None)
     length_s = received.intervals[-1].end_s if received.intervals else 0.0
-    return Timed(received.intervals, earliest_s=began_s, latest_s=max(began_s, ended_s - length_s))
+    return Timed(received.intervals, earliest_s=start_s, latest_s=max(start_s, end_s - length_s))
 
 
-def _flow(net: NetDirectory, told: _Told, own: Carried, retransmits: int | None) -> Flow:
-    place = told.pair.place
+def _flow(net: NetDirectory, results: _EndResults, traffic: Carried, retransmits: int | None) -> Flow:
+    place = results.pair.place
     return Flow(
         client=place.client.name,
         server=place.server.name,
         port=place.port,
-        received_bytes=own.received_bytes,
-        duration_s=own.duration_s,
+        received_bytes=traffic.received_bytes,
+        duration_s=traffic.duration_s,
         retransmits=retransmits,
-        client_processor_percent=told.client.processor_percent,
-        server_processor_percent=told.server.processor_percent,
+        client_processor_percent=results.client.processor_percent,
+        server_processor_percent=results.server.processor_percent,
         files=str(place.files.relative_to(net.path)),
     )

@@ -1,5 +1,5 @@
-"""What was asked becomes a new directory, once every host has answered: its name, its processors, its iperf3, and what
-its network interface is said to carry.
+"""Makes a new directory once every host has answered with its name, processors, iperf3 and the speed of its
+network interface.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ioassay.store.net_document import NetDocument, NetHost, NetSettings
 from ioassay.store.new_directory import refuse_occupied
 from ioassay.version import __version__
 
-# The interface is the one that has the address, or that leads to it.
+# The interface with the address, or on the route to it.
 _ASK = (
     f"{PATH}uname -n; getconf _NPROCESSORS_ONLN; cat /proc/sys/kernel/random/boot_id; "
     "iperf3 --version 2>/dev/null | sed -n '1s/^iperf \\([0-9.]*\\).*/\\1/p' | grep . || echo -; "
@@ -37,12 +37,12 @@ _MBIT = 1_000_000
 def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequence[str]) -> NetDirectory:
     """The directory to measure into: `out`, or a new one below `runs/`.
 
-    Raises `UsageError` for a directory that is taken, `CannotRun` for a host that does not answer or has no iperf3.
+    Raises `UsageError` for an existing directory, `CannotRun` for a host that does not respond or has no iperf3.
     """
     name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-net"
     path = Path(os.path.abspath(out or Path("runs") / name))
     refuse_occupied(path)
-    # An interface is looked for on the way to the first server; the servers are hosts of one network.
+    # The interface is looked up on the route to the first server: all servers are in one network.
     answered = _ask([*ends.clients, *ends.servers], towards=ends.servers[0].address or "")
     return NetDirectory(
         path,
@@ -60,15 +60,15 @@ def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequen
 
 
 def _ask(hosts: Sequence[Host], towards: str) -> list[NetHost]:
-    """What each host says of itself, all asked at once. `towards` is the address that clients are to reach.
+    """Asks all hosts at once. `towards` is the address that clients will connect to.
 
-    Raises `CannotRun` for a host that is not reached, or has no iperf3.
+    Raises `CannotRun` for a host that cannot be reached, or has no iperf3.
     """
-    asked = [(host, _start(host, host.address or towards)) for host in hosts]
+    processes = [(host, _start(host, host.address or towards)) for host in hosts]
     try:
-        return [_answer(host, process) for host, process in asked]
+        return [_answer(host, process) for host, process in processes]
     finally:
-        for _, process in asked:
+        for _, process in processes:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.communicate()
@@ -95,8 +95,8 @@ def _answer(host: Host, process: subprocess.Popen[str]) -> NetHost:
         raise CannotRun(f"{host.name} did not respond within {SPARE_S} s.", by_hand) from None
     lines = out.splitlines()
     if len(lines) != 5:
-        said = " ".join(err.strip().splitlines()[-3:]) or f"exit status {process.returncode}"
-        raise CannotRun(f"{host.name} cannot be reached: {said}.", by_hand)
+        error = " ".join(err.strip().splitlines()[-3:]) or f"exit status {process.returncode}"
+        raise CannotRun(f"{host.name} cannot be reached: {error}.", by_hand)
     hostname, processors, machine, version, speed = lines
     if version == "-":
         install = "dnf install iperf3 or apt-get install iperf3"
@@ -113,7 +113,7 @@ def _answer(host: Host, process: subprocess.Popen[str]) -> NetHost:
 
 
 def _stated(host: Host, speed: str) -> int | None:
-    """A lab's links have the rate that it was given; what their interfaces report is made up."""
+    """A lab's links have the configured speed; their virtual interfaces report a made-up one."""
     if host.lab is not None:
         return host.link_bits_per_s
     return int(speed) * _MBIT if speed.isdigit() and int(speed) > 0 else None
