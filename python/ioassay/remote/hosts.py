@@ -1,10 +1,10 @@
-"""The hosts that were typed after --clients and --servers, and how a command gets onto each host.
+"""The hosts typed after --clients and --servers, and how a command is started on each.
 
 lab:NAME       all clients, or all servers, of a lab
 lab:NAME/HOST  one of its hosts
-NAME           a host that is reached by ssh, or by what --via says
-NAME=ADDRESS   the same, and the address of it that is measured: storage often has a network of its own
-@FILE          a hostfile as mpirun takes it: one of the above in a line
+NAME           a host reached by ssh, or by the command of --via
+NAME=ADDRESS   the same, with the address to measure: storage often has its own network
+@FILE          a hostfile of mpirun: one of the above per line
 """
 
 from __future__ import annotations
@@ -21,53 +21,53 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.lab.namespaces import Space
 
 LAB = "lab:"
-"""How the name of a lab begins where it stands for hosts."""
+"""Prefix of a lab's name among hosts."""
 
 Role = Literal["client", "server"]
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host, of this machine's labs or reached from here."""
+    """A host in a lab of this machine, or reachable from here."""
 
     name: str
     entrance: Space | tuple[str, ...]
-    """How to get onto it: the namespaces of a lab's host, or the words before a command, such as `ssh node01`."""
+    """Its namespaces if it is a lab's host, or the words before a command, such as `ssh node01`."""
     address: str | None = None
-    """Where a server listens; `None` of a client."""
+    """Where a server listens; `None` for a client."""
     has_shell: bool = True
-    """Words before a command lead to a shell, which takes the command as one word."""
+    """The entrance starts a shell, which takes the command as one word."""
     link_bits_per_s: int | None = None
-    """Rate of its link, of a lab's host where that is limited."""
+    """Rate of its link, if it is a lab's host with a limited one."""
     lab: str | None = None
 
     def command(self, *words: str) -> list[str]:
-        """`words` as they are started from here."""
+        """The command line that starts `words` on the host."""
         if isinstance(self.entrance, Space):
             return self.entrance.command(*words)
         return [*self.entrance, *([shlex.join(words)] if self.has_shell else words)]
 
     def by_hand(self, *words: str) -> str:
-        """What to type to run `words` there."""
+        """The command line for a user to run `words` there."""
         if self.lab:
             return shlex.join(["ioassay", "lab", "exec", f"{self.lab.removeprefix(LAB)}/{self.name}", *words])
         return shlex.join(self.command(*words))
 
 
 def hosts(typed: Sequence[str], role: Role, via: str, *, listening: bool = True) -> list[Host]:
-    """The hosts that were typed. Servers have an address, but where nothing shall be `listening` on them.
+    """The typed hosts. Servers get an address if something is to be `listening` on them.
 
-    Raises `UsageError` for what cannot be meant, `CannotRun` for a lab that is not up.
+    Raises `UsageError` for an invalid host, `CannotRun` for a lab that is down.
     """
     entrance = tuple(shlex.split(via))
     if not entrance:
         raise UsageError("--via is empty.", "Write a remote shell, such as --via ssh.")
-    found: list[Host] = []
+    all_hosts: list[Host] = []
     for word in _words(typed):
-        found += _of_lab(word, role) if word.startswith(LAB) else [_by_name(word, entrance, listening and role)]
-    if not found:
+        all_hosts += _of_lab(word, role) if word.startswith(LAB) else [_by_name(word, entrance, listening and role)]
+    if not all_hosts:
         raise UsageError(f"--{role}s {' '.join(typed)} lists no hosts.", f"Write hosts, for example --{role}s node01.")
-    return list({host.name: host for host in found}.values())
+    return list({host.name: host for host in all_hosts}.values())
 
 
 def _words(typed: Sequence[str]) -> Iterator[str]:
@@ -84,33 +84,34 @@ def _hostfile(file: Path) -> Iterator[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The hostfile {file} cannot be read: {error}.", "Write one host per line.") from error
     for line in lines:
-        # What mpirun wants to know besides, such as `slots=4`, stands after the name.
+        # Further words are for mpirun, such as `slots=4`.
         yield from line.partition("#")[0].split()[:1]
 
 
 def _of_lab(word: str, role: Role) -> list[Host]:
     from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
 
-    name, _, wanted = word.removeprefix(LAB).partition("/")
+    name, _, host_name = word.removeprefix(LAB).partition("/")
     if not name:
         raise UsageError(
             "`lab:` needs the name of a lab.", "Write lab:NAME; `ioassay lab status` shows those that are up."
         )
     lab = find(name)
-    written, spaces = lab.ready(), lab.hosts()
-    members = [host for host in written.hosts if (host.name == wanted if wanted else host.role == role)]
+    lab_record, spaces = lab.ready(), lab.hosts()
+    members = [host for host in lab_record.hosts if (host.name == host_name if host_name else host.role == role)]
     if not members:
         raise UsageError(
-            f"The lab {name} has no host `{wanted}`.", f"Use one of {', '.join(host.name for host in written.hosts)}."
+            f"The lab {name} has no host `{host_name}`.",
+            f"Use one of {', '.join(host.name for host in lab_record.hosts)}.",
         )
-    if gone := [member.name for member in members if member.name not in spaces]:
-        raise CannotRun(f"The lab {name} has lost {', '.join(gone)}.", f"End it: ioassay lab down {name}")
+    if lost_hosts := [member.name for member in members if member.name not in spaces]:
+        raise CannotRun(f"The lab {name} has lost {', '.join(lost_hosts)}.", f"End it: ioassay lab down {name}")
     return [
         Host(
             name=member.name,
             entrance=spaces[member.name],
             address=member.address if role == "server" else None,
-            link_bits_per_s=written.link_bits_per_s,
+            link_bits_per_s=lab_record.link_bits_per_s,
             lab=f"{LAB}{name}",
         )
         for member in members
@@ -125,19 +126,19 @@ def _by_name(word: str, entrance: tuple[str, ...], role: Role | Literal[False]) 
 
 
 def _address(name: str, typed: str) -> str:
-    """The address of a server that clients are to meet."""
+    """The address of a server that clients connect to."""
     advice = f"Write its address on the network to measure: --servers {name}=ADDRESS"
     try:
         if typed:
             return str(ip_address(typed))
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        resolved = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except ValueError:
         raise UsageError(
             f"`{typed}` is not an address.", "Write an address, for example --servers oss1=10.0.0.5"
         ) from None
     except OSError as error:
         raise UsageError(f"{name} cannot be resolved: {error.strerror}.", advice) from None
-    address = str(found[0][4][0])
+    address = str(resolved[0][4][0])
     if ip_address(address).is_loopback:
         raise UsageError(f"{name} resolves to {address}, which other hosts cannot reach.", advice)
     return address

@@ -1,7 +1,7 @@
-"""Commands on hosts that never outlive us.
+"""Commands on hosts that never outlive this process.
 
-A shell on the host reads from a pipe of ours. When that closes, because we closed it, ended or were killed, or because
-the connection broke, the shell ends the command. `timeout` on the host is for connections that die without a word.
+A shell on the host reads from our pipe. When that closes, because we closed it, ended or were killed, or because
+the connection broke, the shell ends the command. `timeout` on the host is for connections that die silently.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ioassay.lab.requirements import search_path
 from ioassay.remote.hosts import Host
 
 READY = "ioassay: ready"
-"""The line on standard error that says so."""
+"""The line on standard error of a command that is ready."""
 
 SPARE_S = 30
-"""How long starting, connecting and ending may take beside what is measured."""
+"""How long starting, connecting and ending may take in addition to the measurement."""
 
 _END_S = 6.0
-"""How long a command may take to end on request."""
+"""How long a command may take to end once its pipe is closed."""
 
 _EVERY_S = 0.01
 
 PATH = "PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin; "
-"""A shell without a login often misses them."""
+"""Directories that a non-login shell often lacks."""
 
-# Each script is one line: csh, which may be the shell that ssh starts, takes no newline within quotes.
+# Each script is one line: csh, which may be the shell that ssh starts, accepts no newline within quotes.
 
 _HOLD = '"$@" </dev/null 3<&- & command=$!; { read -r _ <&3; kill $command; } >/dev/null 2>&1 & watch=$!; '
 
@@ -45,10 +45,10 @@ _HOLD_FED = 'printf %s "$text" | "$@" 3<&- & command=$!; { read -r _ <&3; kill $
 _WAIT = "wait $command; code=$?; kill $watch 2>/dev/null; exit $code"
 
 _FED = f"{PATH}exec 3<&0 </dev/null; text=$1; shift; {_HOLD_FED}{_WAIT}"
-"""Begins at once."""
+"""Starts at once."""
 
 _ONCE_TOLD = f"{PATH}exec 3<&0; echo {READY} >&2; read -r _ <&3 || exit 1; {_HOLD}{_WAIT}"
-"""Begins on a signal, so that many begin at the same time."""
+"""Starts on request, so that many start at the same time."""
 
 _LISTENS = 'grep -qs ":$port 0*:0000 0A" /proc/net/tcp /proc/net/tcp6'
 
@@ -57,12 +57,12 @@ _UNTIL_LISTENING = (
     f"until {_LISTENS}; do kill -0 $command 2>/dev/null || break; sleep 0.05; done; "
     f"echo {READY} >&2; {_WAIT}"
 )
-"""Begins at once, and is ready when its port, in hexadecimal, is listened on."""
+"""Starts at once, and is ready when it listens on its port, in hexadecimal."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A command that has ended, with what it printed."""
+class ProcessResult:
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -70,7 +70,7 @@ class Ended:
 
 
 class Process:
-    """A command at work on a host. Leaving the context ends it."""
+    """A running command on a host. Leaving the context ends it."""
 
     def __init__(self, host: Host, words: Sequence[str], script: Sequence[str], out: Path, err: Path) -> None:
         self.host = host
@@ -85,54 +85,55 @@ class Process:
                     stdin=subprocess.PIPE,
                     stdout=out_file,
                     stderr=err_file,
-                    start_new_session=True,  # what a Ctrl-C means is decided here
+                    start_new_session=True,  # Ctrl-C is handled here
                 )
         except OSError as error:
             raise CannotRun(
                 f"{command[0]} cannot be started: {error.strerror}.", "Check that it is installed."
             ) from error
         self.ended_s: float | None = None
-        """When it was first seen to have ended, on the clock of `time.monotonic`."""
+        """When its end was noticed, on the clock of `time.monotonic`."""
 
     @property
     def is_ready(self) -> bool:
-        """True once it waits for the signal, or listens; also once it has ended."""
+        """True once it waits for `tell`, or listens; also once it has ended."""
         return self.has_ended or READY in self._said().splitlines()
 
     @property
     def has_ended(self) -> bool:
-        """True once it has."""
         if self.ended_s is None and self._process.poll() is not None:
             self.ended_s = time.monotonic()
         return self.ended_s is not None
 
     def tell(self) -> None:
-        """Lets it begin."""
+        """Starts it."""
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and says why
+        with contextlib.suppress(BrokenPipeError):  # it has ended; `result` has the reason
             self._process.stdin.write(b"\n")
             self._process.stdin.flush()
 
     def ask_to_end(self) -> None:
-        """Has it end, and does not wait for that: of many, each ends while the others do."""
+        """Ends it without waiting, so that many end at the same time."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
 
-    def result(self) -> Ended:
-        """What it left. It must have ended."""
-        return Ended(self._process.returncode, self._out.read_text(errors="replace"), self.errors)
+    def result(self) -> ProcessResult:
+        """Its exit code and output. It must have ended."""
+        return ProcessResult(self._process.returncode, self._out.read_text(errors="replace"), self.errors)
 
     @property
     def errors(self) -> str:
-        """What it printed on standard error."""
-        said = "".join(line for line in self._said().splitlines(keepends=True) if line.strip() != READY)
-        return said.strip()
+        """Its standard error."""
+        printed = "".join(line for line in self._said().splitlines(keepends=True) if line.strip() != READY)
+        return printed.strip()
 
     def __enter__(self) -> Process:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.ask_to_end()
         try:
             self._process.wait(_END_S)
@@ -148,7 +149,7 @@ class Process:
 
 
 def client(host: Host, words: Sequence[str], limit_s: float, files: Path) -> Process:
-    """A command that begins on a signal."""
+    """A command that starts on `tell`."""
     return Process(host, _limited(words, limit_s), [_ONCE_TOLD, "sh"], *_outputs(files))
 
 
@@ -158,9 +159,9 @@ def server(host: Host, port: int, words: Sequence[str], limit_s: float, files: P
 
 
 def fed(host: Host, words: Sequence[str], text: str, out: Path, err: Path) -> Process:
-    """A command that begins at once, with `text` on its standard input, and appends what it prints to `out`.
+    """A command that starts at once, with `text` on its standard input, and appends its output to `out`.
 
-    It has no limit of time, so it must go on printing: a connection that has died is noticed by that.
+    It has no time limit, so it must print regularly: that is how a dead connection is noticed.
     """
     return Process(host, words, [_FED, "sh", text], out, err)
 
@@ -176,9 +177,9 @@ def _outputs(files: Path) -> tuple[Path, Path]:
 def until(
     condition: Callable[[], bool], limit_s: float, interrupted: Callable[[], bool], late: Callable[[], str]
 ) -> None:
-    """Returns once `condition` holds, or a signal came.
+    """Returns once `condition` holds, or after a signal.
 
-    Raises `CannotRun` that says `late` after `limit_s`.
+    Raises `CannotRun` with the message `late` after `limit_s`.
     """
     deadline = time.monotonic() + limit_s
     while not condition() and not interrupted():

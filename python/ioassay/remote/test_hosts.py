@@ -12,13 +12,13 @@ def names(*typed: str) -> list[str]:
     return [host.name for host in hosts(typed, "client", "ssh")]
 
 
-def test_hosts_are_lists_repeated_and_files_as_mpirun_has_them(tmp_path: Path) -> None:
+def test_hosts_are_lists_and_hostfiles_without_repetitions(tmp_path: Path) -> None:
     file = tmp_path / "hosts"
     file.write_text("# the rack\nnode03 slots=4\n\nnode04  # slow?\nnode01\n")
     assert names("node01, node02", f"@{file}") == ["node01", "node02", "node03", "node04"]
 
 
-def test_a_command_goes_through_what_was_asked_for_and_a_shell() -> None:
+def test_a_command_goes_through_the_given_ssh_and_a_shell() -> None:
     (host,) = hosts(["node01"], "client", "ssh -p 2222")
     assert host.command("sh", "-c", "echo 'a b'") == ["ssh", "-p", "2222", "node01", """sh -c 'echo '"'"'a b'"'"''"""]
 
@@ -28,12 +28,12 @@ def test_a_step_of_a_job_takes_the_command_word_by_word() -> None:
     assert host.command("sh", "-c", "echo 'a b'") == ["srun", "-w", "node01", "sh", "-c", "echo 'a b'"]
 
 
-def test_a_server_on_which_nothing_listens_needs_no_address() -> None:
+def test_a_server_without_a_listener_needs_no_address() -> None:
     (host,) = hosts(["no-such-host.invalid"], "server", "ssh", listening=False)
     assert (host.name, host.address) == ("no-such-host.invalid", None)
 
 
-def test_a_server_has_the_address_that_was_typed() -> None:
+def test_a_server_has_its_typed_address() -> None:
     (host,) = hosts(["oss1=10.1.2.3"], "server", "ssh")
     assert (host.name, host.address) == ("oss1", "10.1.2.3")
     (host,) = hosts(["oss1=fe00::1"], "server", "ssh")
@@ -51,6 +51,6 @@ def test_a_server_has_the_address_that_was_typed() -> None:
         (",", "lists no hosts"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(typed: str, words: str) -> None:
+def test_invalid_hosts_are_refused(typed: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         hosts([typed], "server", "ssh")

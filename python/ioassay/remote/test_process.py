@@ -15,7 +15,7 @@ def _never() -> bool:
     return False
 
 
-def test_a_command_that_is_fed_begins_at_once_and_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+def test_a_fed_command_starts_at_once_and_ends_on_request(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_text("before\n")
     words = ["sh", "-c", "cat; echo; echo $$; exec sleep 1000"]
@@ -27,7 +27,7 @@ def test_a_command_that_is_fed_begins_at_once_and_ends_when_it_is_asked_to(tmp_p
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_what_a_command_said_before_it_failed_is_kept(tmp_path: Path) -> None:
+def test_errors_of_a_failed_command_are_kept(tmp_path: Path) -> None:
     with process.fed(HERE, ["sh", "-c", "echo why >&2; exit 3"], "", tmp_path / "out", tmp_path / "err") as fed:
         until(lambda: fed.has_ended, 30, _never, lambda: "it goes on")
         assert (fed.errors, fed.result().code) == ("why", 3)
