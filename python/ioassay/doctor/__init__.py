@@ -1,10 +1,10 @@
-"""Looks at a site before a run costs an hour, and says what to do about what it finds.
+"""Examines a site before a run costs an hour, and says how to fix the problems it finds.
 
-    facts     what was found out, as plain values
-    collect   how: of this side, of the launcher, of the nodes through the launcher and the engine's `survey`
-    checks/   pure: facts in, verdicts out; a small function for each line, and the registry of all
-    verdict   ok, warning, failed or not checked; what was seen; what to do
-    examine   one after the other, as far as it goes
+    facts     the results, as plain values
+    collect   collects them: from this node, the launcher, and the nodes through the launcher and the engine's `survey`
+    checks/   pure functions from facts to verdicts, one for each line, and their registry
+    verdict   ok, warning, failed or not checked; the observation; the remedy
+    examine   runs one check after the other, as far as possible
 
-Not: what a run is, printing (`cli`).
+Not: running studies, printing (`cli`).
 """

@@ -1,6 +1,6 @@
-"""How facts are found out: of this side, of the launcher and its MPI, of each node alone, of all nodes together.
+"""Collects facts: from this node, the launcher and its MPI, each node alone, and all nodes together.
 
-Whatever does not work is a fact too: nothing here raises for what a site lacks. Not: what is good or bad (`checks`).
+A failure is a fact too: nothing here raises for a deficiency of the site. Not: judging facts (`checks`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
+from ioassay.doctor.facts import ControlPlane, Launcher, NodeProbe, Problem, Rendezvous
 from ioassay.errors import CannotRun, IoassayError
 from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
@@ -36,21 +36,21 @@ from ioassay.version import __version__
 _COMMAND_S = 30
 
 _REACH_S = 20
-"""Longer than ssh or Slurm take where a node is up."""
+"""Longer than ssh or Slurm take for a node that is up."""
 
 _TARGET_S = 4
-"""How long the target may take to answer a node: longer than any that is well, shorter than patience."""
+"""How long the target may take to respond to a node; healthy ones are faster."""
 
 _MEET_S = 150
-"""For the survey. The engine says itself after 90 s that its processes do not find each other."""
+"""For the survey. The engine itself reports after 90 s that its processes do not find each other."""
 
 _CLEAN_S = 3
 
 
 def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlane:
-    """This side: ioassay, its engine, the place for run directories.
+    """This node: ioassay, its engine, the directory for runs.
 
-    `scratch` is a directory where a run directory would be, if it could be created.
+    `scratch` is a directory beside future run directories, if one could be created.
     """
     problem = scratch_problem
     if problem is None:
@@ -81,13 +81,13 @@ def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlan
 
 
 def launcher(name: str, start: Start, engine: Path) -> Launcher:
-    """What `name` is made of, as this side sees it."""
+    """Facts about the launcher `name`, collected on this node."""
     if not start.launcher.needs_mpi:
         return Launcher(name)
     facts: dict[str, Any] = {}
     try:
         facts |= _slurm(start, engine) if start.launcher.mpi_plugins else _mpirun()
-        # What a launcher refuses it says when it is asked how it would start something.
+        # A launcher reports what it refuses when it builds a command line.
         start.alone([])
     except CannotRun as error:
         facts["problem"] = Problem.of(error)
@@ -100,7 +100,7 @@ def launcher(name: str, start: Start, engine: Path) -> Launcher:
 def _mpirun() -> dict[str, Any]:
     command = site_mpi.mpirun()
     printed = _said([str(command), "--version"]) or ""
-    # Hydra says it in a table, the others in their first line.
+    # Hydra prints it in a table, the others in their first line.
     version = re.search(r"Version:\s*(\S+)", printed)
     line = f"Hydra {version[1]}" if version else next(iter(printed.splitlines()), "")
     return {"command": str(command), "version": line, "family": site_mpi.family_of_mpirun(command)}
@@ -112,12 +112,12 @@ def _slurm(start: Start, engine: Path) -> dict[str, Any]:
         raise CannotRun(
             "There is no `srun` in PATH.", "Run this on a node with Slurm's commands, or use another launcher."
         )
-    # Where a lab's Slurm is, and its settings.
-    there = Placement(1, 1, start.nodes).launch(engine)
-    listed = _said([*there, "srun", "--mpi=list"], start.environment()) or ""
+    # In a lab, Slurm and its settings are on the lab's hosts.
+    prefix = Placement(1, 1, start.nodes).launch(engine)
+    listed = _said([*prefix, "srun", "--mpi=list"], start.environment()) or ""
     return {
         "command": command,
-        "version": (_said([*there, "srun", "--version"], start.environment()) or "").strip(),
+        "version": (_said([*prefix, "srun", "--version"], start.environment()) or "").strip(),
         "plugins": [word for word in re.findall(r"[a-z0-9_]+", listed) if re.match(r"pm|none|cray|openmpi", word)],
         "allocated": [node.name for node in allocated()],
         "has_sbatch": shutil.which("sbatch") is not None,
@@ -136,22 +136,22 @@ def _library(engine: Path) -> dict[str, Any]:
         return facts
     listed = json.loads(_said([str(engine), "mpi", "list", "--json", "--only", facts["library"]]) or "[]")
     if not listed or listed[0]["library"] is None:
-        why = listed[0]["problem"] if listed else "it is not listed"
+        reason = listed[0]["problem"] if listed else "it is not listed"
         facts["library_problem"] = Problem(
-            f"{facts['library']} cannot be loaded: {why}", "Rebuild it: ioassay mpi build --force"
+            f"{facts['library']} cannot be loaded: {reason}", "Rebuild it: ioassay mpi build --force"
         )
     else:
-        # Only its first words: some MPIs go on for lines.
+        # Only its first words: some MPIs print several lines.
         facts["library_name"] = " ".join(listed[0]["library"].splitlines()[0].split(",")[0].split())
     return facts
 
 
-def reached(start: Start, scratch: Path, interruption: Interruption) -> list[Reached]:
-    """Whether the engine starts on each node of `start`, in that order; where it names none, on one that the launcher
+def reached(start: Start, scratch: Path, interruption: Interruption) -> list[NodeProbe]:
+    """Whether the engine starts on each node of `start`, in order; without nodes, on the node that the launcher
     chooses.
     """
     return [
-        Reached(answer.node, answer.version, answer.printed, answer.waited_s)
+        NodeProbe(answer.node, answer.version, answer.printed, answer.waited_s)
         for answer in ask_each(start, scratch, interruption, Patience(_REACH_S))
     ]
 
@@ -162,37 +162,37 @@ def meeting(
     target: Target | None,
     scratch: Path,
     interruption: Interruption,
-) -> Meeting:
-    """Has the nodes of `start` meet and look at themselves and at `target`, a directory."""
+) -> Rendezvous:
+    """Connects the nodes of `start`, and surveys them and `target`, a directory."""
     events, output = scratch / "events.jsonl", scratch / "survey"
-    # Seen nowhere before, so that no node has cached it: a node that sees it sees what was created just now.
+    # A new name, so that no node has it cached, and a node that sees it sees the newly created directory.
     run = f"doctor-{secrets.token_hex(8)}"
     arguments = survey_arguments(events, target.place if target else None, run, _TARGET_S)
     if not start.stands_between:
         arguments += ["--ranks-per-node", str(ranks_per_node)]
     command = start.together(arguments, max(1, len(start.nodes)), ranks_per_node)
     deadline = time.monotonic() + _MEET_S
-    told = False
+    is_stopping = False
     with EngineProcess(command, output, environment=start.environment(), through=start.stands_between) as process:
 
         def stop_when_late() -> None:
-            nonlocal told
-            if not told and time.monotonic() > deadline:
-                told = True
+            nonlocal is_stopping
+            if not is_stopping and time.monotonic() > deadline:
+                is_stopping = True
                 process.stop(signal.SIGTERM)
 
-        seen = follow(process, interruption, EventTail(events), on_look=stop_when_late)
-    error = next((event for event in seen if event["event"] == "error"), None)
-    survey = next((event for event in seen if event["event"] == "survey"), None)
-    removed = next((event for event in seen if event["event"] == "removed"), None)
+        reported = follow(process, interruption, EventTail(events), on_look=stop_when_late)
+    error = next((event for event in reported if event["event"] == "error"), None)
+    survey = next((event for event in reported if event["event"] == "survey"), None)
+    removed = next((event for event in reported if event["event"] == "removed"), None)
     look = survey["nodes"][0].get("target") if survey is not None else None
-    left: list[str] = []
+    leftovers: list[str] = []
     if target is not None and removed is None:
-        left = _clean(start, target.workspace(run), scratch, interruption)
+        leftovers = _clean(start, target.workspace(run), scratch, interruption)
     elif target is not None and removed is not None and (survey is None or (look and look["shared"])):
-        # What the first node has not created is not there either.
-        left = [entry["path"] for entry in removed["left"]]
-    return Meeting(
+        # Without `shared`, the first node has created nothing.
+        leftovers = [entry["path"] for entry in removed["left"]]
+    return Rendezvous(
         nodes=[node.name for node in start.nodes],
         ranks_per_node=ranks_per_node,
         target=target.place if target else None,
@@ -201,12 +201,12 @@ def meeting(
         survey=survey,
         failure=Problem(error["message"], error["remedy"]) if error else None,
         printed=output.read_text(errors="replace"),
-        left=left,
+        left=leftovers,
     )
 
 
 def _clean(start: Start, workspace: str, scratch: Path, interruption: Interruption) -> list[str]:
-    """Removes what an engine that ended without a word may have left. What may remain of it."""
+    """Removes leftovers of an engine that exited without an event. Returns what may remain."""
     events = scratch / "clean.jsonl"
     command = start.alone(clean_arguments(events, workspace))
     deadline = time.monotonic() + _CLEAN_S
@@ -219,9 +219,9 @@ def _clean(start: Start, workspace: str, scratch: Path, interruption: Interrupti
 
 
 def _said(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
-    """What `command` prints, errors included; `None` where it does not start, fails, or takes longer than allowed."""
+    """The output of `command` with its errors; `None` if it does not start, fails, or exceeds the time limit."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -234,4 +234,4 @@ def _said(command: Sequence[str], environment: Mapping[str, str] | None = None) 
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return result.stdout if result.returncode == 0 else None

@@ -1,6 +1,6 @@
-"""One look after the other, as far as it goes: what is found out at each, and what is said of it.
+"""Runs one check after the other, as far as possible: collects facts and yields verdicts.
 
-Not here: how facts are found out (`collect`), what is good or bad (`checks`).
+Not here: collecting facts (`collect`), judging them (`checks`).
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ if TYPE_CHECKING:
 
 _FIRST = "Fix the problems above first."
 
-_Found = TypeVar("_Found")
+_Facts = TypeVar("_Facts")
 
 
 @dataclass(frozen=True)
 class Site:
-    """What is to be looked at."""
+    """What to examine."""
 
     target: Target | None
     storage: str | None
-    """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+    """The target's storage system, if it is in a lab: `lab:NAME/STORAGE`."""
     clients: str | None
-    """Whose hosts are the clients: `lab:NAME`."""
+    """The lab whose hosts are the clients: `lab:NAME`."""
     launcher: str
     hosts: Sequence[str]
-    """The nodes for the launcher; none: those of the allocation, else this one."""
+    """Nodes for the launcher; empty: those of the allocation, or else this node."""
     launcher_options: Sequence[str]
     ranks_per_node: int
     out: Path
-    """Where run directories are to be."""
+    """The directory for runs."""
 
 
 def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[[str], None]) -> Iterator[Line]:
-    """Looks at `site` and yields a line for each check, as soon as it can be said; `facts` fills meanwhile.
+    """Examines `site` and yields a line for each check as soon as it is known; `facts` is filled meanwhile.
 
-    `say` is called with what takes a while. Raises `UsageError`, and `CannotRun` for a lab that is down or if stopped.
+    `say` announces slow steps. Raises `UsageError`, and `CannotRun` for a lab that is down or after an interruption.
     """
     with _scratch(site.out, interruption) as (scratch, problem):
         facts.control_plane = control_plane(scratch, problem)
@@ -74,9 +74,9 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
             interruption.heed()
             yield from _lines(checks.REACHED, facts.reached)
         survey = None
-        if (why_not := _cannot_meet(facts)) is None:
-            able = {one.node for one in facts.reached if one.version is not None}
-            nodes = [node for node in start.nodes if node.name in able or not start.stands_between]
+        if (obstacle := _cannot_meet(facts)) is None:
+            responding = {node_probe.node for node_probe in facts.reached if node_probe.version is not None}
+            nodes = [node for node in start.nodes if node.name in responding or not start.stands_between]
             library = Path(facts.launcher.library) if facts.launcher.library else None
             say(f"Examining the nodes, with {format_count(site.ranks_per_node, 'rank')} on each …")
             facts.meeting = meeting(
@@ -89,9 +89,9 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
             interruption.heed()
             yield from _lines(checks.MEETING, facts.meeting)
             survey = facts.meeting.survey
-            why_not = "The rendezvous of the nodes failed." if survey is None else None
+            obstacle = "The rendezvous of the nodes failed." if survey is None else None
     if survey is None:
-        yield from _unchecked([*checks.NODES, *checks.TARGET], why_not or "", _FIRST)
+        yield from _unchecked([*checks.NODES, *checks.TARGET], obstacle or "", _FIRST)
         return
     yield from _lines(checks.NODES, survey["nodes"])
     yield from _of_target(facts, survey["nodes"])
@@ -112,31 +112,31 @@ def _of_target(facts: Facts, nodes: Sequence[SurveyedNode]) -> Iterator[Line]:
                 yield Line(name, verdict)
 
 
-def _lines(judges: Mapping[str, Callable[[_Found], Verdict | None]], found: _Found) -> Iterator[Line]:
+def _lines(judges: Mapping[str, Callable[[_Facts], Verdict | None]], facts: _Facts) -> Iterator[Line]:
     for name, judge in judges.items():
-        if verdict := judge(found):
+        if verdict := judge(facts):
             yield Line(name, verdict)
 
 
-def _unchecked(names: Sequence[str], why: str, remedy: str) -> Iterator[Line]:
+def _unchecked(names: Sequence[str], reason: str, remedy: str) -> Iterator[Line]:
     for name in names:
-        yield Line(name, not_checked(why, remedy))
+        yield Line(name, not_checked(reason, remedy))
 
 
 def _cannot_meet(facts: Facts) -> str | None:
-    """Why the nodes cannot be asked to meet."""
+    """Why the nodes cannot be connected."""
     launcher = facts.launcher
     if launcher is None or launcher.problem is not None:
         return "The launcher does not work."
     if launcher.library_problem is not None:
         return "The engine has no MPI connector."
-    if facts.reached and not any(one.version for one in facts.reached):
+    if facts.reached and not any(node_probe.version for node_probe in facts.reached):
         return "The engine does not start on any node."
     return None
 
 
 def _start(site: Site) -> Start:
-    """How engines would be started. What a run would refuse for want of an MPI is left out here, to be looked at."""
+    """How engines would be started. A missing MPI, which a run refuses, is accepted here and examined."""
     launcher = find_launcher(site.launcher)
     lab = lab_access(site.storage, site.clients)
     nodes = lab.nodes if lab else [Node(name) for name in site.hosts]
@@ -147,27 +147,27 @@ def _start(site: Site) -> Start:
 
 @contextmanager
 def _scratch(out: Path, interruption: Interruption) -> Iterator[tuple[Path, Problem | None]]:
-    """A directory where run directories would be, and why it cannot be created where it is elsewhere."""
+    """A directory beside future run directories, or elsewhere with the reason."""
     problem = None
     try:
         place = mounts.ask(out, lambda: _tried(out.absolute()), must_stop=lambda: interruption.count > 0)
-        made = tempfile.TemporaryDirectory(prefix=".ioassay-doctor-", dir=place)
+        temporary = tempfile.TemporaryDirectory(prefix=".ioassay-doctor-", dir=place)
     except KeyboardInterrupt:
         interruption.heed()
         raise
-    except CannotRun as error:  # what does not answer, or has no locks
+    except CannotRun as error:  # it does not respond, or has no locks
         problem = Problem.of(error)
     except OSError as error:
-        where = error.filename or out
-        problem = Problem(f"{where}: {error.strerror}.", "Use a directory of yours: change to it, or set --out.")
+        path = error.filename or out
+        problem = Problem(f"{path}: {error.strerror}.", "Use a directory of yours: change to it, or set --out.")
     if problem is not None:
-        made = tempfile.TemporaryDirectory(prefix="ioassay-doctor-")
-    with made as scratch:
+        temporary = tempfile.TemporaryDirectory(prefix="ioassay-doctor-")
+    with temporary as scratch:
         yield Path(scratch), problem
 
 
 def _tried(place: Path) -> Path:
-    """The nearest directory above `place`, in which everything has been done once that a run directory takes."""
+    """The nearest existing directory above `place`, after trying all that a run directory needs."""
     while not place.is_dir():
         place = place.parent
     with tempfile.TemporaryDirectory(prefix=".ioassay-doctor-", dir=place) as tried:

@@ -1,4 +1,4 @@
-"""What was found out about a site. Plain values: checks judge them, tests make them up, `--json` prints them."""
+"""Facts about a site, as plain values: checks judge them, tests construct them, `--json` prints them."""
 
 from __future__ import annotations
 
@@ -14,95 +14,94 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why something does not work."""
+    """Why something does not work, and a remedy."""
 
     message: str
     remedy: str
 
     @classmethod
     def of(cls, error: IoassayError) -> Problem:
-        """What an error says."""
         return cls(error.message, error.remedy)
 
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """This side: where `ioassay` itself runs."""
+    """This node, where `ioassay` itself runs."""
 
     ioassay_version: str
     python_version: str
     engine: str | None
-    """Its path."""
+    """Path of the engine."""
     engine_version: str | None
     run_place: str
-    """Where a run directory would be created."""
+    """The directory for runs."""
     engine_problem: Problem | None = None
     run_place_problem: Problem | None = None
-    """Why a run directory cannot be there."""
+    """Why run directories cannot be created there."""
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """What starts the ranks."""
+    """The launcher of the ranks."""
 
     name: str
     problem: Problem | None = None
-    """Why it cannot start any."""
+    """Why it cannot start ranks."""
     command: str | None = None
-    """Its path; `None` where the engine starts the ranks itself."""
+    """Its path; `None` if the engine starts the ranks itself."""
     version: str = ""
-    """What it says of itself, in a line."""
+    """Its version, in a line."""
     family: str | None = None
-    """Whose it is: `open-mpi`, `mpich`; `None` of one that is no MPI's."""
+    """Its family: `open-mpi`, `mpich`; `None` if it belongs to no MPI."""
     compiler: str | None = None
     compiler_family: str | None = None
     library: str | None = None
-    """The connector of the engine for the compiler's MPI."""
+    """The engine's connector for the compiler's MPI."""
     library_name: str | None = None
-    """What that MPI calls itself."""
+    """Name and version of that MPI."""
     library_problem: Problem | None = None
     plugins: Sequence[str] = ()
-    """What `srun` knows of MPI (`srun --mpi=list`)."""
+    """MPI plug-ins of `srun` (`srun --mpi=list`)."""
     plugin: str | None = None
-    """The one of these that the compiler's MPI needs."""
+    """The plug-in that the compiler's MPI needs."""
     allocated: Sequence[str] = ()
-    """The nodes of the job of Slurm that this is in."""
+    """The nodes of the current Slurm job."""
     has_sbatch: bool = False
 
 
 @dataclass(frozen=True)
-class Reached:
+class NodeProbe:
     """The result of starting the engine on one node alone."""
 
     node: str
     version: str | None
-    """Of the engine there; `None` where it did not start."""
+    """Version of the engine there; `None` if it did not start."""
     printed: str = ""
-    """What the launcher printed."""
+    """The launcher's output."""
     waited_s: float | None = None
-    """For how long there was no answer; `None` where there was one."""
+    """Seconds without an answer; `None` if there was one."""
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Rendezvous:
     """The result of starting the engine on all nodes together."""
 
     nodes: Sequence[str]
-    """Those that were asked for; none where it is wherever the launcher puts it."""
+    """The requested nodes; empty if the launcher chooses."""
     ranks_per_node: int
     target: str | None
-    """The directory that all should see."""
+    """The directory that all nodes should see."""
     workspace: str | None
-    """What the first node was to create there."""
+    """The directory that the first node creates in the target."""
     events: str
-    """Where the first rank was to write what all have found."""
+    """The file into which the first rank writes the survey."""
     survey: EventSurvey | None
-    """That."""
+    """The survey of all nodes."""
     failure: Problem | None = None
-    """What the engine says of why it did not work."""
+    """The engine's error."""
     printed: str = ""
     left: Sequence[str] = ()
-    """What remains in the target of what the engine created there."""
+    """Leftovers of the engine in the target."""
 
 
 TargetKind = Literal["directory", "url", "device"]
@@ -110,11 +109,11 @@ TargetKind = Literal["directory", "url", "device"]
 
 @dataclass
 class Facts:
-    """All of them, as they come in."""
+    """All facts, filled one after the other."""
 
     target: str | None
     target_kind: TargetKind | None
     control_plane: ControlPlane | None = None
     launcher: Launcher | None = None
-    reached: list[Reached] = field(default_factory=list)
-    meeting: Meeting | None = None
+    reached: list[NodeProbe] = field(default_factory=list)
+    meeting: Rendezvous | None = None

@@ -1,4 +1,4 @@
-"""Checks judge facts that are made up here. What makes real ones is tried in `tests/test_doctor.py`."""
+"""Checks on constructed facts. `tests/test_doctor.py` tests them with real facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ioassay.doctor import checks
 from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, rendezvous, target
 from ioassay.doctor.checks.node_names import listed, who_differs
-from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
+from ioassay.doctor.facts import ControlPlane, Launcher, NodeProbe, Problem, Rendezvous
 from ioassay.doctor.verdict import Verdict
 from ioassay.launchers.failure_messages import meaning, telling
 from ioassay.protocol.event import EventSurvey, SurveyedNode
@@ -44,8 +44,8 @@ SRUN = Launcher(
 
 
 def node(name: str, **changed: Any) -> SurveyedNode:
-    """A node with which all is well; `part__field` changes a field of a part of it."""
-    made: Any = {
+    """A healthy node; `part__field` changes a field of one of its parts."""
+    fields: Any = {
         "ranks": 4,
         "processors": 8,
         "environment": {
@@ -84,44 +84,46 @@ def node(name: str, **changed: Any) -> SurveyedNode:
     for key, value in changed.items():
         part, _, field = key.partition("__")
         if field:
-            made[part][field] = value
+            fields[part][field] = value
         else:
-            made[part] = value
-    return cast(SurveyedNode, made)
+            fields[part] = value
+    return cast(SurveyedNode, fields)
 
 
 def two(**changed: Any) -> list[SurveyedNode]:
-    """Two nodes with which all is well but for what is changed on the second, `n2`."""
+    """Two healthy nodes, with changes on the second, `n2`."""
     return [node("n1"), node("n2", **changed)]
 
 
-def met(survey: list[SurveyedNode] | None = None, **changed: Any) -> Meeting:
-    """Two nodes that have met, with 4 ranks each."""
-    found: EventSurvey = {
+def met(survey: list[SurveyedNode] | None = None, **changed: Any) -> Rendezvous:
+    """Two connected nodes with 4 ranks each."""
+    event: EventSurvey = {
         "event": "survey",
         "version": PROTOCOL_VERSION,
         "engine_version": __version__,
         "unix_ns": 1_700_000_000_000_000_000,
         "nodes": survey or two(),
     }
-    made = Meeting(["n1", "n2"], 4, "/scratch", "/scratch/ioassay-doctor-1", "/home/me/e", found)
-    return replace(made, **changed)
+    connected = Rendezvous(["n1", "n2"], 4, "/scratch", "/scratch/ioassay-doctor-1", "/home/me/e", event)
+    return replace(connected, **changed)
 
 
 def problem(message: str) -> dict[str, str]:
     return {"message": message, "remedy": "mend it"}
 
 
-def test_of_a_site_with_which_all_is_well_every_line_says_so() -> None:
+def test_every_line_of_a_healthy_site_is_ok() -> None:
     of_nodes = [judge(two()) for judge in checks.NODES.values()]
     of_target = [judge(met(), two()) for judge in checks.TARGET.values()]
     of_meeting = [judge(met()) for judge in checks.MEETING.values()]
-    of_launcher = [judge(one) for judge in checks.LAUNCHER.values() for one in (MPIRUN, SRUN)]
-    of_nodes_alone = [judge([Reached("n1", __version__)]) for judge in checks.REACHED.values()]
+    of_launcher = [judge(launcher_facts) for judge in checks.LAUNCHER.values() for launcher_facts in (MPIRUN, SRUN)]
+    of_nodes_alone = [judge([NodeProbe("n1", __version__)]) for judge in checks.REACHED.values()]
     here = [judge(HERE) for judge in checks.CONTROL_PLANE.values()]
-    said = [one for one in (*of_nodes, *of_target, *of_meeting, *of_launcher, *of_nodes_alone, *here) if one]
-    assert [one for one in said if one.status != "ok"] == []
-    assert all(one.seen for one in said)
+    verdicts = [
+        verdict for verdict in (*of_nodes, *of_target, *of_meeting, *of_launcher, *of_nodes_alone, *here) if verdict
+    ]
+    assert [verdict for verdict in verdicts if verdict.status != "ok"] == []
+    assert all(verdict.seen for verdict in verdicts)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_of_a_site_with_which_all_is_well_every_line_says_so() -> None:
         (nodes.io_uring, {"abilities__io_uring_refused": "EPERM"}, "warning", "io_uring is not available on n2: EPERM"),
     ],
 )
-def test_what_is_not_right_on_a_node_is_said_with_its_name_and_what_to_do(
+def test_a_problem_of_a_node_has_its_name_and_a_remedy(
     judge: Callable[[Sequence[SurveyedNode]], Verdict], changed: dict[str, Any], status: str, words: str
 ) -> None:
     verdict = judge(two(**changed))
@@ -153,7 +155,7 @@ def test_what_is_not_right_on_a_node_is_said_with_its_name_and_what_to_do(
     assert judge(two()).status == "ok"
 
 
-def test_memory_need_not_be_locked_unless_there_is_infiniband() -> None:
+def test_memory_needs_to_be_locked_only_with_infiniband() -> None:
     changed = two(limits__locked_bytes=65536)
     assert nodes.locked_memory(changed).status == "ok"
     changed[1]["environment"]["network"] = [{"name": "mlx5_0/1", "state": "ACTIVE"}]
@@ -171,14 +173,14 @@ def test_memory_need_not_be_locked_unless_there_is_infiniband() -> None:
         (target.free_space, {"target__free_inodes": 7}, "warning", "7 inodes are free, according to n2"),
     ],
 )
-def test_what_is_not_right_with_the_target_is_said_with_the_node_and_what_to_do(
-    judge: Callable[[Meeting, Sequence[SurveyedNode]], Verdict], changed: dict[str, Any], status: str, words: str
+def test_a_problem_of_the_target_has_the_node_and_a_remedy(
+    judge: Callable[[Rendezvous, Sequence[SurveyedNode]], Verdict], changed: dict[str, Any], status: str, words: str
 ) -> None:
     verdict = judge(met(), two(**changed))
     assert (verdict.status, words in verdict.seen) == (status, True), verdict
 
 
-def test_what_a_file_system_says_of_its_room_that_cannot_be_right_is_shown() -> None:
+def test_implausible_free_space_is_shown() -> None:
     survey = two()
     mount = survey[1]["environment"]["mount"]
     assert mount
@@ -196,7 +198,7 @@ def test_what_a_file_system_says_of_its_room_that_cannot_be_right_is_shown() -> 
     assert (verdict.status, verdict.seen) == ("not checked", "It has no size: free space was not checked.")
 
 
-def test_who_mounts_it_otherwise_is_named_with_how() -> None:
+def test_a_node_with_other_mount_options_is_named_with_them() -> None:
     changed = [node("n1"), node("n2"), node("n3")]
     mount = changed[2]["environment"]["mount"]
     assert mount is not None
@@ -207,17 +209,17 @@ def test_who_mounts_it_otherwise_is_named_with_how() -> None:
     assert "options: n3 has ro, the others flock,rw" in verdict.seen
 
 
-def test_one_node_has_nobody_to_share_with() -> None:
+def test_sharing_is_not_checked_on_one_node() -> None:
     assert target.same(met(), [node("n1")]) is None
 
 
-def test_what_the_first_node_could_not_write_nobody_is_blamed_for_not_seeing() -> None:
+def test_no_node_is_blamed_for_a_file_that_the_first_could_not_write() -> None:
     unwritten = [node("n1", target__shared=False, target__problem=problem("full")), node("n2", target__shared=None)]
     assert target.same(met(), unwritten).status == "not checked"  # type: ignore[union-attr]
     assert "n1: full" in target.usable(met(), unwritten).seen
 
 
-def test_what_remains_in_the_target_is_named_also_if_it_comes_later() -> None:
+def test_leftovers_in_the_target_are_named_even_if_they_appear_later() -> None:
     assert "/scratch/x could not be removed" in target.left_behind(met(left=["/scratch/x"]), two()).seen
     hung = [node("n1", target__answered=False), node("n2")]
     verdict = target.left_behind(met(), hung)
@@ -225,14 +227,14 @@ def test_what_remains_in_the_target_is_named_also_if_it_comes_later() -> None:
     assert "ioassay-doctor-1" in verdict.remedy
 
 
-def test_an_engine_of_another_version_or_none_is_no_engine() -> None:
+def test_an_engine_of_another_version_or_none_fails() -> None:
     assert control_plane.engine(replace(HERE, engine_version="0.2")).status == "failed"
     missing = control_plane.engine(replace(HERE, engine_problem=Problem("It is missing.", "Install it.")))
     assert missing == Verdict("failed", "It is missing.", "Install it.")
     assert control_plane.run_directory(replace(HERE, run_place_problem=Problem("a", "b"))).status == "failed"
 
 
-def test_two_mpis_are_no_pair_and_two_versions_are_a_doubtful_one() -> None:
+def test_two_mpis_fail_and_two_versions_are_a_warning() -> None:
     other = replace(MPIRUN, compiler_family="mpich", library_name="MPICH Version: 4.2")
     assert launcher.one_mpi(other).status == "failed"  # type: ignore[union-attr]
     newer = replace(MPIRUN, library_name="Open MPI v5.0.1")
@@ -243,14 +245,14 @@ def test_two_mpis_are_no_pair_and_two_versions_are_a_doubtful_one() -> None:
     assert "5.0.1" in verdict.seen
 
 
-def test_a_launcher_or_a_library_that_cannot_be_had_has_failed() -> None:
+def test_a_missing_launcher_or_library_fails() -> None:
     assert launcher.starts(Launcher("mpirun", problem=Problem("none", "load"))) == Verdict("failed", "none", "load")
     unbuilt = replace(MPIRUN, library=None, library_problem=Problem("no", "build"))
     assert launcher.library(unbuilt) == Verdict("failed", "no", "build")
     assert launcher.library(Launcher("local")) is None
 
 
-def test_an_srun_that_does_not_know_the_mpi_has_failed() -> None:
+def test_an_srun_without_the_mpi_plugin_fails() -> None:
     verdict = launcher.slurm(replace(SRUN, plugins=("none", "pmi2")))
     assert verdict is not None
     assert verdict.status == "failed"
@@ -275,17 +277,17 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("printed", PRINTED)
-def test_what_launchers_print_is_understood(printed: str) -> None:
-    known = meaning("something before\n" + printed)
-    assert known is not None
-    assert PRINTED[printed] in known.message
-    assert known.remedy
+def test_messages_of_launchers_are_explained(printed: str) -> None:
+    explanation = meaning("something before\n" + printed)
+    assert explanation is not None
+    assert PRINTED[printed] in explanation.message
+    assert explanation.remedy
 
 
-def test_what_is_not_understood_is_quoted() -> None:
+def test_unknown_messages_are_quoted() -> None:
     assert meaning("the flux is low") is None
     assert telling("a\n-----\nthe flux is low\n----\n\n") == ["the flux is low"]
-    verdict = node_probe.engine_there([Reached("n2", None, "the flux is low\n")])
+    verdict = node_probe.engine_there([NodeProbe("n2", None, "the flux is low\n")])
     assert verdict is not None
     assert "the flux is low" in verdict.seen
 
@@ -294,11 +296,11 @@ def test_nodes_with_the_same_trouble_are_named_together() -> None:
     timed_out = "ssh: connect to host port 22: Connection timed out"
     verdict = node_probe.engine_there(
         [
-            Reached("n1", __version__),
-            Reached("n2", None, timed_out),
-            Reached("n3", None, timed_out),
-            Reached("n4", "0.0"),
-            Reached("n5", None, "", waited_s=20.1),
+            NodeProbe("n1", __version__),
+            NodeProbe("n2", None, timed_out),
+            NodeProbe("n3", None, timed_out),
+            NodeProbe("n4", "0.0"),
+            NodeProbe("n5", None, "", waited_s=20.1),
         ]
     )
     assert verdict is not None
@@ -309,7 +311,7 @@ def test_nodes_with_the_same_trouble_are_named_together() -> None:
     assert node_probe.engine_there([]) is None
 
 
-def test_what_the_engine_says_comes_before_what_its_launcher_prints() -> None:
+def test_the_error_of_the_engine_precedes_output_of_the_launcher() -> None:
     unmet = met(survey=None)
     unmet = replace(unmet, survey=None, failure=Problem("two MPIs", "take one"), printed="Permission denied (x")
     assert rendezvous.met(unmet) == Verdict("failed", "Two MPIs.", "Take one.")
@@ -317,19 +319,19 @@ def test_what_the_engine_says_comes_before_what_its_launcher_prints() -> None:
     assert "The launcher printed: boom" in rendezvous.met(replace(unmet, failure=None, printed="boom\n")).seen
 
 
-def test_ranks_that_are_elsewhere_than_asked_are_a_warning() -> None:
+def test_ranks_on_other_nodes_than_requested_are_a_warning() -> None:
     verdict = rendezvous.met(met(survey=[node("n1", ranks=8)]))
     assert verdict.status == "warning"
     assert "8 on n1" in verdict.seen
 
 
-def test_a_place_for_runs_that_the_first_node_does_not_see_is_found_out() -> None:
+def test_a_run_directory_that_the_first_node_does_not_see_is_detected() -> None:
     unseen = replace(met(), survey=None, printed="ioassay-engine: open /home/me/e: No such file or directory\n")
     assert rendezvous.events(unseen).status == "failed"
     assert rendezvous.events(replace(unseen, printed="")).status == "not checked"
 
 
-def test_of_many_names_the_first_are_said_and_how_many_more() -> None:
+def test_many_names_are_shortened_to_the_first_and_a_count() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed([f"n{number}" for number in range(1, 9)]) == "n1, n2, n3, n4, n5 and 3 more"

@@ -1,4 +1,4 @@
-"""What is said of something that was looked at."""
+"""The verdict of a check."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal["ok", "warning", "failed", "not checked"]
-"""A run does not work with what has `failed`; with a `warning` it does, and the numbers or the comfort suffer."""
+"""A run does not work after `failed`; after a `warning` it does, with worse numbers or less comfort."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How something is."""
+    """A status with the observation and a remedy."""
 
     status: Status
     seen: str
     remedy: str = ""
-    """What to do; empty only where all is well."""
+    """What to do; empty only if `ok`."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The verdict of a check."""
+    """A check with its verdict."""
 
     check: str
     verdict: Verdict
 
 
 def ok(seen: str) -> Verdict:
-    """All is well."""
     return Verdict("ok", seen)
 
 
@@ -42,6 +41,6 @@ def failed(seen: str, remedy: str) -> Verdict:
     return Verdict("failed", seen, remedy)
 
 
-def not_checked(why: str, remedy: str) -> Verdict:
-    """Nothing is known of it, because something else is not there."""
-    return Verdict("not checked", why, remedy)
+def not_checked(reason: str, remedy: str) -> Verdict:
+    """The check was impossible because something else is missing."""
+    return Verdict("not checked", reason, remedy)

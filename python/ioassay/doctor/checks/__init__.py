@@ -1,9 +1,8 @@
-"""The checks: for each line a name and a function that judges facts.
+"""The checks: a name and a function from facts to a verdict for each line. To add one, write the function and a line
+here.
 
-How to add one: docs/development/labs-and-doctor.md.
-
-A function gets facts that are there, and returns `None` where the question does not come up. What makes it impossible
-to ask is decided by who calls (`examine`).
+A function gets existing facts, and returns `None` if the check does not apply. The caller (`examine`) decides when a
+check is impossible.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, rendezvous, target
-from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Reached
+from ioassay.doctor.facts import ControlPlane, Launcher, NodeProbe, Rendezvous
 from ioassay.doctor.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ CONTROL_PLANE: Mapping[str, Callable[[ControlPlane], Verdict | None]] = {
     "engine": control_plane.engine,
     "run directory": control_plane.run_directory,
 }
-"""Of this side."""
+"""Checks of this node."""
 
 LAUNCHER: Mapping[str, Callable[[Launcher], Verdict | None]] = {
     "launcher": launcher.starts,
@@ -32,14 +31,14 @@ LAUNCHER: Mapping[str, Callable[[Launcher], Verdict | None]] = {
     "Slurm": launcher.slurm,
 }
 
-REACHED: Mapping[str, Callable[[Sequence[Reached]], Verdict | None]] = {"engine there": node_probe.engine_there}
-"""Of each node alone."""
+REACHED: Mapping[str, Callable[[Sequence[NodeProbe]], Verdict | None]] = {"engine there": node_probe.engine_there}
+"""Checks of each node alone."""
 
-MEETING: Mapping[str, Callable[[Meeting], Verdict | None]] = {
+MEETING: Mapping[str, Callable[[Rendezvous], Verdict | None]] = {
     "meeting": rendezvous.met,
     "events": rendezvous.events,
 }
-"""Of all nodes together."""
+"""Checks of all nodes together."""
 
 NODES: Mapping[str, Callable[[Sequence[SurveyedNode]], Verdict | None]] = {
     "machines": nodes.machines,
@@ -56,13 +55,13 @@ NODES: Mapping[str, Callable[[Sequence[SurveyedNode]], Verdict | None]] = {
     "cold caches": nodes.cold_caches,
     "io_uring": nodes.io_uring,
 }
-"""Of what each node says of itself."""
+"""Checks of the nodes' properties."""
 
-TARGET: Mapping[str, Callable[[Meeting, Sequence[SurveyedNode]], Verdict | None]] = {
+TARGET: Mapping[str, Callable[[Rendezvous, Sequence[SurveyedNode]], Verdict | None]] = {
     "target": target.usable,
     "same file system": target.same,
     "mount": target.mounted_alike,
     "free space": target.free_space,
     "left behind": target.left_behind,
 }
-"""Of what each node says of the target."""
+"""Checks of the target, as seen by each node."""

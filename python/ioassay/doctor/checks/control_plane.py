@@ -1,4 +1,4 @@
-"""This side: ioassay, its engine, and the place for run directories."""
+"""This node: ioassay, its engine, and the directory for runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from ioassay.doctor.verdict import Verdict, failed, ok
 
 
 def versions(facts: ControlPlane) -> Verdict:
-    """Which ioassay this is."""
     return ok(f"{facts.ioassay_version}, Python {facts.python_version}")
 
 
 def engine(facts: ControlPlane) -> Verdict:
-    """The engine is there, and of the same version."""
+    """The engine exists and has the same version."""
     if facts.engine_problem is not None:
         return failed(facts.engine_problem.message, facts.engine_problem.remedy)
     if facts.engine_version != facts.ioassay_version:
@@ -24,7 +23,6 @@ def engine(facts: ControlPlane) -> Verdict:
 
 
 def run_directory(facts: ControlPlane) -> Verdict:
-    """Run directories can be created and locked."""
     if facts.run_place_problem is not None:
         return failed(facts.run_place_problem.message, facts.run_place_problem.remedy)
     return ok(f"{facts.run_place} is writable and supports file locks.")

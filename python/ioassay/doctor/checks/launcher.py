@@ -1,4 +1,4 @@
-"""The launcher, and the MPI that its processes meet over."""
+"""The launcher, and the MPI over which its processes communicate."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Launcher
 from ioassay.doctor.verdict import Verdict, failed, ok, warning
 
-_CALLED = {"open-mpi": "Open MPI", "mpich": "MPICH's family"}
+_FAMILY_NAMES = {"open-mpi": "Open MPI", "mpich": "MPICH's family"}
 _NUMBER = re.compile(r"\d+\.\d+(?:\.\d+)*")
 
 
 def starts(facts: Launcher) -> Verdict:
-    """It is there."""
+    """The launcher exists."""
     if facts.problem is not None:
         return failed(facts.problem.message, facts.problem.remedy)
     if facts.command is None:
@@ -22,7 +22,7 @@ def starts(facts: Launcher) -> Verdict:
 
 
 def library(facts: Launcher) -> Verdict | None:
-    """The connector of the engine for the site's MPI is there, and what that MPI calls itself."""
+    """The engine's connector for the site's MPI exists."""
     if facts.command is None:
         return None
     if facts.library_problem is not None:
@@ -31,35 +31,36 @@ def library(facts: Launcher) -> Verdict | None:
 
 
 def one_mpi(facts: Launcher) -> Verdict | None:
-    """The launcher and the library are of one MPI."""
+    """The launcher and the library belong to the same MPI."""
     if facts.family is None or facts.compiler_family is None:
         return None
-    its, theirs = _CALLED[facts.family], _CALLED[facts.compiler_family]
+    launcher_mpi, library_mpi = _FAMILY_NAMES[facts.family], _FAMILY_NAMES[facts.compiler_family]
     if facts.family != facts.compiler_family:
         return failed(
-            f"{facts.command} belongs to {its}, but {facts.compiler} to {theirs}: ranks would not find each other.",
+            f"{facts.command} belongs to {launcher_mpi}, but {facts.compiler} to {library_mpi}: ranks would not find "
+            "each other.",
             "Load one MPI (module load …), so that mpirun and mpicc in PATH belong together.",
         )
-    numbers = [_NUMBER.search(said) for said in (facts.version, facts.library_name or "")]
+    numbers = [_NUMBER.search(text) for text in (facts.version, facts.library_name or "")]
     first, second = (number[0] if number else None for number in numbers)
     if first and second and first != second:
         return warning(
-            f"{facts.command} is {first}, but {facts.compiler} builds for {second} of {its}.",
+            f"{facts.command} is {first}, but {facts.compiler} builds for {second} of {launcher_mpi}.",
             "Load one version; different versions of an MPI may not work together.",
         )
-    return ok(f"{facts.command} and {facts.compiler} both belong to {its}{f', {first}' if first else ''}.")
+    return ok(f"{facts.command} and {facts.compiler} both belong to {launcher_mpi}{f', {first}' if first else ''}.")
 
 
 def slurm(facts: Launcher) -> Verdict | None:
-    """srun knows the MPI, and there are nodes for it."""
+    """srun supports the MPI, and there are nodes for it."""
     if facts.plugin is None or facts.command is None:
         return None
     if facts.plugins and not any(plugin.startswith(facts.plugin) for plugin in facts.plugins):
         return failed(
-            f"srun lacks {facts.plugin}, which {_CALLED[facts.compiler_family or 'mpich']} needs; "
+            f"srun lacks {facts.plugin}, which {_FAMILY_NAMES[facts.compiler_family or 'mpich']} needs; "
             f"it has {listed(list(facts.plugins))}.",
             f"Install Slurm's plug-in for {facts.plugin} (srun --mpi=list), or use --launcher mpirun in the job.",
         )
-    where = f"nodes of the job: {listed(list(facts.allocated))}" if facts.allocated else "not inside a job"
+    job_text = f"nodes of the job: {listed(list(facts.allocated))}" if facts.allocated else "not inside a job"
     batch = "sbatch is available" if facts.has_sbatch else "sbatch is not available"
-    return ok(f"srun has {facts.plugin}; {where}; {batch}.")
+    return ok(f"srun has {facts.plugin}; {job_text}; {batch}.")

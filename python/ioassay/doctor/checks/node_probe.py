@@ -1,11 +1,11 @@
-"""Each node alone: whether the launcher gets there, and which engine is there."""
+"""Each node alone: whether the launcher reaches it, and the version of the engine there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ioassay.doctor.checks.node_names import listed
-from ioassay.doctor.facts import Problem, Reached
+from ioassay.doctor.facts import NodeProbe, Problem
 from ioassay.doctor.verdict import Verdict, failed, ok
 from ioassay.launchers.failure_messages import meaning, telling
 from ioassay.text.units import format_count
@@ -14,27 +14,27 @@ from ioassay.version import __version__
 _BY_HAND = "Start another program there with the same launcher, for example `hostname`, and check its output."
 
 
-def engine_there(nodes: Sequence[Reached]) -> Verdict | None:
+def engine_there(nodes: Sequence[NodeProbe]) -> Verdict | None:
     """The same engine starts on every node."""
     if not nodes:
         return None
-    others = [node for node in nodes if node.version != __version__]
-    if not others:
+    failing = [node for node in nodes if node.version != __version__]
+    if not failing:
         return ok(f"{__version__} starts on {format_count(len(nodes), 'node')}.")
-    # Nodes with the same trouble in one sentence.
+    # Nodes with the same problem share a sentence.
     by_trouble: dict[Problem, list[str]] = {}
-    for node in others:
+    for node in failing:
         by_trouble.setdefault(_trouble(node), []).append(node.node)
-    said = "; ".join(f"{listed(names)}: {trouble.message.rstrip('.')}" for trouble, names in by_trouble.items())
+    troubles = "; ".join(f"{listed(names)}: {trouble.message.rstrip('.')}" for trouble, names in by_trouble.items())
     remedies = dict.fromkeys(trouble.remedy for trouble in by_trouble)
-    return failed(f"{said}.", " ".join(remedies))
+    return failed(f"{troubles}.", " ".join(remedies))
 
 
-def _trouble(node: Reached) -> Problem:
+def _trouble(node: NodeProbe) -> Problem:
     if node.version is not None:
         return Problem(f"the engine there is {node.version}", "Install the same version of ioassay on all nodes.")
-    if known := meaning(node.printed):
-        return Problem(*known)
+    if explanation := meaning(node.printed):
+        return Problem(*explanation)
     if node.waited_s is not None:
         return Problem(
             f"no answer within {node.waited_s:.0f} s",
