@@ -1,6 +1,6 @@
-"""Finds out how fast a target is, by a run of the study `probe.yaml` that nobody sees.
+"""Estimates the speed of a target with a hidden run of the study `probe.yaml`.
 
-It is a run like any other: the engine writes only into a directory of its own on the target, checks free space before,
+It is a normal run: the engine writes only into its own directory on the target, checks free space before,
 and removes its files however it ends. Its run directory is temporary.
 """
 
@@ -27,37 +27,37 @@ if TYPE_CHECKING:
 _STUDY = Path(__file__).with_name("probe.yaml")
 _MOST_FILES = 64
 _FILE_BYTES = (2 << 20) + (256 << 10)
-"""Of a large file and a small one."""
+"""Bytes of a large file and a small one."""
 
 _SHARE_OF_FREE = 8
 """The probe takes at most this part of the free space."""
 
 _LEAST_SHARE = 4
-"""Of what a file of each kind takes: the smallest sizes are a quarter of the free space at most."""
+"""Factor on the bytes of a large and a small file: the smallest sizes take at most a quarter of the free space."""
 
 LONGEST_STEP_NS = 10 * 10**9
-"""A step of the probe that takes longer hangs: it is planned to take a third of a second."""
+"""A step of the probe that takes longer hangs; planned is a third of a second."""
 
 
 @dataclass(frozen=True)
 class Speeds:
-    """How fast a target is with so many processes, all of them together. A guess from parts of a second."""
+    """Rates of a target for all processes together, estimated from fractions of a second."""
 
     write_bytes_per_s: float
-    """With an fsync of each small file."""
+    """Including an fsync of each small file."""
     read_bytes_per_s: float
     random_writes_per_s: float
-    """Of 4 KiB, likewise."""
+    """Writes of 4 KiB, including fsync."""
     random_reads_per_s: float
     creates_per_s: float
     case_s: float
-    """What a case takes beside its phases: starting processes, emptying caches, removing files."""
+    """Overhead of a case: starting processes, dropping caches, removing files."""
 
 
 def measure(place: Place, ranks: int, free_bytes: int | None, watcher: Watcher) -> Speeds:
-    """Measures how fast `place` is with `ranks` processes, where `free_bytes` are free (`None`: unknown).
+    """Estimates the speed of `place` with `ranks` processes; `free_bytes` are free (`None`: unknown).
 
-    Raises `UsageError` and `CannotRun` where it cannot be measured, the latter with what remains on the target.
+    Raises `UsageError` and `CannotRun` if it cannot be measured, the latter with leftovers on the target.
     """
     least = _LEAST_SHARE * ranks * _FILE_BYTES
     if free_bytes is not None and free_bytes < least:
@@ -92,14 +92,16 @@ def measure(place: Place, ranks: int, free_bytes: int | None, watcher: Watcher) 
             document = run.document
             if document.state != "complete":
                 error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
-                # Its run directory, which `ioassay clean` would take, is gone in a moment.
-                left = [f"Left on the target; remove it with: rm -r {shlex.quote(path)}" for path in document.leftovers]
-                raise CannotRun(error, "\n  ".join(left) or "Nothing is left on the target.")
+                # `ioassay clean` cannot be used: the run directory is about to be removed.
+                leftovers = [
+                    f"Left on the target; remove it with: rm -r {shlex.quote(path)}" for path in document.leftovers
+                ]
+                raise CannotRun(error, "\n  ".join(leftovers) or "Nothing is left on the target.")
             return speeds(run.measurements, took_s)
 
 
 def speeds(measurements: pl.DataFrame, took_s: float) -> Speeds:
-    """What the measurements of the probe tell, whose cases took `took_s` in all."""
+    """The speeds in the measurements of the probe, whose cases took `took_s` in all."""
     rates = {row["phase"]: row for row in measurements.iter_rows(named=True)}
     phases_s = sum(row["duration_ns"] for row in rates.values()) / 1e9
     cases = measurements["case"].n_unique()

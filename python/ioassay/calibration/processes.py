@@ -1,13 +1,13 @@
-"""How many processes of one node show what a directory gives."""
+"""The number of processes that saturates a directory from one node."""
 
 from __future__ import annotations
 
 import os
 
 _MOST = 4
-"""One process seldom fills a parallel file system's client; beyond a few, the processors of the node are measured."""
+"""One process seldom saturates a parallel file system's client; more than a few measure the node's processors."""
 
 
 def suitable() -> int:
-    """As many as this process may use processors, at most four."""
+    """The number of available processors, at most four."""
     return min(_MOST, len(os.sched_getaffinity(0)))

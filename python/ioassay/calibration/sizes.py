@@ -1,6 +1,6 @@
-"""The settings of the study `quick` for a target of known speed, so that a run of it ends in time.
+"""Settings of the study `quick` for a target of known speed, so that a run ends in time.
 
-Each phase is to last a second, or somewhat less. A read may only read what is cold, so the case has to write that much
+Each phase should last a second, or somewhat less. A read must only read cold data, so the case has to write that much
 before: where a target reads several times faster than it writes, writing would take the whole time, and the read is
 shorter instead.
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from ioassay.calibration.probe import Speeds
 
 _PHASES_S = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
-"""How long a phase is to last. Phases shorter than a second are doubted, but without three repetitions a rate has no
-interval: the first that leaves time for three.
+"""Durations of a phase. Phases shorter than a second are doubted, but without three repetitions a rate has no
+interval: the first duration that leaves time for three is used.
 """
 
 _MOST_WRITING = 2.0
-"""What is written for a read takes at most so many times the time of a phase."""
+"""Writing the data of a read takes at most this multiple of a phase's duration."""
 
 _SPARE = 1.25
-"""By how much a target may be faster than it seemed."""
+"""Factor by which a target may be faster than estimated."""
 
 _DELAY = 1.15
-"""By how much a repetition may take longer than is expected."""
+"""Factor by which a repetition may take longer than expected."""
 
 _REMOVED_PER_S = 100e3
-"""Files: four processes created 190,000 per second on an ext4 and removed half as many."""
+"""Files removed per second: four processes created 190,000 per second on an ext4 and removed half as many."""
 
 _SHARE_OF_FREE = 4
 """A case takes at most this part of the free space."""
@@ -44,7 +44,7 @@ _MOST_AT_ONCE_BYTES = 16 << 30
 _MOST_FILES = 32
 _SMALLEST_FILE_BYTES = 4 << 20
 _FEWEST_FILES = 2
-"""A file that is written again is closed and synced in between only where there is another one."""
+"""A rewritten file is closed and synced in between only if there is another file."""
 
 _FEWEST_BYTES = _FEWEST_FILES << 20
 """A transfer of 1 MiB in each."""
@@ -58,11 +58,11 @@ _MOST_ITEMS = 50_000
 
 @dataclass(frozen=True)
 class Sizes:
-    """The settings that were chosen. Sizes in bytes, of each process."""
+    """The chosen settings. Sizes in bytes per process."""
 
     ranks: int
     phase_s: float
-    """How long a phase is to last."""
+    """Duration of a phase."""
     write_s: float
     """The stonewall of writes."""
     files: int
@@ -70,12 +70,12 @@ class Sizes:
     random_file_bytes: int
     items: int
     repetitions: int
-    """The most."""
+    """Highest number."""
     repetition_s: float
-    """What a repetition is expected to take."""
+    """Expected duration of a repetition."""
 
     def settings(self) -> list[str]:
-        """As they are typed after `--set`."""
+        """The settings as typed after `--set`."""
         return [
             f"ranks={self.ranks}",
             f"total={self.ranks * self.files * self.file_bytes >> 20}MiB",
@@ -90,20 +90,20 @@ class Sizes:
 
 
 def suitable(speeds: Speeds, ranks: int, free_bytes: int | None, left_s: float) -> Sizes:
-    """The sizes for `ranks` processes where `free_bytes` are free (`None`: unknown) and `left_s` are left.
+    """The sizes for `ranks` processes if `free_bytes` are free (`None`: unknown) and `left_s` are left.
 
-    At least one repetition is planned, however little time is left.
+    At least one repetition is planned, even if too little time is left.
     """
-    every = [_sizes(speeds, ranks, free_bytes, left_s, phase_s) for phase_s in _PHASES_S]
-    return next((sizes for sizes in every if sizes.repetition_s * _DELAY * FEWEST <= left_s), every[-1])
+    candidates = [_sizes(speeds, ranks, free_bytes, left_s, phase_s) for phase_s in _PHASES_S]
+    return next((sizes for sizes in candidates if sizes.repetition_s * _DELAY * FEWEST <= left_s), candidates[-1])
 
 
 def _sizes(speeds: Speeds, ranks: int, free_bytes: int | None, left_s: float, phase_s: float) -> Sizes:
     room = _MOST_AT_ONCE_BYTES if free_bytes is None else free_bytes // _SHARE_OF_FREE
     most = min(_MOST_AT_ONCE_BYTES, room) / ranks
     writable = speeds.write_bytes_per_s * phase_s / ranks
-    wanted = min(_SPARE * speeds.read_bytes_per_s * phase_s / ranks, _MOST_WRITING * writable)
-    total = rounded_up(min(most, max(wanted, writable)) / _FEWEST_BYTES) * _FEWEST_BYTES
+    readable = min(_SPARE * speeds.read_bytes_per_s * phase_s / ranks, _MOST_WRITING * writable)
+    total = rounded_up(min(most, max(readable, writable)) / _FEWEST_BYTES) * _FEWEST_BYTES
     files = _files(total)
 
     random_writable = speeds.random_writes_per_s * _BLOCK_BYTES * phase_s / ranks
@@ -127,14 +127,14 @@ def _sizes(speeds: Speeds, ranks: int, free_bytes: int | None, left_s: float, ph
         file_bytes=total // files,
         random_file_bytes=random_file,
         items=items,
-        # One more than seem to fit: what does not fit is spared (`execution.deadline`).
+        # One more than seems to fit: what does not fit is skipped (`execution.deadline`).
         repetitions=max(1, min(_MOST_REPETITIONS, int(left_s / repetition_s) + 1)),
         repetition_s=repetition_s,
     )
 
 
 def rounded_up(number: float) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, …"""
+    """The next number among 1, 2, 3, 4, 6, 8, 12, 16, 24, …"""
     power = 1
     while True:
         for step in (power, power * 3 // 2):
@@ -144,7 +144,7 @@ def rounded_up(number: float) -> int:
 
 
 def _files(total_bytes: int) -> int:
-    """A power of two that divides `total_bytes`, so that no file is small where several are needed."""
+    """A power of two that divides `total_bytes`, so that no file is small if several are needed."""
     files = _FEWEST_FILES
     while files < _MOST_FILES and total_bytes // (2 * files) >= _SMALLEST_FILE_BYTES:
         files *= 2

@@ -10,7 +10,7 @@ from ioassay.errors import CannotRun
 from ioassay.execution.places import places
 
 
-def test_what_a_probe_left_is_named_with_a_command_that_removes_it(
+def test_leftovers_of_a_probe_are_named_with_a_command_that_removes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(run: Any, watcher: object) -> None:
@@ -25,7 +25,7 @@ def test_what_a_probe_left_is_named_with_a_command_that_removes_it(
     assert error.value.remedy == "Left on the target; remove it with: rm -r '/mnt/my scratch/ioassay-x'"
 
 
-def test_a_target_with_too_little_room_is_refused_with_what_it_takes(tmp_path: Path) -> None:
+def test_a_target_with_too_little_space_is_refused_with_the_required_space(tmp_path: Path) -> None:
     (place,) = places([str(tmp_path)], None, None)
     watcher: Any = None
     with pytest.raises(CannotRun, match=r"has 1\.0+ MiB free; measuring takes at least 18\.0 MiB") as error:

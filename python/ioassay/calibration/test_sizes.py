@@ -1,4 +1,4 @@
-"""Sizes for targets of known speed: what is read is cold, what is written fits, and the time holds."""
+"""Sizes for targets of known speed: reads are cold, writes fit, and the time limit holds."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def total(sizes: Sizes) -> int:
     return sizes.ranks * sizes.files * sizes.file_bytes
 
 
-def test_a_read_finds_as_much_as_it_can_read_in_its_time() -> None:
+def test_a_read_has_enough_data_for_its_time() -> None:
     sizes = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=32)
     assert sizes.phase_s == 1.0
     assert total(sizes) >= DISK.read_bytes_per_s * sizes.phase_s
@@ -44,7 +44,7 @@ def test_writing_for_a_much_faster_read_takes_no_more_than_thrice_a_phase() -> N
     assert total(sizes) <= 3 * DISK.write_bytes_per_s * sizes.phase_s
 
 
-def test_three_repetitions_fit_where_shorter_phases_make_them_fit() -> None:
+def test_phases_are_shortened_to_fit_three_repetitions() -> None:
     roomy = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=32)
     tight = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=16)
     assert 0.5 <= tight.phase_s < roomy.phase_s
@@ -64,7 +64,7 @@ def test_a_crawling_target_gets_two_small_files_and_at_least_one_repetition() ->
     assert sizes.repetitions == 1
 
 
-def test_a_case_takes_at_most_part_of_what_is_free() -> None:
+def test_a_case_takes_at_most_part_of_the_free_space() -> None:
     sizes = suitable(DISK, ranks=2, free_bytes=64 * MIB, left_s=25)
     assert total(sizes) <= 32 * MIB
 

@@ -1,4 +1,4 @@
-"""This process and those that it starts: the engine, helpers, limits, Ctrl-C, what is said meanwhile.
+"""This process and its child processes: the engine, helpers, limits, Ctrl-C, verbosity.
 
 Not: processes on other hosts (`remote`, `launchers`).
 """

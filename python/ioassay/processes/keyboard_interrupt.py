@@ -1,8 +1,8 @@
-"""Ctrl-C from the first moment to the last: one line and exit code 3, never a traceback.
+"""Ctrl-C during the whole process: one line and exit code 3, never a traceback.
 
-`KeyboardInterrupt` is raised only while a command is at work, whose caller catches it. While modules are imported,
-also by a command, it would come out as their error or be swallowed by an extension: then the process ends at once.
-Imports as little as it can, because whatever is imported before it is not covered.
+`KeyboardInterrupt` is raised only within a command, whose caller catches it. While modules are imported,
+also by a command, it would become their error or be swallowed by an extension: then the process ends at once.
+It imports as little as possible, because imports before it are not covered.
 Not here: stopping a run in order (`execution.interruption`).
 """
 
@@ -35,28 +35,28 @@ def take() -> None:
 
 
 def allow_below(function: CodeType) -> None:
-    """Lets `KeyboardInterrupt` be raised in and below a function whose caller catches it."""
+    """Allows `KeyboardInterrupt` in and below a function whose caller catches it."""
     _at_work.add(function)
 
 
 def note_kept(text: str) -> None:
-    """Has `text` said of a SIGINT from now on: what is kept, and what to do next. Empty: nothing is."""
+    """Sets the text printed after a SIGINT: what is kept, and what to do next. Empty: nothing is."""
     global _kept  # noqa: PLW0603
     _kept = text
 
 
 def message() -> str:
-    """What to say of a SIGINT."""
+    """The text printed after a SIGINT."""
     return f"{MESSAGE}\n{_kept}" if _kept else MESSAGE
 
 
 def finish() -> None:
-    """Ignores SIGINT while the process ends: all is done and said."""
+    """Ignores SIGINT while the process ends."""
     if signal.getsignal(signal.SIGINT) is _interrupted:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if noted:
-        # Python remembers an interruption that passed through code made of text (dataclasses do that), although it was
-        # caught, and ends `python -m ioassay` by SIGINT then instead of with our exit code. This makes it forget.
+        # Python remembers an interruption that passed through `exec` (dataclasses use it), although it was
+        # caught, and then ends `python -m ioassay` by SIGINT instead of with our exit code. This resets it.
         exec("")
 
 
@@ -72,7 +72,7 @@ def _interrupted(number: int, frame: FrameType | None) -> None:
 
 
 def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    # In a finaliser it cannot be raised, and Python would print it and go on.
+    # It cannot be raised in a finaliser: Python would print it and continue.
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         _leave()
     sys.__unraisablehook__(unraisable)

@@ -1,4 +1,4 @@
-"""Limits of this process that the libraries of the control plane do not survive, and do not report in a line."""
+"""Limits of this process that make the libraries of the control plane fail without a clear error."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _FILES = 64
 _THREADS = 16
 
 _V8_BYTES = 68e9
-"""Of addresses. Measured; almost none are ever used."""
+"""Address space, as measured; almost none of it is used."""
 
 
 def refuse_small_limits() -> None:
-    """Raises `CannotRun` where too few files can be open, or too few threads be started."""
+    """Raises `CannotRun` if too few files can be open, or too few threads can be started."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < _FILES:
         raise CannotRun(
             f"This process may open {files} files at once, and ioassay needs {_FILES}.",
             "Raise the limit of open files: ulimit -n 1024",
         )
-    # The libraries that compute have a pool of a thread for each processor, two of them at once.
+    # Two numerical libraries have a pool with one thread per processor.
     threads = _THREADS + 2 * len(os.sched_getaffinity(0))
     if (started := _startable(threads)) < threads:
         raise CannotRun(
@@ -35,7 +35,7 @@ def refuse_small_limits() -> None:
 
 
 def _startable(threads: int) -> int:
-    """How many of `threads` can be started at once. None of them stays."""
+    """How many of `threads` can run at once. They all end again."""
     end = threading.Event()
     waiting = [threading.Thread(target=end.wait, daemon=True) for _ in range(threads)]
     started = []
@@ -50,9 +50,9 @@ def _startable(threads: int) -> int:
 
 
 def small_address_space() -> str:
-    """Why V8, which draws figures and prints PDFs, does not get the addresses that it reserves when it starts.
+    """Why V8, which draws figures and prints PDFs, cannot reserve its address space.
 
-    A sentence without its full stop; empty where it gets them.
+    A sentence without its full stop; empty if it can.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY or limit >= _V8_BYTES:

@@ -1,6 +1,6 @@
-"""Messages through pipes between a process and one that it started: their length, then their bytes.
+"""Messages through pipes between a process and its child: their length, then their bytes.
 
-Not: what they say (`figures.drawing_messages`, `sizing.search.solver`, `profiles.darshan.reader_process`).
+Not: their content (`figures.drawing_messages`, `sizing.search.solver`, `profiles.darshan.reader_process`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ _LENGTH = struct.Struct("<Q")
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
-    """Writes a message. Raises `BrokenPipeError` where the other process has ended."""
+    """Writes a message. Raises `BrokenPipeError` if the other process has ended."""
     stream.write(_LENGTH.pack(len(message)) + message)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """The next message; `None` where the other process has ended."""
+    """The next message; `None` if the other process has ended."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

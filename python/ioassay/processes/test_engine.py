@@ -29,9 +29,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_engine_that_was_named_wins_then_the_installed_one_then_the_path(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_engine_precedes_the_installed_one_and_the_path(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_path = _engine(nowhere / "path")
     assert find_engine() == on_path
     beside = _engine(nowhere / "venv")
@@ -41,7 +39,7 @@ def test_the_engine_that_was_named_wins_then_the_installed_one_then_the_path(
     assert find_engine() == named
 
 
-def test_a_named_engine_that_is_none_is_not_replaced_by_another(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_named_engine_is_not_replaced_by_another(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _engine(nowhere / "path")
     monkeypatch.setenv("IOASSAY_ENGINE", str(nowhere))
     with pytest.raises(CannotRun, match="is not an executable file"):
@@ -64,7 +62,7 @@ def test_the_agent_is_found_like_the_engine(nowhere: Path, monkeypatch: pytest.M
 
 
 def _attended(place: Path, engine: str, before: str = "") -> int:
-    """How Python ends that attends this script as the engine: in a process of its own, for signals find its threads."""
+    """Exit code of a Python process that attends this script as the engine; signals would find the threads of ours."""
     script = place / "engine"
     script.write_text(f"#!/bin/sh\n{engine}\n")
     script.chmod(0o755)
@@ -81,15 +79,15 @@ sys.exit(code)
     return subprocess.run(command, env=environment, check=False, stderr=subprocess.DEVNULL).returncode
 
 
-def test_an_engine_that_is_attended_ends_with_its_own_code(tmp_path: Path) -> None:
+def test_an_attended_engine_ends_with_its_own_code(tmp_path: Path) -> None:
     assert _attended(tmp_path, "exit 7") == 7
     assert _attended(tmp_path, "kill -TERM $$") == 143
 
 
-def test_what_a_process_sends_is_passed_on_to_an_engine_that_is_attended(tmp_path: Path) -> None:
-    # It sends the signal only once it can take it.
+def test_signals_of_a_process_are_passed_on_to_an_attended_engine(tmp_path: Path) -> None:
+    # The engine installs its handler before it asks for the signal.
     assert _attended(tmp_path, "trap 'exit 5' USR1\nkill -USR1 $PPID\nwhile :; do :; done") == 5
 
 
-def test_a_signal_that_came_before_the_engine_was_started_is_ours(tmp_path: Path) -> None:
+def test_a_signal_before_the_start_of_the_engine_is_not_passed_on(tmp_path: Path) -> None:
     assert _attended(tmp_path, "exit 7", "os.kill(os.getpid(), signal.SIGTERM)") == -signal.SIGTERM

@@ -20,11 +20,11 @@ def test_the_collector_is_paused_within_and_works_again_after_an_exception() -> 
     assert gc.isenabled()
 
 
-def test_what_was_made_within_is_not_looked_at_again() -> None:
+def test_objects_created_within_are_not_collected_again() -> None:
     with long_lived():
-        made = [[number] for number in range(1000)]
-    assert gc.is_tracked(made)
-    assert all(made is not one for one in gc.get_objects())
+        objects = [[number] for number in range(1000)]
+    assert gc.is_tracked(objects)
+    assert all(objects is not tracked for tracked in gc.get_objects())
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def _as_before() -> object:
     gc.unfreeze()
 
 
-def test_the_first_look_is_postponed_and_later_ones_are_not() -> None:
+def test_the_first_collection_is_postponed_and_later_ones_are_not() -> None:
     usual, callbacks = gc.get_threshold(), list(gc.callbacks)
     postpone()
     assert gc.get_threshold() == (FIRST_LOOK, *usual[1:])
@@ -41,11 +41,11 @@ def test_the_first_look_is_postponed_and_later_ones_are_not() -> None:
     assert (gc.get_threshold(), gc.callbacks) == (usual, callbacks)
 
 
-def test_a_short_command_ends_before_the_first_look() -> None:
+def test_a_short_command_ends_before_the_first_collection() -> None:
     code = (
         "import gc, sys\nfrom ioassay.__main__ import main\nsys.argv = ['ioassay', 'studies']\n"
         "before = gc.get_stats()[0]['collections']\n"
         "try: main()\nfinally: print(gc.get_stats()[0]['collections'] - before, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "0"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stderr.strip() == "0"

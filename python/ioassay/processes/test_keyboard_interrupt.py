@@ -1,4 +1,4 @@
-"""What of Ctrl-C is not seen by starting commands (tests/test_process_limits.py does that)."""
+"""Handling of Ctrl-C below the commands, which tests/test_process_limits.py tests."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ sys.exit(3)
 """
 
 
-def test_an_interruption_that_was_caught_does_not_change_the_exit_code(tmp_path: Path) -> None:
+def test_a_caught_interruption_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "caught.py").write_text(CAUGHT)
-    done = subprocess.run(
+    result = subprocess.run(
         ["env", "--default-signal=INT", sys.executable, "-m", "caught"],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
@@ -39,7 +39,7 @@ def test_an_interruption_that_was_caught_does_not_change_the_exit_code(tmp_path:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (3, "")
+    assert (result.returncode, result.stderr) == (3, "")
 
 
 def test_nothing_slow_is_imported_before_ctrl_c_is_handled() -> None:

@@ -1,6 +1,6 @@
-"""How much this process says, on standard error, beside its answer: `--quiet` and `--verbose`.
+"""How much this process prints on standard error besides its result: `--quiet` and `--verbose`.
 
-A setting of the process, because what starts a program is far from the command line. Imports as little as it can.
+It is a setting of the process, because programs are started far from the command line. Imports as little as possible.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Verbosity(Enum):
-    """What is said: errors only; progress too; every program that is started and the like too."""
+    """What is printed: only errors; also progress; also started programs and similar details."""
 
     QUIET = "quiet"
     NORMAL = "normal"
@@ -23,12 +23,10 @@ _level = Verbosity.NORMAL
 
 
 def level() -> Verbosity:
-    """The one that was chosen."""
     return _level
 
 
 def set_level(chosen: Verbosity) -> None:
-    """Has this process say so much from now on."""
     global _level  # noqa: PLW0603
     _level = chosen
     if chosen is Verbosity.VERBOSE:
@@ -36,18 +34,18 @@ def set_level(chosen: Verbosity) -> None:
 
 
 def is_quiet() -> bool:
-    """Whether only results and errors are wanted."""
+    """True if only results and errors are printed."""
     return _level is Verbosity.QUIET
 
 
 def note(line: str) -> None:
-    """Prints a line for those who asked for `--verbose`."""
+    """Prints a line with `--verbose`."""
     if _level is Verbosity.VERBOSE:
         print(line, file=sys.stderr, flush=True)
 
 
 def _note_programs(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook, which sees every program that this process starts, whatever code does it."""
+    """An audit hook, which sees every program that this process starts, from any code."""
     if event in ("subprocess.Popen", "os.posix_spawn", "os.exec"):
         from shlex import join  # noqa: PLC0415
 

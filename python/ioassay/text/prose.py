@@ -1,4 +1,4 @@
-"""Words that sentences everywhere are made of. Not: numbers and their units (`units`, `format`)."""
+"""Parts of sentences. Not: numbers and their units (`units`, `reports.format`)."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from collections.abc import Sequence
 
 
 def listed(items: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`; `last` stands before the last one. Empty of nothing."""
+    """`a`, `a and b`, `a, b and c`; `last` precedes the last item. Empty for no items."""
     return f" {last} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -1,4 +1,4 @@
-"""Names for files and anchors, made of titles."""
+"""Makes names of files and anchors from titles."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 
 
 def slug(text: str, default: str, most: int = 120) -> str:
-    """`text` in at most so many small letters, digits and hyphens; `default` where none are left."""
+    """`text` as at most `most` lowercase letters, digits and hyphens; `default` if nothing remains."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:most].strip("-") or default
 
 
 def unique(name: str, taken: set[str]) -> str:
-    """`name`, or with the first number behind it that is not yet `taken`; is taken from then on."""
-    at, found = 1, name
-    while found in taken:
-        at += 1
-        found = f"{name}-{at}"
-    taken.add(found)
-    return found
+    """`name`, with the first free number appended if it is in `taken`; adds the result to `taken`."""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}-{number}"
+    taken.add(candidate)
+    return candidate

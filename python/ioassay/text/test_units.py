@@ -1,4 +1,4 @@
-"""The answers that `ioassay.text.units` and `crates/units` must share, and what holds for every number."""
+"""The results that `ioassay.text.units` and `crates/units` must share, and properties of every number."""
 
 import json
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_a_size_for_reading_has_three_digits() -> None:
     assert units.format_about_bytes(0) == "0 B"
 
 
-def test_a_size_is_exact_where_that_is_short() -> None:
+def test_a_short_size_is_exact() -> None:
     assert [units.format_size(size) for size in (2**30, 3 * 2**19, 60 * 2**30)] == ["1 GiB", "1536 KiB", "60 GiB"]
     assert [units.format_size(size) for size in (131_841_024 * 2**10, 2**33 + 1)] == ["126 GiB", "8.00 GiB"]
 
@@ -122,7 +122,7 @@ def digits(number: str) -> str:
 
 
 @given(st.floats(1e-9, 1e15))
-def test_a_number_has_at_most_four_significant_digits_is_as_exact_as_three_and_has_no_exponent(value: float) -> None:
+def test_a_number_has_three_or_four_significant_digits_and_no_exponent(value: float) -> None:
     text = units.format_number(value)
     assert "e" not in text
     assert len(digits(text)) <= 4

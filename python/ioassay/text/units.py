@@ -1,6 +1,6 @@
 """Bytes, durations and rates: parse what was typed, print what is stored.
 
-A size that is read wrongly runs and is believed, so nothing here guesses: an unknown suffix, a fraction, an
+A misread size runs and is trusted, so nothing here guesses: an unknown suffix, a fraction, an
 exponent or an overflow is an error that says what to write instead. `crates/units` does the same for the engine;
 its `vectors.json` holds both to the same answers.
 
@@ -21,12 +21,12 @@ LARGEST = 2**64 - 1
 """The largest value of a quantity: what 64 bits hold."""
 
 SHOWN = 40
-"""The most characters of a refused text that an error repeats."""
+"""Longest excerpt of a refused text in an error, in characters."""
 
 RateUnit = Literal[
     "GB/s", "MB/s", "kB/s", "GiB/s", "MiB/s", "KiB/s", "MIOPS", "kIOPS", "IOPS", "Mops/s", "kops/s", "ops/s"
 ]
-"""The units that rates are shown in."""
+"""The units of printed rates."""
 
 OPERATIONS_UNITS: tuple[RateUnit, ...] = ("MIOPS", "kIOPS", "IOPS", "Mops/s", "kops/s", "ops/s")
 """Those that count operations and not bytes: IOPS of data, ops/s of metadata."""
@@ -47,19 +47,19 @@ PER_SECOND: dict[RateUnit, float] = {
     "kops/s": 1e3,
     "ops/s": 1.0,
 }
-"""How many bytes, or operations, per second each unit stands for."""
+"""Bytes or operations per second of each unit."""
 
 
 class UnitError(UsageError, ValueError):
-    """A text that is no such quantity. The message says what to write instead."""
+    """A text that cannot be parsed as the quantity. The message says what to write instead."""
 
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A kind of quantity and how it is typed: a whole number, at most one space, a suffix."""
+    """A kind of quantity and its syntax: a whole number, at most one space, a suffix."""
 
     noun: str
-    """What it is called in errors, with its article."""
+    """Its name in errors, with its article."""
     examples: str
     """Texts to imitate."""
     families: Sequence[dict[str, int]]
@@ -67,7 +67,7 @@ class _Quantity:
     suffixes: str
     """All suffixes, as an error lists them."""
     largest: str
-    """The largest value in a form that can be typed."""
+    """The largest value, as typed."""
 
     def parse(self, text: str) -> int:
         """Parses `text` into base units. Raises `UnitError`."""
@@ -86,7 +86,7 @@ class _Quantity:
             if not suffix:
                 raise UnitError(f'"{shown}" has no unit; write {self.examples}')
             raise UnitError(f'"{shown}" has the unknown suffix "{suffix[:SHOWN]}"; use {self.suffixes}')
-        # The length first: Python's own limit on digits must not be what refuses a text.
+        # The length first, so that Python's own limit on digits never refuses a text.
         if len(number) > SHOWN or (value := int(number) * family[suffix]) > LARGEST:
             raise UnitError(f'"{shown}" does not fit 64 bits; write at most {self.largest}')
         return value
@@ -95,7 +95,7 @@ class _Quantity:
         return next((family for family in self.families if suffix in family), None)
 
     def _without_fraction(self, number: str, decimals: str, suffix: str) -> str:
-        """`1.5g` is `1536m`: the same in the next smaller unit that makes it whole."""
+        """`1.5g` is `1536m`: the same amount in the largest unit that makes it whole."""
         family = self._family(suffix)
         if family is not None and len(number) + len(decimals) < SHOWN:
             divisor = 10 ** len(decimals)
@@ -151,7 +151,7 @@ _LINK_RATE = _Quantity(
 def parse_bytes(text: str) -> int:
     """A size in bytes, typed as in IOR: `4k 1m 16g 2t` and `KiB MiB GiB TiB PiB` binary, `KB MB GB TB PB` decimal.
 
-    `B` or nothing means bytes; one space may stand before the suffix. Raises `UnitError`.
+    `B` or nothing means bytes; one space may precede the suffix. Raises `UnitError`.
     """
     return _SIZE.parse(text)
 
@@ -175,7 +175,7 @@ def parse_operations_rate(text: str) -> int:
 
 
 def parse_link_rate(text: str) -> int:
-    """The rate of a network link in bits per second, as the field says it: `1Gbit`. Raises `UnitError`."""
+    """The rate of a network link in bits per second: `1Gbit`. Raises `UnitError`."""
     return _LINK_RATE.parse(text)
 
 
@@ -201,7 +201,7 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def format_exact_bytes(size_bytes: int) -> str:
-    """A size, exactly, as it is typed in the fewest characters, binary or decimal: `64KiB`, `50MB`."""
+    """A size, exactly, as typed with the fewest characters, binary or decimal: `64KiB`, `50MB`."""
     shown = (_exact(size_bytes, family, zero="B").replace(" ", "") for family in (_BINARY, _DECIMAL))
     return min(shown, key=len)
 
@@ -223,7 +223,7 @@ def format_about_bytes(size_bytes: float) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """A size, exactly where that is short, else to three significant digits: `1 MiB`, `1536 KiB`, `126 GiB`."""
+    """A size, exactly if that is short, else to three significant digits: `1 MiB`, `1536 KiB`, `126 GiB`."""
     exact = format_bytes(size_bytes)
     return exact if len(exact) <= len("1024 MiB") else format_about_bytes(size_bytes)
 
@@ -249,7 +249,7 @@ def format_share(share: float) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """How many of something there are: `1 client`, `2 clients`. For nouns with a plain s."""
+    """A count with its noun: `1 client`, `2 clients`. For nouns with a plural in s."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -1,8 +1,8 @@
-"""What people write for ioassay, in YAML: studies, labs.
+"""YAML documents of users: studies, labs.
 
-    source      text → a tree in which every value knows its line
-    values      kinds of values that keys take; a model is made of them
+    source      text → a tree with the line of every value
+    values      types of values, of which models are made
     validate    a tree → a model, every error with its line
 
-Not: which keys there are (`studies.model`, `lab.model`).
+Not: the keys (`studies.model`, `lab.model`).
 """

@@ -1,4 +1,4 @@
-"""What is built in of a kind of document, and how one is found by what was typed."""
+"""The built-in documents of a kind, and finding one by its typed name or path."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ class Library:
 
     package: str
     noun: str
-    """What each of them is, for example `study`."""
+    """The kind of document, for example `study`."""
 
     def names(self) -> list[str]:
-        """What they are called, in order. Adding one is one file."""
+        """The names, sorted. Adding a document is adding a file."""
         return sorted(file.name.removesuffix(".yaml") for file in self._folder.iterdir() if file.name.endswith(".yaml"))
 
     def sources(self) -> dict[str, Source]:
-        """All of them, by name."""
         return {name: self._source(name) for name in self.names()}
 
     def _source(self, name: str) -> Source:
@@ -38,11 +37,11 @@ class Library:
         return resources.files(self.package) / "builtin"
 
     def is_path(self, name_or_path: str) -> bool:
-        """True if a file is meant, and not a built-in document."""
+        """True for a path, false for the name of a built-in document."""
         return "/" in name_or_path or name_or_path.endswith(_SUFFIXES)
 
     def find(self, name_or_path: str) -> Source:
-        """The built-in one of that name, else the file at that path.
+        """The built-in document of that name, or the file at that path.
 
         A path has a `/` or ends in `.yaml`. Raises `UsageError` for an unknown name, `SourceError` for a bad file.
         """
@@ -51,8 +50,8 @@ class Library:
         names = self.names()
         if name_or_path in names:
             return self._source(name_or_path)
-        meant = near(name_or_path, names)
+        suggestion = near(name_or_path, names)
         raise UsageError(
-            f"There is no {self.noun} `{printable(name_or_path)}`{f': {meant}' if meant else '.'}",
+            f"There is no {self.noun} `{printable(name_or_path)}`{f': {suggestion}' if suggestion else '.'}",
             f"Built in are {', '.join(names)}. Give your own {self.noun} as a path: ./my-{self.noun}.yaml.",
         )

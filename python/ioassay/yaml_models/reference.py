@@ -1,6 +1,6 @@
-"""Reference pages: the keys of a kind of document as tables, from its model.
+"""Generates reference pages: the keys of a kind of document as tables, from its model.
 
-For the checkout only: an installed package has no `docs/`. Not here: which kinds there are (`studies.reference`,
+For the checkout only: an installed package has no `docs/`. Not here: the kinds of documents (`studies.reference`,
 `lab.reference`).
 """
 
@@ -26,7 +26,7 @@ DOCS = ROOT / "docs/reference"
 
 @dataclass(frozen=True)
 class Headings:
-    """The parts that have a section of their own, each with its heading. Keys that take them link there."""
+    """The parts with their own section, each with its heading. Keys of that type link there."""
 
     of: Mapping[type[Part], str]
 
@@ -39,7 +39,7 @@ class Headings:
         ]
 
     def row(self, key: str, field: FieldInfo) -> list[str]:
-        """A key: its name, what can be written after the colon, its default, its meaning."""
+        """A row: key, value, default, meaning."""
         return [f"`{key}`", self._value(field), _default(field), field.description or ""]
 
     def _value(self, field: FieldInfo) -> str:
@@ -57,23 +57,23 @@ class Headings:
         return f"by name: {kind}" if dict in shapes else f"list of: {kind}" if list in shapes else kind
 
     def _heading(self, part: type[Part]) -> str:
-        """Of the part or, where it only narrows another one, of that; empty if neither has a section."""
+        """The section of the part, or of the part that it narrows; empty if neither has one."""
         return next((self.of[base].lower() for base in part.__mro__ if base in self.of), "")
 
 
 def first_line(part: type[Part]) -> str:
-    """What a part is, in a line."""
+    """The description of a part, in a line."""
     return (part.__doc__ or "").strip().splitlines()[0]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """A table in Markdown."""
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def formatted(page: str) -> str:
-    """The page with its lines wrapped, as `make lint` wants every document."""
+    """The page with wrapped lines, as `make lint` requires."""
     import mdformat  # noqa: PLC0415  (developers have it, an installed package has not)
 
     options = tomllib.loads((ROOT / ".mdformat.toml").read_text())
@@ -81,7 +81,7 @@ def formatted(page: str) -> str:
 
 
 def main(name: str, page: str, module: str, arguments: Sequence[str]) -> int:
-    """Writes the page `name`, or with `--check` says whether it is stale; returns the exit code."""
+    """Writes the page `name`, or with `--check` reports whether it is stale; returns the exit code."""
     file = DOCS / name
     page = formatted(page)
     if arguments == ["--check"]:

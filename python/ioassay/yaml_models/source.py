@@ -1,10 +1,10 @@
-"""Reads YAML that users wrote into a tree in which every value knows where it was written.
+"""Reads YAML into a tree in which every value has its place in the file.
 
-All values stay text. What they mean is said once, by a model (`studies.model`, `lab.model`), so that a value typed in
-the YAML and one typed after `--set` are read by the same parser, and none of YAML's own guesses (`no` as a boolean,
+All values stay text. Only a model (`studies.model`, `lab.model`) interprets them, so that a value typed in
+the YAML and one typed after `--set` have the same parser, and none of YAML's own guesses (`no` as a boolean,
 `1:30` as ninety) can reach a measurement.
 
-Not here: which keys there are, what values mean.
+Not here: keys, interpretation of values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from yaml.resolver import Resolver
 from ioassay.errors import UsageError
 
 LARGEST_BYTES = 1 << 20
-"""Nobody writes a longer file by hand: it is a mistake, such as naming a data file."""
+"""A longer file was not written by hand: it is a mistake, such as naming a data file."""
 
 DEEPEST = 16
 """Levels of nesting; a study needs six, a lab three."""
@@ -33,34 +33,34 @@ SHOWN_PROBLEMS = 10
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: `FILE:LINE` or `--set NAME=VALUE`, and its key there."""
+    """The place of a value: `FILE:LINE` or `--set NAME=VALUE`, and its key there."""
 
     place: str
     key: str = ""
 
     def problem(self, wrong: str, meant: str) -> Problem:
-        """A problem with what was written here."""
+        """A problem at this place."""
         return Problem(self, wrong, meant)
 
 
 class ProblemAt(ValueError):
-    """What a check of several keys finds wrong with one of them, as `wrong; meant`."""
+    """An error in one of several keys that are checked together, as `wrong; meant`."""
 
     def __init__(self, path: Iterable[str | int], message: str) -> None:
-        """`path`: keys and indices that lead to it from the part that is checked."""
+        """`path`: keys and indices from the checked part to the key."""
         self.path = tuple(path)
         super().__init__(message)
 
 
 def wrong_and_meant(error: ValueError) -> tuple[str, str]:
-    """The two parts of a message `wrong; meant`, of a check that does not know where the value was written."""
+    """The two parts of a message `wrong; meant`, from a check that does not know the place of the value."""
     wrong, _, meant = str(error).partition("; ")
     return wrong, meant
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with what was written."""
+    """An error in a document."""
 
     origin: Origin
     wrong: str
@@ -72,7 +72,7 @@ class Problem:
 
 
 class SourceError(UsageError):
-    """What cannot be meant. The message has a line for each problem: `FILE:LINE: KEY: wrong; meant`."""
+    """Invalid input. The message has a line for each problem: `FILE:LINE: KEY: wrong; meant`."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(dict.fromkeys(problems))
@@ -100,7 +100,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Entries:
-    """A mapping. `origins` tells where each key stands."""
+    """A mapping. `origins` has the place of each key."""
 
     entries: dict[str, Node]
     origins: dict[str, Origin]
@@ -112,21 +112,23 @@ Node = Text | Items | Entries
 
 @dataclass(frozen=True)
 class Source:
-    """A file as read: its text and the tree of it, nothing interpreted yet."""
+    """A file: its text and its uninterpreted tree."""
 
     file: str
-    """What problems call it: a path as typed, or the name of a built-in file."""
+    """Its name in problems: a path as typed, or the name of a built-in file."""
     text: str
     tree: Entries
 
 
 def read_source(path: Path, noun: str, key: str = "name") -> Source:
-    """Reads a file; `noun` is what it should be, such as `study`, and `key` how that begins. Raises `SourceError`."""
+    """Reads a file; `noun` is the expected kind of document, such as `study`, and `key` its first key. Raises
+    `SourceError`.
+    """
     return parse_source(read_text(path, noun), printable(str(path)), noun, key)
 
 
 def read_text(path: Path, noun: str) -> str:
-    """The text of a file; `noun` is what it should be, such as `study`. Raises `SourceError`."""
+    """The text of a file; `noun` is the expected kind of document, such as `study`. Raises `SourceError`."""
     origin = Origin(printable(str(path)))
     try:
         with path.open("rb") as file:
@@ -145,7 +147,7 @@ def read_text(path: Path, noun: str) -> str:
 
 
 def parse_source(text: str, file: str, noun: str, key: str = "name") -> Source:
-    """Parses a file's text; `file` is what problems call it, `noun` what it should be, `key` how that begins.
+    """Parses a file's text; `file` is its name in problems, `noun` the expected kind of document, `key` its first key.
 
     Raises `SourceError`.
     """
@@ -157,9 +159,9 @@ def parse_source(text: str, file: str, noun: str, key: str = "name") -> Source:
         place = f"{file}:{mark.line + 1}" if mark else top.place
         wrong = " ".join(part for part in (error.context, error.problem) if part)
         meant = error.note or _SYNTAX
-        if "scanning an alias" in wrong:  # what begins with `*`
+        if "scanning an alias" in wrong:  # a value that begins with `*`
             meant = "put what has a `*` in quotes"
-        if "nesting depth" in wrong:  # libyaml of PyYAML 6.0.4 has a limit of its own, and looks so far ahead
+        if "nesting depth" in wrong:  # libyaml of PyYAML 6.0.4 has its own limit, and looks ahead
             wrong, meant = _TOO_DEEP
         raise SourceError([Problem(Origin(place), f"not YAML: {wrong}", meant)]) from None
     except yaml.reader.ReaderError as error:
@@ -187,7 +189,7 @@ _TOO_DEEP = (f"nested deeper than {DEEPEST} levels", "nest it less deeply")
 
 
 class _Loader(Composer, CParser, Resolver):
-    """Composes nodes only, of what libyaml parses, and refuses what would make a small file endless."""
+    """Only composes nodes from libyaml's events, and refuses aliases, which could make a small file endless."""
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
@@ -249,7 +251,7 @@ def _entries(node: yaml.MappingNode, file: str, origin: Origin, problems: list[P
 
 
 def printable(text: str) -> str:
-    """`text` such that any terminal and any file can hold it."""
+    """`text` in a form that any terminal and any file can hold."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
@@ -260,7 +262,7 @@ def quoted(text: str) -> str:
 
 
 def plain(node: Node) -> object:
-    """The tree as plain dicts, lists and texts, as the model takes it."""
+    """The tree as plain dicts, lists and texts, for the model."""
     match node:
         case Text():
             return node.text
@@ -271,15 +273,15 @@ def plain(node: Node) -> object:
 
 
 def locate(node: Node, path: Iterable[str | int]) -> Origin:
-    """Where the value at `path` was written; where it is missing, the nearest thing around it."""
+    """The place of the value at `path`; if it is missing, of the nearest enclosing value."""
     origin = node.origin
     for step in path:
         match node:
             case Entries() if step in node.entries:
                 key = node.origins.get(str(step))
                 node = node.entries[str(step)]
-                # A mapping starts below its key, and the key is what a reader looks for. But what came from a
-                # setting was written elsewhere.
+                # A mapping starts below its key, and a reader looks for the key. But a value from a
+                # setting has another place.
                 origin = key if key and key.key == node.origin.key else node.origin
             case Items() if isinstance(step, int) and step < len(node.items):
                 node = node.items[step]
@@ -290,7 +292,7 @@ def locate(node: Node, path: Iterable[str | int]) -> Origin:
 
 
 def map_texts(node: Node, change: Callable[[Text], Node]) -> Node:
-    """The tree with every scalar replaced by what `change` makes of it."""
+    """The tree with every scalar replaced by the result of `change`."""
     match node:
         case Text():
             return change(node)
@@ -302,7 +304,6 @@ def map_texts(node: Node, change: Callable[[Text], Node]) -> Node:
 
 
 def texts(node: Node) -> Iterator[Text]:
-    """Every scalar of the tree."""
     match node:
         case Text():
             yield node
@@ -314,17 +315,19 @@ def texts(node: Node) -> Iterator[Text]:
                 yield from texts(entry)
 
 
-def near(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean X?` where one of `known` is near or begins like `word`."""
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=1) or [name for name in known if word and name.startswith(word)]
+def near(word: str, candidates: Iterable[str]) -> str | None:
+    """`did you mean X?` if one of `known` is similar to `word` or begins with it."""
+    candidates = list(candidates)
+    close = difflib.get_close_matches(word, candidates, n=1) or [
+        name for name in candidates if word and name.startswith(word)
+    ]
     return f"did you mean `{close[0]}`?" if close else None
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """What is `near`, else the list of all that is known."""
-    known = list(known)
-    if (close := near(word, known)) is not None:
+def nearest(word: str, candidates: Iterable[str]) -> str:
+    """The result of `near`, or else a list of all known words."""
+    candidates = list(candidates)
+    if (close := near(word, candidates)) is not None:
         return close
-    choice = "use one of " if len(known) > 1 else "use "
-    return choice + ", ".join(f"`{name}`" for name in known) if known else "there are none"
+    choice = "use one of " if len(candidates) > 1 else "use "
+    return choice + ", ".join(f"`{name}`" for name in candidates) if candidates else "there are none"

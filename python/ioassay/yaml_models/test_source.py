@@ -1,4 +1,4 @@
-"""Reading YAML: where values were written, and what is refused."""
+"""Reading YAML: places of values, and refusals."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def refusal(text: str) -> str:
     return error.value.message
 
 
-def test_every_value_stays_text_and_knows_its_line() -> None:
+def test_every_value_stays_text_and_has_its_line() -> None:
     source = parse_source("a: no\nb:\n  c: [1, 1e6]\n", "my.yaml", "study")
     assert plain(source.tree) == {"a": "no", "b": {"c": ["1", "1e6"]}}
     assert locate(source.tree, ["b"]).place == "my.yaml:2"
@@ -42,7 +42,7 @@ def test_every_value_stays_text_and_knows_its_line() -> None:
         ("[" * 5000, "my.yaml:1: not YAML: nested deeper than 16 levels"),
     ],
 )
-def test_what_is_no_study_is_refused_with_its_line(text: str, message: str) -> None:
+def test_invalid_studies_are_refused_with_their_line(text: str, message: str) -> None:
     assert refusal(text).startswith(message)
 
 

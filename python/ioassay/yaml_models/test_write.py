@@ -15,9 +15,9 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min
 def tree(value: object) -> Node:
     match value:
         case dict():
-            return Entries({name: tree(one) for name, one in value.items()}, {}, HERE)
+            return Entries({name: tree(entry) for name, entry in value.items()}, {}, HERE)
         case list():
-            return Items([tree(one) for one in value], HERE)
+            return Items([tree(item) for item in value], HERE)
     return Text(str(value), HERE)
 
 
@@ -27,14 +27,14 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(WORDS, VALUES, min_size=1, max_size=4))
-def test_what_is_written_reads_back_as_the_same_tree(value: dict[str, object]) -> None:
-    made = tree(value)
-    assert isinstance(made, Entries)
-    assert plain(parse_source(written(made), "again.yaml", "study").tree) == value
+def test_a_written_tree_reads_back_as_the_same_tree(value: dict[str, object]) -> None:
+    built = tree(value)
+    assert isinstance(built, Entries)
+    assert plain(parse_source(written(built), "again.yaml", "study").tree) == value
 
 
-def test_keys_stand_below_each_other_and_items_in_a_line_each() -> None:
+def test_keys_and_items_are_on_separate_lines() -> None:
     value = {"clients": ["1", "2"], "steps": ["write", {"read": {"name": "again", "verify": "yes"}}, {"pause": "1s"}]}
-    made = tree(value)
-    assert isinstance(made, Entries)
-    assert written(made) == "clients: [1, 2]\nsteps:\n- write\n- read: {name: again, verify: yes}\n- pause: 1s\n"
+    built = tree(value)
+    assert isinstance(built, Entries)
+    assert written(built) == "clients: [1, 2]\nsteps:\n- write\n- read: {name: again, verify: yes}\n- pause: 1s\n"

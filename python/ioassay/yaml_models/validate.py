@@ -1,4 +1,4 @@
-"""From a tree to a typed document: every error of the model as a problem with its line.
+"""Validates a tree as a typed document: every error of the model becomes a problem with its line.
 
 Not here: what is valid (the models), settings (`studies.resolve`).
 """
@@ -35,16 +35,16 @@ _WRONG_SHAPE = {
     "dict_type": ("is not a set of keys", "write `key: value` lines below it"),
     "too_short": ("is empty", "write at least one"),
 }
-"""What to say of pydantic's structural errors."""
+"""Messages for pydantic's structural errors."""
 
 Model = TypeVar("Model", bound=Part)
 
 Advise = Callable[[type[Part], str], str]
-"""What to say of an unknown key of a part."""
+"""The advice for an unknown key of a part."""
 
 
 def nearest_key(part: type[Part], key: str) -> str:
-    """Which of the part's keys an unknown one may have been meant for."""
+    """The key of the part that is most similar to an unknown one."""
     return nearest(key, keys(part))
 
 
@@ -58,12 +58,12 @@ def validate(model: type[Model], tree: Entries, advise: Advise = nearest_key) ->
 
 
 def keys(model: type[Part]) -> dict[str, FieldInfo]:
-    """The fields of a part, by the key that is written."""
+    """The fields of a part, by the key in the document."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def part_of(field: FieldInfo) -> type[Part] | None:
-    """The part that a field holds, or holds a list or mapping of."""
+    """The type of part in a field, or in its list or mapping."""
     return next(_parts(field.annotation), None)
 
 
@@ -75,28 +75,28 @@ def _parts(annotation: object) -> Iterator[type[Part]]:
 
 
 def kind_of(field: FieldInfo) -> str:
-    """The name of the kind of a field's value; empty where it is one of some words."""
+    """The name of the kind of a field's value; empty for a choice of words."""
     return leaf(field.annotation, field.metadata)[1]
 
 
 def leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str, ...], str]:
-    """The words that a value is one of, or else the name of its kind."""
+    """The words of a choice, or else the name of the kind."""
     for note in (*metadata, *getattr(annotation, "__metadata__", ())):
         if isinstance(note, Kind):
             return (), note.name
     if typing.get_origin(annotation) is typing.Literal:
         return typing.get_args(annotation), ""
-    found = [leaf(argument) for argument in typing.get_args(annotation)]
-    return next((leaf for leaf in found if any(leaf)), ((), ""))
+    leaves = [leaf(argument) for argument in typing.get_args(annotation)]
+    return next((leaf for leaf in leaves if any(leaf)), ((), ""))
 
 
 def _without_echoes(errors: list[ErrorDetails]) -> Iterator[ErrorDetails]:
-    """A misspelt key is one problem, not also the lack of the key that was meant."""
+    """Drops the missing key of a misspelt one: it is a single problem."""
     unknown = [details["loc"] for details in errors if details["type"] == "extra_forbidden"]
     for details in errors:
         *part, key = details["loc"] or ("",)
-        meant = (difflib.get_close_matches(str(path[-1]), [str(key)]) for path in unknown if list(path[:-1]) == part)
-        if details["type"] != "missing" or not any(meant):
+        misspelt = (difflib.get_close_matches(str(path[-1]), [str(key)]) for path in unknown if list(path[:-1]) == part)
+        if details["type"] != "missing" or not any(misspelt):
             yield details
 
 
@@ -129,7 +129,7 @@ def _below(origin: Origin, key: str) -> Origin:
 
 
 def _at_key(tree: Entries, path: list[int | str], origin: Origin) -> Origin:
-    """Where an unknown key stands. A step written as one word, `- wirte`, has no key but is one."""
+    """The place of an unknown key. A step written as one word, `- wirte`, has no key but is one."""
     around = locate(tree, path[:-1])
     return _below(around, str(path[-1])) if origin == around else origin
 

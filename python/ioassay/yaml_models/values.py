@@ -1,6 +1,6 @@
-"""Kinds of values that keys take, and what models are made of: text in, checked values in base units out.
+"""Types of values in documents, the parts of models: from text to checked values in base units.
 
-Not here: kinds that only studies have (`studies.values`).
+Not here: types that only studies have (`studies.values`).
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from ioassay.yaml_models.source import quoted
 
 @dataclass(frozen=True)
 class Kind:
-    """What an option's value is called on the reference page."""
+    """The name of a value's type on the reference page."""
 
     name: str
 
 
 class Part(BaseModel):
-    """Common to all parts of a document: a key that no field is called is an error."""
+    """Base of all parts of a document: an unknown key is an error."""
 
-    # Built on first use: most documents have few of the parts that there are.
+    # Built on first use: most documents use few of the parts.
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def text_of(value: object) -> str:
-    """`value` where it is a single value. Raises `ValueError`."""
+    """`value` if it is a single value. Raises `ValueError`."""
     if isinstance(value, str):
         return value
     raise ValueError("is not a single value; write one value after the colon")
 
 
 def parsed(parse: Callable[[str], object]) -> BeforeValidator:
-    """A value that `parse` reads."""
+    """Validates with `parse`."""
     return BeforeValidator(lambda value: parse(text_of(value)))
 
 
 def between(
     parse: Callable[[str], int], lowest: int, highest: int, show: Callable[[int], str] = str
 ) -> BeforeValidator:
-    """`parse`, then refuse what the engine would refuse."""
+    """Validates with `parse`, and refuses values that the engine would refuse."""
 
     def check(text: str) -> int:
         value = parse(text)

@@ -1,4 +1,4 @@
-"""Writes a tree as YAML that reads back as the same tree. Comments are not kept. Not: what a document says."""
+"""Writes a tree as YAML that reads back as the same tree. Comments are lost. Not: the contents of documents."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from yaml.resolver import Resolver
 from ioassay.yaml_models.source import Entries, Items, Node, Text
 
 _WIDTH = 150
-"""Columns after which a list or mapping in one line is broken."""
+"""Columns after which an inline list or mapping is broken."""
 
 
 def written(tree: Entries) -> str:
-    """The tree as YAML: keys below each other, and what stands in a list in one line for each item."""
+    """The tree as YAML: one key per line, and one line per item."""
     return yaml.serialize(
         _node(tree, Resolver(), in_line=False), width=_WIDTH, allow_unicode=True, Dumper=yaml.SafeDumper
     )
@@ -21,7 +21,7 @@ def written(tree: Entries) -> str:
 def _node(node: Node, resolver: Resolver, *, in_line: bool) -> yaml.Node:
     match node:
         case Text():
-            # With the tag that a plain scalar has by itself, the emitter adds neither tag nor quotes that it can spare.
+            # With the tag that a plain scalar has by itself, the emitter adds no unnecessary tag or quotes.
             tag = resolver.resolve(yaml.ScalarNode, node.text, (True, False))  # type: ignore[no-untyped-call]
             return yaml.ScalarNode(tag, node.text)
         case Items():
@@ -37,8 +37,8 @@ def _node(node: Node, resolver: Resolver, *, in_line: bool) -> yaml.Node:
 
 
 def _item(item: Node, resolver: Resolver, *, in_line: bool) -> yaml.Node:
-    """`- write: {files: data}`: an item with a single key has it before the braces."""
-    made = _node(item, resolver, in_line=True)
-    if isinstance(made, yaml.MappingNode) and len(made.value) == 1:
-        made.flow_style = in_line
-    return made
+    """`- write: {files: data}`: a single key of an item precedes the braces."""
+    yaml_node = _node(item, resolver, in_line=True)
+    if isinstance(yaml_node, yaml.MappingNode) and len(yaml_node.value) == 1:
+        yaml_node.flow_style = in_line
+    return yaml_node
