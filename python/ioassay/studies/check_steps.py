@@ -2,7 +2,8 @@
 there, keys that do not go with a step, words that a plan has no place for.
 
 Not here: steps that no engine could take, such as reads of what was not written; the engine refuses these
-(`crates/engine/src/plan/validate`), and `studies.refusals` says it with the line of the study.
+(`crates/engine/src/plan/validate.rs`, `crates/engine/src/work`), and `studies.refusals` says it with the line of the
+study.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the engine refuses of a plan, said with the line of the study.
 
-The engine judges plans (`crates/engine/src/plan/validate`) and names the plan's key. Here that key is followed back to
-where the study says it.
+The engine judges plans (`crates/engine/src/plan/validate.rs`, `crates/engine/src/work`) and names the plan's key. Here
+that key is followed back to where the study says it.
 
 Not here: what a study may not say before there is a plan (`studies.model`, `studies.sweep`, `studies.check_steps`).
 """

@@ -78,7 +78,7 @@ impl<R: Ranks> Rank<'_, R> {
                 resident_bytes_per_node: resident.per_node,
                 measured_with: resident.measured_with,
                 file_set_bytes: self.case.plan.file_sets_bytes(),
-                reads_shifted_by_ranks: self.reads_shifted_by,
+                reads_shifted_by_ranks: self.history.reads_shifted_by,
             }));
         }
         self.go_on()
@@ -136,7 +136,7 @@ impl<R: Ranks> Rank<'_, R> {
             _ if several => (self.case.seating.first_on(1), "each rank reads what a rank of the next node wrote"),
             _ => (1, "all ranks share this node's page cache, so resident data stays resident"),
         };
-        self.reads_shifted_by = shift;
+        self.history.reads_shifted_by = shift;
         CacheAttempt { method, done: shift > 0, detail: detail.to_owned(), commands: Vec::new() }
     }
 }

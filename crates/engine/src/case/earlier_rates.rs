@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_protocol::plan::metadata::{EntryOrder, MetadataWork};
 use ioassay_protocol::plan::pace::{AtRateOf, Limit};
-use ioassay_protocol::plan::{Job, Phase, Plan, Work};
+use ioassay_protocol::plan::{Job, Phase, Plan};
 use serde::{Deserialize, Serialize};
 
 use super::rank_report::RankReport;
 use crate::plan::Sizes;
-use crate::workload::tree::Shape;
+use crate::work::kind_of;
 
 /// What all ranks of a job did, and how long the last of them took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -56,7 +55,7 @@ impl EarlierRates {
         let with_rate = |job: &Job| {
             let Some(AtRateOf { step, duration_ns }) = job.limit.at_rate_of else { return job.clone() };
             let pace = self.0[&step];
-            let (ranks, round) = (plan.workers(job).count, round(plan, job));
+            let (ranks, round) = (plan.workers(job).count, kind_of(&job.work).round_operations(plan));
             let operations = pace.operations_per_rank(duration_ns, ranks, round);
             let most = job.limit.operations_per_rank.unwrap_or(u64::MAX);
             let limit = Limit { at_rate_of: None, operations_per_rank: Some(operations.min(most)), ..job.limit };
@@ -64,16 +63,6 @@ impl EarlierRates {
         };
         let open = phase.jobs.iter().any(|job| job.limit.at_rate_of.is_some());
         open.then(|| Phase { jobs: phase.jobs.iter().map(with_rate).collect(), ..phase.clone() })
-    }
-}
-
-/// Operations that belong together: one in each directory, where entries are taken so.
-fn round(plan: &Plan, job: &Job) -> u64 {
-    match &job.work {
-        Work::Metadata(MetadataWork { tree, order: EntryOrder::Interleaved, .. }) => {
-            Shape::of(&plan.trees[tree], plan.rank_count()).directories_with_items()
-        }
-        Work::Metadata(_) | Work::Data(_) | Work::Find(_) | Work::Replay(_) => 1,
     }
 }
 

@@ -2,14 +2,13 @@
 
 use ioassay_host::memory;
 use ioassay_protocol::events::Failure;
-use ioassay_protocol::plan::{Job, Plan, Work};
+use ioassay_protocol::plan::Plan;
 use ioassay_units::{Bytes, count};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use procfs::process::Process;
 
 use crate::failure;
-use crate::plan::moved_at_once;
-use crate::workload::replay;
+use crate::work::kind_of;
 
 const REMEDY: &str = "use fewer ranks, smaller transfers or a lower depth, reserve less memory (-M), or raise the \
                       limit";
@@ -20,7 +19,7 @@ const RESERVE: u64 = 32;
 /// An error if `ranks` ranks of `plan` need more memory on this node than they may have. Buffers beyond half of it would
 /// make the node swap, and then everything measures that; what is reserved on purpose may take more.
 pub(crate) fn check(plan: &Plan, ranks: u32) -> Result<(), Failure> {
-    let buffers = plan.jobs().map(|job| buffers_bytes(plan, job)).max().unwrap_or(0);
+    let buffers = plan.jobs().map(|job| kind_of(&job.work).buffers_bytes(plan, job)).max().unwrap_or(0);
     let of_rank = buffers.saturating_add(plan.memory_bytes);
     let refuse = |needed: u64, whose: &str, limit: u64| {
         let [needed, limit] = [needed, limit].map(|bytes| Bytes(bytes).about());
@@ -41,18 +40,4 @@ pub(crate) fn check(plan: &Plan, ranks: u32) -> Result<(), Failure> {
         return refuse(of_rank.saturating_mul(ranks.into()), "ulimit -v for each of them", limit);
     }
     Ok(())
-}
-
-/// Bytes of the buffers that a rank of `job` has.
-fn buffers_bytes(plan: &Plan, job: &Job) -> u64 {
-    match &job.work {
-        Work::Data(work) => {
-            let compared = u64::from(work.verify.is_some());
-            let buffers = u64::from(plan.storage_of(job).depth) + compared;
-            plan.files[&work.files].transfer_bytes.saturating_mul(buffers)
-        }
-        Work::Metadata(work) => moved_at_once(work).saturating_mul(1 + u64::from(work.verify)),
-        Work::Find(_) => 0,
-        Work::Replay(work) => replay::largest_transfer_bytes(work),
-    }
 }

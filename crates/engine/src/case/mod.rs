@@ -1,107 +1,44 @@
 //! One case as one rank lives it: step after step, in step with the others.
 //!
 //! Every rank runs [`run`] with the same plan. What differs is the rank's number, and that rank 0 writes the events.
-//! Not here: where ranks come from, how files are opened, what a number is worth.
-//!
-//! How to add a kind of work: `docs/development/adding-a-kind-of-work.md`.
+//! Not here: what a job of a phase does ([`crate::work`]), where ranks come from, what a number is worth.
 
 mod cold_cache;
-mod data;
 mod earlier_rates;
-mod find;
-mod job_result;
 pub(crate) mod memory;
-mod metadata;
-mod operations;
-mod pacing;
 mod phase;
 pub mod phase_records;
-mod profile;
 pub mod rank_report;
 pub mod remount;
 mod remove;
-mod replay;
 mod resident;
-mod second_reading;
-mod tree_state;
 mod wait_visible;
 mod write_back;
-mod written;
 
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::time::Duration;
 
-use ioassay_host::clock::{self, Clock};
+use ioassay_host::clock;
 use ioassay_host::{environment, processors};
 use ioassay_protocol::VERSION;
 use ioassay_protocol::environment::Environment;
-use ioassay_protocol::events::{Event, Failure, Started};
-use ioassay_protocol::plan::storage::Storage;
-use ioassay_protocol::plan::storage::Target;
-use ioassay_protocol::plan::{Job, Phase, Plan, Step};
+use ioassay_protocol::events::{Event, Started};
+use ioassay_protocol::plan::{Phase, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::earlier_rates::EarlierRates;
-use self::pacing::sleep_until;
 use self::phase_records::Found;
 use self::rank_report::RankReport;
-use self::tree_state::TreeState;
-use self::written::Written;
 use crate::failure;
 use crate::measure::doubts::Emptied;
 use crate::output::{self, EventLog};
-use crate::plan::Sizes;
 use crate::ranks::messages::{all_of, from_rank, to_rank};
-use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Start, Stopped};
-use crate::storage::{Capabilities, Connection, Members, Part, Setup, StorageApi, mpi};
-use crate::workload::buffer::Buffer;
-use crate::workload::tree::Shape;
-use crate::workspace::Workspace;
-
-/// What every rank knows before the first step.
-pub struct Case<'a> {
-    /// The validated plan.
-    pub plan: &'a Plan,
-    /// The storage API of each name in the plan.
-    pub apis: &'a (dyn (Fn(&str) -> &'static dyn StorageApi) + Sync),
-    /// Where the files go.
-    pub workspace: &'a Workspace,
-    /// The node's clock.
-    pub clock: &'a Clock,
-    /// Which rank is on which node.
-    pub seating: &'a Seating,
-    /// What offsets and lengths of direct I/O must be multiples of, where that was asked and the kernel tells.
-    pub direct_alignment_bytes: Option<u64>,
-}
-
-impl Case<'_> {
-    /// What the storage API that `storage` names can do on the target.
-    fn capabilities(&self, storage: &Storage) -> Capabilities {
-        (self.apis)(&storage.api).capabilities_for(&self.plan.target)
-    }
-
-    /// A connection for `job` of its member number `member`, which works on `part`, with these buffers.
-    fn connect(
-        &self,
-        (job, member): (&Job, u32),
-        part: Option<Part>,
-        buffers: &mut [Buffer],
-    ) -> Result<Box<dyn Connection>, Box<Failure>> {
-        let storage = self.plan.storage_of(job);
-        let api = (self.apis)(&storage.api);
-        let workers = self.plan.workers(job);
-        let members = Members { rank: workers.first + member, ranks: self.plan.rank_count(), job: workers };
-        let mpi = mpi::communicator();
-        let root = self.workspace.root();
-        let root = root.map_err(|error| failure::boxed_on_path("open", self.workspace.path(), &error))?;
-        let target = &self.plan.target;
-        let setup = Setup { storage, target, root: root.as_ref(), buffers, members, part, mpi };
-        api.connect(setup).map_err(|error| failure::about_api(api.name(), &error))
-    }
-}
+pub use crate::work::run::Case;
+use crate::work::run::History;
+use crate::work::run::pacing::sleep_until;
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
 pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
@@ -154,19 +91,6 @@ fn limit_of(plan: &Plan, step: &Step) -> Option<u64> {
     Some(plan.time_limit_ns?.saturating_add(waits_ns))
 }
 
-/// The trees that were there before the case.
-fn found(case: &Case<'_>) -> TreeState {
-    let mut trees = TreeState::default();
-    for (name, tree) in case.plan.trees.iter().filter(|(name, _)| case.workspace.tree_exists(name)) {
-        let items = match &case.plan.target {
-            Target::InPlace(place) => place.trees.get(name).and_then(|tree| tree.items),
-            Target::Directory(_) | Target::Device(_) | Target::Url(_) => None,
-        };
-        trees.found(name, &Shape::of(tree, case.plan.rank_count()), items);
-    }
-    trees
-}
-
 /// Memory whose every page has been touched, so that the kernel has given it out.
 fn reserve_memory(bytes: u64) -> Vec<u8> {
     // Not zeros: those would be mapped, and not be there, until somebody writes.
@@ -182,20 +106,14 @@ struct Rank<'a, R> {
     nodes: Vec<Environment>,
     /// The block device under the target, on the first rank of each node.
     device: Option<String>,
-    /// Reads work on the part of the rank this much further on, since a cold-cache step asked for it.
-    reads_shifted_by: u32,
     /// What cold-cache steps have emptied.
     emptied: Emptied,
     /// Whether opening a file drops its cached pages, once that is known.
     emptied_by_opening: OnceCell<bool>,
-    /// What can be read back.
-    written: Written,
-    /// What there is of each tree.
-    trees: TreeState,
+    /// What later jobs build on.
+    history: History,
     /// What the jobs did by whose rates later ones are limited.
     earlier_rates: EarlierRates,
-    /// With which time files were stamped just before each timed step began.
-    stamps: Vec<(u32, u64)>,
 }
 
 impl<'a, R: Ranks> Rank<'a, R> {
@@ -207,13 +125,10 @@ impl<'a, R: Ranks> Rank<'a, R> {
             events,
             nodes: Vec::new(),
             device: None,
-            reads_shifted_by: 0,
             emptied: Emptied::default(),
             emptied_by_opening: OnceCell::new(),
-            written: Written::default(),
-            trees: found(case),
+            history: History::of(case),
             earlier_rates: EarlierRates::default(),
-            stamps: Vec::new(),
         }
     }
 
@@ -300,6 +215,11 @@ impl<'a, R: Ranks> Rank<'a, R> {
     }
 
     fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
-        Ok(from_rank(&self.ranks.broadcast(&to_rank(own))?))
+        broadcast(self.ranks, own)
     }
+}
+
+/// What rank 0 has, on every rank.
+fn broadcast<R: Ranks, T: Serialize + DeserializeOwned>(ranks: &R, own: &T) -> Result<T, Stopped> {
+    Ok(from_rank(&ranks.broadcast(&to_rank(own))?))
 }

@@ -1,55 +1,26 @@
 //! The timed phase as one rank lives it: prepare, start together, work, then tell the others.
 //!
-//! What the work is stands in [`super::data`], [`super::metadata`] and [`super::find`], what is written down of it in
-//! [`super::phase_records`].
+//! What the work is stands in [`crate::work`], what is written down of it in [`super::phase_records`].
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ioassay_host::{clock, process_usage};
-use ioassay_protocol::events::Failure;
-use ioassay_protocol::plan::data::Transfer;
-use ioassay_protocol::plan::{Job, Phase, Work};
+use ioassay_protocol::plan::{Job, Phase};
 
-use super::data::DataJob;
 use super::earlier_rates::{EarlierRates, Pace};
-use super::find::FindJob;
-use super::job_result::JobResult;
-use super::metadata::MetadataJob;
 use super::phase_records::Found;
 use super::rank_report::RankReport;
-use super::replay::ReplayJob;
-use super::written::OrderOfWrite;
-use super::{Case, Rank};
+use super::{Case, Rank, broadcast};
 use crate::failure;
 use crate::measure::node::NodeMeter;
 use crate::plan::Sizes;
-use crate::ranks::{Ranks, Start, Stopped};
+use crate::ranks::{Ranks, Stopped};
 use crate::supervise;
-use crate::workload::layout::Geometry;
-use crate::workload::tree::Shape;
+use crate::work::run::{EndedJob, Member, runner_of};
 
 /// How long to wait for the next look of who looks after the ranks, which mostly comes within 20 ms.
 const LOOK_LIMIT_NS: u64 = 1_000_000_000;
-
-/// A job, ready to start.
-enum Prepared<'a> {
-    Data(DataJob<'a>),
-    Metadata(Box<MetadataJob<'a>>),
-    Find(FindJob<'a>),
-    Replay(Box<ReplayJob<'a>>),
-}
-
-impl Prepared<'_> {
-    fn run<R: Ranks>(self, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
-        match self {
-            Self::Data(work) => work.run(ranks, job, start),
-            Self::Metadata(work) => work.run(ranks, job.0, start),
-            Self::Find(work) => work.run(ranks, job, start),
-            Self::Replay(work) => work.run(ranks, job, start),
-        }
-    }
-}
 
 impl<R: Ranks> Rank<'_, R> {
     /// Runs `phase`, which is step `step` of the plan.
@@ -60,14 +31,17 @@ impl<R: Ranks> Rank<'_, R> {
         let settled = self.settle(phase)?;
         let own = self.own_job(phase);
         let inspected = own.and_then(|(_, job, member)| self.inspect(job, member));
-        let prepared = own.map(|(_, job, member)| self.prepare(step, job, member)).transpose();
+        let prepared = own.map(|(_, job, number)| {
+            runner_of(&job.work).prepare(&Member { case: self.case, step, job, number }, &self.history)
+        });
+        let prepared = prepared.transpose();
         let prepared = prepared.unwrap_or_else(|failure| {
             self.ranks.fail(&failure::at(*failure, self.ranks.rank(), &phase.name));
             None
         });
 
         let before = self.ranks.compare_clocks()?;
-        self.stamps.push((step, clock::file_stamp_unix_ns()));
+        self.history.stamps.push((step, clock::file_stamp_unix_ns()));
         let node = self.is_first_on_node().then(|| NodeMeter::prepared(self.device.as_deref()));
         let mut meter = process_usage::Meter::prepared();
         let start = self.ranks.start_together()?;
@@ -128,49 +102,16 @@ impl<R: Ranks> Rank<'_, R> {
         })
     }
 
-    fn prepare<'p>(&self, step: u32, job: &'p Job, member: u32) -> Result<Prepared<'p>, Box<Failure>>
-    where
-        Self: 'p,
-    {
-        Ok(match &job.work {
-            Work::Data(work) => {
-                let (case, shift) = (self.case, self.reads_shifted_by);
-                Prepared::Data(DataJob::prepare(case, step, (job, work), member, shift, &self.written)?)
-            }
-            Work::Metadata(work) => {
-                let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.trees)?;
-                Prepared::Metadata(Box::new(prepared))
-            }
-            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.stamps)?),
-            Work::Replay(work) => Prepared::Replay(Box::new(ReplayJob::prepare(self.case, step, (job, work), member)?)),
-        })
-    }
-
     /// Every rank learns how much of each file set is written now, and how much of each tree is there. Without a limit
     /// that is all of it, and nobody needs to be told.
     fn note_writes(&mut self, step: u32, phase: &Phase, reports: &[RankReport]) -> Result<(), Stopped> {
         for (index, job) in phase.jobs.iter().enumerate() {
             let own = reports.iter().filter(|report| report.job == index);
-            let done = || self.broadcast(&own.filter_map(|report| report.written).collect::<Vec<u64>>());
-            match &job.work {
-                Work::Data(work) if work.transfer == Transfer::Write => {
-                    let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
-                    // More than any part has: all of it.
-                    let transfers = if job.limit.is_none() {
-                        vec![u64::MAX; job.range(self.ranks.size()).count as usize]
-                    } else {
-                        done()?
-                    };
-                    let order = OrderOfWrite { order: work.order, step };
-                    self.written.note(&work.files, &geometry, order, &transfers);
-                }
-                Work::Metadata(work) => {
-                    let done = if job.limit.is_none() { None } else { Some(done()?) };
-                    let shape = Shape::of(&self.case.plan.trees[&work.tree], self.ranks.size());
-                    self.trees.note(&shape, work, step, self.case.plan.workers(job), done.as_deref());
-                }
-                Work::Data(_) | Work::Find(_) | Work::Replay(_) => {}
-            }
+            let own: Vec<u64> = own.filter_map(|report| report.written).collect();
+            let ranks = self.ranks;
+            let mut written = || broadcast(ranks, &own);
+            let mut ended = EndedJob { plan: self.case.plan, step, job, written: &mut written };
+            runner_of::<R>(&job.work).note(&mut ended, &mut self.history)?;
         }
         Ok(())
     }

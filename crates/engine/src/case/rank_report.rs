@@ -6,12 +6,12 @@ use ioassay_protocol::events::{Done, RankRecord, Suspension, Usage};
 use ioassay_protocol::plan::Operation;
 use serde::{Deserialize, Serialize};
 
-use super::job_result::JobResult;
-use super::profile::BeforeRead;
 use crate::latencies::Latencies;
 use crate::measure::phase::RankResult;
 use crate::measure::recorder::LANES;
 use crate::ranks::Start;
+use crate::work::run::job_result::JobResult;
+use crate::work::run::profile::BeforeRead;
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use ioassay_protocol::events::{Event, FilesRemoved};
-use ioassay_protocol::plan::{Step, Work};
+use ioassay_protocol::plan::Step;
 
 use super::Rank;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
+use crate::work::kind_of;
 use crate::workload::layout::Geometry;
 use crate::workspace::in_place::Removal;
 
@@ -44,7 +45,7 @@ impl<R: Ranks> Rank<'_, R> {
         let before = self.case.plan.steps.iter().take(step as usize);
         let phases = before.filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None });
         let mut works = phases.flat_map(|phase| &phase.jobs).map(|job| &job.work);
-        works.any(|work| matches!(work, Work::Data(work) if work.transfer.writes() && work.files == set))
+        works.any(|work| kind_of(work).writes_files(set).is_some())
     }
 
     /// The files of a set that this rank removes: those of its part, where it is the first to share them.

@@ -8,17 +8,18 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ioassay_protocol::plan::Job;
 use ioassay_protocol::plan::data::{DataWork, FileSet};
 use ioassay_protocol::plan::storage::Target;
-use ioassay_protocol::plan::{Job, Work};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
-use super::profile::{Inspected, Profile};
 use crate::cache::holes;
 use crate::cache::residency::{self, Instrument};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
+use crate::work::kind_of;
+use crate::work::run::profile::{Inspected, Profile};
 use crate::workload::layout::{self, Geometry};
 
 /// What is said to have measured what nobody looked at.
@@ -62,13 +63,13 @@ struct Part<'a> {
 impl<R: Ranks> Rank<'_, R> {
     /// Of all file sets, where each rank reads next what it has written, or the part that reads are shifted to.
     pub(super) fn resident_next(&self) -> Result<Resident, Stopped> {
-        self.resident(&self.own_parts(self.reads_shifted_by))
+        self.resident(&self.own_parts(self.history.reads_shifted_by))
     }
 
     /// What member number `member` of `job` is going to read; nothing of jobs that read no file set. Where several ranks of
     /// a node read the same part, the first of them looks.
     pub(super) fn inspect(&self, job: &Job, member: u32) -> Option<Inspected> {
-        let Work::Data(work) = &job.work else { return None };
+        let work = kind_of(&job.work).data()?;
         if !work.transfer.reads() {
             return None;
         }
@@ -84,14 +85,14 @@ impl<R: Ranks> Rank<'_, R> {
         let mut profile = if limited { Profile::in_slices(part_bytes) } else { Profile::of_whole(part_bytes) };
         // What this case has written has no holes.
         let files = !matches!(self.case.plan.target, Target::Device(_) | Target::Url(_));
-        let unwritten = files && !self.written.knows(&work.files, part.part);
+        let unwritten = files && !self.history.written.knows(&work.files, part.part);
         let measured = self.look(&part, unwritten, &mut profile).is_ok();
         Some(Inspected { measured, profile: Some(profile) })
     }
 
     fn part_to_read<'a>(&'a self, work: &'a DataWork, member: u32) -> Part<'a> {
         let geometry = self.geometry(&self.case.plan.files[&work.files]);
-        let part = layout::part_of(work, member, geometry.parts, self.reads_shifted_by);
+        let part = layout::part_of(work, member, geometry.parts, self.history.reads_shifted_by);
         Part { name: &work.files, geometry, part }
     }
 
@@ -109,7 +110,7 @@ impl<R: Ranks> Rank<'_, R> {
     /// The files that this rank has written, and those that it would read.
     pub(super) fn touched_files(&self) -> Vec<PathBuf> {
         let mut parts = self.own_parts(0);
-        parts.extend(self.own_parts(self.reads_shifted_by));
+        parts.extend(self.own_parts(self.history.reads_shifted_by));
         let mut paths: Vec<PathBuf> = parts.iter().flat_map(|part| self.files_of(part)).map(|(path, _)| path).collect();
         paths.sort();
         paths.dedup();

@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 use super::Rank;
-use super::pacing::POLL_INTERVAL;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
+use crate::work::run::pacing::POLL_INTERVAL;
 
 /// Twice as long as an NFS client remembers a directory unless it is told otherwise (`acdirmax`).
 const FORGOTTEN_BY_THEN: Duration = Duration::from_secs(120);

@@ -2,8 +2,7 @@
 //!
 //! Not here: touching storage. What only the target can tell (space, inodes) is asked in [`crate::workspace`].
 
-mod refusal;
-mod sizes;
+mod cache;
 mod validate;
 
 use std::path::Path;
@@ -11,13 +10,13 @@ use std::path::Path;
 use ioassay_protocol::VERSION;
 use ioassay_protocol::plan::Plan;
 
-pub use self::refusal::Refusal;
-pub use self::sizes::{Sizes, moved_at_once};
-pub(crate) use self::sizes::{is_walled, is_written, operations_each};
-pub use self::validate::{
-    A_DAY_NS, LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_JOBS, MOST_RANKS,
-    MOST_RETRIES, MOST_VECTORS, SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
-};
+pub use self::validate::{LONGEST_SAMPLE_NS, MOST_JOBS, MOST_RANKS, SHORTEST_SAMPLE_NS, validate, validate_alignment};
+pub use crate::refusal::Refusal;
+pub use crate::work::checks::A_DAY_NS;
+pub use crate::work::data::validate::{LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES};
+pub use crate::work::metadata::moved_at_once;
+pub use crate::work::sizes::Sizes;
+pub use crate::work::storage::{MOST_IN_FLIGHT, MOST_RETRIES, MOST_VECTORS, validate_meeting};
 
 /// Reads and validates the plan in `file`.
 pub fn read(file: &Path) -> Result<Plan, Refusal> {

@@ -1,7 +1,7 @@
 //! From a plan to a stream of operations, deterministic from its seed.
 //!
-//! Not here: system calls, clocks, printing. How to add an order or a layout:
-//! `docs/development/engine.md`.
+//! Not here: system calls, clocks, printing. Kinds of work, which are made of these, are in [`crate::work`]. How to add an
+//! order or a layout: `docs/development/engine.md`.
 
 pub mod buffer;
 pub mod c_library;
@@ -12,6 +12,5 @@ pub mod layout;
 pub mod payload;
 pub mod permutation;
 pub mod random;
-pub mod replay;
 pub mod tree;
 pub mod walk;

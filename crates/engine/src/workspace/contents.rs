@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::data::FileSet;
-use ioassay_protocol::plan::metadata::{MetadataOperation, Tree};
-use ioassay_protocol::plan::{Plan, Work};
+use ioassay_protocol::plan::metadata::Tree;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Sizes;
+use crate::work::kind_of;
 use crate::workload::layout::{Geometry, file_name, geometries};
-use crate::workload::replay;
 use crate::workload::tree::{Shape, container_name};
 
 /// What a case may leave in its workspace.
@@ -41,16 +41,7 @@ pub struct Planted {
 impl Contents {
     /// What `plan` creates.
     pub fn of(plan: &Plan) -> Self {
-        let renamed = plan.jobs().filter_map(|job| match &job.work {
-            Work::Metadata(work) => {
-                let renames = matches!(work.operation, MetadataOperation::Rename | MetadataOperation::Replace { .. });
-                renames.then(|| work.tree.clone())
-            }
-            Work::Data(_) | Work::Find(_) | Work::Replay(_) => None,
-        });
-        let replayed = plan.jobs().filter_map(|job| if let Work::Replay(work) = &job.work { Some(work) } else { None });
-        let replayed = replayed.flat_map(replay::renamed).map(str::to_owned);
-        let renamed = renamed.chain(replayed).collect();
+        let renamed = plan.jobs().flat_map(|job| kind_of(&job.work).renamed_trees()).map(str::to_owned).collect();
         let Plan { case, files, trees, .. } = plan.clone();
         Self { case, ranks: plan.rank_count(), files, trees, renamed }
     }

@@ -25,8 +25,9 @@ use super::place::Mounted;
 use super::room::Room;
 use super::{directory, removal};
 use crate::failure;
-use crate::plan::{Sizes, is_walled, is_written};
+use crate::plan::Sizes;
 use crate::storage;
+use crate::work::sizes::{is_walled, is_written};
 use crate::workload::layout::{Geometry, geometries};
 use crate::workload::tree::Shape;
 

@@ -2,11 +2,11 @@
 
 use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::events::{PhaseRecord, RankRecord};
-use ioassay_protocol::plan::Work;
 use ioassay_units::{Bytes, Nanoseconds, count};
 
 use super::facts::{Facts, doubt, invalid};
 use crate::plan::Sizes;
+use crate::work::kind_of;
 
 /// A phase shorter than this is dominated by start, finish and scheduling.
 pub const SHORTEST_PHASE_NS: u64 = 1_000_000_000;
@@ -92,12 +92,10 @@ pub(super) fn short_phase(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let message = format!("the phase took only {}", Nanoseconds(duration_ns).about());
-    let remedy = match &facts.job.work {
-        _ if facts.record.stonewall.is_some() => "raise the stonewall, which ended the phase",
-        Work::Data(_) => "move more data: a larger total, larger files, or a runtime",
-        Work::Metadata(_) => "work on more items: more in each directory, or more directories",
-        Work::Find(_) => "walk through more entries",
-        Work::Replay(_) => "replay more of the application",
+    let remedy = if facts.record.stonewall.is_some() {
+        "raise the stonewall, which ended the phase"
+    } else {
+        kind_of(&facts.job.work).longer_remedy()
     };
     doubt(Reason::ShortPhase { duration_ns, wanted_ns }, message, remedy)
 }

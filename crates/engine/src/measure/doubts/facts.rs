@@ -8,9 +8,11 @@ use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::environment::Environment;
 use ioassay_protocol::events::{Failure, PhaseRecord};
 use ioassay_protocol::plan::data::DataWork;
-use ioassay_protocol::plan::{Job, Plan, Step, Work};
+use ioassay_protocol::plan::metadata::MetadataWork;
+use ioassay_protocol::plan::{Job, Plan, Step};
 
 use crate::storage::Capabilities;
+use crate::work::kind_of;
 
 /// What the doubts are drawn from.
 #[derive(Debug, Clone, Copy)]
@@ -77,9 +79,14 @@ impl Facts<'_> {
         emptied.is_some_and(|emptied| used.is_none_or(|used| used < emptied as usize))
     }
 
-    /// The job's work, where it moves data.
+    /// The job's work, where it moves the bytes of a file set.
     pub(super) fn data(&self) -> Option<&DataWork> {
-        if let Work::Data(work) = &self.job.work { Some(work) } else { None }
+        kind_of(&self.job.work).data()
+    }
+
+    /// The job's work, where it is on the entries of a tree.
+    pub(super) fn metadata(&self) -> Option<&MetadataWork> {
+        kind_of(&self.job.work).metadata()
     }
 }
 

@@ -7,12 +7,13 @@ use ioassay_protocol::events::RankRecord;
 use ioassay_protocol::plan::data::{Order, Transfer};
 use ioassay_protocol::plan::metadata::MetadataOperation;
 use ioassay_protocol::plan::storage::Target;
-use ioassay_protocol::plan::{CacheMethod, Job, Operation, Work};
+use ioassay_protocol::plan::{CacheMethod, Job, Operation};
 use ioassay_units::{Bytes, count};
 
 use super::facts::{Facts, doubt};
 use super::payload::unwritten;
 use crate::plan::Sizes;
+use crate::work::kind_of;
 use crate::workload::layout::Geometry;
 
 /// File systems that keep their data in memory.
@@ -113,11 +114,11 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
 
 /// What may hold `files` although the page cache does not, unless something has emptied it since they were written.
 fn caches_of(facts: Facts<'_>, files: &str) -> Option<String> {
-    let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
-    if facts.is_later(facts.emptied.by_hooks, writes) {
+    let uses = |job: &Job| kind_of(&job.work).data().is_some_and(|work| work.files == *files);
+    if facts.is_later(facts.emptied.by_hooks, uses) {
         return None;
     }
-    let remounted = facts.is_later(facts.emptied.by_remount, writes);
+    let remounted = facts.is_later(facts.emptied.by_remount, uses);
     let is_emptied = |cache: &&DataCache| {
         let ways = caches::by_name(&cache.name).map(|entry| entry.emptied_by).unwrap_or_default();
         remounted && ways.contains(&CacheMethod::Remount)
@@ -215,7 +216,7 @@ pub(super) fn repeated_passes(facts: Facts<'_>) -> Option<Doubt> {
 /// Stat and small reads are answered from the node's own memory unless something emptied it since the items were
 /// created there.
 pub(super) fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
-    let Work::Metadata(work) = &facts.job.work else { return None };
+    let work = facts.metadata()?;
     let looks = matches!(facts.record.operation, Operation::Stat | Operation::Read);
     // Of what lies behind a URL the node remembers nothing.
     if !looks || !facts.capabilities.files || matches!(facts.plan.target, Target::Url(_)) {
@@ -238,7 +239,7 @@ pub(super) fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
 }
 
 fn uses_tree(job: &Job, tree: &str) -> bool {
-    matches!(&job.work, Work::Metadata(work) if work.tree == tree)
+    kind_of(&job.work).metadata().is_some_and(|work| work.tree == tree)
 }
 
 pub(super) fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
@@ -253,11 +254,11 @@ pub(super) fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
 
 pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
     let written_bytes = facts.record.bytes;
-    let remedy = match &facts.job.work {
-        Work::Data(_) if facts.record.operation == Operation::Write => {
-            "fsync at the end of the phase, within the measured time"
-        }
-        Work::Metadata(work) => match work.operation {
+    let remedy = if facts.data().is_some() && facts.record.operation == Operation::Write {
+        "fsync at the end of the phase, within the measured time"
+    } else {
+        // What an application did not force to storage, its replay does not either.
+        match facts.metadata()?.operation {
             MetadataOperation::Create { write_bytes: 1.., .. } | MetadataOperation::Write { .. } => {
                 "fsync each file, or sync at the end, within the measured time"
             }
@@ -265,9 +266,7 @@ pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
                 "sync at the end, within the measured time"
             }
             _ => return None,
-        },
-        // What an application did not force to storage, its replay does not either.
-        Work::Data(_) | Work::Find(_) | Work::Replay(_) => return None,
+        }
     };
     let kept = facts.synced || facts.capabilities.synced_by_close;
     if kept || facts.direct() || !facts.capabilities.files {
@@ -280,7 +279,7 @@ pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
 /// A local file system has created an entry when it is in its journal in memory, which is written seconds later. What lies
 /// on other machines is as durable there as they promise.
 pub(super) fn unsynced_create(facts: Facts<'_>) -> Option<Doubt> {
-    let Work::Metadata(work) = &facts.job.work else { return None };
+    let work = facts.metadata()?;
     let empty = matches!(
         work.operation,
         MetadataOperation::Create { write_bytes: 0, .. } | MetadataOperation::Replace { bytes: 0 }

@@ -3,11 +3,12 @@
 use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::environment::Mount;
 use ioassay_protocol::events::RankRecord;
+use ioassay_protocol::plan::Job;
 use ioassay_protocol::plan::data::{DataWork, Payload};
-use ioassay_protocol::plan::{Job, Work};
 use ioassay_units::{Bytes, Nanoseconds};
 
 use super::facts::{Facts, Unwritten, doubt};
+use crate::work::kind_of;
 
 /// Above this share of a rank's time in making bytes, its rate is partly that of the processor.
 const FILL_SHARE: f64 = 0.05;
@@ -60,8 +61,7 @@ pub(super) fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
 
 /// True if a job reads files that no job of the plan writes, and does not compare them with what they are said to hold.
 fn holds_unknown_data(facts: Facts<'_>, work: &DataWork) -> bool {
-    let writes =
-        |job: &Job| matches!(&job.work, Work::Data(other) if other.files == work.files && other.transfer.writes());
+    let writes = |job: &Job| kind_of(&job.work).writes_files(&work.files).is_some();
     work.verify.is_none() && !facts.plan.jobs().any(writes)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
     );
     let own = facts.data().map(|work| &work.files);
     let verifies =
-        |job: &Job| matches!(&job.work, Work::Data(work) if work.verify.is_some() && Some(&work.files) == own);
+        |job: &Job| kind_of(&job.work).data().is_some_and(|work| work.verify.is_some() && Some(&work.files) == own);
     let remedy = if facts.plan.jobs().any(verifies) {
         "keep more transfers in flight, or measure the write without verification and with the payload repeated, which is \
          generated once"
@@ -119,11 +119,10 @@ pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
 
 /// The payload of what a job compares, and what of it is moved at once; nothing where it compares nothing.
 fn compared(facts: Facts<'_>) -> Option<(Option<Payload>, &'static str)> {
-    match &facts.job.work {
-        Work::Data(work) if work.verify.is_some() => Some((Some(facts.plan.files[&work.files].payload), "transfer")),
-        Work::Metadata(work) if work.verify => Some((facts.plan.trees[&work.tree].payload, "file")),
-        _ => None,
-    }
+    let data = facts.data().filter(|work| work.verify.is_some());
+    let items = || facts.metadata().filter(|work| work.verify);
+    let of_data = data.map(|work| (Some(facts.plan.files[&work.files].payload), "transfer"));
+    of_data.or_else(|| items().map(|work| (facts.plan.trees[&work.tree].payload, "file")))
 }
 
 /// Of a payload that is the same in every transfer or file of a rank.

@@ -1,0 +1,51 @@
+//! What one rank did in its job of a phase, before it is reported.
+//!
+//! Not here: what rank 0 is told of it ([`super::rank_report`]).
+
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Operation;
+
+use super::operations::OperationStats;
+use super::profile::ReadShare;
+use crate::storage::RequestCounts;
+
+/// What one rank did in its job.
+pub(crate) struct JobResult {
+    /// Which lane holds which operation.
+    pub lanes: Vec<(usize, Operation)>,
+    /// What was recorded of its operations.
+    pub statistics: OperationStats,
+    /// Where the time went.
+    pub times: JobTimes,
+    /// Calls that moved less than asked.
+    pub short_transfers: u64,
+    /// What was counted of its requests.
+    pub requests: RequestCounts,
+    /// All that was to be done is done.
+    pub complete: bool,
+    /// What it wrote has been forced to stable storage.
+    pub synced: bool,
+    /// Entries that matched.
+    pub matched: Option<u64>,
+    /// Transfers that were written, of a job that writes; entries that were worked on, of one on a tree.
+    pub written: Option<u64>,
+    /// What was read of the rank's part, where a limit may have ended the job before all of it was.
+    pub read: Option<Vec<ReadShare>>,
+    /// What ended it.
+    pub failure: Option<Box<Failure>>,
+}
+
+/// Where the time of a job went, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct JobTimes {
+    /// In open.
+    pub open: u64,
+    /// In making the bytes that are written.
+    pub fill: u64,
+    /// From the first to the last operation, without the other times.
+    pub transfer: u64,
+    /// In fsync.
+    pub fsync: u64,
+    /// In close.
+    pub close: u64,
+}
