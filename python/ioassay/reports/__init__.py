@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from ioassay.text.control_characters import encoded
@@ -35,7 +37,7 @@ class Report(Protocol):
         """What a reader is shown. Figures take seconds to draw."""
 
     def data(self) -> Mapping[str, Any]:
-        """Everything for other programs: base units, unrounded, units in the names."""
+        """Everything for other programs: base units, unrounded, units in the names. `json_text` writes it."""
 
     def table(self) -> pl.DataFrame:
         """The numbers as one table, in the same units."""
@@ -77,5 +79,18 @@ def page(document: Document, format: Format = "html") -> bytes:
 
 
 def json_text(data: Mapping[str, Any]) -> str:
-    """Data for other programs as a JSON document."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Data for other programs as a JSON document; what content is made of may stand in it as it is (`_as_json`)."""
+    return json.dumps(data, default=_as_json, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _as_json(value: Any) -> Any:
+    """A dataclass by its fields, a stored document as it is stored, a frame as its rows. Infinite numbers, such as the
+    peak of a law that has none, are null.
+    """
+    if is_dataclass(value):
+        values = {field.name: getattr(value, field.name) for field in fields(value)}
+        infinite = (name for name, number in values.items() if isinstance(number, float) and not isfinite(number))
+        return values | dict.fromkeys(infinite)
+    if hasattr(value, "to_dicts"):
+        return value.to_dicts()
+    return value.model_dump(mode="json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ioassay.analysis.acceptance import Judgement, Verdict
@@ -66,7 +66,7 @@ def data(run: RunDocument, lines: Sequence[Line]) -> dict[str, Any]:
         "study": run.study.name,
         "target": run.target,
         "accepted": accepted(lines),
-        "checks": list(map(asdict, lines)),
+        "checks": lines,
     }
 
 

@@ -89,7 +89,7 @@ def rows(content: Content) -> Iterator[dict[str, Any]]:
 
 def table(content: Content) -> pl.DataFrame:
     """The columns of `rows`, a row each; names of what was unlike joined by `;`. Without a ratio it has no column."""
-    flat = [row | {"unlike": ";".join(unlike["what"] for unlike in row["unlike"])} for row in rows(content)]
+    flat = [row | {"unlike": ";".join(unlike.what for unlike in row["unlike"])} for row in rows(content)]
     return pl.DataFrame(flat, infer_schema_length=None)
 
 
@@ -104,7 +104,7 @@ def _ratio(one: Compared, ratio: Ratio) -> dict[str, Any]:
         "high": None if interval is None else interval.high,
         "confidence": None if interval is None else interval.confidence,
         "differs": None if interval is None else ratio.differs,
-        "unlike": [asdict(unlike) for unlike in ratio.unlike],
+        "unlike": ratio.unlike,
     }
 
 

@@ -38,29 +38,29 @@ def data(content: Content) -> dict[str, Any]:
             "elsewhere_ns": totals.elsewhere_ns,
             "run_ns": totals.run_ns,
             "recorder_ns": totals.recorder_ns,
-            "startup": asdict(content.startup),
+            "startup": content.startup,
         },
         "findings": [_finding(line) for line in content.findings],
         **limits.data(content.thresholds, content.limits),
         "coverage": _coverage(content.coverage),
-        "maps": content.maps.bounds.head(MOST_ROWS).to_dicts(),
-        "losses": [asdict(one) for one in content.coverage.losses],
+        "maps": content.maps.bounds.head(MOST_ROWS),
+        "losses": content.coverage.losses,
         "unknown": list(profile.unknown),
-        "supplements": [asdict(one) for one in profile.supplements],
+        "supplements": profile.supplements,
         "uncounted": sorted(profile.uncounted),
-        "phases": [asdict(one) for one in content.phases],
+        "phases": content.phases,
         "periods_s": content.periods_s,
-        "regions": [asdict(one) for one in content.regions],
-        "callers": [asdict(one) for one in content.call_sites[:MOST_ROWS]],
-        "imbalances": [asdict(one) for one in content.imbalances],
+        "regions": content.regions,
+        "callers": content.call_sites[:MOST_ROWS],
+        "imbalances": content.imbalances,
         **({"workflow": workflow.data(content.workflow)} if content.workflow.exchanges else {}),
-        "operations": content.operations.to_dicts(),
-        "errors": profile.errors.to_dicts(),
-        "in_flight": profile.in_flight.to_dicts(),
+        "operations": content.operations,
+        "errors": profile.errors,
+        "in_flight": profile.in_flight,
         "timeline_step_s": profile.timeline_step_s,
-        "timeline": phases.by_direction(profile).to_dicts(),
-        "processes": profile.processes.head(MOST_ROWS).to_dicts(),
-        "files": content.every_file.head(MOST_ROWS).to_dicts(),
+        "timeline": phases.by_direction(profile),
+        "processes": profile.processes.head(MOST_ROWS),
+        "files": content.every_file.head(MOST_ROWS),
     }
 
 
@@ -79,7 +79,7 @@ def _mapped(content: Content, direction: Direction) -> dict[str, Any]:
     """What maps moved, beside what calls did; unknown of sources that do not know what was mapped."""
     if direction == "metadata":
         return {}
-    return {"mapped": asdict(content.maps.total(direction)) if content.profile.source == "record" else None}
+    return {"mapped": content.maps.total(direction) if content.profile.source == "record" else None}
 
 
 def _finding(line: FindingLine) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _finding(line: FindingLine) -> dict[str, Any]:
         "sentence": finding.message.text,
         "remedy": finding.message.remedy,
         "savings": line.savings,
-        "evidence": asdict(finding.evidence),
-        "callers": [asdict(one) for one in line.callers[:MOST_ROWS]],
+        "evidence": finding.evidence,
+        "callers": line.callers[:MOST_ROWS],
         "rests_on": [reference._asdict() for reference in finding.rests_on[:MOST_REFERENCES]],
     }

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -66,9 +65,9 @@ def data(workflow: Workflow) -> dict[str, Any]:
         pl.col("written_bytes", "read_bytes", "write_ns", "read_ns", "mapped_least_bytes", "mapped_most_bytes").sum(),
     )
     return {
-        "steps": [asdict(step) for step in workflow.steps],
-        "exchanges": [asdict(one) for one in workflow.exchanges],
-        "files": files.sort(pl.col("fate").cast(pl.Enum(FATES))).to_dicts(),
+        "steps": workflow.steps,
+        "exchanges": workflow.exchanges,
+        "files": files.sort(pl.col("fate").cast(pl.Enum(FATES))),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -120,7 +120,7 @@ def data(content: Content, storage: Storage, report: str) -> dict[str, Any]:
     lines = list(_lines(content))
     return {
         "version": ANSWER_VERSION,
-        "target": asdict(storage),
+        "target": storage,
         "run": content.document.run,
         "state": content.document.state,
         "settings": content.document.study.settings,

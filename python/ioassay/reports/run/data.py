@@ -33,7 +33,7 @@ def data(content: Content) -> dict[str, Any]:
     run = content.run
     return {
         "version": REPORT_VERSION,
-        "run": run.document.model_dump(mode="json"),
+        "run": run.document,
         "findings": [_finding(line) for line in content.findings],
         "peak_sustained": [_row(row) for row in content.levels],
         "surveys": [_survey(survey) for survey in content.surveys],
@@ -41,7 +41,7 @@ def data(content: Content) -> dict[str, Any]:
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
         "still_wide": [_wide(point) for point in content.wide],
-        "measurements": measurements(run).to_dicts(),
+        "measurements": measurements(run),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
         **({"watched": _watched(run, content.activity)} if run.watch else {}),
         **({"comparison": comparison_data(content.comparison)} if content.comparison else {}),
@@ -54,14 +54,14 @@ def _watched(run: LoadedRun, found: Activity | None) -> dict[str, Any]:
     return run.watch.document.model_dump(mode="json") | {
         "damaged_lines": run.watch.tables.damaged_lines,
         "unknown_lines": run.watch.tables.unknown_lines,
-        "phases": found.phases.to_dicts() if found else [],
-        "phases_of_hosts": found.hosts.to_dicts() if found else [],
+        "phases": found.phases if found else [],
+        "phases_of_hosts": found.hosts if found else [],
     }
 
 
 def _wide(wide: WidePoint) -> dict[str, Any]:
     return {"workload": wide.point.workload, **dict(wide.point.values)} | {
-        "until": wide.rule.model_dump(mode="json"),
+        "until": wide.rule,
         "series": [
             one.series._asdict()
             | {
@@ -90,7 +90,7 @@ def _both(both: PeakSustained | None, column: RateColumn) -> dict[str, Any] | No
 def _level(level: Level, column: RateColumn) -> dict[str, Any]:
     whole: dict[str, Any] = {column: level.rate, level.axis: list(level.at)}
     if level.interval is not None:
-        whole["interval"] = _plain(asdict(level.interval))
+        whole["interval"] = level.interval
     if level.alike > 1:
         whole |= {"alike": level.alike, "luck": level.luck}
     if level.stonewall is not None:
@@ -99,24 +99,15 @@ def _level(level: Level, column: RateColumn) -> dict[str, Any]:
 
 
 def _finding(line: FindingLine) -> dict[str, Any]:
-    """The evidence has the fields of its type; what is infinite, such as where there is no peak, is null."""
     finding = line.finding
     return {
         "kind": finding.kind,
         "severity": finding.severity,
         "sentence": finding.message.text,
         "remedy": finding.message.remedy,
-        "evidence": _plain(asdict(finding.evidence)),
+        "evidence": finding.evidence,
         "rests_on": [reference._asdict() for reference in finding.rests_on],
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _survey(survey: Survey) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
-from ioassay.analysis.intervals import Interval
 from ioassay.tuning.sweep.answer import Answer
 from ioassay.tuning.sweep.trials import Trial
 
@@ -30,7 +28,7 @@ def data(answer: Answer) -> dict[str, Any]:
                 "today": one.today,
                 "value": one.value,
                 "pairs": one.pairs,
-                "gain": _interval(one.gain),
+                "gain": one.gain,
                 "matters": one.matters,
             }
             for one in answer.contributions
@@ -40,12 +38,12 @@ def data(answer: Answer) -> dict[str, Any]:
                 **one.at.model_dump(exclude={"value"}),
                 "before": one.today.ends(),
                 "after": one.point.ends(),
-                "gain": _interval(one.gain),
+                "gain": one.gain,
             }
             for one in answer.points
         ],
         "trials": [_trial(one) for one in answer.trials],
-        "sweep": answer.document.model_dump(mode="json"),
+        "sweep": answer.document,
     }
 
 
@@ -53,15 +51,11 @@ def _trial(trial: Trial) -> dict[str, Any]:
     return {
         "trial": trial.number,
         "values": dict(trial.values),
-        "pairs": [asdict(pair) for pair in trial.pairs],
-        "gain": _interval(trial.gain),
+        "pairs": trial.pairs,
+        "gain": trial.gain,
         "estimate": trial.estimate,
         "broken_constraints": trial.broken,
     }
-
-
-def _interval(found: Interval | None) -> dict[str, float] | None:
-    return asdict(found) if found else None
 
 
 def table(answer: Answer) -> pl.DataFrame:

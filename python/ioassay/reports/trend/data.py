@@ -25,7 +25,7 @@ def data(content: Content) -> dict[str, Any]:
         "accepted": accepted(content.lines),
         "tolerance": content.tolerance,
         "false_alarms": FALSE_ALARMS,
-        "checks": list(map(asdict, content.lines)),
+        "checks": content.lines,
         "points": list(points(content)),
         "moments": [
             {
@@ -76,10 +76,7 @@ def points(content: Content) -> Iterator[dict[str, Any]]:
                         for one in course.changes
                     ],
                     "runs": [_run(one) for one in course.history.measured],
-                    "left_out": [
-                        {"run": one.run.name, "unlike": list(map(asdict, one.unlike))}
-                        for one in course.history.left_out
-                    ],
+                    "left_out": [{"run": one.run.name, "unlike": one.unlike} for one in course.history.left_out],
                 }
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
-from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
 from ioassay.tuning.io500 import answer as answers
 from ioassay.tuning.io500.answer import Answer
@@ -45,12 +43,12 @@ def data(answer: Answer) -> dict[str, Any]:
                 "score": _spread(one.score),
                 "bandwidth_gib_per_s": _spread(one.bandwidth),
                 "metadata_kiops": _spread(one.metadata),
-                "ratio_to_best": _interval(one.ratio),
+                "ratio_to_best": one.ratio,
                 "phases": one.phases,
             }
             for one in answer.rank_counts
         ],
-        "tuning": document.model_dump(mode="json"),
+        "tuning": document,
     }
 
 
@@ -70,13 +68,9 @@ def _step(step: RampStep) -> dict[str, Any]:
         "verdict": "failed" if step.failed else step.verdict,
         "failed": step.failed or None,
         "pairs": len(step.pairs),
-        "gain": _interval(pairs.gain(step.pairs)),
+        "gain": pairs.gain(step.pairs),
     }
 
 
 def _spread(spread: Spread) -> dict[str, Any]:
-    return {"median": spread.median, "interval": _interval(spread.interval), "values": list(spread.values)}
-
-
-def _interval(interval: Interval | None) -> dict[str, float] | None:
-    return asdict(interval) if interval else None
+    return {"median": spread.median, "interval": spread.interval, "values": list(spread.values)}

@@ -31,7 +31,7 @@ def data(content: Content) -> dict[str, Any]:
         "version": COMPARISON_VERSION,
         "reference": _side(content.reference),
         "other": _side(content.other),
-        "conditions": [asdict(one) for one in content.conditions],
+        "conditions": content.conditions,
         "uncounted": list(found.uncounted),
         "sentences": list(wording.changes(content)),
         "note": wording.SINGLE,
@@ -44,11 +44,9 @@ def data(content: Content) -> dict[str, Any]:
             for measure in content.measures
         ],
         "findings": [_finding(one) for one in content.findings],
-        "files": [
-            {"reference": asdict(one.reference), "other": asdict(one.other)} for one in files.changed[:MOST_ROWS]
-        ],
-        "files_only_reference": [asdict(one) for one in files.only_reference[:MOST_ROWS]],
-        "files_only_other": [asdict(one) for one in files.only_other[:MOST_ROWS]],
+        "files": [{"reference": one.reference, "other": one.other} for one in files.changed[:MOST_ROWS]],
+        "files_only_reference": files.only_reference[:MOST_ROWS],
+        "files_only_other": files.only_other[:MOST_ROWS],
     }
 
 
@@ -118,11 +116,11 @@ def _amounts(amounts: Any) -> dict[str, Any]:
 
 def _patterns(content: Content, direction: str) -> dict[str, Any]:
     both = content.patterns.get(direction)
-    return {} if both is None else {"patterns": {"reference": asdict(both[0]), "other": asdict(both[1])}}
+    return {} if both is None else {"patterns": {"reference": both[0], "other": both[1]}}
 
 
 def _phases(side: Side) -> dict[str, Any]:
-    return {"phases": [asdict(one) for one in side.own.phases], "periods_s": side.own.periods_s}
+    return {"phases": side.own.phases, "periods_s": side.own.periods_s}
 
 
 def _imbalance(side: Side, measure: str) -> dict[str, Any] | None:
@@ -145,5 +143,5 @@ def _evidence(finding: Finding | None) -> dict[str, Any] | None:
     return {
         "severity": finding.severity,
         "sentence": finding.message.text,
-        "evidence": asdict(finding.evidence),
+        "evidence": finding.evidence,
     }
