@@ -21,7 +21,7 @@ from typing import TypeVar
 from ioassay.reports import build
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.tuning import CheckReport
-from ioassay.tuning.check import Asked, examine
+from ioassay.tuning.check import CheckRequest, examine
 from ioassay.tuning.snapshot import collect_archive, parse, read_all
 
 _Result = TypeVar("_Result")
@@ -60,7 +60,7 @@ def main(nodes: int = 300) -> None:
     captures = [renamed(archive, f"n{at:03}", b"32\n" if at % 10 == 0 else None) for at in range(1, nodes + 1)]
     print(f"{nodes} nodes, {len(parse(archive, 'this node').files)} files each, Python {platform.python_version()}\n")
     print("| step | elapsed | processor |\n| --- | --- | --- |")
-    asked = Asked.of(transfer=None, raid=None, storage=None, rules=[])
+    asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[])
     with tempfile.TemporaryDirectory() as directory:
         paths = [Path(directory, f"{at}.tar.gz") for at in range(nodes)]
         for path, capture in zip(paths, captures, strict=True):

@@ -18,7 +18,7 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Amount
-from ioassay.systems.claims import Checked, Verdict
+from ioassay.systems.claims import CheckedClaim, Verdict
 from ioassay.systems.document import verdicts
 from ioassay.systems.formulas import QUALIFIED, recomputed, says
 from ioassay.systems.model import Figure, Reference, System
@@ -38,7 +38,7 @@ ioassay systems --check        which claims follow from the printed figures
 ioassay systems --from RUN     your own run as YAML of a system"""
 
 
-def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]:
+def overview(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> list[Block]:
     """Every system in a line."""
     columns = [Column("Name", wraps=False), Column("Description"), *numbers("Figures", "Claims", "Do not follow")]
     rows = [
@@ -54,7 +54,7 @@ def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]
     return [Table(columns, rows, title="Published systems"), Section("", [Preformatted(_HINTS)])]
 
 
-def details(system: System, checked: Sequence[Checked]) -> list[Block]:
+def details(system: System, checked: Sequence[CheckedClaim]) -> list[Block]:
     """All of one system."""
     bed = f"Clients, network and benchmark settings not listed here: ioassay systems {system.test_bed}"
     return [
@@ -65,7 +65,7 @@ def details(system: System, checked: Sequence[Checked]) -> list[Block]:
     ]
 
 
-def verification(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]:
+def verification(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> list[Block]:
     """Which claims follow, system by system, and how many."""
     by_system = [(system, claims) for system, claims in checked if claims]
     counts = verdicts([one for _, claims in by_system for one in claims])
@@ -131,7 +131,7 @@ def _in_latin(amount: Amount) -> str:
     return f"of {format.rate(amount.base) if amount.dimension == BYTES_PER_S else format.operations_rate(amount.base)}"
 
 
-def _claims(system: System, checked: Sequence[Checked]) -> Table:
+def _claims(system: System, checked: Sequence[CheckedClaim]) -> Table:
     rows: list[list[Text]] = [
         [Span(one.verdict, _STYLES[one.verdict]), says(one.claim), _why(one), Span(str(one.claim.at), "faint")]
         for one in checked
@@ -140,7 +140,7 @@ def _claims(system: System, checked: Sequence[Checked]) -> Table:
     return Table(columns, rows, has_head=False, title=f"Claims: {system.name}")
 
 
-def _why(checked: Checked) -> Text:
+def _why(checked: CheckedClaim) -> Text:
     """The claim's name and what it was recomputed as; of one that does not follow also from what, and what to know."""
     name = checked.claim.id
     if checked.verdict == "follows":

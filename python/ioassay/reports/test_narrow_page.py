@@ -14,7 +14,7 @@ from ioassay import reports
 from ioassay.reports import pdf
 from ioassay.reports.tuning import CheckReport
 from ioassay.testing import tuned_systems
-from ioassay.tuning.check import Asked, examine
+from ioassay.tuning.check import CheckRequest, examine
 
 _WIDTH = 390
 _MEASURE = """<script>
@@ -31,7 +31,7 @@ addEventListener("load", () => {
 def test_no_page_of_tune_check_is_wider_than_a_phone_and_wide_tables_scroll_in_their_box(
     host: str, tmp_path: Path
 ) -> None:
-    asked = Asked.of(transfer=None, raid=None, storage=None, rules=[])
+    asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[])
     page = reports.build(CheckReport(examine([tuned_systems.md3460_oss()], asked)), "html") or b""
     inner = html.escape(page.decode().replace("oss1", host))
     frame = f'<iframe style="border: 0; width: {_WIDTH}px; height: 60000px" srcdoc="{inner}"></iframe>'

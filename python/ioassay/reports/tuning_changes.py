@@ -23,7 +23,7 @@ from ioassay.tuning.persistent import PersistentForm
 from ioassay.tuning.rollback import PutBack
 from ioassay.tuning.rule import Rule
 from ioassay.tuning.rules.known import out_of_bounds
-from ioassay.tuning.verify import Standing
+from ioassay.tuning.verify import AppliedSetting
 
 _SETTING = Column("setting", wraps=False)
 _LASTS = {"reboot": "no", "remount": "no, nor a remount", "kept": "yes", "unknown": "unknown"}
@@ -44,12 +44,12 @@ def of_plan(
     for step in plan.steps:
         rows.append([step.name, step.now, _new(step), _lasts(step, form)])
         rows += [
-            [f"  {one.instance.name}", one.now, "may change", ""]
-            for one in step.followers
-            if one.instance.name not in asked
+            [f"  {follower.instance.name}", follower.now, "may change", ""]
+            for follower in step.followers
+            if follower.instance.name not in asked
         ]
     notes = dict.fromkeys(f"{step.name}: {step.instance.note}." for step in plan.steps if step.instance.note)
-    moved = dict.fromkeys(f"{step.name}: {one.why}." for step in plan.steps for one in step.followers)
+    moved = dict.fromkeys(f"{step.name}: {follower.why}." for step in plan.steps for follower in step.followers)
     known = {rule.name: rule for rule in (rules or {}).values()}
     breaches = [(step, breach) for step in plan.steps if (breach := _breach(step, rules or {}))]
     blocks: list[Block] = [
@@ -58,7 +58,7 @@ def of_plan(
         Bullets(
             [(Span("Harmful on any node:", "warning"), f" {step.name}={step.wanted}: {why}.") for step, why in breaches]
         ),
-        Bullets([(Span("Conflict:", "warning"), f" {one}.") for one in conflicts]),
+        Bullets([(Span("Conflict:", "warning"), f" {conflict}.") for conflict in conflicts]),
         Bullets([(Span(f"Risk ({name}):", "strong"), f" {rule.risk}") for name, rule in known.items()]),
     ]
     if form is not None:
@@ -81,17 +81,17 @@ def of_changes(changes: Iterable[Change]) -> list[Block]:
     return [Table([_SETTING, Column("before"), Column("now"), Column()], rows)]
 
 
-def of_drift(standings: Sequence[Standing]) -> list[Block]:
+def of_drift(settings: Sequence[AppliedSetting]) -> list[Block]:
     """What was applied and what it is now."""
     rows: list[Sequence[Text]] = [
         [
-            one.name,
-            _shown(one.applied),
-            _shown(one.now),
-            one.since[:16].replace("T", " "),
-            f"drifted: {one.why}" if one.why else "drifted" * one.has_drifted,
+            setting.name,
+            _shown(setting.applied),
+            _shown(setting.now),
+            setting.since[:16].replace("T", " "),
+            f"drifted: {setting.why}" if setting.why else "drifted" * setting.has_drifted,
         ]
-        for one in standings
+        for setting in settings
     ]
     return [Table([_SETTING, Column("applied"), Column("now"), Column("since (UTC)"), Column()], rows)]
 
@@ -124,7 +124,10 @@ def plan_document(
                 "rule": known[step.name].name if step.name in known else None,
                 "risk": known[step.name].risk if step.name in known else None,
                 "harmful": _breach(step, known) or None,
-                "moves": [{"setting": one.instance.name, "now": one.now, "why": one.why} for one in step.followers],
+                "moves": [
+                    {"setting": follower.instance.name, "now": follower.now, "why": follower.why}
+                    for follower in step.followers
+                ],
             }
             for step in plan.steps
         ],
@@ -140,22 +143,25 @@ def plan_document(
 
 def changes_document(changes: Iterable[Change]) -> list[dict[str, Any]]:
     """The same as of `of_changes`, as plain values."""
-    return [{"setting": one.name, "before": one.before, "wanted": one.wanted, "now": one.read_back} for one in changes]
+    return [
+        {"setting": change.name, "before": change.before, "wanted": change.wanted, "now": change.read_back}
+        for change in changes
+    ]
 
 
-def drift_document(standings: Iterable[Standing]) -> list[dict[str, Any]]:
+def drift_document(settings: Iterable[AppliedSetting]) -> list[dict[str, Any]]:
     """The same as of `of_drift`, as plain values."""
     return [
         {
-            "setting": one.name,
-            "applied": one.applied,
-            "now": one.now,
-            "since": one.since,
-            "journal": one.journal,
-            "drifted": one.has_drifted,
-            "why": one.why,
+            "setting": setting.name,
+            "applied": setting.applied,
+            "now": setting.now,
+            "since": setting.since,
+            "journal": setting.journal,
+            "drifted": setting.has_drifted,
+            "why": setting.why,
         }
-        for one in standings
+        for setting in settings
     ]
 
 

@@ -90,8 +90,8 @@ def assumed(name: str, number: int | Fraction, dimension: Dimension, why: str, w
 
 def product(name: str, *values: Value, note: str = "") -> Value:
     """All of them multiplied."""
-    interval = reduce(Interval.times, (one.interval for one in values))
-    dimension = reduce(Dimension.times, (one.dimension for one in values))
+    interval = reduce(Interval.times, (value.interval for value in values))
+    dimension = reduce(Dimension.times, (value.dimension for value in values))
     return Value(name, interval, dimension, Formula("product", values), note=note)
 
 
@@ -106,7 +106,7 @@ def total(name: str, *values: Value, note: str = "") -> Value:
     """All of them added up; a single one is the total itself. Raises `ValueError` where they have different units."""
     if len(values) == 1:
         return replace(values[0], name=name, note=note or values[0].note)
-    interval = reduce(Interval.plus, (one.interval for one in values))
+    interval = reduce(Interval.plus, (value.interval for value in values))
     return Value(name, interval, _common(name, values), Formula("sum", values), note=note)
 
 
@@ -126,9 +126,9 @@ def difference(name: str, first: Value, *others: Value, note: str = "") -> Value
 def lowest(name: str, *values: Value, note: str = "") -> Value:
     """What the lowest of several limits leaves. Raises `ValueError` where they have different units."""
     interval = Interval(
-        min(one.interval.low for one in values),
-        min(one.interval.nominal for one in values),
-        min(one.interval.high for one in values),
+        min(value.interval.low for value in values),
+        min(value.interval.nominal for value in values),
+        min(value.interval.high for value in values),
     )
     return Value(name, interval, _common(name, values), Formula("lowest", values), note=note)
 
@@ -147,7 +147,7 @@ def applied(
 
     `function` takes a `Fraction` for each value, in base units, and gives one in the base unit of `dimension`.
     """
-    rising = [one.interval for one in values]
+    rising = [value.interval for value in values]
     low = function(*(one.high if at in falling else one.low for at, one in enumerate(rising)))
     high = function(*(one.low if at in falling else one.high for at, one in enumerate(rising)))
     interval = Interval(low, function(*(one.nominal for one in rising)), high)
@@ -155,7 +155,7 @@ def applied(
 
 
 def _common(name: str, values: Sequence[Value]) -> Dimension:
-    dimensions = {one.dimension for one in values}
+    dimensions = {value.dimension for value in values}
     if len(dimensions) > 1:
         raise ValueError(f"{name}: {', '.join(f'{one.name} is in {one.dimension.unit}' for one in values)}")
     return values[0].dimension

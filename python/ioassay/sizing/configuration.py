@@ -36,7 +36,7 @@ class Clients(Part):
     link: LinkRate = Field(description="What connects each of them.")
 
 
-class Stated(Part):
+class StatedNumber(Part):
     """What is published of a configuration, to be held against the arithmetic."""
 
     what: StatedKind = Field(
@@ -80,7 +80,7 @@ class Configuration(Part):
     request: Size | None = Field(
         default=None, description="Bytes of a write as RAID gets it; without it writes are full stripes."
     )
-    stated: list[Stated] = Field(default=[], description="What is published of it.")
+    stated: list[StatedNumber] = Field(default=[], description="What is published of it.")
 
 
 class ConfigurationFile(Part):

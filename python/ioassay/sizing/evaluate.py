@@ -114,7 +114,7 @@ def brick_size(
     return BrickSize(
         choice=choice,
         capacity=brick_capacity(catalogue, choice),
-        rates={one: brick_rates(catalogue, choice, one, request_bytes) for one in conditions},
+        rates={condition: brick_rates(catalogue, choice, condition, request_bytes) for condition in conditions},
         rack_units=_height(catalogue, choice),
         power=_sum(catalogue, "power", choice.brick, parts),
         weight=_sum(catalogue, "weight", choice.brick, parts),

@@ -88,13 +88,15 @@ def formula(value: Value) -> str:
             return value.origin.text
         case "lowest":
             whose = f"{value.name} of the "
-            return "lowest of " + ", ".join(f"{one.name.removeprefix(whose)} {brief(one)}" for one in operands)
+            return "lowest of " + ", ".join(
+                f"{operand.name.removeprefix(whose)} {brief(operand)}" for operand in operands
+            )
         case "product" if operands[0].name.startswith(_TIMES):
             factor, *others = operands
             whose = factor.name.removeprefix(_TIMES)
             return f"{brief(factor)} × {whose} ({_SIGNS['product'].join(_operand(one) for one in others)})"
         case rule:
-            return _SIGNS[rule].join(_operand(one) for one in operands)
+            return _SIGNS[rule].join(_operand(operand) for operand in operands)
 
 
 def line(value: Value) -> str:

@@ -66,7 +66,11 @@ class Rate:
     def next(self) -> Ceiling | None:
         """What would limit if the limit were gone: the lowest of other places that carry more."""
         limit = self.limit
-        others = [one for one in self.ceilings if one.place != limit.place and one.value.nominal > limit.value.nominal]
+        others = [
+            ceiling
+            for ceiling in self.ceilings
+            if ceiling.place != limit.place and ceiling.value.nominal > limit.value.nominal
+        ]
         return min(others, key=lambda ceiling: ceiling.value.interval.nominal, default=None)
 
 

@@ -26,7 +26,7 @@ from ioassay.sizing.components import (
     Server,
     dimension_of,
 )
-from ioassay.sizing.configuration import Stated
+from ioassay.sizing.configuration import StatedNumber
 from ioassay.sizing.quantities import Quantity, Rate
 from ioassay.systems.amounts import Dimension
 from ioassay.systems.library import builtin_systems
@@ -73,7 +73,11 @@ def unresolved(file: CatalogueFile, source: Source, known: Mapping[str, Componen
 def unresolved_origins(file: Part, source: Source, sources: Mapping[str, Document]) -> Iterator[Problem]:
     """Every source and figure of a published system that a file names and that does not exist."""
     for path, part in parts(file, []):
-        if isinstance(part, Quantity | Component | Stated) and part.at is not None and part.at.source not in sources:
+        if (
+            isinstance(part, Quantity | Component | StatedNumber)
+            and part.at is not None
+            and part.at.source not in sources
+        ):
             wrong = f"the source {quoted(part.at.source)} is unknown"
             meant = (
                 nearest(part.at.source, sources)

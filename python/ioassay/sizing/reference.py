@@ -28,7 +28,7 @@ from ioassay.sizing.components import (
     Server,
     Switch,
 )
-from ioassay.sizing.configuration import BrickCount, Clients, Configuration, ConfigurationFile, Stated
+from ioassay.sizing.configuration import BrickCount, Clients, Configuration, ConfigurationFile, StatedNumber
 from ioassay.sizing.names import noun, parts
 from ioassay.sizing.quantities import Price, Quantity
 from ioassay.sizing.requirements import Accelerators, Checkpoint, Growth, Limits, Requirements, Survives, Tier
@@ -73,7 +73,7 @@ _HEADINGS = Headings(
         Configuration: "Configuration",
         BrickCount: "Brick count",
         Clients: "Clients",
-        Stated: "Stated",
+        StatedNumber: "Stated",
         Requirements: "Requirements",
         Growth: "Growth",
         Accelerators: "Accelerators",

@@ -63,8 +63,8 @@ def measured_by_ranks(quantity: Quantity, kind: str, folder: Path | None) -> tup
 
 
 def _best(values: list[Value]) -> Value:
-    best = max(values, key=lambda one: one.interval.nominal)
-    low = min(one.interval.low for one in values)
+    best = max(values, key=lambda value: value.interval.nominal)
+    low = min(value.interval.low for value in values)
     return replace(best, interval=best.interval._replace(low=low))
 
 
@@ -72,11 +72,11 @@ def _curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[Path, Cu
     path = (folder or Path()) / (quantity.run or "")
     if kind not in _IN_WORDS:
         raise UsageError(f"{path} is named for a figure that no run measures.", "Give `value` with `at` or `assumed`.")
-    curves = [one for one in measured_run.subject(doubted(load(path)), path.name).curves if _is_of(one, kind)]
-    found = [one for one in curves if quantity.workload in (None, one.name[0])]
+    curves = [curve for curve in measured_run.subject(doubted(load(path)), path.name).curves if _is_of(curve, kind)]
+    found = [curve for curve in curves if quantity.workload in (None, curve.name[0])]
     if len(found) == 1:
         return path, found[0]
-    workloads = ", ".join(dict.fromkeys(one.name[0] for one in curves))
+    workloads = ", ".join(dict.fromkeys(curve.name[0] for curve in curves))
     if not curves:
         raise UsageError(f"{path} has no valid rate of {_IN_WORDS[kind]}.", "See the doubts in its report.")
     if not found:
@@ -84,8 +84,8 @@ def _curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[Path, Cu
             f"The workload {quantity.workload} of {path} has no valid rate of {_IN_WORDS[kind]}.",
             f"These have: {workloads}.",
         )
-    if len({one.name[0] for one in found}) == 1:
-        phases = ", ".join(one.name[1] for one in found)
+    if len({curve.name[0] for curve in found}) == 1:
+        phases = ", ".join(curve.name[1] for curve in found)
         raise UsageError(
             f"{path} has several rates of {_IN_WORDS[kind]} in one workload: {phases}.",
             "Give `value`, and say with `assumed` which of them it is.",

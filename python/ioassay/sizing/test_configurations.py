@@ -34,8 +34,8 @@ def test_every_built_in_configuration_can_be_evaluated(file: str, name: str) -> 
 @pytest.mark.parametrize(("file", "name"), CONFIGURATIONS)
 def test_every_published_number_stands_where_it_says(file: str, name: str) -> None:
     configuration = FILES[file].configurations[name]
-    for one in configuration.stated:
-        assert_printed(one.value, one.qualifier, one.at, FILES[file].sources)
+    for statement in configuration.stated:
+        assert_printed(statement.value, statement.qualifier, statement.at, FILES[file].sources)
     for _, part in parts(configuration, []):
         if isinstance(part, Quantity) and part.at is not None and part.value is not None:
             assert_printed(part.value, part.qualifier, part.at, FILES[file].sources)
@@ -43,8 +43,8 @@ def test_every_published_number_stands_where_it_says(file: str, name: str) -> No
 
 @pytest.mark.parametrize(("file", "name"), CONFIGURATIONS)
 def test_every_price_is_relative_to_a_configuration_of_the_same_file(file: str, name: str) -> None:
-    for one in FILES[file].configurations[name].stated:
-        assert one.relative_to is None or one.relative_to in FILES[file].configurations
+    for statement in FILES[file].configurations[name].stated:
+        assert statement.relative_to is None or statement.relative_to in FILES[file].configurations
 
 
 @pytest.mark.parametrize(

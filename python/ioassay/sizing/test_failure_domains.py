@@ -92,4 +92,4 @@ def test_one_controller_of_a_pair_may_fail(controllers: str, lost: int) -> None:
 def test_the_bricks_of_the_md3460_paper_survive_a_controller_and_two_drives_but_no_server() -> None:
     found = survives(load(), BrickChoice("md3460-capacity", "nl-sas-4tb"))
     counts = (found.drives, found.servers, found.enclosures, found.controllers)
-    assert [one.count for one in counts] == [2, 0, 0, 1]
+    assert [count.count for count in counts] == [2, 0, 0, 1]

@@ -63,7 +63,7 @@ def test_a_checkpoint_takes_its_size_over_the_write_rate(size: Size) -> None:
 def test_a_checkpoint_takes_longer_while_a_drive_is_rebuilt_or_a_server_is_down(size: Size) -> None:
     state = exactly("memory of all nodes", 10**14, BYTES)
     times = [checkpoint_time(size, state, one) for one in ("healthy", "rebuilding", "failed_over")]
-    healthy, *others = (one.nominal for one in times if one is not None)
+    healthy, *others = (time.nominal for time in times if time is not None)
     assert all(healthy <= other for other in others)
 
 

@@ -109,7 +109,8 @@ def _base(source: Source, typed: Node, library: Library) -> Source:
         # What is wrong inside of the file has a line there.
         inside = [problem for problem in error.problems if problem.origin.place != _shown(path)]
         raise SourceError(
-            inside or [typed.origin.problem(f"{_shown(path)} {one.wrong}", one.meant) for one in error.problems]
+            inside
+            or [typed.origin.problem(f"{_shown(path)} {problem.wrong}", problem.meant) for problem in error.problems]
         ) from None
 
 

@@ -151,7 +151,7 @@ class _Swept:
 
 def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
     """Raises `SourceError` where two variants would do the same."""
-    own = [(one.choice.values[name], one) for one in written_out if name in one.choice.values]
+    own = [(variant.choice.values[name], variant) for variant in written_out if name in variant.choice.values]
     workloads = [one.study.workloads[name] for _, one in own]
     described = [axes.axis(swept, workloads) for swept, _ in own[0][0]]
     found: dict[Values, Variant] = {}

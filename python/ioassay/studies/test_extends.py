@@ -114,7 +114,9 @@ def test_a_figure_keeps_the_workloads_that_are_not_taken_out(base: Path) -> None
 
 def test_a_list_is_replaced_and_with_a_plus_added_to(base: Path) -> None:
     more = "[{measure: p99_latency, at_most: 1s, because: tails}]"
-    assert [one.measure for one in resolved(base, f"acceptance: {more}").study.acceptance] == ["p99_latency"]
+    assert [criterion.measure for criterion in resolved(base, f"acceptance: {more}").study.acceptance] == [
+        "p99_latency"
+    ]
     added = resolved(base, f"acceptance+: {more}").study.acceptance
     assert [one.measure for one in added] == ["slowest_operation", "p99_latency"]
 

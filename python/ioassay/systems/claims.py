@@ -31,7 +31,7 @@ SIMILAR = Fraction(10, 100)
 Verdict = Literal["follows", "does not follow", "cannot be recomputed"]
 
 
-class Resolved(NamedTuple):
+class ResolvedOperand(NamedTuple):
     """An operand with its number."""
 
     operand: Operand
@@ -42,13 +42,13 @@ class Resolved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedClaim:
     """A claim, and whether it follows."""
 
     system: str
     claim: Claim
     verdict: Verdict
-    operands: tuple[Resolved, ...] = ()
+    operands: tuple[ResolvedOperand, ...] = ()
     """What it was recomputed from: of the point that decided."""
     recomputed: float | None = None
     """In the unit that the claim is made in; a ratio for `greater` and `similar`."""
@@ -64,7 +64,7 @@ class _Value(NamedTuple):
     dimension: Dimension
 
 
-def check(system: System, known: Mapping[str, System]) -> list[Checked]:
+def check(system: System, known: Mapping[str, System]) -> list[CheckedClaim]:
     """The claims made of `system` in their order; `known` are the systems whose figures they may rest on.
 
     Raises `KeyError` for a figure that neither has; `library.read` has refused those.
@@ -72,9 +72,9 @@ def check(system: System, known: Mapping[str, System]) -> list[Checked]:
     return [_check(claim, system, known) for claim in system.claims]
 
 
-def _check(claim: Claim, system: System, known: Mapping[str, System]) -> Checked:
+def _check(claim: Claim, system: System, known: Mapping[str, System]) -> CheckedClaim:
     if claim.how is None:
-        return Checked(system.name, claim, "cannot be recomputed", why=claim.cannot or "")
+        return CheckedClaim(system.name, claim, "cannot be recomputed", why=claim.cannot or "")
     points = [_point(claim, claim.how, operands, system, known) for operands in claim.of]
     if claim.qualifier == "up-to":
         return max(points, key=lambda point: -math.inf if point.recomputed is None else point.recomputed)
@@ -83,7 +83,7 @@ def _check(claim: Claim, system: System, known: Mapping[str, System]) -> Checked
 
 def _point(
     claim: Claim, how: Rule, operands: Iterable[Operand], system: System, known: Mapping[str, System]
-) -> Checked:
+) -> CheckedClaim:
     given = tuple(_resolve(operand, system, known) for operand in operands)
     values = [
         _Value(one.interval.scaled(1 / one.amount.factor), NUMBER)
@@ -96,19 +96,19 @@ def _point(
         found, dimension = _RULES[how](values)
         low, nominal, high = map(float, found.scaled(1 / said.factor) if said else found)
     except OverflowError:
-        return Checked(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
+        return CheckedClaim(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
     except (ValueError, ZeroDivisionError) as error:
-        return Checked(system.name, claim, "cannot be recomputed", given, why=str(error))
+        return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=str(error))
     wanted = said.dimension if said else NUMBER
     if dimension != wanted:
         why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
-        return Checked(system.name, claim, "cannot be recomputed", given, why=why)
+        return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=why)
     if said is not None:
         follows = agrees(said, claim.qualifier, found)
     else:
         follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
     why = _borne_out(how, values, said) if said and not follows else ""
-    return Checked(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
+    return CheckedClaim(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
 
 
 def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
@@ -118,13 +118,13 @@ def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
     return ""
 
 
-def _resolve(operand: Operand, system: System, known: Mapping[str, System]) -> Resolved:
+def _resolve(operand: Operand, system: System, known: Mapping[str, System]) -> ResolvedOperand:
     if not isinstance(operand, Reference):
-        return Resolved(operand, operand.amount, "exact", operand.amount.exact)
+        return ResolvedOperand(operand, operand.amount, "exact", operand.amount.exact)
     figure = (known[operand.system] if operand.system else system).figure(operand.figure)
     if figure is None:
         raise KeyError(str(operand))
-    return Resolved(operand, figure.amount, figure.qualifier, standing_for(figure.amount, figure.qualifier))
+    return ResolvedOperand(operand, figure.amount, figure.qualifier, standing_for(figure.amount, figure.qualifier))
 
 
 def _same(values: list[_Value]) -> _Value:
@@ -147,13 +147,13 @@ def _percent_less(values: list[_Value]) -> _Value:
 
 
 def _product(values: list[_Value]) -> _Value:
-    return reduce(lambda one, other: _Value(one[0].times(other[0]), one[1].times(other[1])), values)
+    return reduce(lambda value, other: _Value(value[0].times(other[0]), value[1].times(other[1])), values)
 
 
 def _sum(values: list[_Value]) -> _Value:
     if len({value.dimension for value in values}) > 1:
         raise ValueError("What it rests on has different units.")
-    return reduce(lambda one, other: _Value(one[0].plus(other[0]), one[1]), values)
+    return reduce(lambda value, other: _Value(value[0].plus(other[0]), value[1]), values)
 
 
 def _mean(values: list[_Value]) -> _Value:

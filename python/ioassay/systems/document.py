@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 from ioassay.systems.amounts import Amount
-from ioassay.systems.claims import Checked, Verdict
+from ioassay.systems.claims import CheckedClaim, Verdict
 from ioassay.systems.figure_table import facts
 from ioassay.systems.model import Figure, Place, Reference, System
 
 VERSION = 1
 
 
-def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> dict[str, Any]:
+def overview(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> dict[str, Any]:
     """Every system in a few fields."""
     systems = [
         {
@@ -28,7 +28,7 @@ def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> dict[str, A
     return {"version": VERSION, "systems": systems}
 
 
-def whole(system: System, checked: Sequence[Checked]) -> dict[str, Any]:
+def whole(system: System, checked: Sequence[CheckedClaim]) -> dict[str, Any]:
     """All of one system."""
     return {
         "version": VERSION,
@@ -48,17 +48,17 @@ def whole(system: System, checked: Sequence[Checked]) -> dict[str, Any]:
     }
 
 
-def verification(checked: Iterable[tuple[System, Sequence[Checked]]]) -> dict[str, Any]:
+def verification(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> dict[str, Any]:
     """What `--check` found."""
     by_system = list(checked)
     return {
         "version": VERSION,
-        "verdicts": verdicts([one for _, claims in by_system for one in claims]),
-        "claims": [_claim(system, one) for system, claims in by_system for one in claims],
+        "verdicts": verdicts([claim for _, claims in by_system for claim in claims]),
+        "claims": [_claim(system, claim) for system, claims in by_system for claim in claims],
     }
 
 
-def verdicts(checked: Sequence[Checked]) -> dict[Verdict, int]:
+def verdicts(checked: Sequence[CheckedClaim]) -> dict[Verdict, int]:
     """How many claims have each verdict."""
     return {verdict: sum(one.verdict == verdict for one in checked) for verdict in get_args(Verdict)}
 
@@ -77,7 +77,7 @@ def _figure(system: System, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _claim(system: System, checked: Checked) -> dict[str, Any]:
+def _claim(system: System, checked: CheckedClaim) -> dict[str, Any]:
     claim, said = checked.claim, checked.claim.said
     return {
         "system": checked.system,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ioassay.systems.amounts import Amount
-from ioassay.systems.claims import Checked, Resolved
+from ioassay.systems.claims import CheckedClaim, ResolvedOperand
 from ioassay.systems.model import Claim, Qualifier, Rule
 from ioassay.text.units import format_count
 
@@ -43,7 +43,7 @@ def says(claim: Claim) -> str:
     )
 
 
-def recomputed(checked: Checked) -> str:
+def recomputed(checked: CheckedClaim) -> str:
     """`6 × 4.5GB/s = 27 GB/s (26.7 to 27.3)`; empty where nothing was."""
     if checked.claim.how is None or checked.recomputed is None or checked.low is None or checked.high is None:
         return ""
@@ -59,7 +59,7 @@ def recomputed(checked: Checked) -> str:
     return f"{before}{between.join(_operand(one) for one in checked.operands)}{after} = {text}{more}"
 
 
-def _operand(one: Resolved) -> str:
+def _operand(one: ResolvedOperand) -> str:
     """A tilde is shorter than the word, and formulas are."""
     return ("~" if one.qualifier == "about" else "") + one.amount.text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ioassay.systems.model import Claim, Place, Reference, Stated, System
+from ioassay.systems.model import Claim, Place, Reference, StatedOperand, System
 from ioassay.yaml_models.library import Library
 from ioassay.yaml_models.source import Problem, Source, SourceError, locate, nearest, quoted
 from ioassay.yaml_models.validate import validate
@@ -84,7 +84,7 @@ def _places(system: System) -> Iterator[tuple[list[str | int], Place]]:
         yield ["claims", index, "at"], claim.at
         for point in claim.of:
             for operand in point:
-                if isinstance(operand, Stated) and operand.at is not None:
+                if isinstance(operand, StatedOperand) and operand.at is not None:
                     yield ["claims", index, "of"], operand.at
 
 

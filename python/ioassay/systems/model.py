@@ -102,20 +102,20 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedOperand:
     """An operand that is a count, or a size that is so by definition, and nothing measured."""
 
     amount: Amount
     at: Place | None
 
 
-Operand = Reference | Stated
+Operand = Reference | StatedOperand
 
 
 def _operand(text: str) -> Operand:
     printed, at, place = text.partition(" @ ")
     if at or text[:1].isdigit():
-        return Stated(parse_amount(printed), _place(place) if at else None)
+        return StatedOperand(parse_amount(printed), _place(place) if at else None)
     match = re.fullmatch(r"(?:([A-Za-z0-9_.-]+)/)?([A-Za-z0-9_.-]+)", text)
     if match is None:
         raise ValueError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from ioassay.systems.claims import Checked, Verdict, check
+from ioassay.systems.claims import CheckedClaim, Verdict, check
 from ioassay.systems.formulas import recomputed, says
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Claim, Document, Figure, Setting, System
@@ -66,7 +66,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _table(checked: list[Checked], verdict: Verdict) -> str:
+def _table(checked: list[CheckedClaim], verdict: Verdict) -> str:
     return table(
         ["system", "claim", "says", "recomputed", "place"],
         [

@@ -77,14 +77,16 @@ def test_what_is_rounded_to_fewer_digits_agrees_with_what_it_was_before(number: 
     assert shorter.rounded.meets(parse_amount(f"{float(value):.4f}").rounded)
 
 
-@given(one=NUMBERS, other=NUMBERS, half=st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(5)]))
-def test_intervals_contain_what_is_computed_of_their_middles(one: Fraction, other: Fraction, half: Fraction) -> None:
-    first, second = (Interval(max(number - half, Fraction(0)), number, number + half) for number in (one, other))
+@given(fraction=NUMBERS, other=NUMBERS, half=st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(5)]))
+def test_intervals_contain_what_is_computed_of_their_middles(
+    fraction: Fraction, other: Fraction, half: Fraction
+) -> None:
+    first, second = (Interval(max(number - half, Fraction(0)), number, number + half) for number in (fraction, other))
     for found in (first.times(second), first.plus(second)):
         assert found.low <= found.nominal <= found.high
     if second.low > 0:
         ratio = first.over(second)
-        assert ratio.low <= ratio.nominal == one / other <= ratio.high
+        assert ratio.low <= ratio.nominal == fraction / other <= ratio.high
     assert first.meets(second) == second.meets(first)
 
 

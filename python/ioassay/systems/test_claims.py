@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.systems.claims import Checked, check
+from ioassay.systems.claims import CheckedClaim, check
 from ioassay.systems.library import builtin_systems, read
 from ioassay.yaml_models.source import parse_source
 
 KNOWN = builtin_systems()
 
 
-def checked(claim: str, **figures: str) -> Checked:
+def checked(claim: str, **figures: str) -> CheckedClaim:
     """A claim on figures of these printed values."""
     text = "name: mine\ntitle: For tests\nsources: {paper: {title: Made up}}\nfigures:\n"
     for id, value in figures.items():
@@ -24,7 +24,7 @@ def checked(claim: str, **figures: str) -> Checked:
     return check(read(parse_source(text, "mine.yaml", "system"), KNOWN), KNOWN)[0]
 
 
-def builtin(system: str, claim: str) -> Checked:
+def builtin(system: str, claim: str) -> CheckedClaim:
     return next(one for one in check(KNOWN[system], KNOWN) if one.claim.id == claim)
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from ioassay.systems.extract import TESTDATA, Printed, read_printed, tokens
 from ioassay.systems.library import builtin_systems
-from ioassay.systems.model import Place, Qualifier, Reference, Stated, System
+from ioassay.systems.model import Place, Qualifier, Reference, StatedOperand, System
 
 SYSTEMS = builtin_systems()
 PRINTED = read_printed()
@@ -34,7 +34,7 @@ def quotations(system: System) -> Iterator[tuple[str, str, Place]]:
     for claim in system.claims:
         yield claim.id, claim.says, claim.at
         for operand in (operand for point in claim.of for operand in point):
-            if isinstance(operand, Stated) and operand.at:
+            if isinstance(operand, StatedOperand) and operand.at:
                 yield claim.id, operand.amount.text, operand.at
 
 
@@ -72,8 +72,8 @@ def test_a_figure_or_claim_is_qualified_as_its_lines_qualify_it(name: str) -> No
     system = SYSTEMS[name]
     # "almost double" is one of the words that are extracted whole, and "does not fall below" follows its number.
     otherwise: set[Qualifier] = {"almost", "at-least"}
-    said = [(one.id, one.value, one.at, one.qualifier) for one in system.figures]
-    said += [(one.id, one.says, one.at, one.qualifier) for one in system.claims]
+    said = [(figure.id, figure.value, figure.at, figure.qualifier) for figure in system.figures]
+    said += [(claim.id, claim.says, claim.at, claim.qualifier) for claim in system.claims]
     for id, value, place, qualifier in said:
         expected: set[Qualifier] = {qualifier} - {"exact"} - otherwise
         assert printed_qualifiers(system, value, place) == expected, id

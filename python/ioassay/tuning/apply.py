@@ -148,7 +148,7 @@ class Applied:
         self._heed()
         instance = self._instance(TUNED_PROFILE)
         known = self.journal.state.entries
-        led = [one for one in followers_of(TUNED_PROFILE, self._root) if one.instance.name not in known]
+        led = [follower for follower in followers_of(TUNED_PROFILE, self._root) if follower.instance.name not in known]
         self._change(instance, profile, led)
         if drift := [one for one in self.check() if one.name in self.changes and one.name != TUNED_PROFILE]:
             # Activating the profile has changed them, so they are ours to put back.
@@ -176,7 +176,7 @@ class Applied:
             for step in asked.values()
             if step.wanted != (entries[step.name].before if step.name in entries else step.now)
             for name in (
-                *(one.instance.name for one in step.followers),
+                *(follower.instance.name for follower in step.followers),
                 *(entry.name for entry in entries.values() if entry.leader == step.name),
             )
         }
@@ -201,7 +201,7 @@ class Applied:
     def _reset(self, leader: str, followers: Sequence[Follower]) -> None:
         """Gives a leader and its followers their values of before."""
         entries = {entry.name: entry for entry in self.journal.state.open_entries}
-        for name in (leader, *(one.instance.name for one in followers)):
+        for name in (leader, *(follower.instance.name for follower in followers)):
             if name in entries:
                 with contextlib.suppress(Vanished):
                     self._change(self._instance(name), entries[name].before, followers if name == leader else ())
@@ -221,7 +221,7 @@ class Applied:
         ):
             return
         with _shielded(self._interruption):
-            led = [one.instance for one in followers if not is_ours or one.instance.name in entries]
+            led = [follower.instance for follower in followers if not is_ours or follower.instance.name in entries]
             values = {of: value for of, value in _values(led).items() if value is not None}
             led = [one for one in led if one.name in values]
             self.journal.write(

@@ -65,12 +65,12 @@ class ChangeGroup:
     @property
     def is_harmful(self) -> bool:
         """Whether a value is out of the bounds that hold on any node."""
-        return any(one.is_harmful for one in self.places)
+        return any(place.is_harmful for place in self.places)
 
     @property
     def hosts(self) -> list[str]:
         """Those that need it."""
-        return list(dict.fromkeys(host for one in self.places for host in one.hosts))
+        return list(dict.fromkeys(host for place in self.places for host in place.hosts))
 
 
 def change_groups(examination: Examination) -> list[ChangeGroup]:
@@ -81,7 +81,9 @@ def change_groups(examination: Examination) -> list[ChangeGroup]:
     groups = []
     for rule in dict.fromkeys(finding.rule for finding in examination.findings):
         if rule.name in found:
-            evidence = dict.fromkeys(text for one in examination.findings if one.rule is rule for text in one.evidence)
+            evidence = dict.fromkeys(
+                text for finding in examination.findings if finding.rule is rule for text in finding.evidence
+            )
             changes = found[rule.name]
             places, commands = _places(changes), _commands(rule, changes)
             groups.append(ChangeGroup(rule, places, commands, list(evidence), _exceptions(examination, rule, changes)))
@@ -156,8 +158,8 @@ def _places(changes: Sequence[tuple[str, Change]]) -> list[Place]:
 def _values_together(places: list[Place]) -> list[Place]:
     """Places that differ in the value of today alone as one, where there are too many to list."""
     together: dict[object, list[Place]] = {}
-    for one in places:
-        together.setdefault((one.subjects, one.wanted, one.is_harmful), []).append(one)
+    for place in places:
+        together.setdefault((place.subjects, place.wanted, place.is_harmful), []).append(place)
     found = []
     for same in together.values():
         values = list(dict.fromkeys(one.value for one in same))
@@ -208,7 +210,7 @@ def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
 def _names(texts: Sequence[str]) -> tuple[str, ...]:
     """What stands in each text where they differ, if that is one name throughout each; nothing otherwise."""
     words = [re.findall(r"[\w-]+", text) for text in texts]
-    if len(texts) < 2 or len({len(one) for one in words}) > 1:
+    if len(texts) < 2 or len({len(word) for word in words}) > 1:
         return ()
     columns = [column for column in zip(*words, strict=True) if len(set(column)) > 1]
     if len(set(columns)) != 1 or any(name.isdigit() for name in columns[0]):
@@ -227,7 +229,7 @@ def _exceptions(examination: Examination, rule: Rule, changes: Sequence[tuple[st
     if len(changed) == len(hosts):
         return ""
     of_host: Mapping[str, Sequence[object]] = {
-        one.host: one.judgements for one in examination.findings if one.rule is rule
+        finding.host: finding.judgements for finding in examination.findings if finding.rule is rule
     }
     reasons: dict[str, list[str]] = {}
     for host in hosts:

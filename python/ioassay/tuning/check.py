@@ -17,7 +17,7 @@ from ioassay.tuning.conflicts import profile_of, with_owners
 from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.path import IoPath, Transfer, both_ways
 from ioassay.tuning.path.conclusions import conclusions, evidence
-from ioassay.tuning.path.measured import Measured, between
+from ioassay.tuning.path.measured import MeasuredHost, between
 from ioassay.tuning.rule import Change, Finding, Fine, Judgement, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot
@@ -29,7 +29,7 @@ _Kind = TypeVar("_Kind", bound=Judgement)
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckRequest:
     """What the user said besides the snapshots."""
 
     transfer: Transfer
@@ -49,7 +49,7 @@ class Asked:
         rules: Sequence[str],
         storage_settings: Sequence[str] = (),
         workload: str | None = None,
-    ) -> Asked:
+    ) -> CheckRequest:
         """As it was typed. Raises `UsageError`."""
         return cls(
             transfer=Transfer(size_bytes=_size(transfer) if transfer else None),
@@ -71,7 +71,7 @@ class Examination:
 
     systems: Sequence[System]
     paths: Sequence[IoPath]
-    measured: Sequence[Measured]
+    measured: Sequence[MeasuredHost]
     findings: Sequence[Finding]
 
     @property
@@ -87,23 +87,28 @@ class Examination:
     @property
     def outcomes(self) -> list[str]:
         """What becomes of each problem on the paths: `recommended`, `no recommendation`, `not judged`."""
-        problems = (one for path in self.paths for one in conclusions(path) if one.is_problem)
-        return [outcome(one, self.findings).kind for one in problems]
+        problems = (conclusion for path in self.paths for conclusion in conclusions(path) if conclusion.is_problem)
+        return [outcome(problem, self.findings).kind for problem in problems]
 
     def of_kind(self, kind: type[_Kind]) -> list[tuple[Finding, _Kind]]:
         """The judgements of a kind, each with what it is of, in the order of the findings."""
-        return [(finding, one) for finding in self.findings for one in finding.judgements if isinstance(one, kind)]
+        return [
+            (finding, judgement)
+            for finding in self.findings
+            for judgement in finding.judgements
+            if isinstance(judgement, kind)
+        ]
 
 
-def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
+def examine(snapshots: Sequence[Snapshot], asked: CheckRequest) -> Examination:
     """Looks at everything. Raises `UsageError` for snapshots that do not belong together."""
     with long_lived():
         return _examine(snapshots, asked)
 
 
-def _examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
+def _examine(snapshots: Sequence[Snapshot], asked: CheckRequest) -> Examination:
     of_host: dict[str, list[Snapshot]] = {}
-    for snapshot in sorted(snapshots, key=lambda one: one.taken):
+    for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.taken):
         of_host.setdefault(snapshot.host, []).append(snapshot)
     hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
     systems = [

@@ -29,7 +29,10 @@ def with_owners(judgements: Iterable[Judgement], profile: ActiveProfile | None) 
     """The judgements, with the line of the profile in the reason of each change that the profile would undo."""
     if profile is None:
         return list(judgements)
-    return [_with_owner(one, profile.options) if isinstance(one, Change) else one for one in judgements]
+    return [
+        _with_owner(judgement, profile.options) if isinstance(judgement, Change) else judgement
+        for judgement in judgements
+    ]
 
 
 def set_back_by_tuned(plan: ChangePlan, profile: str = "") -> Iterator[str]:
@@ -47,7 +50,9 @@ def set_back_by_tuned(plan: ChangePlan, profile: str = "") -> Iterator[str]:
 
 def _with_owner(change: Change, options: Mapping[str, Option]) -> Change:
     found = {
-        option.line: option for one in change.assignments for option in _undoing(options, one.name, one.value, is_same)
+        option.line: option
+        for assignment in change.assignments
+        for option in _undoing(options, assignment.name, assignment.value, is_same)
     }
     lines = dict.fromkeys(f"{_claim(option)}: {_remedy(option)}" for option in found.values())
     return replace(change, because="; ".join(filter(None, (change.because, *lines)))) if lines else change

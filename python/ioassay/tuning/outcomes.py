@@ -36,10 +36,10 @@ def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
     for finding in findings:
         of_host.setdefault(finding.host, []).append(finding)
     recommending = {
-        one.rule.name: None
+        finding.rule.name: None
         for cause in problem.causes
-        for one in _knowing(cause, of_host)
-        if _about(cause, one.judgements, Change)
+        for finding in _knowing(cause, of_host)
+        if _about(cause, finding.judgements, Change)
     }
     if recommending:
         names = tuple(recommending)
@@ -64,13 +64,13 @@ def _knows(rule: Rule, cause: Cause) -> bool:
 
 def _about(cause: Cause, judgements: Sequence[Judgement], kind: type[Judgement]) -> list[Judgement]:
     """The judgements of a kind on the cause's devices; on others only where they name no device."""
-    found = [one for one in judgements if isinstance(one, kind)]
-    named = [one for one in found if getattr(one, "subject", "") in cause.subjects]
+    found = [judgement for judgement in judgements if isinstance(judgement, kind)]
+    named = [judgement for judgement in found if getattr(judgement, "subject", "") in cause.subjects]
     return named if cause.subjects and _names_devices(judgements, cause) else found
 
 
 def _names_devices(judgements: Sequence[Judgement], cause: Cause) -> bool:
-    return any(getattr(one, "subject", "") in cause.subjects for one in judgements)
+    return any(getattr(judgement, "subject", "") in cause.subjects for judgement in judgements)
 
 
 def _reasons(
@@ -88,7 +88,7 @@ def _reasons(
             return
         knowing = []
     # A rule of the same parameter elsewhere, such as the read-ahead of NFS, explains nothing of these devices.
-    for finding in [one for one in knowing if _names_devices(one.judgements, cause)] or knowing:
+    for finding in [finding for finding in knowing if _names_devices(finding.judgements, cause)] or knowing:
         yield from _said(finding.rule, cause, finding.judgements)
     if not knowing and left_out:
         names = listed([rule.name for rule in left_out])

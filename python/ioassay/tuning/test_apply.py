@@ -91,7 +91,7 @@ def test_settings_are_changed_and_put_back(root: Path, place: Path) -> None:
     done = apply(plan(root, f"{NR}=64", f"{PRESSURE}=50"), place)
     done.close()
     assert (nr_requests(root), pressure(root)) == ("64", "50")
-    assert [(one.name, one.before, one.read_back) for one in done.changes.values()] == [
+    assert [(change.name, change.before, change.read_back) for change in done.changes.values()] == [
         (NR, "256", "64"),
         (PRESSURE, "100", "50"),
     ]
@@ -110,7 +110,7 @@ def test_a_value_that_is_there_already_is_neither_written_nor_journalled(root: P
 def test_the_scheduler_is_set_before_what_it_changes(root: Path) -> None:
     made = plan(root, f"{PRESSURE}=1", f"{NR}=64", "block:sda/scheduler=kyber")
     assert [step.name for step in made.steps] == ["block:sda/scheduler", PRESSURE, NR]
-    assert [one.instance.name for one in made.steps[0].followers] == [NR]
+    assert [follower.instance.name for follower in made.steps[0].followers] == [NR]
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from ioassay.errors import UsageError
 from ioassay.testing import io_path_nodes, tuned_systems
 from ioassay.testing.snapshots import snapshot
 from ioassay.testing.storage_nodes import nfs_client
-from ioassay.tuning.check import Asked, examine
+from ioassay.tuning.check import CheckRequest, examine
 from ioassay.tuning.conflicts import profile_of, with_owners
 from ioassay.tuning.rule import Assignment, Change, Fine
 
 
-def _asked(*settings: str, storage: str | None = "onefs") -> Asked:
-    return Asked.of(
+def _asked(*settings: str, storage: str | None = "onefs") -> CheckRequest:
+    return CheckRequest.of(
         transfer=None, raid=None, storage=storage, rules=["onefs-endurant-cache"], storage_settings=settings
     )
 
@@ -24,7 +24,7 @@ def _asked(*settings: str, storage: str | None = "onefs") -> Asked:
 @pytest.mark.parametrize(("value", "kind"), [("0", Fine), ("1", Change)])
 def test_a_setting_of_the_storage_that_the_user_read_is_judged(value: str, kind: type) -> None:
     (finding,) = examine([nfs_client().snapshot()], _asked(f" efs.bam.ec.mode = {value} ")).findings
-    assert [type(one) for one in finding.judgements] == [kind]
+    assert [type(judgement) for judgement in finding.judgements] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_other_settings_of_the_storage_are_refused(settings: list[str], storage:
 def test_what_means_nothing_to_a_check_is_refused(asked: dict[str, Any], message: str, remedy: str) -> None:
     known: dict[str, Any] = {"transfer": None, "raid": None, "storage": None, "rules": []}
     with pytest.raises(UsageError) as raised:
-        Asked.of(**known | asked)
+        CheckRequest.of(**known | asked)
     assert (raised.value.message, raised.value.remedy) == (message, remedy)
 
 
 def test_rules_about_what_splits_requests_have_the_evidence() -> None:
-    asked = Asked.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
-    found = {one.rule.name: one.evidence for one in examine([tuned_systems.md3460_oss()], asked).findings}
+    asked = CheckRequest.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
+    found = {finding.rule.name: finding.evidence for finding in examine([tuned_systems.md3460_oss()], asked).findings}
     path = "the I/O path to dm-0, dm-1, … dm-5 (6 alike) on oss1"
     assert found["max-sectors-kb"] == [f"max_sectors_kb 512 splits requests on {path}."]
     assert found["max-sgl-entries"] == [f"sg_tablesize 128 × 4 KiB splits requests on {path}."]
@@ -73,11 +73,11 @@ def test_rules_about_what_splits_requests_have_the_evidence() -> None:
     assert not found["vfs-cache-pressure"]
     assert not found["nr-requests"]
     tuned = examine([tuned_systems.md3460_oss_tuned()], asked).findings
-    assert not [one for one in tuned if one.evidence]
+    assert not [finding for finding in tuned if finding.evidence]
 
 
 def test_evidence_is_of_the_host_whose_limit_it_is() -> None:
-    asked = Asked.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb"])
+    asked = CheckRequest.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb"])
     snapshots = [io_path_nodes.lustre_client_snapshot(), io_path_nodes.oss_snapshot()]
     client, server = examine(snapshots, asked).findings
     assert (client.host, server.host) == ("client1", "oss1")
@@ -96,7 +96,7 @@ _TUNED = {
 def _recommended(rule: str, files: Mapping[str, str]) -> list[Change]:
     made = tuned_systems.md3460_oss()
     known = replace(made, files={**made.files, **{path: text.encode() for path, text in files.items()}})
-    asked = Asked.of(transfer=None, raid=None, storage=None, rules=[rule])
+    asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[rule])
     return [one for _, one in examine([known], asked).of_kind(Change)]
 
 

@@ -12,7 +12,7 @@ from ioassay.tuning.settings import ROOT, Vanished, instance_named
 
 
 @dataclass(frozen=True)
-class Standing:
+class AppliedSetting:
     """A setting that was applied, or a persistent file, and what it is now."""
 
     name: str
@@ -39,22 +39,22 @@ class Standing:
         return "it is gone" if self.now is None else f"something else changed it from {self.applied} to {self.now}"
 
 
-Drift = Standing
-"""A standing that has drifted."""
+Drift = AppliedSetting
+"""A setting that has drifted."""
 
 
-def standings(state: State, root: Path = ROOT) -> list[Standing]:
+def applied_settings(state: State, root: Path = ROOT) -> list[AppliedSetting]:
     """Everything that a journal has applied and not put back."""
-    found = [_standing(state, entry.name, root) for entry in state.open_entries if not entry.is_untouched]
+    found = [_applied_setting(state, entry.name, root) for entry in state.open_entries if not entry.is_untouched]
     return found + [_file(state, path) for path in state.files]
 
 
 def drifted(state: State, root: Path = ROOT) -> list[Drift]:
     """What is other than it was applied."""
-    return [standing for standing in standings(state, root) if standing.has_drifted]
+    return [setting for setting in applied_settings(state, root) if setting.has_drifted]
 
 
-def _standing(state: State, name: str, root: Path) -> Standing:
+def _applied_setting(state: State, name: str, root: Path) -> AppliedSetting:
     entry = state.entries[name]
     now: str | None = None
     why = ""
@@ -69,13 +69,13 @@ def _standing(state: State, name: str, root: Path) -> Standing:
         why = error.message
     if entry.is_pending:
         why = f"apply was interrupted while it was set to {entry.wanted}" if entry.wanted else "apply was interrupted"
-    return Standing(name, entry.ours, now, entry.since, state.header.id, why)
+    return AppliedSetting(name, entry.ours, now, entry.since, state.header.id, why)
 
 
-def _file(state: State, path: str) -> Standing:
+def _file(state: State, path: str) -> AppliedSetting:
     written = state.files[path]
     try:
         is_same = hashlib.sha256(Path(path).read_bytes()).hexdigest() == written.sha256
     except OSError:
-        return Standing(path, "written", None, state.header.started, state.header.id)
-    return Standing(path, "written", "written" if is_same else "changed", state.header.started, state.header.id)
+        return AppliedSetting(path, "written", None, state.header.started, state.header.id)
+    return AppliedSetting(path, "written", "written" if is_same else "changed", state.header.started, state.header.id)

@@ -77,7 +77,7 @@ def check(
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.tuning import CheckReport  # noqa: PLC0415
     from ioassay.reports.tuning.path_text import COLUMNS  # noqa: PLC0415
-    from ioassay.tuning.check import Asked, examine  # noqa: PLC0415
+    from ioassay.tuning.check import CheckRequest, examine  # noqa: PLC0415
     from ioassay.tuning.snapshot import read_all  # noqa: PLC0415
 
     wanted = chosen_format(form, output, as_json=as_json)
@@ -85,7 +85,7 @@ def check(
         raise UsageError(
             "--snapshot and TARGET contradict each other: a snapshot has its own target.", "Use one of them."
         )
-    asked = Asked.of(
+    asked = CheckRequest.of(
         transfer=transfer,
         raid=raid,
         storage=storage,

@@ -86,7 +86,7 @@ def io500(
     from ioassay.launchers import DEFAULT  # noqa: PLC0415
     from ioassay.store.tune_io500_directory import TuneIo500Directory  # noqa: PLC0415
     from ioassay.text.units import parse_rate, parse_share  # noqa: PLC0415
-    from ioassay.tuning.io500.prepare import Asked, prepare  # noqa: PLC0415
+    from ioassay.tuning.io500.prepare import Io500Request, prepare  # noqa: PLC0415
     from ioassay.tuning.io500.runs import Io500Runs  # noqa: PLC0415
 
     if resume is not None:
@@ -104,7 +104,7 @@ def io500(
     if others:
         raise UsageError(f"{target} has several storage systems.", "Name one: lab:NAME/STORAGE.")
     document = prepare(
-        Asked(
+        Io500Request(
             place=place,
             scale=scale,
             settings=settings or [],

@@ -19,19 +19,19 @@ def verify(*, journal: JournalPlace = None, as_json: AsJson = False) -> int:
     from ioassay.reports import tuning_changes  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.tuning.journal import default_place, open_journals  # noqa: PLC0415
-    from ioassay.tuning.verify import standings  # noqa: PLC0415
+    from ioassay.tuning.verify import applied_settings  # noqa: PLC0415
 
     place = journal or default_place()
     opened = open_journals(place)
-    found = [standing for state in opened.states.values() for standing in standings(state)]
+    settings = [setting for state in opened.states.values() for setting in applied_settings(state)]
     if as_json:
-        print(json.dumps({"version": 1, "settings": tuning_changes.drift_document(found)}, indent=2))
-    elif found:
-        show(rendered(tuning_changes.of_drift(found)))
+        print(json.dumps({"version": 1, "settings": tuning_changes.drift_document(settings)}, indent=2))
+    elif settings:
+        show(rendered(tuning_changes.of_drift(settings)))
     elif not opened.damaged:
         print(f"Nothing is applied: no journal in {place} is open.")
     for error in opened.damaged:
         print_error(error)
     if opened.damaged:
         return UsageError.exit_code
-    return _DRIFTED if any(standing.has_drifted for standing in found) else 0
+    return _DRIFTED if any(setting.has_drifted for setting in settings) else 0

@@ -107,7 +107,7 @@ def data(bill: Bill) -> dict[str, Any]:
         ],
         "totals": data_numbers.named(
             {what: bill.total(what) for what in get_args(Takes) if what != "price"}
-            | {f"price_{one}": bill.total("price", one) for one in bill.currencies}
+            | {f"price_{currency}": bill.total("price", currency) for currency in bill.currencies}
         ),
         "unknown": {what: list(unknown) for what in get_args(Takes) if (unknown := bill.unknown(what))},
     }

@@ -22,13 +22,13 @@ def limits(catalogue: Catalogue, size: Size, *, only_exceeded: bool = False) -> 
     """A row for each limit, or only for those that are exceeded, which are marked; nothing where there is none."""
     rows: list[list[Text]] = []
     notes: list[str] = []
-    for one in of_file_systems.limits(catalogue, size):
-        if only_exceeded and one.is_kept:
+    for limit in of_file_systems.limits(catalogue, size):
+        if only_exceeded and limit.is_kept:
             continue
-        exceeded = Span(" exceeded", "failed" if one.kind == "supported" else "warning")
-        has = _amount(one.has) if one.is_kept else (_amount(one.has), exceeded)
-        rows.append([one.brick or "all", wording.capital(one.what), has, f"{_amount(one.most)} {one.kind}"])
-        notes.append(f"{wording.capital(one.what)}: {one.source}")
+        exceeded = Span(" exceeded", "failed" if limit.kind == "supported" else "warning")
+        has = _amount(limit.has) if limit.is_kept else (_amount(limit.has), exceeded)
+        rows.append([limit.brick or "all", wording.capital(limit.what), has, f"{_amount(limit.most)} {limit.kind}"])
+        notes.append(f"{wording.capital(limit.what)}: {limit.source}")
     if not rows:
         return
     columns = [
@@ -50,12 +50,12 @@ def data(catalogue: Catalogue, size: Size) -> list[dict[str, Any]]:
     """The same for other programs."""
     return [
         {
-            "what": one.what,
-            "brick": one.brick or None,
-            **numbers.named({"has": one.has, "most": one.most}),
-            "kind": one.kind,
-            "is_kept": one.is_kept,
-            "source": one.source,
+            "what": limit.what,
+            "brick": limit.brick or None,
+            **numbers.named({"has": limit.has, "most": limit.most}),
+            "kind": limit.kind,
+            "is_kept": limit.is_kept,
+            "source": limit.source,
         }
-        for one in of_file_systems.limits(catalogue, size)
+        for limit in of_file_systems.limits(catalogue, size)
     ]

@@ -44,7 +44,7 @@ def rate(of: Rate) -> dict[str, Any]:
     return {
         **named({"rate": of.value}),
         "limited_by": of.limit.place,
-        "ceilings": [{"place": one.place, **named({"rate": one.value})} for one in of.ceilings],
+        "ceilings": [{"place": ceiling.place, **named({"rate": ceiling.value})} for ceiling in of.ceilings],
     }
 
 
@@ -52,7 +52,7 @@ def arithmetic(values: Sequence[Value]) -> dict[str, Any]:
     """Every step, and every number that the steps begin with, with its source."""
     found = derivation(*values)
     return {
-        "steps": [{"name": one.name, "step": formulas.line(one), **number(one)} for one in found.steps],
+        "steps": [{"name": step.name, "step": formulas.line(step), **number(step)} for step in found.steps],
         "inputs": [_input(one) for one in found.inputs],
     }
 

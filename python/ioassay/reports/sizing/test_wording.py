@@ -27,7 +27,7 @@ def _rate(**gb_per_s: float) -> Rate:
         Ceiling(place.replace("_", " "), exactly(place, Fraction(rate) * 10**9, BYTES_PER_S))
         for place, rate in gb_per_s.items()
     )
-    return Rate("write", lowest("write rate", *(one.value for one in ceilings)), ceilings)
+    return Rate("write", lowest("write rate", *(ceiling.value for ceiling in ceilings)), ceilings)
 
 
 def _alone(size: Size, gb_per_s: float) -> Size:

@@ -63,7 +63,7 @@ def times(size: Size, requirements: Requirements | None = None, tier: str = "") 
 def failures(found: DriveFailures) -> Section:
     """Rebuild times, drives that fail, the chance of loss, and all that these assume."""
     kinds = list(found.bricks.values())
-    tables = {one.choice.name if len(kinds) > 1 else "": list(_of_bricks(one)) for one in kinds}
+    tables = {kind.choice.name if len(kinds) > 1 else "": list(_of_bricks(kind)) for kind in kinds}
     if len(kinds) > 1:
         tables["All bricks together"] = list(_of_all(found))
     values = [value for rows in tables.values() for value, _ in rows]
@@ -71,7 +71,7 @@ def failures(found: DriveFailures) -> Section:
         "Drive failures",
         [
             *(_table([_row(*row) for row in rows], title) for title, rows in tables.items()),
-            Notes([_missing(one) for one in kinds if one.missing]),
+            Notes([_missing(kind) for kind in kinds if kind.missing]),
             Bullets([*LIMITS, *_assumed(values)] if values else []),
         ],
     )

@@ -133,7 +133,7 @@ def _next(rate: Rate) -> str:
 def limited_by(rate: Rate) -> str:
     """What limits it, as a noun, with all places that are equally low: `drives and RAID controllers`."""
     lowest = rate.limit.value.nominal
-    return listed(list(dict.fromkeys(one.place for one in rate.ceilings if one.value.nominal == lowest)))
+    return listed(list(dict.fromkeys(ceiling.place for ceiling in rate.ceilings if ceiling.value.nominal == lowest)))
 
 
 def scaling(size: Size) -> str:

@@ -19,7 +19,7 @@ from ioassay.store.tune_io500_directory import TuneIo500Directory
 from ioassay.store.tune_io500_document import TuneIo500Document
 from ioassay.testing.artificial_io500 import GB, ArtificialSystem, flat, peaked, tune_document
 from ioassay.tuning.io500.answer import Answer, answer
-from ioassay.tuning.io500.facts import Known
+from ioassay.tuning.io500.facts import SourcedNumber
 from ioassay.tuning.io500.procedure import Procedure
 from ioassay.tuning.io500.striping import striping
 
@@ -131,7 +131,7 @@ def test_a_procedure_that_could_measure_nothing_says_why(tmp_path: Path) -> None
 
 
 def test_the_striping_of_lustre_is_shown_with_both_layouts() -> None:
-    entry = striping("/mnt/store", Known(40, "lfs df"), 47008 * 10_000_000, None)
+    entry = striping("/mnt/store", SourcedNumber(40, "lfs df"), 47008 * 10_000_000, None)
     text = _text(answer(tune_document(striping=entry)))
     assert "Over all 40 storage targets (lfs df) in stripes of 4 MiB" in text
     assert "lfs setstripe -c 40 -S 4096k /mnt/store" in text

@@ -59,13 +59,13 @@ def _group(group: ChangeGroup) -> dict[str, Any]:
         "evidence": list(group.evidence),
         "places": [
             {
-                "hosts": list(one.hosts),
-                "subjects": list(one.subjects),
-                "value": one.value,
-                "recommended": one.wanted,
-                "because": one.because,
+                "hosts": list(place.hosts),
+                "subjects": list(place.subjects),
+                "value": place.value,
+                "recommended": place.wanted,
+                "because": place.because,
             }
-            for one in group.places
+            for place in group.places
         ],
         "exceptions": group.exceptions,
     }
@@ -79,25 +79,25 @@ def table(examination: Examination) -> pl.DataFrame:
 
 def _judgements(examination: Examination) -> Iterator[dict[str, Any]]:
     for finding in examination.findings:
-        for one in finding.judgements:
+        for judgement in finding.judgements:
             told = dict.fromkeys(_COLUMNS, "") | {"host": finding.host, "rule": finding.rule.name}
-            yield {**told, "assignments": [], "harmful": False, **_judgement(one)}
+            yield {**told, "assignments": [], "harmful": False, **_judgement(judgement)}
 
 
-def _judgement(one: Judgement) -> dict[str, Any]:
-    match one:
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    match judgement:
         case Fine(subject, value):
             return {"judgement": "as recommended", "subject": subject, "value": value}
         case Change():
             return {
                 "judgement": "change",
-                "subject": one.subject,
-                "value": one.value,
-                "recommended": one.wanted,
-                "because": one.because,
-                "assignments": [str(assignment) for assignment in one.assignments],
-                "command": one.command,
-                "harmful": one.is_harmful,
+                "subject": judgement.subject,
+                "value": judgement.value,
+                "recommended": judgement.wanted,
+                "because": judgement.because,
+                "assignments": [str(assignment) for assignment in judgement.assignments],
+                "command": judgement.command,
+                "harmful": judgement.is_harmful,
             }
         case NotApplicable(why, subject):
             return {"judgement": "not applicable", "subject": subject, "because": why}

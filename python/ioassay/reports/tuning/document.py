@@ -65,7 +65,7 @@ def terminal(examination: Examination, columns: int) -> list[Block]:
     applying = {
         finding.rule.name
         for finding in examination.findings
-        if not all(isinstance(one, NotApplicable) for one in finding.judgements)
+        if not all(isinstance(judgement, NotApplicable) for judgement in finding.judgements)
     }
     groups = change_groups(examination)
     return [
@@ -134,7 +134,7 @@ def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_ad
                         (Span("Rule:", "strong"), f" {rule.name}"),
                     ]
                 ),
-                Commands([(_label(one, number), one.text) for one in group.commands]),
+                Commands([(_label(command, number), command.text) for command in group.commands]),
             ],
             anchor=f"rule-{rule.name}",
         )
@@ -144,11 +144,11 @@ def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_ad
 
 def _harm(group: ChangeGroup, number: int) -> str:
     """That a value is out of the bounds for any node, and where, unless all in the table are."""
-    harmful = [one for one in group.places if one.is_harmful]
+    harmful = [place for place in group.places if place.is_harmful]
     if len(harmful) == len(group.places):
         return "This value ruins I/O on any node."
-    hosts = folded(host for one in harmful for host in one.hosts)
-    where = hosts if number > 1 else ", ".join(subject for one in harmful for subject in one.subjects)
+    hosts = folded(host for place in harmful for host in place.hosts)
+    where = hosts if number > 1 else ", ".join(subject for place in harmful for subject in place.subjects)
     return f"On {where}: a value that ruins I/O on any node."
 
 
@@ -181,23 +181,23 @@ def _no_changes(examination: Examination) -> Text:
 
 def _values(group: ChangeGroup, number: int) -> Table:
     """A row for each value as it is and as it should be, with everything that has it."""
-    has_because = any(one.because for one in group.places)
+    has_because = any(place.because for place in group.places)
     rows: list[Sequence[Text]] = [
         [
-            *([hosts_text(one.hosts, number)] if number > 1 else []),
-            ", ".join(one.subjects) or (one.hosts[0] if number == 1 else "the node"),
-            Span(one.value, "warning") if one.is_harmful else one.value,
-            Span(one.wanted, "strong"),
-            *([one.because] if has_because else []),
+            *([hosts_text(place.hosts, number)] if number > 1 else []),
+            ", ".join(place.subjects) or (place.hosts[0] if number == 1 else "the node"),
+            Span(place.value, "warning") if place.is_harmful else place.value,
+            Span(place.wanted, "strong"),
+            *([place.because] if has_because else []),
         ]
-        for one in group.places
+        for place in group.places
     ]
     head = [*([Column("Node")] if number > 1 else []), Column("Where"), Column("Now"), Column("Recommended")]
     return Table([*head, *([Column("Because")] if has_because else [])], rows, density="narrow")
 
 
 def _sources(group: ChangeGroup, *, with_addresses: bool) -> str:
-    bounds = [one.source for one in group.rule.bounds.values()] if group.is_harmful else []
+    bounds = [bound.source for bound in group.rule.bounds.values()] if group.is_harmful else []
     return "; ".join(
         f"{source.text} ({source.url})" if source.url and with_addresses else source.text
         for source in dict.fromkeys((*bounds, *group.rule.sources))
@@ -217,14 +217,14 @@ def _label(command: Command, number: int) -> str:
 
 def _apply(groups: Sequence[ChangeGroup]) -> list[Block]:
     """One command line for all that can be set, where there is more than one change."""
-    if sum(1 for group in groups if any(one.assignments for one in group.commands)) < 2:
+    if sum(1 for group in groups if any(command.assignments for command in group.commands)) < 2:
         return []
     several = len({host for group in groups for host in group.hosts}) > 1
     return [
         Commands(
             [
-                (f"All of these at once{f', on {folded(one.hosts)}' if several else ''}", one.text)
-                for one in all_at_once(groups)
+                (f"All of these at once{f', on {folded(command.hosts)}' if several else ''}", command.text)
+                for command in all_at_once(groups)
             ]
         )
     ]

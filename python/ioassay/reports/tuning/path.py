@@ -25,7 +25,7 @@ from ioassay.text.slugs import slug, unique
 from ioassay.text.units import format_bytes
 from ioassay.tuning.outcomes import Outcome
 from ioassay.tuning.path.conclusions import Conclusion, conclusions
-from ioassay.tuning.path.measured import Comparison, DeviceActivity, Measured, compared, verdicts
+from ioassay.tuning.path.measured import Comparison, DeviceActivity, MeasuredHost, compared, verdicts
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.rows import rows
 
@@ -41,7 +41,7 @@ _SOURCE = re.compile(
 
 def sections(
     paths: Sequence[IoPath],
-    measured: Sequence[Measured] = (),
+    measured: Sequence[MeasuredHost] = (),
     outcome: Callable[[Conclusion], Outcome] | None = None,
     *,
     with_figures: bool,
@@ -80,7 +80,7 @@ def _names(paths: Sequence[IoPath]) -> list[str]:
 
 def _path(
     path: IoPath,
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredHost],
     name: str,
     identifier: str,
     *,
@@ -98,7 +98,7 @@ def _path(
     blocks: list[Block] = [
         *([Paragraph(path.assumption)] if path.assumption else []),
         Figure(picture, path_text.text(drawn, columns or path_text.COLUMNS)),
-        Bullets([_conclusion(one, outcome) for one in conclusions(path)]),
+        Bullets([_conclusion(conclusion, outcome) for conclusion in conclusions(path)]),
         _layers(path, comparisons, is_narrow=columns is not None and columns < _WIDE),
         Bullets(verdicts(path, comparisons)),
         *_histograms(comparisons),
@@ -107,14 +107,14 @@ def _path(
     return Section(f"I/O path to {name}", blocks, anchor=identifier)
 
 
-def _conclusion(one: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> Text:
-    if not one.is_problem:
-        return one.text
-    return (Span(one.text, "warning"), *([f" {outcome(one).text}"] if outcome is not None else []))
+def _conclusion(conclusion: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> Text:
+    if not conclusion.is_problem:
+        return conclusion.text
+    return (Span(conclusion.text, "warning"), *([f" {outcome(conclusion).text}"] if outcome is not None else []))
 
 
 def _layers(path: IoPath, comparisons: Sequence[Comparison], *, is_narrow: bool) -> Table:
-    known = {id(one.layer): one for one in comparisons}
+    known = {id(comparison.layer): comparison for comparison in comparisons}
     has_measured = bool(comparisons)
     head = [Column("Layer", wraps=False), Column("Device"), Column("Requests"), Column("Limit")]
     return Table(
@@ -145,7 +145,9 @@ def _requests(layer: Layer) -> Text:
 def _limit(layer: Layer, *, is_narrow: bool) -> Text:
     """The limits of a layer with their sources; those that split are marked."""
     shown_source = _short if is_narrow else str
-    limits = sorted((one for one in layer.step.all_limits if one.size_bytes <= _MOST), key=lambda one: one.size_bytes)
+    limits = sorted(
+        (limit for limit in layer.step.all_limits if limit.size_bytes <= _MOST), key=lambda limit: limit.size_bytes
+    )
     if layer.step.striping is not None:
         return (layer.step.striping.text, Span(shown_source(layer.step.alignment_source), "below"))
     if not limits:
@@ -167,28 +169,28 @@ def _short(source: str) -> str:
     return " ".join(filter(None, found.groups())) if found else source
 
 
-def _measured(one: Comparison | None) -> Text:
-    if one is None or not one.sizes.count:
+def _measured(comparison: Comparison | None) -> Text:
+    if comparison is None or not comparison.sizes.count:
         return shown.ABSENT
-    return (one.sizes.text, Span(f"{shown.count(one.sizes.count, 'request')}", "below"))
+    return (comparison.sizes.text, Span(f"{shown.count(comparison.sizes.count, 'request')}", "below"))
 
 
 def _histograms(comparisons: Sequence[Comparison]) -> Iterator[Table]:
-    for one in comparisons:
-        if not one.sizes.histogram:
+    for comparison in comparisons:
+        if not comparison.sizes.histogram:
             continue
-        total = sum(one.sizes.histogram.values())
+        total = sum(comparison.sizes.histogram.values())
         yield Table(
             [Column("Size"), *numbers("Requests", "Share")],
             [
                 [f"up to {format_bytes(size)}", shown.count(count), shown.share(count / total)]
-                for size, count in one.sizes.histogram.items()
+                for size, count in comparison.sizes.histogram.items()
             ],
-            title=f"Sizes measured: {one.layer.name}",
+            title=f"Sizes measured: {comparison.layer.name}",
         )
 
 
-def _devices(measured: Measured) -> Section:
+def _devices(measured: MeasuredHost) -> Section:
     columns = [
         Column("Device"),
         *numbers("IOPS", "MB/s", "Mean read", "Mean write", "Merged writes", "Busy", "Queue depth", "Wait, read"),
@@ -196,7 +198,7 @@ def _devices(measured: Measured) -> Section:
     ]
     table = Table(
         columns,
-        [_device(one) for one in measured.devices],
+        [_device(device) for device in measured.devices],
         caption=f"Block devices of {measured.host} while the workload ran",
         density="dense",
     )
@@ -205,24 +207,24 @@ def _devices(measured: Measured) -> Section:
     return Section(f"Measured on {measured.host}", blocks, anchor=f"measured-{slug(measured.host, 'host')}")
 
 
-def _device(one: DeviceActivity) -> list[Text]:
+def _device(device_activity: DeviceActivity) -> list[Text]:
     return [
-        one.name,
-        shown.significant(one.per_s(one.counted.ios)),
-        shown.significant(one.per_s(one.counted.bytes) / 1e6),
-        shown.size(one.mean_bytes(0)),
-        shown.size(one.mean_bytes(1)),
-        shown.share(one.merged_share(1)),
-        shown.share(one.utilisation),
-        shown.significant(one.queue_depth),
-        shown.duration(one.mean_wait_ns(0)),
-        shown.duration(one.mean_wait_ns(1)),
+        device_activity.name,
+        shown.significant(device_activity.per_s(device_activity.counted.ios)),
+        shown.significant(device_activity.per_s(device_activity.counted.bytes) / 1e6),
+        shown.size(device_activity.mean_bytes(0)),
+        shown.size(device_activity.mean_bytes(1)),
+        shown.share(device_activity.merged_share(1)),
+        shown.share(device_activity.utilisation),
+        shown.significant(device_activity.queue_depth),
+        shown.duration(device_activity.mean_wait_ns(0)),
+        shown.duration(device_activity.mean_wait_ns(1)),
     ]
 
 
 def data(
     paths: Sequence[IoPath],
-    measured: Sequence[Measured] = (),
+    measured: Sequence[MeasuredHost] = (),
     outcome: Callable[[Conclusion], Outcome] | None = None,
 ) -> list[dict[str, Any]]:
     """The paths for JSON, sizes in bytes."""
@@ -232,10 +234,10 @@ def data(
 def _data(
     path: IoPath,
     comparisons: Sequence[Comparison],
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredHost],
     outcome: Callable[[Conclusion], Outcome] | None,
 ) -> dict[str, Any]:
-    known = {id(one.layer): one for one in comparisons}
+    known = {id(comparison.layer): comparison for comparison in comparisons}
     work = path.work
     return {
         "hosts": list(path.hosts),
@@ -258,16 +260,16 @@ def _data(
             "amplification": work.amplification,
             "least_amplification": work.least_amplification,
         },
-        "conclusions": [_conclusion_data(one, outcome) for one in conclusions(path)],
+        "conclusions": [_conclusion_data(conclusion, outcome) for conclusion in conclusions(path)],
         "verdicts": verdicts(path, comparisons),
         "unknown": [*path.unknown, *(text for one in measured if one.host in path.hosts for text in one.problems)],
     }
 
 
-def _conclusion_data(one: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"text": one.text, "is_problem": one.is_problem}
-    if one.is_problem and outcome is not None:
-        found = outcome(one)
+def _conclusion_data(conclusion: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"text": conclusion.text, "is_problem": conclusion.is_problem}
+    if conclusion.is_problem and outcome is not None:
+        found = outcome(conclusion)
         told |= {"outcome": found.kind, "rules": list(found.rules), "reason": found.text}
     return told
 
@@ -284,8 +286,8 @@ def _layer_data(layer: Layer, comparison: Comparison | None) -> dict[str, Any]:
         "split_into": layer.split_into,
         "is_split": layer.is_split,
         "limits": [
-            {"parameter": one.parameter, "value": one.value, "bytes": one.size_bytes, "source": one.source}
-            for one in layer.step.all_limits
+            {"parameter": limit.parameter, "value": limit.value, "bytes": limit.size_bytes, "source": limit.source}
+            for limit in layer.step.all_limits
         ],
         "alignment_bytes": layer.alignment_bytes,
         "misaligned_by_bytes": layer.offset_bytes,

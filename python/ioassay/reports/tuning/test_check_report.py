@@ -11,7 +11,7 @@ from ioassay.reports.tuning import CheckReport
 from ioassay.testing import io_path_nodes, tuned_systems
 from ioassay.testing.snapshots import disk, snapshot
 from ioassay.testing.terminal_text import terminal_text
-from ioassay.tuning.check import Asked, examine
+from ioassay.tuning.check import CheckRequest, examine
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.snapshot import Snapshot
 
@@ -19,7 +19,9 @@ from ioassay.tuning.snapshot import Snapshot
 @pytest.fixture(scope="module")
 def report() -> CheckReport:
     rules = ["nr-requests", "vfs-cache-pressure", "raid-cache-block"]
-    asked = Asked.of(transfer="1MiB", raid="segment=128k,data=8,parity=2,cache-block=4k", storage=None, rules=rules)
+    asked = CheckRequest.of(
+        transfer="1MiB", raid="segment=128k,data=8,parity=2,cache-block=4k", storage=None, rules=rules
+    )
     return CheckReport(examine([tuned_systems.md3460_oss()], asked))
 
 
@@ -51,7 +53,7 @@ def test_only_commands_are_wider_than_the_terminal(lines: list[str]) -> None:
 
 
 def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
-    asked = Asked.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
+    asked = CheckRequest.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
     report = CheckReport(examine([tuned_systems.md3460_oss()], asked))
     _, _, changes = build(report, "md").decode().partition("## What to change")
     named = [line.rpartition("*")[2].strip() for line in changes.splitlines() if line.startswith("- **Rule:")]
@@ -66,7 +68,7 @@ def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
 
 
 def _report(snapshots: Sequence[Snapshot], *rules: str) -> CheckReport:
-    asked = Asked.of(transfer="1MiB", raid=None, storage=None, rules=rules)
+    asked = CheckRequest.of(transfer="1MiB", raid=None, storage=None, rules=rules)
     return CheckReport(examine(snapshots, asked))
 
 
@@ -160,13 +162,15 @@ def test_what_ruins_io_comes_before_what_requests_suffer_from() -> None:
 
 def test_rules_that_do_not_apply_are_counted_once_whatever_the_number_of_devices() -> None:
     # Of 18 devices `scheduler` applies to 6, `wbt-lat-usec` to none.
-    asked = Asked.of(transfer=None, raid=None, storage=None, rules=["scheduler", "wbt-lat-usec"])
+    asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=["scheduler", "wbt-lat-usec"])
     text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(80))
     assert "Rules that do not apply here: 1 of 2; " in text
 
 
 def test_commands_that_differ_in_a_name_are_one(report: CheckReport) -> None:
-    asked = Asked.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb", "lustre-fragmented-bulk"])
+    asked = CheckRequest.of(
+        transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb", "lustre-fragmented-bulk"]
+    )
     text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(100))
     assert "For dm-0, dm-1, dm-2, dm-3, dm-4, dm-5" in " ".join(text.split())
     assert text.count("multipath -f ") == 1

@@ -11,7 +11,7 @@ from ioassay.reports.tuning.path import data, sections
 from ioassay.testing.io_path_nodes import laptop, lustre_client, md_server, oss
 from ioassay.testing.snapshots import disk, snapshot
 from ioassay.tuning.path import Transfer, io_paths
-from ioassay.tuning.path.measured import Measured, between
+from ioassay.tuning.path.measured import MeasuredHost, between
 from ioassay.tuning.path.rows import rows
 from ioassay.tuning.system import System
 
@@ -62,7 +62,7 @@ def test_a_narrow_terminal_shortens_bars_and_keeps_what_is_said() -> None:
     ]
 
 
-def _measured() -> Measured:
+def _measured() -> MeasuredHost:
     files = disk("sdb")
     before = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 0 0 0 0 0 0 0"}, target="/dev/sdb")
     after = snapshot(
@@ -138,5 +138,5 @@ def test_paths_of_one_device_are_told_apart_by_their_disks() -> None:
     files = dict(system.snapshot.files)
     files[next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))] = b"128"
     changed = System(type(system.snapshot)(system.snapshot.document, files, system.snapshot.links))
-    titles = [one.title for one in sections(io_paths([changed]), with_figures=False)]
+    titles = [section.title for section in sections(io_paths([changed]), with_figures=False)]
     assert titles == ["I/O path to md0 on server through sdb, sdc, sde, sdf", "I/O path to md0 on server through sdd"]

@@ -27,7 +27,7 @@ _MIB, _GIB = KIB**2, KIB**3
 
 
 @dataclass(frozen=True)
-class Known:
+class FileSystemOverhead:
     """A file system whose overhead is computed."""
 
     usable: Callable[[Target], Value]
@@ -72,17 +72,17 @@ def _xfs(target: Target) -> Value:
 
 _LUSTRE_RECORD = (1024 * KIB, "mkfs.lustre sets `recordsize=1M` (libmount_utils_zfs.c).")
 
-KNOWN: Mapping[str, Known] = {
-    "ext4": Known(lambda target: ext4.shown_by_df(target.capacity, ext4.MKE2FS)),
-    "ldiskfs": Known(lambda target: _on_client(ext4.shown_by_df(target.capacity, ext4.MKFS_LUSTRE))),
-    "ldiskfs-2.8": Known(lambda target: ext4.shown_by_df(target.capacity, ext4.MKFS_LUSTRE)),
-    "xfs": Known(_xfs),
-    "zfs": Known(lambda target: zfs.shown_by_df(target, has_limited_slop=True), True),
-    "zfs-0.8": Known(lambda target: zfs.shown_by_df(target, has_limited_slop=False), True),
-    "lustre-zfs": Known(
+KNOWN: Mapping[str, FileSystemOverhead] = {
+    "ext4": FileSystemOverhead(lambda target: ext4.shown_by_df(target.capacity, ext4.MKE2FS)),
+    "ldiskfs": FileSystemOverhead(lambda target: _on_client(ext4.shown_by_df(target.capacity, ext4.MKFS_LUSTRE))),
+    "ldiskfs-2.8": FileSystemOverhead(lambda target: ext4.shown_by_df(target.capacity, ext4.MKFS_LUSTRE)),
+    "xfs": FileSystemOverhead(_xfs),
+    "zfs": FileSystemOverhead(lambda target: zfs.shown_by_df(target, has_limited_slop=True), True),
+    "zfs-0.8": FileSystemOverhead(lambda target: zfs.shown_by_df(target, has_limited_slop=False), True),
+    "lustre-zfs": FileSystemOverhead(
         lambda target: _on_client(zfs.shown_by_df(target, has_limited_slop=True)), True, _LUSTRE_RECORD
     ),
-    "lustre-zfs-0.8": Known(
+    "lustre-zfs-0.8": FileSystemOverhead(
         lambda target: _on_client(zfs.shown_by_df(target, has_limited_slop=False)), True, _LUSTRE_RECORD
     ),
 }

@@ -46,7 +46,7 @@ def _catalogue(folder: Path, file_system: str, data: int, drive: str, layout: st
 
 
 def _exceeded(catalogue: Catalogue) -> list[FileSystemLimit]:
-    return [one for one in limits_of_brick(catalogue, _CHOICE) if not one.is_kept]
+    return [limit for limit in limits_of_brick(catalogue, _CHOICE) if not limit.is_kept]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_targets_beyond_what_is_supported_are_seen(
     tmp_path: Path, file_system: str, data: int, drive: str, what: list[str]
 ) -> None:
     found = _exceeded(_catalogue(tmp_path, file_system, data, drive))
-    assert [one.what for one in found] == what
-    assert all(one.source for one in found)
+    assert [limit.what for limit in found] == what
+    assert all(limit.source for limit in found)
 
 
 def test_a_wide_raidz_group_is_beyond_what_is_recommended_and_is_still_considered(tmp_path: Path) -> None:

@@ -85,16 +85,18 @@ def _without_media(
         yield locate(source.tree, [*path, "media"]).problem(wrong, "change it or `bricks`")
 
 
-def _of_configuration(one: Configuration, source: Source, catalogue: Catalogue, path: Steps) -> Iterator[Problem]:
+def _of_configuration(
+    configuration: Configuration, source: Source, catalogue: Catalogue, path: Steps
+) -> Iterator[Problem]:
     known = _known(catalogue)
     chosen: set[BrickChoice] = set()
-    for index, counted in enumerate(one.bricks):
+    for index, counted in enumerate(configuration.bricks):
         at: Steps = [*path, "bricks", index]
         unknown = [*unknown_components(counted.brick, Brick, known, source, [*at, "brick"])]
         yield from unknown or _of_brick(counted, source, catalogue, at, chosen)
-    yield from unknown_components(one.metadata, MetadataModule, known, source, [*path, "metadata"])
-    yield from unknown_components(one.switches, Switch, known, source, [*path, "switches"])
-    yield from unknown_components(one.rack, Rack, known, source, [*path, "rack"])
+    yield from unknown_components(configuration.metadata, MetadataModule, known, source, [*path, "metadata"])
+    yield from unknown_components(configuration.switches, Switch, known, source, [*path, "switches"])
+    yield from unknown_components(configuration.rack, Rack, known, source, [*path, "rack"])
 
 
 def _of_brick(

@@ -21,12 +21,12 @@ class Stations(NamedTuple):
 
 def least(requests: int, stations: Sequence[Stations]) -> float:
     """The lower balanced job bound: N / (D + (N - 1) Dmax), for `requests` from 1 on."""
-    return requests / (_total(stations) + (requests - 1) * max(one.demand for one in stations))
+    return requests / (_total(stations) + (requests - 1) * max(station.demand for station in stations))
 
 
 def most(requests: int, stations: Sequence[Stations]) -> float:
     """The upper asymptotic bound: the lower of N / D and 1 / Dmax."""
-    return min(requests / _total(stations), 1 / max(one.demand for one in stations))
+    return min(requests / _total(stations), 1 / max(station.demand for station in stations))
 
 
 def expected(requests: int, stations: Sequence[Stations]) -> float:
@@ -44,4 +44,4 @@ def expected(requests: int, stations: Sequence[Stations]) -> float:
 
 
 def _total(stations: Sequence[Stations]) -> float:
-    return sum(one.number * one.demand for one in stations)
+    return sum(station.number * station.demand for station in stations)

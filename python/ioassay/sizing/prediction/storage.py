@@ -50,8 +50,8 @@ class Storage:
 def storage(catalogue: Catalogue, name: str, configuration: Configuration, sources: Mapping[str, Document]) -> Storage:
     """What `configuration` gives; `sources` are those of its file. Raises `UsageError` as `evaluate` does."""
     clients = configuration.clients
-    bricks = [(catalogue.find(one.brick, Brick), one.count) for one in configuration.bricks]
-    choices = [choice_of(catalogue, one) for one in configuration.bricks]
+    bricks = [(catalogue.find(brick.brick, Brick), brick.count) for brick in configuration.bricks]
+    choices = [choice_of(catalogue, brick) for brick in configuration.bricks]
     stripes = [stripe for brick, _ in bricks if (stripe := _stripe_bytes(brick.redundancy))]
     return Storage(
         rates=evaluate(catalogue, name, configuration.model_copy(update={"clients": None})).rates["healthy"],

@@ -18,7 +18,7 @@ from ioassay.sizing.published.model import (
     NeededRate,
     RateFinding,
     Reading,
-    Repeated,
+    RepeatedNumber,
     Shared,
     UnitFinding,
     UnitKind,
@@ -57,7 +57,7 @@ def _unit_finding(kind: UnitKind, figures: Sequence[Figure]) -> UnitFinding:
         figures=tuple(figures),
         units=units,
         others=tuple(one for one in shared if not one.reading.is_unit_alone and not one.contradicting),
-        losses=tuple(sorted(_losses(units, figures), key=lambda one: (one.weight, -one.left.high))),
+        losses=tuple(sorted(_losses(units, figures), key=lambda loss: (loss.weight, -loss.left.high))),
     )
 
 
@@ -117,7 +117,7 @@ def rates_of_one_brick(
     return tuple(finding for finding in findings if finding.contradicting)
 
 
-def _needed(figure: Figure, one: Value, interval: Interval) -> NeededRate:
+def _needed(figure: Figure, value: Value, interval: Interval) -> NeededRate:
     """What one brick would have to do, if several do the multiple of one that the arithmetic says."""
     assert figure.arithmetic is not None
     what = figure.stated.what.replace("_", " ")
@@ -128,29 +128,29 @@ def _needed(figure: Figure, one: Value, interval: Interval) -> NeededRate:
         Origin("published", str(figure.stated.at)),
         figure.stated.value,
     )
-    multiple = exactly("bricks", figure.arithmetic.interval.nominal / one.interval.nominal)
+    multiple = exactly("bricks", figure.arithmetic.interval.nominal / value.interval.nominal)
     return NeededRate(figure, quotient(f"{what} rate of one brick", printed, multiple))
 
 
-def _rate_finding(brick: str, one: Value, needed: Sequence[NeededRate]) -> RateFinding:
+def _rate_finding(brick: str, value: Value, needed: Sequence[NeededRate]) -> RateFinding:
     """The rates that most agree on: where most intervals overlap, and of two such places what the catalogue says."""
     sets = [
         [other for other in needed if other.value.interval.low <= start.value.interval.low < other.value.interval.high]
         for start in needed
     ]
     common = [reduce(_intersection, (other.value.interval for other in agreeing)) for agreeing in sets]
-    best = max(range(len(sets)), key=lambda at: (len(sets[at]), common[at].meets(one.interval)))
+    best = max(range(len(sets)), key=lambda at: (len(sets[at]), common[at].meets(value.interval)))
     agreeing = tuple(sets[best])
     contradicting = tuple(rate for rate in needed if all(rate is not other for other in agreeing))
-    return RateFinding(brick, one, common[best], agreeing, contradicting)
+    return RateFinding(brick, value, common[best], agreeing, contradicting)
 
 
-def _intersection(one: Interval, other: Interval) -> Interval:
-    low, high = max(one.low, other.low), min(one.high, other.high)
+def _intersection(interval: Interval, other: Interval) -> Interval:
+    low, high = max(interval.low, other.low), min(interval.high, other.high)
     return Interval(low, (low + high) / 2, high)
 
 
-def repetitions(figures: Iterable[Figure], units: Sequence[UnitFinding]) -> tuple[Repeated, ...]:
+def repetitions(figures: Iterable[Figure], units: Sequence[UnitFinding]) -> tuple[RepeatedNumber, ...]:
     """Where the same thing of the same configuration is stated with numbers that cannot be the same."""
 
     def subject(figure: Figure) -> tuple[str, str, str]:
@@ -159,7 +159,7 @@ def repetitions(figures: Iterable[Figure], units: Sequence[UnitFinding]) -> tupl
     exact = sorted((one for one in figures if one.stated.qualifier != "at-least"), key=subject)
     groups = [tuple(group) for _, group in groupby(exact, key=subject)]
     return tuple(
-        Repeated(group)
+        RepeatedNumber(group)
         for group in groups
         if any(not _interval(one, units).meets(_interval(other, units)) for one, other in combinations(group, 2))
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ioassay.sizing.arithmetic import Value
-from ioassay.sizing.configuration import Stated
+from ioassay.sizing.configuration import StatedNumber
 from ioassay.sizing.model import BrickChoice
 from ioassay.systems.amounts import Interval
 from ioassay.systems.printed import Rounding
@@ -100,7 +100,7 @@ class Figure:
     """A published number of a configuration."""
 
     configuration: str
-    stated: Stated
+    stated: StatedNumber
     label: Label
     arithmetic: Value | None
     trials: tuple[Trial, ...]
@@ -202,7 +202,7 @@ class RateFinding:
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedNumber:
     """The same thing, stated with numbers of which no two can be the same, in any unit that also fits the rest."""
 
     figures: tuple[Figure, ...]
@@ -239,7 +239,7 @@ class WholePrice:
 
 
 @dataclass(frozen=True)
-class Contained:
+class ContainedBrick:
     """A brick that has all parts of another and more, and so cannot cost less."""
 
     brick: BrickChoice
@@ -250,7 +250,7 @@ class Contained:
 
 
 @dataclass(frozen=True)
-class Implied:
+class ImpliedPrice:
     """What a price would have to be, in prices of one brick (`PriceFinding.unit`)."""
 
     what: str
@@ -276,11 +276,11 @@ class PriceHypothesis:
     """In how many of the statements it says the same as the price of the whole, as both configurations have as much."""
     wholes: tuple[WholePrice, ...]
     ratios: tuple[BrickRatio, ...]
-    implied: tuple[Implied, ...]
+    implied: tuple[ImpliedPrice, ...]
     """Of a possible one."""
     conflict: tuple[Figure, ...]
     """Of an impossible one: a smallest set of statements that cannot hold together."""
-    contained: Contained | None
+    contained: ContainedBrick | None
     """Of an impossible one: a brick that would cost less than another one that it contains."""
 
 
@@ -299,7 +299,7 @@ class PriceFinding:
     @property
     def possible(self) -> tuple[PriceHypothesis, ...]:
         """Those with which all statements can be true."""
-        return tuple(one for one in self.hypotheses if one.is_possible)
+        return tuple(hypothesis for hypothesis in self.hypotheses if hypothesis.is_possible)
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class Published:
     units: tuple[UnitFinding, ...]
     rates: tuple[RateFinding, ...]
     """Only where not all rates can be true."""
-    repeated: tuple[Repeated, ...]
+    repeated: tuple[RepeatedNumber, ...]
     prices: PriceFinding | None
     """`None` without relative prices."""
 
@@ -322,7 +322,7 @@ class Published:
 
     def units_of(self, figure: Figure) -> UnitFinding | None:
         """What is found of its unit; `None` of a count or a price."""
-        return next((one for one in self.units if any(figure is other for other in one.figures)), None)
+        return next((unit for unit in self.units if any(figure is other for other in unit.figures)), None)
 
     @property
     def unfounded(self) -> tuple[Figure, ...]:
@@ -334,6 +334,7 @@ class Published:
         """True if everything follows as printed; then there is nothing to report."""
         follows = all(figure.verdict in ("as printed", "not recomputed") for figure in self.figures)
         whole = self.prices is None or any(
-            one.measure == "whole" and one.scope == "listed" and not one.common_in for one in self.prices.possible
+            hypothesis.measure == "whole" and hypothesis.scope == "listed" and not hypothesis.common_in
+            for hypothesis in self.prices.possible
         )
         return follows and whole and not (self.rates or self.repeated)

@@ -28,9 +28,9 @@ from ioassay.sizing.model import BrickChoice, Size
 from ioassay.sizing.parts import choice_of, parts_of
 from ioassay.sizing.published.model import (
     BrickRatio,
-    Contained,
+    ContainedBrick,
     Figure,
-    Implied,
+    ImpliedPrice,
     Measure,
     PriceFinding,
     PriceHypothesis,
@@ -92,7 +92,7 @@ class _Problem:
 
         names = sorted(
             {*self.unit, *form}
-            | {name for one in self.statements for name in (*one.form, *one.reference)}
+            | {name for statement in self.statements for name in (*statement.form, *statement.reference)}
             | {name for pair in self.dearer for name in pair}
         )
 
@@ -100,12 +100,13 @@ class _Problem:
             return [sum(factor * of.get(name, 0) for factor, of in terms) for name in names]
 
         above = [
-            row((one.ratio, one.form), (-most, one.reference))
-            for one in self.statements
-            if (most := one.exact if exact else one.high) is not None
+            row((statement.ratio, statement.form), (-most, statement.reference))
+            for statement in self.statements
+            if (most := statement.exact if exact else statement.high) is not None
         ]
         below = [
-            row((-one.ratio, one.form), (one.exact if exact else one.low, one.reference)) for one in self.statements
+            row((-statement.ratio, statement.form), (statement.exact if exact else statement.low, statement.reference))
+            for statement in self.statements
         ]
         order = [row((1, {cheap: 1}), (-1, {dear: 1})) for dear, cheap in self.dearer]
         rows = np.array([*above, *below, *order])
@@ -121,13 +122,17 @@ class _Problem:
 
     def without(self, figure: Figure) -> _Problem:
         """The same without what one figure states."""
-        return _Problem(tuple(one for one in self.statements if one.figure is not figure), self.unit, self.dearer)
+        return _Problem(
+            tuple(statement for statement in self.statements if statement.figure is not figure), self.unit, self.dearer
+        )
 
 
 def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapping[str, Size]) -> PriceFinding | None:
     """What all relative prices of a file can be relative to; `None` where there is none."""
     stated = tuple(
-        one for one in figures if one.stated.relative_to is not None and one.stated.relative_to != one.configuration
+        figure
+        for figure in figures
+        if figure.stated.relative_to is not None and figure.stated.relative_to != figure.configuration
     )
     if not stated:
         return None
@@ -144,7 +149,7 @@ def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapp
 
 def _scopes(figures: Sequence[Figure], sizes: Mapping[str, Size]) -> Sequence[Scope]:
     """Bricks alone only where something else is listed."""
-    names = {name for one in figures for name in (one.configuration, _reference(one))}
+    names = {name for figure in figures for name in (figure.configuration, _reference(figure))}
     others = any(sizes[name].configuration.metadata or sizes[name].configuration.switches for name in names)
     return ("listed", "bricks") if others else ("listed",)
 
@@ -159,8 +164,8 @@ class _Asked:
 
     def __init__(self, catalogue: Catalogue, figures: tuple[Figure, ...], sizes: Mapping[str, Size]) -> None:
         self.catalogue, self.figures, self.sizes = catalogue, figures, sizes
-        self.references = tuple(dict.fromkeys(_reference(one) for one in figures))
-        names = dict.fromkeys(chain(self.references, (one.configuration for one in figures)))
+        self.references = tuple(dict.fromkeys(_reference(figure) for figure in figures))
+        names = dict.fromkeys(chain(self.references, (figure.configuration for figure in figures)))
         self.bricks = tuple(dict.fromkeys(choice for name in names for choice in sizes[name].bricks))
         self.dearer = tuple(self._dearer_drives())
 
@@ -185,7 +190,7 @@ class _Asked:
 
     def hypothesis(self, measure: Measure, scope: Scope) -> PriceHypothesis | None:
         """Whether all prices can be of `measure`; `None` where the arithmetic does not have it."""
-        names = {*self.references, *(one.configuration for one in self.figures)}
+        names = {*self.references, *(figure.configuration for figure in self.figures)}
         if any(not _measured(self.sizes[name], measure, self.catalogue) for name in names):
             return None
         problem = self._problem(measure, scope, ())
@@ -200,8 +205,11 @@ class _Asked:
             scope=scope,
             common_in=common_in,
             is_possible=is_possible,
-            same_as_whole=sum(math.isclose(one.ratio, 1) for one in problem.statements),
-            wholes=tuple(WholePrice(one.figure, 1 / one.ratio, one.exact / one.ratio) for one in problem.statements),
+            same_as_whole=sum(math.isclose(statement.ratio, 1) for statement in problem.statements),
+            wholes=tuple(
+                WholePrice(statement.figure, 1 / statement.ratio, statement.exact / statement.ratio)
+                for statement in problem.statements
+            ),
             ratios=ratios,
             implied=tuple(self._implied(problem, common_in)) if is_possible else (),
             conflict=() if is_possible else _conflict(problem),
@@ -279,26 +287,26 @@ class _Asked:
             value = quotient(f"price of {choice.brick} in {unit.brick}", whole, counts[1])
             yield BrickRatio(figure, choice, unit, value)
 
-    def _contained(self, ratios: Sequence[BrickRatio]) -> Contained | None:
+    def _contained(self, ratios: Sequence[BrickRatio]) -> ContainedBrick | None:
         """A brick that would cost less than the one that it contains."""
-        for one in ratios:
-            large, small = self._brick_bill(one.brick), self._brick_bill(one.reference)
-            if one.value.interval.high < 1 and small <= large and large != small:
-                return Contained(one.brick, one.reference, large - small)
+        for ratio in ratios:
+            large, small = self._brick_bill(ratio.brick), self._brick_bill(ratio.reference)
+            if ratio.value.interval.high < 1 and small <= large and large != small:
+                return ContainedBrick(ratio.brick, ratio.reference, large - small)
         return None
 
-    def _implied(self, problem: _Problem, common_in: Sequence[str]) -> Iterable[Implied]:
+    def _implied(self, problem: _Problem, common_in: Sequence[str]) -> Iterable[ImpliedPrice]:
         unit = self._brick_bill(self.bricks[0])
         for choice in self.bricks[1:]:
             bill = self._brick_bill(choice)
             yield _within(problem, choice.name, bill, choice)
             if unit <= bill:
                 yield _within(problem, _listed(bill - unit), bill - unit)
-        names = {*self.references, *(one.configuration for one in self.figures)}
+        names = {*self.references, *(figure.configuration for figure in self.figures)}
         for module in sorted({module for name in names for module in self.sizes[name].configuration.metadata}):
             yield _within(problem, module, parts_of(self.catalogue, module) or {module: 1})
         for reference in common_in:
-            compared = [one.configuration for one in self.figures if _reference(one) == reference]
+            compared = [figure.configuration for figure in self.figures if _reference(figure) == reference]
             together = ", ".join(dict.fromkeys((reference, *compared)))
             yield _within(problem, f"what each of {together} has besides", {_common(reference): 1})
 
@@ -321,12 +329,12 @@ def _listed(parts: Mapping[str, int]) -> str:
     return " + ".join(f"{number} {name}" for name, number in parts.items())
 
 
-def _within(problem: _Problem, what: str, form: Form, of: BrickChoice | None = None) -> Implied:
+def _within(problem: _Problem, what: str, form: Form, of: BrickChoice | None = None) -> ImpliedPrice:
     exact = None
     if problem.is_possible(exact=True):
         low, high = problem.bounds(form, exact=True)
         exact = high if high is not None and high - low <= _TIGHT * max(high, 1) else None
-    return Implied(what, of, *problem.bounds(form), exact)
+    return ImpliedPrice(what, of, *problem.bounds(form), exact)
 
 
 def _conflict(problem: _Problem) -> tuple[Figure, ...]:
@@ -336,7 +344,7 @@ def _conflict(problem: _Problem) -> tuple[Figure, ...]:
         fewer = left.without(statement.figure)
         if fewer.statements and not fewer.is_possible():
             left = fewer
-    return tuple(one.figure for one in left.statements)
+    return tuple(statement.figure for statement in left.statements)
 
 
 def _measured(size: Size, measure: Measure, catalogue: Catalogue) -> Fraction:
@@ -350,7 +358,9 @@ def _measured(size: Size, measure: Measure, catalogue: Catalogue) -> Fraction:
             rate = size.rates["healthy"].get("write")
             return Fraction(0) if rate is None else rate.value.interval.nominal
         case "drive":
-            counts = (one.count * catalogue.find(one.brick, Brick).drive_count for one in size.configuration.bricks)
+            counts = (
+                brick.count * catalogue.find(brick.brick, Brick).drive_count for brick in size.configuration.bricks
+            )
             return Fraction(sum(counts))
         case "rack unit":
             return Fraction(0) if size.rack_units is None else size.rack_units.interval.nominal

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick
-from ioassay.sizing.configuration import Stated
+from ioassay.sizing.configuration import StatedNumber
 from ioassay.sizing.model import Rate, Size
 from ioassay.sizing.published.model import (
     Base,
@@ -81,7 +81,7 @@ def base_factor(base: Base, power: int) -> Fraction | None:
 
 
 def examine(
-    catalogue: Catalogue, configuration: str, size: Size, stated: Stated, earlier: Sequence[tuple[Figure, Size]]
+    catalogue: Catalogue, configuration: str, size: Size, stated: StatedNumber, earlier: Sequence[tuple[Figure, Size]]
 ) -> Figure:
     """A printed number in all its readings; `earlier` are those that it may have been computed from."""
     amount = stated.amount
@@ -109,7 +109,7 @@ def meant(figure: Figure, reading: Reading) -> Interval | None:
     return None if factor is None else standing_for(replace(amount, factor=factor), figure.stated.qualifier)
 
 
-def _source(catalogue: Catalogue, size: Size, stated: Stated) -> _Source | str:
+def _source(catalogue: Catalogue, size: Size, stated: StatedNumber) -> _Source | str:
     """What the number is of; in place of it why there is no arithmetic."""
     match stated.what:
         case "price":
@@ -168,7 +168,7 @@ def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "prote
     return _Source(whole, bases, {name: part for name, part in parts.items() if part[0].is_exact})
 
 
-def _readings(stated: Stated, label: Label, source: _Source) -> Iterator[tuple[Reading, Value]]:
+def _readings(stated: StatedNumber, label: Label, source: _Source) -> Iterator[tuple[Reading, Value]]:
     whole = source.whole
     counts_bytes = whole.dimension in (BYTES, BYTES_PER_S)
     bases: tuple[Base, ...] = get_args(Base) if counts_bytes and label.power else (label.base,)
@@ -227,7 +227,7 @@ def _rounded(part: Value, base: Base, decimals: int, power: int) -> Value:
     )
 
 
-def _trial(stated: Stated, label: Label, reading: Reading, recomputed: Value) -> Trial:
+def _trial(stated: StatedNumber, label: Label, reading: Reading, recomputed: Value) -> Trial:
     amount = stated.amount
     factor = _factor(amount, label, reading)
     assert factor is not None  # `examine` has left out the others
@@ -262,7 +262,7 @@ def _multiple_of_neighbour(label: Label, whole: Value, other: Figure, ratio: Fra
     return reading, product(whole.name, value, exactly("ratio of the configurations", ratio))
 
 
-def _ratio(size: Size, other: Size, figure: Figure, stated: Stated, whole: Value) -> Fraction | None:
+def _ratio(size: Size, other: Size, figure: Figure, stated: StatedNumber, whole: Value) -> Fraction | None:
     """How much more there is of it than in another configuration that differs in its drives or in its count alone.
 
     Of capacities that is the ratio of all drives: what a file system leaves is not quite proportional to them.

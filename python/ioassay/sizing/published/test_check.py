@@ -39,10 +39,10 @@ def numbers(found: Published, configuration: str, value: str) -> dict[Base, tupl
 def test_the_racks_of_the_md3460_paper_are_sums_in_pib_except_one(
     check_table: CheckTable, racks: Mapping[str, Row]
 ) -> None:
-    (capacities,) = (one for one in check_table(racks).units if one.kind == "capacities")
+    (capacities,) = (unit for unit in check_table(racks).units if unit.kind == "capacities")
     assert capacities.best.reading == Reading("binary")
     assert [one.stated.value for one in capacities.best.contradicting] == ["2.1 PB"]
-    assert {one.reading.base: len(one.agreeing) for one in capacities.units}["decimal"] == 2
+    assert {unit.reading.base: len(unit.agreeing) for unit in capacities.units}["decimal"] == 2
     assert capacities.outcome == "one reading"
 
 
@@ -73,7 +73,7 @@ def test_the_odd_capacity_is_the_rounded_one_of_smaller_drives_times_six_quarter
 ) -> None:
     agreeing = figure(check_table(racks), "performance-8-6tb", "2.1 PB").agreeing
     neighbours = [one.reading.neighbour for one in agreeing if one.reading.neighbour]
-    assert [(one.printed, one.ratio) for one in neighbours] == [("1.4PB", "3/2")]
+    assert [(neighbour.printed, neighbour.ratio) for neighbour in neighbours] == [("1.4PB", "3/2")]
 
 
 def test_a_multiple_of_another_printed_number_is_seen_across_prefixes(check_table: CheckTable) -> None:
@@ -99,7 +99,7 @@ def test_a_mixture_of_units_is_combined_with_nothing_else(check_table: CheckTabl
     """Else 100 PB of drives of 16 TB would be explained by millions of GiB of drives of 15 TiB."""
     found = check_table({"rack": ("8 md3460-performance nl-sas-4tb", {"usable": "1.38 PB", "raw": "1.9 PB"})})
     readings = {trial.reading for one in found.figures for trial in one.trials}
-    assert {one for one in readings if one.base not in ("decimal", "binary")} == {
+    assert {reading for reading in readings if reading.base not in ("decimal", "binary")} == {
         Reading("thousands"),
         Reading("of 1024"),
         Reading("millions"),
@@ -109,7 +109,7 @@ def test_a_mixture_of_units_is_combined_with_nothing_else(check_table: CheckTabl
 def test_all_capacities_fit_if_targets_were_rounded_to_whole_tib(
     check_table: CheckTable, racks: Mapping[str, Row]
 ) -> None:
-    (capacities,) = (one for one in check_table(racks).units if one.kind == "capacities")
+    (capacities,) = (unit for unit in check_table(racks).units if unit.kind == "capacities")
     assert Reading("binary", part=RoundedPart("group", 0)) in [one.reading for one in capacities.others]
 
 
@@ -177,10 +177,10 @@ def built_in(name: str) -> Published:
 
 def test_the_built_in_racks_contradict_what_the_paper_says_of_its_unit_in_one_capacity() -> None:
     found = built_in("md3460-racks")
-    (capacities,) = (one for one in found.units if one.kind == "capacities")
+    (capacities,) = (unit for unit in found.units if unit.kind == "capacities")
     assert (capacities.label, capacities.best.reading, capacities.best.weight) == ("binary", Reading("binary"), 0)
     assert [one.stated.value for one in capacities.best.contradicting] == ["2.1 PB"]
-    assert {one.figures[0].stated.what for one in found.repeated} == {"write_and_read"}
+    assert {repetition.figures[0].stated.what for repetition in found.repeated} == {"write_and_read"}
 
 
 def test_the_formatted_capacity_of_the_built_in_pixstor_is_in_tb_and_not_in_gb() -> None:
@@ -192,7 +192,7 @@ def test_the_formatted_capacity_of_the_built_in_pixstor_is_in_tb_and_not_in_gb()
 
 
 def test_capacities_that_are_all_one_percent_too_small_share_a_loss() -> None:
-    (capacities,) = (one for one in built_in("beegfs").units if one.kind == "capacities")
+    (capacities,) = (unit for unit in built_in("beegfs").units if unit.kind == "capacities")
     assert capacities.outcome == "one reading"
     (loss,) = (one for one in capacities.losses if one.reading == Reading("binary"))
     assert Fraction("0.98") < loss.left.low < loss.left.high < Fraction("0.995")
@@ -243,7 +243,7 @@ def test_a_table_rounded_from_the_truth_in_one_reading_agrees_in_that_reading(
         )
     found = check_table(rows)
     assert all(reading in [trial.reading for trial in one.agreeing] for one in found.figures)
-    assert [one.outcome for one in found.units] != ["contradiction"]
+    assert [unit.outcome for unit in found.units] != ["contradiction"]
     assert not found.unfounded
     assert not found.repeated
 

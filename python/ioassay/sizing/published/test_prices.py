@@ -40,7 +40,7 @@ def test_two_racks_with_one_price_contradict_each_other_as_prices_of_the_whole(
     check_table: CheckTable, racks: Mapping[str, Row]
 ) -> None:
     whole = hypothesis(check_table(racks), "whole")
-    assert [round(one.value.nominal, 3) for one in whole.ratios] == [1.95, 1.733, 1.733]
+    assert [round(ratio.value.nominal, 3) for ratio in whole.ratios] == [1.95, 1.733, 1.733]
     assert whole.common_in == ("performance-6",)
     assert [implied(whole, one.what) for one in whole.implied[-1:]] == [(1.061, 1.42, 1.238)]
 
@@ -50,7 +50,7 @@ def test_per_usable_capacity_a_capacity_brick_costs_1_95_performance_bricks_in_a
 ) -> None:
     usable = prices(check_table(racks)).possible[0]
     assert (usable.measure, usable.common_in, usable.same_as_whole) == ("usable", (), 1)
-    assert [round(one.value.nominal, 3) for one in usable.ratios] == [1.95] * 3
+    assert [round(ratio.value.nominal, 3) for ratio in usable.ratios] == [1.95] * 3
     assert implied(usable, "md3460-capacity with nl-sas-4tb") == (1.935, 1.965, 1.95)
     assert implied(usable, usable.implied[2].what) == (0.935, 0.965, 0.95)
 
@@ -69,7 +69,7 @@ def test_per_write_rate_a_brick_would_cost_less_than_what_it_contains(
     assert not write.is_possible
     assert write.contained is not None
     assert write.contained.further == {"md3060e": 2, "nl-sas-4tb": 120}
-    assert {round(one.value.nominal, 2) for one in write.ratios} == {0.65}
+    assert {round(ratio.value.nominal, 2) for ratio in write.ratios} == {0.65}
 
 
 def test_a_listed_metadata_module_makes_prices_of_the_whole_possible(
@@ -98,7 +98,7 @@ def test_only_the_prices_that_contradict_each_other_are_named(check_table: Check
     )
     whole = hypothesis(found, "whole")
     assert not whole.is_possible
-    assert [one.configuration for one in whole.conflict] == ["two", "four"]
+    assert [figure.configuration for figure in whole.conflict] == ["two", "four"]
 
 
 def test_a_table_without_relative_prices_has_no_price_finding(check_table: CheckTable) -> None:

@@ -111,8 +111,8 @@ def scaling_used(catalogue: Catalogue, configuration: Configuration) -> str:
 
 def _bricks(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
     counts = [
-        (f"{one.brick} with {one.drive}" if one.drive else one.brick, one.brick, one.count)
-        for one in configuration.bricks
+        (f"{brick.brick} with {brick.drive}" if brick.drive else brick.brick, brick.brick, brick.count)
+        for brick in configuration.bricks
     ]
     return alike(catalogue, counts, "bricks", configuration.scaling)
 
@@ -125,4 +125,4 @@ def _modules(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
 def _rate(kind: RateKind, found: Sequence[Ceiling], note: str = "") -> Rate:
     if len(found) == 1:
         return Rate(kind, replace(found[0].value, name=rate_name(kind), note=note or found[0].value.note), tuple(found))
-    return Rate(kind, lowest(rate_name(kind), *(one.value for one in found), note=note), tuple(found))
+    return Rate(kind, lowest(rate_name(kind), *(ceiling.value for ceiling in found), note=note), tuple(found))

@@ -34,7 +34,8 @@ def network_ceilings(
 def _switches(catalogue: Catalogue, configuration: Configuration, rate: str, unit: Value | None) -> list[Ceiling]:
     links = {name: _link(catalogue, name) for name in configuration.switches}
     taken = sum(
-        one.count * network_ports(catalogue, catalogue.find(one.brick, Brick).adapters) for one in configuration.bricks
+        brick.count * network_ports(catalogue, catalogue.find(brick.brick, Brick).adapters)
+        for brick in configuration.bricks
     )
     if not links or taken == 0:
         return []

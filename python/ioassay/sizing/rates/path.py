@@ -80,36 +80,38 @@ def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:
     _check_unit(io, Ceiling(whole, value))
     healthy = replace(io, work=work(io.groups, io.kind, None), pace=None, servers_left=None)
     usual = _hardware(healthy)
-    refuted = {one.place for one in usual if one.value.interval.high < value.interval.low}
-    place = measured.limited_by or _place_of(value, [one for one in usual if one.place not in refuted]) or whole
+    refuted = {ceiling.place for ceiling in usual if ceiling.value.interval.high < value.interval.low}
+    place = (
+        measured.limited_by or _place_of(value, [ceiling for ceiling in usual if ceiling.place not in refuted]) or whole
+    )
     if io.pace is not None and place in (whole, "drives", healthy.work.place):
         value = product(f"{name}, degraded", io.pace, value)
     elif io.servers_left is not None and place in (whole, *SERVER_SIDE):
         value = product(f"{name}, failed over", io.servers_left, value)
-    left = [one for one in hardware if one.place not in refuted]
-    if all(one.place != place for one in left):
+    left = [ceiling for ceiling in hardware if ceiling.place not in refuted]
+    if all(ceiling.place != place for ceiling in left):
         return [*left, Ceiling(place, value)]
-    return [_lower(one, value) if one.place == place else one for one in left]
+    return [_lower(ceiling, value) if ceiling.place == place else ceiling for ceiling in left]
 
 
 def _place_of(measured: Value, usual: list[Ceiling]) -> str | None:
     """The lowest of the usual ceilings, if the measurement is as high."""
-    least = min(usual, key=lambda one: one.value.interval.nominal, default=None)
+    least = min(usual, key=lambda ceiling: ceiling.value.interval.nominal, default=None)
     return least.place if least and least.value.interval.meets(measured.interval) else None
 
 
-def _lower(one: Ceiling, measured: Value) -> Ceiling:
+def _lower(ceiling: Ceiling, measured: Value) -> Ceiling:
     """The place as its parts are known and as it was measured; once where both are the same figure."""
-    if one.value.interval == measured.interval:
-        return Ceiling(one.place, measured)
-    return Ceiling(one.place, lowest(one.value.name, one.value, measured))
+    if ceiling.value.interval == measured.interval:
+        return Ceiling(ceiling.place, measured)
+    return Ceiling(ceiling.place, lowest(ceiling.value.name, ceiling.value, measured))
 
 
-def _check_unit(io: BrickIo, one: Ceiling) -> None:
+def _check_unit(io: BrickIo, ceiling: Ceiling) -> None:
     dimension = dimension_of(io.kind)
-    if one.value.dimension != dimension:
+    if ceiling.value.dimension != dimension:
         raise UsageError(
-            f"{io.choice.name}: its {io.rate} at the {one.place} is in {one.value.dimension.unit}, "
+            f"{io.choice.name}: its {io.rate} at the {ceiling.place} is in {ceiling.value.dimension.unit}, "
             f"not in {dimension.unit}.",
             "Correct the figure in the catalogue.",
         )

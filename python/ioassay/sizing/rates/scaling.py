@@ -101,8 +101,8 @@ def _of_table(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
         )
     if count in points:
         return quotient(MULTIPLE, points[count], points[1])
-    below = max(one for one in points if one < count)
-    above = min(one for one in points if one > count)
+    below = max(point for point in points if point < count)
+    above = min(point for point in points if point > count)
     weight = Fraction(count - below, above - below)
     between = total(
         f"{rate_name(kind)} of {count} together",

@@ -28,7 +28,7 @@ def of(found: Catalogue, kind: IoKind = "write", condition: Condition = "healthy
 
 
 def places(rate: Rate) -> dict[str, float]:
-    return {one.place: round(one.value.nominal / 1e6, 1) for one in rate.ceilings}
+    return {ceiling.place: round(ceiling.value.nominal / 1e6, 1) for ceiling in rate.ceilings}
 
 
 def with_redundancy(**redundancy: Any) -> Catalogue:
@@ -142,7 +142,7 @@ def test_a_measured_brick_is_limited_where_its_measurement_says() -> None:
     measured = {"write": {"rate": figure("4GB/s"), "limited_by": "RAID controllers"}, "read": {"rate": figure("3GB/s")}}
     found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
     assert (of(found).limit.place, of(found).value.nominal) == ("RAID controllers", 4e9)
-    assert [one.place for one in of(found).ceilings].count("RAID controllers") == 1
+    assert [ceiling.place for ceiling in of(found).ceilings].count("RAID controllers") == 1
     assert (of(found, "read").limit.place, of(found, "read").value.nominal) == ("brick as assumed", 3e9)
 
 
@@ -165,7 +165,7 @@ def test_a_measurement_of_full_stripes_does_not_refute_the_cost_of_smaller_write
 def test_a_measurement_as_high_as_the_lowest_place_was_limited_there() -> None:
     measured = {"write": {"rate": figure("4.5GB/s")}}
     found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
-    assert [one.place for one in of(found).ceilings].count("brick as assumed") == 0
+    assert [ceiling.place for ceiling in of(found).ceilings].count("brick as assumed") == 0
     assert of(found, "write", "rebuilding").value.nominal == 4.5e9
 
 

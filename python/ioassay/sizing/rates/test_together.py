@@ -35,7 +35,7 @@ def of(size: Size, kind: RateKind = "write") -> Rate:
 
 
 def places(rate: Rate) -> Mapping[str, float]:
-    return {one.place: round(one.value.nominal / 1e9, 3) for one in rate.ceilings}
+    return {ceiling.place: round(ceiling.value.nominal / 1e9, 3) for ceiling in rate.ceilings}
 
 
 def test_bricks_add_up_linearly_where_the_user_says_so() -> None:

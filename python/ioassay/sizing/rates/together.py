@@ -92,7 +92,7 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
         )
         for place in common
     ]
-    limits = [min(ceilings, key=lambda one: one.value.interval.nominal) for ceilings in found]
+    limits = [min(ceilings, key=lambda ceiling: ceiling.value.interval.nominal) for ceilings in found]
     if len({limit.place for limit in limits}) == 1 and limits[0].place in common:
         return sums
     each = [
@@ -106,9 +106,9 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
 def note(rates: Sequence[Alike]) -> str:
     """What a reader of a rate of all of them must know, as sentences."""
     linear = {
-        one.scaled.scaling.because
-        for one in rates
-        if one.count > 1 and one.scaled is not None and one.scaled.scaling.by == "linear"
+        rate.scaled.scaling.because
+        for rate in rates
+        if rate.count > 1 and rate.scaled is not None and rate.scaled.scaling.by == "linear"
     }
     sentences = [f"Scaled linearly: {because}" for because in sorted(filter(None, linear))]
     return " ".join([*sentences, *([_IN_PROPORTION] if len(rates) > 1 else [])])
@@ -132,4 +132,4 @@ def _all_alike(kind: RateKind, one: Alike, rate: Rate) -> list[Ceiling]:
 
 
 def _of(ceilings: Sequence[Ceiling], place: str) -> Ceiling | None:
-    return next((one for one in ceilings if one.place == place), None)
+    return next((ceiling for ceiling in ceilings if ceiling.place == place), None)

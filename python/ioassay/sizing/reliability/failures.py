@@ -99,16 +99,16 @@ class DriveFailures:
 
 def drive_failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMPTIONS) -> DriveFailures:
     """What failing drives mean for a configuration. Raises `UsageError` for a failure rate that none can have."""
-    counts = {choice_of(catalogue, one): one.count for one in size.configuration.bricks}
+    counts = {choice_of(catalogue, brick): brick.count for brick in size.configuration.bricks}
     bricks = {choice: _brick_failures(catalogue, choice, count, assumptions) for choice, count in counts.items()}
     kinds = list(bricks.values())
     return DriveFailures(
         bricks=bricks,
-        per_year=_together("drives that fail in a year", [one.per_year for one in kinds], total),
-        rebuilding=_together("share of time with a rebuild", [one.rebuilding for one in kinds], _any),
-        loss=_together("chance to lose a group in a year", [_of_all(one.loss) for one in kinds], _any),
+        per_year=_together("drives that fail in a year", [kind.per_year for kind in kinds], total),
+        rebuilding=_together("share of time with a rebuild", [kind.rebuilding for kind in kinds], _any),
+        loss=_together("chance to lose a group in a year", [_of_all(kind.loss) for kind in kinds], _any),
         loss_or_unreadable=_together(
-            "chance to lose a group or a sector in a year", [_of_all(one.loss_or_unreadable) for one in kinds], _any
+            "chance to lose a group or a sector in a year", [_of_all(kind.loss_or_unreadable) for kind in kinds], _any
         ),
     )
 

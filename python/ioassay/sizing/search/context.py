@@ -22,7 +22,7 @@ from ioassay.sizing.packing import Item, PackedRack, RackLimits
 from ioassay.sizing.parts import Name
 from ioassay.sizing.requirements import Condition, Requirements
 from ioassay.sizing.search.candidates import Candidate
-from ioassay.sizing.search.finder import Finder, Found
+from ioassay.sizing.search.finder import BoughtCounts, Finder
 from ioassay.sizing.search.market import Market, speed_kinds
 from ioassay.sizing.search.model import Answer, Margin, Need, kind_of, tier_of
 from ioassay.sizing.search.needs import clients_rates, needs_of_clients
@@ -47,12 +47,12 @@ class Context:
     @property
     def has_bricks(self) -> bool:
         """Whether any brick can be considered, in each tier; without one there is nothing to fall short of a need."""
-        return not self.empty_tiers and any(one.kind == "brick" for one in self.market.candidates)
+        return not self.empty_tiers and any(candidate.kind == "brick" for candidate in self.market.candidates)
 
     @property
     def empty_tiers(self) -> tuple[str, ...]:
         """The tiers of which no brick can be considered."""
-        tiers = {one.tier for one in self.market.candidates if one.kind == "brick"}
+        tiers = {candidate.tier for candidate in self.market.candidates if candidate.kind == "brick"}
         return tuple(name for name in self.requirements.tiers if name not in tiers)
 
     @property
@@ -76,9 +76,9 @@ class Context:
         count.
         """
         required = {need.what: need.value.interval.nominal for need in self.needs}
-        bricks = [one for one in self.market.candidates if one.kind == "brick"]
-        known = [kind for kind in sorted(speed_kinds(self.needs)) if any(one.gives.get(kind) for one in bricks)]
-        fastest = max((one.gives.get(kind, Fraction(0)) for one in bricks for kind in known), default=Fraction(1))
+        bricks = [candidate for candidate in self.market.candidates if candidate.kind == "brick"]
+        known = [kind for kind in sorted(speed_kinds(self.needs)) if any(brick.gives.get(kind) for brick in bricks)]
+        fastest = max((brick.gives.get(kind, Fraction(0)) for brick in bricks for kind in known), default=Fraction(1))
         return {kind: required.get(kind, fastest) for kind in known}
 
     def problem(self, needs: Iterable[Need], candidates: tuple[Candidate, ...] | None = None) -> Problem:
@@ -171,7 +171,7 @@ class Context:
         """What was evaluated: points of a front are found several times."""
         return {}
 
-    def answer(self, problem: Problem, found: Found, role: str) -> Answer:
+    def answer(self, problem: Problem, found: BoughtCounts, role: str) -> Answer:
         """What was found, evaluated again. It meets all needs of `problem`, or this program is wrong."""
         bought = problem.bought(found.counts)
         size, tiers = self.size(bought), self.tiers(bought)
@@ -184,7 +184,7 @@ class Context:
             margins.append(Margin(need, has))
         return Answer(role, size.configuration, size, tiers, tuple(margins), racks, self.cost(size))
 
-    def racks(self, found: Found) -> tuple[PackedRack, ...]:
+    def racks(self, found: BoughtCounts) -> tuple[PackedRack, ...]:
         """The racks of what was found."""
         return tuple(PackedRack(self.rack.units, _upward(rack)) for rack in found.racks)
 
@@ -234,12 +234,12 @@ class Context:
         parts = [product(f"weight of all {name}", exactly(name, n), one) for name, n, one in known if one is not None]
         return total("weight of the heaviest rack", *parts)
 
-    def _weight(self, one: Candidate, size: Size) -> Value | None:
-        if isinstance(one.name, BrickChoice):
-            return size.bricks[one.name].weight
-        if one.kind == "metadata module":
-            return size.modules[one.name].weight
-        return self.catalogue.value(one.name, "weight", f"weight of {one.name}")
+    def _weight(self, candidate: Candidate, size: Size) -> Value | None:
+        if isinstance(candidate.name, BrickChoice):
+            return size.bricks[candidate.name].weight
+        if candidate.kind == "metadata module":
+            return size.modules[candidate.name].weight
+        return self.catalogue.value(candidate.name, "weight", f"weight of {candidate.name}")
 
 
 def is_met(need: Need, has: Value | None) -> bool:

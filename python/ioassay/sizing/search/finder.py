@@ -20,7 +20,7 @@ Holds = Callable[[Counts], bool]
 
 
 @dataclass(frozen=True)
-class Found:
+class BoughtCounts:
     """Counts that meet a problem."""
 
     counts: Counts
@@ -39,7 +39,9 @@ class Finder:
 
     solver: Solver
 
-    def find(self, problem: Problem, aim: Aim, what: str = "", holds: Holds = lambda counts: True) -> Found | None:
+    def find(
+        self, problem: Problem, aim: Aim, what: str = "", holds: Holds = lambda counts: True
+    ) -> BoughtCounts | None:
         """The best counts by `aim` (`Formulation.objective`); `None` where nothing meets the problem.
 
         `holds` is what else must be true of them. Raises `Expired` where the deadline is over and none is known.
@@ -52,14 +54,14 @@ class Finder:
             problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
         return self._found(problem, aim, what, holds)
 
-    def _tried(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> Found | None:
+    def _tried(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> BoughtCounts | None:
         for counts in counts_in_order(problem, aim, what):
             packed = first_fit(problem.items(counts), problem.rack)  # exact: all items are alike
             if packed is not None and (problem.racks is None or len(packed) <= problem.racks) and holds(counts):
-                return Found(counts, tuple(tuple(rack) for rack in packed), is_best=True)
+                return BoughtCounts(counts, tuple(tuple(rack) for rack in packed), is_best=True)
         return None
 
-    def _found(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> Found | None:
+    def _found(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> BoughtCounts | None:
         formulation = Formulation(problem, needs_bind=aim in ("least", "cheapest", "racks"))
         objective = formulation.objective(aim, what)
         while (solution := self.solver.solve(formulation.program, objective)) is not None:
@@ -76,7 +78,7 @@ class Finder:
             if not problem.network_carries(counts) or not holds(counts):
                 formulation.cut_off(counts)
                 continue
-            return Found(counts, tuple(tuple(rack) for rack in packed), solution.is_optimal)
+            return BoughtCounts(counts, tuple(tuple(rack) for rack in packed), solution.is_optimal)
         return None
 
     def _cut_off_packing(self, problem: Problem, formulation: Formulation, counts: Counts, racks: int) -> None:

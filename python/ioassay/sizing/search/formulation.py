@@ -62,9 +62,11 @@ class Formulation:
         self._to_clients: dict[int, Fraction] = {}
         self._racks = self.program.integer(1, math.inf if problem.racks is None else problem.racks)
         for tier in problem.tiers:
-            of_tier = [one for one in problem.candidates if one.tier == tier]
-            bricks = {one: self._brick(one) for one in of_tier if one.kind == "brick"}
-            modules = {one: self._module(one) for one in of_tier if one.kind == "metadata module"}
+            of_tier = [candidate for candidate in problem.candidates if candidate.tier == tier]
+            bricks = {candidate: self._brick(candidate) for candidate in of_tier if candidate.kind == "brick"}
+            modules = {
+                candidate: self._module(candidate) for candidate in of_tier if candidate.kind == "metadata module"
+            }
             self.program.row(_sum(bricks.values()), lower=1, upper=problem.kinds)
             self.program.row(_sum(modules.values()), lower=1 if tier in problem.with_modules else 0)
             self._rows_of_software({**bricks, **modules})
@@ -80,7 +82,7 @@ class Formulation:
 
     def counts(self, values: NDArray[np.float64]) -> Counts:
         """How many of each candidate a solution buys."""
-        return tuple(round(values[self._counts[one]]) for one in self._problem.candidates)
+        return tuple(round(values[self._counts[candidate]]) for candidate in self._problem.candidates)
 
     def racks(self, values: NDArray[np.float64]) -> int:
         """The racks of a solution."""
@@ -124,7 +126,11 @@ class Formulation:
         filled = [program.integer(0, program.upper[self._racks]) for _ in ways]
         program.row({**_sum(filled), self._racks: -1.0}, upper=0)
         for at, height in enumerate(heights):
-            tall = {self._counts[one]: 1.0 for one in self._problem.candidates if one.takes["rack_units"] >= height}
+            tall = {
+                self._counts[candidate]: 1.0
+                for candidate in self._problem.candidates
+                if candidate.takes["rack_units"] >= height
+            }
             places = {rack: -float(sum(way[: at + 1])) for rack, way in zip(filled, ways, strict=True)}
             program.row({**tall, **places}, upper=0)
 
@@ -141,27 +147,29 @@ class Formulation:
             program.row({self._racks: 1.0, more: -float(racks)}, lower=1)
         program.row(_sum(choices), lower=1)
 
-    def _brick(self, one: Candidate) -> int:
+    def _brick(self, candidate: Candidate) -> int:
         """A brick's variables; that of the binary which says whether it is bought."""
-        needs = self._problem.needs_of(one)
-        possible = self._possible(one, needs, is_alone=self._problem.kinds == 1, binds=self._needs_bind)
+        needs = self._problem.needs_of(candidate)
+        possible = self._possible(candidate, needs, is_alone=self._problem.kinds == 1, binds=self._needs_bind)
         bought = self.program.integer(0, 1 if possible else 0)
-        count = self._counted(one, possible)
+        count = self._counted(candidate, possible)
         self.program.row({count: 1.0, bought: -float(max(possible, default=0))}, upper=0)
         self.program.row({count: 1.0, bought: -float(min(possible, default=0))}, lower=0)
         return bought
 
-    def _module(self, one: Candidate) -> int:
+    def _module(self, candidate: Candidate) -> int:
         """A module's variables; that of its count."""
-        needs = self._problem.needs_of(one)
+        needs = self._problem.needs_of(candidate)
         binds = all(needs.values())  # where nothing is needed, the most may be sought
-        return self._counted(one, self._possible(one, needs, is_alone=False, binds=binds))
+        return self._counted(candidate, self._possible(candidate, needs, is_alone=False, binds=binds))
 
-    def _possible(self, one: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool) -> Sequence[int]:
+    def _possible(
+        self, candidate: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool
+    ) -> Sequence[int]:
         """The counts of a kind that may be bought: if it is alone, those that meet all needs."""
-        most = self._problem.most_of(one)
-        if one.is_linear:
-            least = [math.ceil(need / one.gives[what]) for what, need in needs.items() if one.gives[what]]
+        most = self._problem.most_of(candidate)
+        if candidate.is_linear:
+            least = [math.ceil(need / candidate.gives[what]) for what, need in needs.items() if candidate.gives[what]]
             if is_alone and len(least) < len(needs):
                 return ()
             enough = max(least, default=1)
@@ -169,8 +177,8 @@ class Formulation:
             return range(max(enough, 1) if is_alone else 1, min(limits, default=MOST_COUNT) + 1)
         found = []
         for count in range(1, (MOST_COUNT if most is None else most) + 1):
-            together = [(one.together(what, count), need) for what, need in needs.items()]
-            if not one.is_possible(count) or any(total is None for total, _ in together):
+            together = [(candidate.together(what, count), need) for what, need in needs.items()]
+            if not candidate.is_possible(count) or any(total is None for total, _ in together):
                 break
             meets = all(total is not None and total >= need for total, need in together)
             if meets or not is_alone:
@@ -179,24 +187,24 @@ class Formulation:
                 break
         return found
 
-    def _counted(self, one: Candidate, possible: Sequence[int]) -> int:
+    def _counted(self, candidate: Candidate, possible: Sequence[int]) -> int:
         """The variable of the count of a candidate, which is 0 or one of `possible`."""
         program = self.program
-        count = self._counts[one] = program.integer(0, max(possible, default=0))
-        if one.is_linear:
-            for what in self._counted_kinds(one):
-                self._given[what][count] += float(one.gives[what])
+        count = self._counts[candidate] = program.integer(0, max(possible, default=0))
+        if candidate.is_linear:
+            for what in self._counted_kinds(candidate):
+                self._given[what][count] += float(candidate.gives[what])
             return count
         unary = {number: program.integer(0, 1) for number in possible}
         program.row(_sum(unary.values()), upper=1)
         program.row({count: -1.0} | {variable: float(number) for number, variable in unary.items()}, lower=0, upper=0)
-        for what in self._counted_kinds(one):
+        for what in self._counted_kinds(candidate):
             for number, variable in unary.items():
-                self._given[what][variable] += float(one.together(what, number) or 0)
+                self._given[what][variable] += float(candidate.together(what, number) or 0)
         return count
 
-    def _counted_kinds(self, one: Candidate) -> list[str]:
-        return [what for what in {"usable", *self._problem.needs, *self._problem.speed} if what in one.gives]
+    def _counted_kinds(self, candidate: Candidate) -> list[str]:
+        return [what for what in {"usable", *self._problem.needs, *self._problem.speed} if what in candidate.gives]
 
     def _rows_of_needs(self) -> None:
         for what, need in self._problem.needs.items():
@@ -217,7 +225,9 @@ class Formulation:
             self.program.row({**_scaled(taken, 1 / unit), self._racks: -float(most / unit)}, upper=0)
             sizes = sorted(self._sizes(what), reverse=True)
             for number, size in {most // size: size for size in sizes}.items():  # the smallest of equal numbers
-                large = [self._counts[one] for one in self._problem.candidates if one.takes[what] >= size]
+                large = [
+                    self._counts[candidate] for candidate in self._problem.candidates if candidate.takes[what] >= size
+                ]
                 self.program.row({**_sum(large), self._racks: -float(number)}, upper=0)
 
     def _rows_of_software(self, bought: Mapping[Candidate, int]) -> None:
@@ -243,17 +253,19 @@ class Formulation:
         problem, program = self._problem, self.program
         bricks = {
             tier: {
-                self._counts[one]: float(one.takes["switch_ports"])
-                for one in problem.candidates
-                if one.kind == "brick" and one.tier == tier
+                self._counts[candidate]: float(candidate.takes["switch_ports"])
+                for candidate in problem.candidates
+                if candidate.kind == "brick" and candidate.tier == tier
             }
             for tier in problem.tiers
         }
         free: dict[int, float] = {
-            self._counts[one]: -float(one.takes["switch_ports"]) for one in problem.candidates if one.kind != "switch"
+            self._counts[candidate]: -float(candidate.takes["switch_ports"])
+            for candidate in problem.candidates
+            if candidate.kind != "switch"
         }
         chosen = []
-        for one in (one for one in problem.candidates if one.kind == "switch"):
+        for one in (candidate for candidate in problem.candidates if candidate.kind == "switch"):
             most = problem.most_of(one)
             count = self._counts[one] = program.integer(0, _MOST_SWITCHES if most is None else most)
             least = max([problem.ports(one, what, need) for what, need in problem.carried_needs.items()], default=1)
@@ -323,13 +335,16 @@ class Formulation:
             self.program.row({**each, variable: 1.0}, upper=0)
 
     def _taken(self, what: str) -> dict[int, float]:
-        return {self._counts[one]: float(one.takes[what]) for one in self._problem.candidates}
+        return {self._counts[candidate]: float(candidate.takes[what]) for candidate in self._problem.candidates}
 
     def _sizes(self, what: str) -> list[Fraction]:
-        return [one.takes[what] for one in self._problem.candidates if one.takes[what]]
+        return [candidate.takes[what] for candidate in self._problem.candidates if candidate.takes[what]]
 
     def _unit(self, what: str) -> Fraction:
-        return min((one.gives[what] for one in self._problem.candidates if one.gives.get(what)), default=Fraction(1))
+        return min(
+            (candidate.gives[what] for candidate in self._problem.candidates if candidate.gives.get(what)),
+            default=Fraction(1),
+        )
 
 
 def _common_divisor(numbers: Sequence[Fraction]) -> Fraction:

@@ -16,7 +16,7 @@ from functools import partial
 
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.context import Context
-from ioassay.sizing.search.finder import Found
+from ioassay.sizing.search.finder import BoughtCounts
 from ioassay.sizing.search.formulation import Aim
 from ioassay.sizing.search.greedy import greedy
 from ioassay.sizing.search.model import Answer
@@ -47,7 +47,7 @@ class Front:
 class _Point:
     """A configuration of the front."""
 
-    found: Found
+    found: BoughtCounts
     cost: Fraction
     usable: Fraction
     speed: Fraction
@@ -157,9 +157,9 @@ class _Search:
             return None
         return self._point(problem, found)
 
-    def _point(self, problem: Problem, found: Found) -> _Point:
+    def _point(self, problem: Problem, found: BoughtCounts) -> _Point:
         cost, usable = problem.taken(found.counts, self._context.cost_key), problem.total(found.counts, "usable")
         return _Point(found, cost, usable, problem.speed_of(found.counts))
 
-    def _find(self, problem: Problem, aim: Aim, what: str = "") -> Found | None:
+    def _find(self, problem: Problem, aim: Aim, what: str = "") -> BoughtCounts | None:
         return self._context.finder.find(problem, aim, what, holds=partial(self._context.holds, self.problem))

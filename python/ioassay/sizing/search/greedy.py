@@ -15,7 +15,7 @@ from itertools import product
 from ioassay.errors import UsageError
 from ioassay.sizing.packing import first_fit
 from ioassay.sizing.search.candidates import Candidate
-from ioassay.sizing.search.finder import Found, Holds
+from ioassay.sizing.search.finder import BoughtCounts, Holds
 from ioassay.sizing.search.model import kind_of, tier_of
 from ioassay.sizing.search.needs import METADATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem
@@ -27,13 +27,13 @@ MOST_PLACED = 100_000
 """Bricks and modules that a search places in racks, which takes seconds. The largest systems have some thousands."""
 
 
-def greedy(problem: Problem, cost: str, holds: Holds) -> Found | None:
+def greedy(problem: Problem, cost: str, holds: Holds) -> BoughtCounts | None:
     """The cheapest of those; where that does not fit, the one that takes least of something else.
 
     Raises `UsageError` where it is of more parts than anybody would place in racks.
     """
     for key in dict.fromkeys((cost, "rack_units", "power", "price", "weight")):
-        if all(key in one.takes for one in problem.candidates):
+        if all(key in candidate.takes for candidate in problem.candidates):
             bought = _least(problem, key)
             if bought is not None and (parts := sum(bought.values())) > MOST_PLACED:
                 raise UsageError(
@@ -50,7 +50,7 @@ def greedy(problem: Problem, cost: str, holds: Holds) -> Found | None:
                     and problem.network_carries(counts)
                     and holds(counts)
                 ):
-                    return Found(counts, tuple(map(tuple, racks)), is_best=False)
+                    return BoughtCounts(counts, tuple(map(tuple, racks)), is_best=False)
     return None
 
 
@@ -66,12 +66,12 @@ def _least(problem: Problem, key: str) -> dict[Candidate, int] | None:
 
 
 def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int] | None:
-    of_tier = [one for one in problem.candidates if one.tier == tier]
+    of_tier = [candidate for candidate in problem.candidates if candidate.tier == tier]
     wants_modules = tier in problem.with_modules or any(
         need for what, need in problem.needs.items() if tier_of(what) == tier and kind_of(what) in METADATA_KINDS
     )
-    bricks = _fewest(problem, (one for one in of_tier if one.kind == "brick"))
-    modules = _fewest(problem, (one for one in of_tier if one.kind == "metadata module"))
+    bricks = _fewest(problem, (candidate for candidate in of_tier if candidate.kind == "brick"))
+    modules = _fewest(problem, (candidate for candidate in of_tier if candidate.kind == "metadata module"))
     together: Iterable[dict[Candidate, int]] = (
         ({brick: bricks[brick], module: modules[module]} for brick, module in product(bricks, modules))
         if wants_modules
@@ -87,22 +87,22 @@ def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int
 
 def _fewest(problem: Problem, candidates: Iterable[Candidate]) -> dict[Candidate, int]:
     """The fewest of each kind that meet all needs by themselves; without those of which no number does."""
-    found = {one: _count(problem, one) for one in candidates}
+    found = {candidate: _count(problem, candidate) for candidate in candidates}
     return {one: count for one, count in found.items() if count is not None}
 
 
-def _count(problem: Problem, one: Candidate) -> int | None:
-    needs = problem.needs_of(one)
-    if any(need > 0 and not one.gives.get(what) for what, need in needs.items()):
+def _count(problem: Problem, candidate: Candidate) -> int | None:
+    needs = problem.needs_of(candidate)
+    if any(need > 0 and not candidate.gives.get(what) for what, need in needs.items()):
         return None
-    most = problem.most_of(one)
-    least = max([1, *(math.ceil(need / one.gives[what]) for what, need in needs.items() if need > 0)])
-    if one.is_linear:
+    most = problem.most_of(candidate)
+    least = max([1, *(math.ceil(need / candidate.gives[what]) for what, need in needs.items() if need > 0)])
+    if candidate.is_linear:
         return least if most is None or least <= most else None
     for count in range(least, (_MOST if most is None else most) + 1):
-        if not one.is_possible(count):
+        if not candidate.is_possible(count):
             return None
-        if all((one.together(what, count) or 0) >= need for what, need in needs.items()):
+        if all((candidate.together(what, count) or 0) >= need for what, need in needs.items()):
             return count
     return None
 
@@ -114,7 +114,7 @@ def _with_switches(problem: Problem, bought: dict[Candidate, int], key: str) -> 
         return
     taken = sum(int(one.takes["switch_ports"]) * count for one, count in bought.items())
     switches = []
-    for one in (one for one in problem.candidates if one.kind == "switch"):
+    for one in (candidate for candidate in problem.candidates if candidate.kind == "switch"):
         to_clients = max([1, *(problem.ports(one, what, need) for what, need in problem.carried_needs.items())])
         switches.append((one, math.ceil((taken + to_clients) / one.gives["ports"])))
     for one, count in sorted(switches, key=lambda pair: pair[0].takes[key] * pair[1]):

@@ -80,7 +80,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     missing = {one.title: _missing(catalogue, one, demanded, requirements.limits.currency) for one in every}
     known = [one for one in every if not missing[one.title]]
     of_metadata = {tier: _of_metadata(needs, tier) for tier in tiers}
-    without = [one for tier in tiers if of_metadata[tier] for one in _without_modules(known, tier)]
+    without = [candidate for tier in tiers if of_metadata[tier] for candidate in _without_modules(known, tier)]
     known = [one for one in known if one not in without]
     has_prices = bool(known) and all("price" in one.takes for one in known)
     combined = requirements.kinds > 1 or any(one.kind == "metadata module" for one in known)
@@ -93,9 +93,9 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
         unknown=(
             *(f"{title}: {' and '.join(what)}." for title, what in missing.items() if what),
             *(
-                f"{one.title}: no metadata module for {one.software} has a known "
-                f"{' and '.join(of_metadata[one.tier])} rate."
-                for one in without
+                f"{candidate.title}: no metadata module for {candidate.software} has a known "
+                f"{' and '.join(of_metadata[candidate.tier])} rate."
+                for candidate in without
             ),
             *(
                 f"{one.title}: nothing says what several do together; looked at one alone."
@@ -119,7 +119,7 @@ def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> lis
     asked = requirements.tiers[tier] if tier else Tier()
     names = asked.bricks or requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
     every = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
-    return [one for one in every if asked.media in (None, media_of(catalogue, one.drive))]
+    return [choice for choice in every if asked.media in (None, media_of(catalogue, choice.drive))]
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:
@@ -137,9 +137,9 @@ def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survive
 
 def _beyond_limits(catalogue: Catalogue, choice: BrickChoice) -> str:
     """Which limits of its file system a brick exceeds, as sentences; empty where it keeps all."""
-    limits = (one for one in limits_of_brick(catalogue, choice) if one.kind == "supported" and not one.is_kept)
+    limits = (limit for limit in limits_of_brick(catalogue, choice) if limit.kind == "supported" and not limit.is_kept)
     return " ".join(
-        f"{one.what} {amount(one.has)}, at most {amount(one.most)} supported. {one.source}" for one in limits
+        f"{limit.what} {amount(limit.has)}, at most {amount(limit.most)} supported. {limit.source}" for limit in limits
     )
 
 
@@ -206,12 +206,15 @@ def _few(names: Sequence[str]) -> str:
 
 def _without_modules(candidates: Sequence[Candidate], tier: str) -> list[Candidate]:
     """Bricks of a tier with which no metadata module can be combined."""
-    of_tier = [one for one in candidates if one.tier == tier]
-    served = {one.software for one in of_tier if one.kind == "metadata module"}
+    of_tier = [candidate for candidate in candidates if candidate.tier == tier]
+    served = {candidate.software for candidate in of_tier if candidate.kind == "metadata module"}
     return [
-        one
-        for one in of_tier
-        if one.kind == "brick" and one.software is not None and None not in served and one.software not in served
+        candidate
+        for candidate in of_tier
+        if candidate.kind == "brick"
+        and candidate.software is not None
+        and None not in served
+        and candidate.software not in served
     ]
 
 
@@ -231,14 +234,14 @@ def _unbeaten(candidates: Sequence[Candidate], relevant: set[str], combined: boo
     return kept
 
 
-def _beats(one: Candidate, other: Candidate, relevant: set[str]) -> bool:
+def _beats(candidate: Candidate, other: Candidate, relevant: set[str]) -> bool:
     """Whether one gives at least as much of all that counts, and takes no more: then nobody needs the other."""
-    if (one.kind, one.tier) != (other.kind, other.tier) or not (
-        one.scaling == other.scaling or (one.is_linear and other.is_linear)
+    if (candidate.kind, candidate.tier) != (other.kind, other.tier) or not (
+        candidate.scaling == other.scaling or (candidate.is_linear and other.is_linear)
     ):
         return False
     gives = (relevant | {"usable", "ports", "link"}) & other.gives.keys()
     takes = relevant & other.takes.keys()
-    return all(one.gives.get(key, -1) >= other.gives[key] for key in gives) and all(
-        key in one.takes and one.takes[key] <= other.takes[key] for key in takes
+    return all(candidate.gives.get(key, -1) >= other.gives[key] for key in gives) and all(
+        key in candidate.takes and candidate.takes[key] <= other.takes[key] for key in takes
     )

@@ -72,13 +72,19 @@ class _Baseline:
     def with_figures_of(self, catalogue: Catalogue, component: str) -> tuple[Candidate, ...] | None:
         """The candidates by a catalogue in which a figure of a component differs; `None` where nothing follows."""
         context, found, differs = self.context, [], False
-        for one in self.candidates:
-            if component not in (whole_of(one.name), *parts_of(catalogue, one.name), _file_system(catalogue, one)):
-                found.append(one)
+        for candidate in self.candidates:
+            if component not in (
+                whole_of(candidate.name),
+                *parts_of(catalogue, candidate.name),
+                _file_system(catalogue, candidate),
+            ):
+                found.append(candidate)
                 continue
-            other = candidate_of(context.requirements, catalogue, one.name, context.market.currency, one.tier)
-            differs |= any(one.gives.get(key) != other.gives.get(key) for key in self._counted)
-            differs |= any(one.takes.get(key) != other.takes.get(key) for key in self._counted)
+            other = candidate_of(
+                context.requirements, catalogue, candidate.name, context.market.currency, candidate.tier
+            )
+            differs |= any(candidate.gives.get(key) != other.gives.get(key) for key in self._counted)
+            differs |= any(candidate.takes.get(key) != other.takes.get(key) for key in self._counted)
             found.append(other)
         return tuple(found) if differs else None
 
@@ -111,13 +117,15 @@ class _Baseline:
 def _components(catalogue: Catalogue, candidates: tuple[Candidate, ...]) -> list[Entry]:
     """All that candidates are built of, each once."""
     names: dict[str, None] = {}
-    for one in candidates:
-        names |= dict.fromkeys((whole_of(one.name), *parts_of(catalogue, one.name), _file_system(catalogue, one)))
+    for candidate in candidates:
+        names |= dict.fromkeys(
+            (whole_of(candidate.name), *parts_of(catalogue, candidate.name), _file_system(catalogue, candidate))
+        )
     return [catalogue.entries[name] for name in names if name in catalogue.entries]
 
 
-def _file_system(catalogue: Catalogue, one: Candidate) -> str:
-    component = catalogue.entries[whole_of(one.name)].component
+def _file_system(catalogue: Catalogue, candidate: Candidate) -> str:
+    component = catalogue.entries[whole_of(candidate.name)].component
     return (component.file_system or "") if isinstance(component, Brick) else ""
 
 

@@ -24,13 +24,13 @@ def is_of_one_kind(problem: Problem) -> bool:
         and not problem.with_modules
         and len(problem.tiers) == 1
         and not problem.has_switches
-        and all(one.kind == "brick" for one in problem.candidates)
+        and all(candidate.kind == "brick" for candidate in problem.candidates)
     )
 
 
 def counts_in_order(problem: Problem, aim: Aim, what: str) -> Iterator[Counts]:
     """All counts of one kind of bricks that meet a problem but for packing, the best first."""
-    merit = max((one.gives["usable"] for one in problem.candidates), default=Fraction(1)) or Fraction(1)
+    merit = max((candidate.gives["usable"] for candidate in problem.candidates), default=Fraction(1)) or Fraction(1)
 
     def key(counts: Counts) -> _Key:
         match aim:
@@ -59,15 +59,15 @@ def counts_in_order(problem: Problem, aim: Aim, what: str) -> Iterator[Counts]:
     return (counts for _, counts in heapq.merge(*map(ordered, range(len(problem.candidates)))))
 
 
-def _possible(problem: Problem, one: Candidate, *, descending: bool) -> Iterable[int]:
+def _possible(problem: Problem, candidate: Candidate, *, descending: bool) -> Iterable[int]:
     """The counts of a kind that limits and its scaling allow."""
-    most = problem.most_of(one)
-    if not one.is_linear:
+    most = problem.most_of(candidate)
+    if not candidate.is_linear:
         every = range(1, (MOST_COUNT if most is None else most) + 1)
-        end = next((number for number in every if not one.is_possible(number)), every.stop)
+        end = next((number for number in every if not candidate.is_possible(number)), every.stop)
         return range(1, end)
-    if any(need > 0 and not one.gives.get(what) for what, need in problem.needs.items()):
+    if any(need > 0 and not candidate.gives.get(what) for what, need in problem.needs.items()):
         return ()
-    least = max([1, *(math.ceil(need / one.gives[what]) for what, need in problem.needs.items() if need > 0)])
+    least = max([1, *(math.ceil(need / candidate.gives[what]) for what, need in problem.needs.items() if need > 0)])
     counts = range(least, (max(MOST_COUNT, least) if most is None else most) + 1)
     return reversed(counts) if descending else counts

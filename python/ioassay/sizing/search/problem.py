@@ -50,12 +50,12 @@ class Problem:
     of_clients: Mapping[str, Fraction] | None = None
     """With tiers: the rates that switches carry to clients, whichever tier has the data. `None`: all needs."""
 
-    def most_of(self, one: Candidate) -> int | None:
+    def most_of(self, candidate: Candidate) -> int | None:
         """How many of a candidate the limits let be bought at most; `None` where they do not limit it."""
-        of_a_rack = self.rack.most(_item(one))
+        of_a_rack = self.rack.most(_item(candidate))
         found = [of_a_rack * self.racks] if self.racks is not None else [0] if of_a_rack == 0 else []
-        found += [int(most / one.takes[what]) for what, most in self.most.items() if one.takes[what]]
-        found += [] if one.most is None else [one.most]
+        found += [int(most / candidate.takes[what]) for what, most in self.most.items() if candidate.takes[what]]
+        found += [] if candidate.most is None else [candidate.most]
         return min(found, default=None)
 
     @property
@@ -105,7 +105,7 @@ class Problem:
             for kind in ("brick", "metadata module")
         }
         used = [taken["brick"], ports - sum(taken.values()), *([] if self.clients is None else [self.clients])]
-        (link,) = {one.gives["link"] for one in switches}
+        (link,) = {switch.gives["link"] for switch in switches}
         return min(used) * link
 
     def network_carries(self, counts: Counts) -> bool:
@@ -140,14 +140,18 @@ class Problem:
         """What they take together."""
         return sum((one.takes[what] * count for one, count in self.bought(counts).items()), Fraction(0))
 
-    def needs_of(self, one: Candidate) -> dict[str, Fraction]:
+    def needs_of(self, candidate: Candidate) -> dict[str, Fraction]:
         """The needs that candidates of its kind meet in its tier."""
-        kinds = {"brick": ("usable", *DATA_KINDS), "metadata module": METADATA_KINDS, "switch": ()}[one.kind]
-        return {what: need for what, need in self.needs.items() if kind_of(what) in kinds and tier_of(what) == one.tier}
+        kinds = {"brick": ("usable", *DATA_KINDS), "metadata module": METADATA_KINDS, "switch": ()}[candidate.kind]
+        return {
+            what: need
+            for what, need in self.needs.items()
+            if kind_of(what) in kinds and tier_of(what) == candidate.tier
+        }
 
     def counts(self, bought: Mapping[Candidate, int]) -> Counts:
         """The counts of what is bought."""
-        return tuple(bought.get(one, 0) for one in self.candidates)
+        return tuple(bought.get(candidate, 0) for candidate in self.candidates)
 
     def items(self, counts: Counts) -> list[Item]:
         """What stands in racks."""
@@ -163,5 +167,11 @@ def bytes_of(what: str) -> int:
     return RANDOM_BYTES if kind_of(what).startswith("random") else 1
 
 
-def _item(one: Candidate) -> Item:
-    return Item(one.title, int(one.takes["rack_units"]), one.stands, one.takes.get("weight"), one.takes.get("power"))
+def _item(candidate: Candidate) -> Item:
+    return Item(
+        candidate.title,
+        int(candidate.takes["rack_units"]),
+        candidate.stands,
+        candidate.takes.get("weight"),
+        candidate.takes.get("power"),
+    )

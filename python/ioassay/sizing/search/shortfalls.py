@@ -17,7 +17,7 @@ from fractions import Fraction
 from ioassay.sizing.arithmetic import Value, exactly
 from ioassay.sizing.formulas import brief
 from ioassay.sizing.search.context import Context
-from ioassay.sizing.search.finder import Found
+from ioassay.sizing.search.finder import BoughtCounts
 from ioassay.sizing.search.market import RESOURCE
 from ioassay.sizing.search.model import Need, Shortfall, kind_of, tier_of
 from ioassay.sizing.search.needs import METADATA_KINDS, clients_rates, needs_of_clients
@@ -94,14 +94,14 @@ def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
     return has or exactly(need.value.name, 0, need.value.dimension)
 
 
-def _lightest(context: Context, need: Need, others: Sequence[Need]) -> Found | None:
+def _lightest(context: Context, need: Need, others: Sequence[Need]) -> BoughtCounts | None:
     """What meets all others with the lightest heaviest rack, to the nearest hundredth, by bisection."""
     find, problem = context.finder.find, context.problem(others)
     best = find(problem, "least", RESOURCE[need.what])
     if best is None:
         return None
 
-    def heaviest(found: Found) -> Fraction:
+    def heaviest(found: BoughtCounts) -> Fraction:
         return max(rack.weight or Fraction(0) for rack in context.racks(found))
 
     low = need.value.interval.nominal
@@ -149,15 +149,19 @@ def _noun(context: Context, need: Need) -> str:
 def _what_is_lacking(context: Context, need: Need) -> str:
     """What stands in the way of a need that no limit does."""
     kind = "metadata module" if kind_of(need.what) in METADATA_KINDS else "brick"
-    known = [one for one in context.market.candidates if one.kind == kind and one.tier == tier_of(need.what)]
+    known = [
+        candidate
+        for candidate in context.market.candidates
+        if candidate.kind == kind and candidate.tier == tier_of(need.what)
+    ]
     if not known:
         return f"no {kind} of the catalogue that can be considered"
-    if any(one.is_alone for one in known):
+    if any(candidate.is_alone for candidate in known):
         return f"a single {kind}, because nothing says what several do together"
-    switches = [one for one in context.market.candidates if one.kind == "switch"]
+    switches = [candidate for candidate in context.market.candidates if candidate.kind == "switch"]
     if context.requirements.switches and not switches:
         return "no switch of which enough is known"
     clients, problem, rate = context.requirements.clients, context.problem([need]), need.value.interval.nominal
-    if clients and switches and all(problem.ports(one, need.what, rate) > clients.count for one in switches):
+    if clients and switches and all(problem.ports(switch, need.what, rate) > clients.count for switch in switches):
         return f"one switch port to each of {clients.count} clients"
     return f"what several {kind}s were measured to do together"

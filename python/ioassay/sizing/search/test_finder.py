@@ -86,7 +86,7 @@ def _problem(
         racks=racks,
         rack=RackLimits(units),
         kinds=kinds,
-        has_switches=any(one.kind == "switch" for one in candidates),
+        has_switches=any(candidate.kind == "switch" for candidate in candidates),
         with_modules=frozenset(),
         clients=None,
         speed={"write": Fraction(1)} if "write" in needs else {},
@@ -108,7 +108,9 @@ def _fits(heights: Sequence[int], racks: Sequence[int]) -> bool:
 def _tried(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """The price of every configuration that meets a problem, with its counts."""
     assert problem.racks is not None
-    most = [problem.rack.units // int(one.takes["rack_units"]) * problem.racks for one in problem.candidates]
+    most = [
+        problem.rack.units // int(candidate.takes["rack_units"]) * problem.racks for candidate in problem.candidates
+    ]
     for counts in product(*(range(number + 1) for number in most)):
         bought = [(one, count) for one, count in zip(problem.candidates, counts, strict=True) if count]
         if not bought or len(bought) > problem.kinds:
@@ -172,7 +174,9 @@ def _bought_in(problem: Problem, counts: Sequence[int], tier: str) -> list[tuple
 def _tried_in_tiers(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """The price of every configuration of tiers that meets a problem, with its counts."""
     assert problem.racks is not None
-    most = [problem.rack.units // int(one.takes["rack_units"]) * problem.racks for one in problem.candidates]
+    most = [
+        problem.rack.units // int(candidate.takes["rack_units"]) * problem.racks for candidate in problem.candidates
+    ]
     for counts in product(*(range(number + 1) for number in most)):
         parts = [_bought_in(problem, counts, tier) for tier in problem.tiers]
         if any(not 1 <= len(bought) <= problem.kinds for bought in parts):

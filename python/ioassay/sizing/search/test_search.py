@@ -11,7 +11,7 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.sizing.search.context import Context
-from ioassay.sizing.search.finder import Finder, Found
+from ioassay.sizing.search.finder import BoughtCounts, Finder
 from ioassay.sizing.search.formulation import Aim
 from ioassay.sizing.search.front import front
 from ioassay.sizing.search.market import market
@@ -86,7 +86,7 @@ def place(tmp_path: Path, solver: Solver) -> Place:
 
 
 def _bricks(answer: Answer) -> dict[str, int]:
-    return {one.brick: one.count for one in answer.configuration.bricks}
+    return {brick.brick: brick.count for brick in answer.configuration.bricks}
 
 
 def test_a_petabyte_with_26_gb_per_s_takes_six_performance_bricks_of_a_rack(place: Place) -> None:
@@ -172,7 +172,7 @@ def test_where_time_ends_what_one_kind_reaches_stands_beside_what_was_found(plac
 
         def find(
             self, problem: Problem, aim: Aim, what: str = "", holds: Callable[[Counts], bool] = lambda counts: True
-        ) -> Found | None:
+        ) -> BoughtCounts | None:
             if problem.kinds == 2 and aim != "cheapest":
                 raise Expired
             return super().find(problem, aim, what, holds)
@@ -203,8 +203,8 @@ def test_no_answer_is_beaten_by_another(place: Place) -> None:
         for answer in found.answers
     ]
     assert len(set(figures)) == len(figures)
-    for one in figures:
-        assert not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in figures)
+    for figure in figures:
+        assert not any(other != figure and all(a <= b for a, b in zip(other, figure, strict=True)) for other in figures)
 
 
 @pytest.mark.parametrize("usable", ["1000000PB", "1000000000000PB"])
@@ -252,7 +252,10 @@ def test_the_lightest_rack_that_would_do_is_said_where_weight_contradicts(place:
         "heavy": _brick("8TB", "10GB/s", 14, more.format(290)),
     }
     needs = "usable: 384TB\nwrite: 15GB/s\nkinds: 2\nlimits: {racks: 2, weight_per_rack: 350kg}"
-    found = {one.need.what: one.best.nominal for one in place.searched(f"{_LINEAR}\n{needs}", bricks).shortfalls}
+    found = {
+        shortfall.need.what: shortfall.best.nominal
+        for shortfall in place.searched(f"{_LINEAR}\n{needs}", bricks).shortfalls
+    }
     assert found == {"racks": 3, "weight_per_rack": 490, "usable": 128e12, "write": 6e9}
 
 

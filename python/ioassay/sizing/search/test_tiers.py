@@ -89,7 +89,7 @@ def _needed(folder: Path, text: str) -> dict[str, Fraction]:
 
 def _bought(found: Search, at: int = 0) -> dict[str, dict[str, int]]:
     sizes = found.answers[at].tiers
-    return {tier: {one.brick: one.count for one in size.configuration.bricks} for tier, size in sizes.items()}
+    return {tier: {brick.brick: brick.count for brick in size.configuration.bricks} for tier, size in sizes.items()}
 
 
 def test_a_checkpoint_sizes_flash_its_writes_and_the_drain_that_disk_carries_beside_its_own_work(
@@ -160,7 +160,7 @@ def test_tiers_of_different_software_are_bought_together_under_one_budget(solver
 def test_a_budget_for_one_tier_but_not_for_both_is_impossible_and_says_so(solver: Solver, tmp_path: Path) -> None:
     found = search_with(solver, *read(_file(tmp_path, _limited(179))))
     assert found.verdict == "impossible"
-    assert {one.need.what for one in found.shortfalls} >= {"budget"}
+    assert {shortfall.need.what for shortfall in found.shortfalls} >= {"budget"}
 
 
 def test_a_tier_that_falls_short_is_named(solver: Solver, tmp_path: Path) -> None:
@@ -198,7 +198,9 @@ def test_clients_that_carry_less_than_all_tiers_give_are_named(solver: Solver, t
     clients = "clients: {count: 2, link: {value: 100Gbit/s, assumed: for a test}}"
     found = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\n{clients}")))
     assert found.verdict == "impossible"
-    assert [(one.need.what, one.limited_by) for one in found.shortfalls] == [("write", "network links of 2 clients")]
+    assert [(shortfall.need.what, shortfall.limited_by) for shortfall in found.shortfalls] == [
+        ("write", "network links of 2 clients")
+    ]
 
 
 def test_only_bricks_of_the_media_of_a_tier_are_looked_at(solver: Solver, tmp_path: Path) -> None:
@@ -281,8 +283,8 @@ def test_the_same_brick_in_two_tiers_is_weighed_and_priced_as_one_kind(solver: S
     found = search_with(solver, *read(file))
     first = found.answers[0]
     assert _bought(found) == {"a": {"fast": 2}, "b": {"fast": 2}}
-    assert [(one.brick, one.count) for one in first.configuration.bricks] == [("fast", 4)]
-    assert next(one.has.nominal for one in first.margins if one.need.what == "weight_per_rack") == 160
+    assert [(brick.brick, brick.count) for brick in first.configuration.bricks] == [("fast", 4)]
+    assert next(margin.has.nominal for margin in first.margins if margin.need.what == "weight_per_rack") == 160
 
 
 def test_a_tier_of_which_nothing_is_known_well_enough_is_named(solver: Solver, tmp_path: Path) -> None:

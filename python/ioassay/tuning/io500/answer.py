@@ -46,25 +46,29 @@ class Answer:
     @property
     def best(self) -> RankCount | None:
         """The recommended one; `None` while no score is valid."""
-        return next((one for one in self.rank_counts if one.ranks == self.balance.best), None)
+        return next((rank_count for rank_count in self.rank_counts if rank_count.ranks == self.balance.best), None)
 
     @property
     def void_doubts(self) -> dict[str, int]:
         """The kinds of doubts that void a comparison, each with the number of the best rank count's runs of all phases
         that carry it.
         """
-        kinds = (kind for one in self._scored for kind in one.void_doubts)
+        kinds = (kind for measurement in self._scored for kind in measurement.void_doubts)
         return dict(Counter(kinds).most_common())
 
     @property
     def _scored(self) -> list[Io500Measurement]:
         best = self.best
-        return [one for one in self.document.measurements if best and one.ranks == best.ranks and one.score]
+        return [
+            measurement
+            for measurement in self.document.measurements
+            if best and measurement.ranks == best.ranks and measurement.score
+        ]
 
     @property
     def is_withheld(self) -> bool:
         """Whether most scores of the best rank count say nothing about the storage."""
-        doubted = [one for one in self._scored if one.void_doubts]
+        doubted = [measurement for measurement in self._scored if measurement.void_doubts]
         return 2 * len(doubted) > len(self._scored)
 
     @property
@@ -77,20 +81,20 @@ def answer(document: TuneIo500Document) -> Answer:
     """The answer, as far as it goes."""
     ramp = history.ramp_of(document)
     state = history.balance_of(document, ramp)
-    measured = [one for one in document.measurements if one.stage == "balance"]
+    measured = [measurement for measurement in document.measurements if measurement.stage == "balance"]
     counts = []
     for candidate in state.candidates:
-        own = [one for one in measured if one.ranks == candidate.ranks and one.score]
+        own = [measurement for measurement in measured if measurement.ranks == candidate.ranks and measurement.score]
         if not own and candidate.standing != "failed":
             continue
-        names = dict.fromkeys(name for one in own for name in one.phases)
+        names = dict.fromkeys(name for measurement in own for name in measurement.phases)
         counts.append(
             RankCount(
                 ranks=candidate.ranks,
-                score=Spread([one.score or 0.0 for one in own]),
-                bandwidth=Spread([one.bandwidth or 0.0 for one in own]),
-                metadata=Spread([one.metadata or 0.0 for one in own]),
-                phases={name: median(one.phases.get(name, 0.0) for one in own) for name in names},
+                score=Spread([measurement.score or 0.0 for measurement in own]),
+                bandwidth=Spread([measurement.bandwidth or 0.0 for measurement in own]),
+                metadata=Spread([measurement.metadata or 0.0 for measurement in own]),
+                phases={name: median(measurement.phases.get(name, 0.0) for measurement in own) for name in names},
                 standing=candidate.standing,
                 ratio=candidate.ratio,
             )

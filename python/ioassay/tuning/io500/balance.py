@@ -70,7 +70,7 @@ class Balance:
     @property
     def alike(self) -> list[int]:
         """Rank counts that do not differ significantly from the best."""
-        return [one.ranks for one in self.candidates if one.standing == "no difference"]
+        return [candidate.ranks for candidate in self.candidates if candidate.standing == "no difference"]
 
 
 def balance(rounds: Sequence[Round], optimum: int, counts: Sequence[int], limits: Limits) -> Balance:
@@ -78,7 +78,7 @@ def balance(rounds: Sequence[Round], optimum: int, counts: Sequence[int], limits
     found = sorted({*_around(optimum, counts), *(ranks for one in rounds for ranks in one)})
     while True:
         state = _judged(rounds, found, limits)
-        if state.best is None or any(one.standing == "open" for one in state.candidates):
+        if state.best is None or any(candidate.standing == "open" for candidate in state.candidates):
             return state
         if not (more := _neighbours(state.best, found, counts)):
             return state
@@ -100,7 +100,7 @@ def _judged(rounds: Sequence[Round], found: Sequence[int], limits: Limits) -> Ba
     known = [ranks for ranks in found if scores[ranks] and not _has_failed(rounds, ranks)]
     best = max(known, key=lambda ranks: median(scores[ranks]), default=None)
     candidates = [_candidate(rounds, ranks, best, scores[ranks], limits) for ranks in found]
-    wanted = [one.ranks for one in candidates if one.standing == "open"]
+    wanted = [candidate.ranks for candidate in candidates if candidate.standing == "open"]
     if wanted and best is not None and best not in wanted:
         wanted = sorted([*wanted, best])
     return Balance(candidates, best, _turned(wanted, len(rounds)))
@@ -140,6 +140,6 @@ def _standing(both: Sequence[Pair], limits: Limits) -> Standing:
     ratio = pairs.gain(both)
     if ratio is not None and ratio.high < 1:
         return "worse"
-    ratios = [one.point / one.today for one in both]
+    ratios = [pair.point / pair.today for pair in both]
     is_settled = stop_rule.half_width(ratios) <= limits.precision * fmean(ratios)
     return "no difference" if is_settled or len(both) >= limits.most_rounds else "open"

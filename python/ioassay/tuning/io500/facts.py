@@ -24,7 +24,7 @@ _NETWORKED = ("lustre", "nfs", "nfs4", "beegfs", "ceph", "fuse.ceph", "gpfs", "g
 
 
 @dataclass(frozen=True)
-class Known:
+class SourcedNumber:
     """A number and where it comes from."""
 
     value: int
@@ -47,29 +47,29 @@ def file_system(snapshot: Snapshot | None) -> str:
     return mount.file_system if mount else ""
 
 
-def processors(snapshot: Snapshot | None) -> Known:
+def processors(snapshot: Snapshot | None) -> SourcedNumber:
     """Processors of a node."""
     if snapshot is not None:
-        return Known(snapshot.environment["processors"], "this node")
-    return Known(len(os.sched_getaffinity(0)), "processors that this process may use")
+        return SourcedNumber(snapshot.environment["processors"], "this node")
+    return SourcedNumber(len(os.sched_getaffinity(0)), "processors that this process may use")
 
 
-def storage_targets(snapshot: Snapshot | None, typed: int | None) -> Known:
+def storage_targets(snapshot: Snapshot | None, typed: int | None) -> SourcedNumber:
     """The storage targets (OSTs) that the file system has."""
     if typed is not None:
-        return Known(typed, "--storage-targets")
-    why = "the file system does not report how many it has"
+        return SourcedNumber(typed, "--storage-targets")
+    why = "the file system does not tell how many it has"
     if snapshot is not None and is_lustre(snapshot):
         try:
             if (found := len(set(_TARGETS_OF.findall(snapshot.printed("lfs", "df") or "")))) > 0:
-                return Known(found, "lfs df")
+                return SourcedNumber(found, "lfs df")
         except Unreadable as error:
             why = str(error)
         if (found := _of_lov(snapshot)) > 0:
-            return Known(found, "lctl get_param lov.*.numobd")
+            return SourcedNumber(found, "lctl get_param lov.*.numobd")
     if is_lustre(snapshot) or _is_networked(snapshot):
-        return Known(1, f"assumed: {why}; set --storage-targets")
-    return Known(1, "assumed: one local file system")
+        return SourcedNumber(1, f"assumed: {why}; set --storage-targets")
+    return SourcedNumber(1, "assumed: one local file system")
 
 
 def _of_lov(snapshot: Snapshot) -> int:
@@ -134,7 +134,7 @@ def _links(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
 
 
 def facts(
-    snapshot: Snapshot | None, why_no_snapshot: str, nodes: Sequence[str], processors_known: Known
+    snapshot: Snapshot | None, why_no_snapshot: str, nodes: Sequence[str], processors_known: SourcedNumber
 ) -> list[SystemFact]:
     """What is said of the system, besides its ceiling and its storage targets."""
     found = [

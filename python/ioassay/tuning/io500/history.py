@@ -37,17 +37,17 @@ def worth(measured: Rates) -> float:
 
 def easy(document: TuneIo500Document) -> list[Io500Measurement]:
     """The measurements of step 4."""
-    return [one for one in document.measurements if one.stage == "ior-easy"]
+    return [measurement for measurement in document.measurements if measurement.stage == "ior-easy"]
 
 
 def easy_rates(document: TuneIo500Document, ranks: int) -> list[Rates]:
     """The valid rates of ior-easy at a rank count, in step 4."""
-    return [known for one in easy(document) if one.ranks == ranks and (known := rates(one))]
+    return [known for measurement in easy(document) if measurement.ranks == ranks and (known := rates(measurement))]
 
 
 def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
     """What is known of a step of the ramp."""
-    own = [one for one in easy(document) if one.step == higher]
+    own = [measurement for measurement in easy(document) if measurement.step == higher]
     known = _pairs(own, lower, higher)
     state = RampStep(
         lower,
@@ -57,8 +57,8 @@ def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
         easy_rates(document, higher),
         verdict(known, document.most_turns),
     )
-    invalid = [one for one in own if one.ranks == higher and rates(one) is None]
-    others_are_valid = any(one.ranks == lower and rates(one) for one in own)
+    invalid = [measurement for measurement in own if measurement.ranks == higher and rates(measurement) is None]
+    others_are_valid = any(measurement.ranks == lower and rates(measurement) for measurement in own)
     if others_are_valid and len(invalid) >= MOST_INVALID and len(invalid) > len(known):
         return replace(state, failed=invalid[-1].why_invalid or "not valid")
     return state
@@ -66,9 +66,9 @@ def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
 
 def _pairs(own: Sequence[Io500Measurement], lower: int, higher: int) -> list[Pair]:
     turns: dict[int, dict[int, Rates]] = {}
-    for one in own:
-        if (known := rates(one)) is not None:
-            turns.setdefault(one.turn, {})[one.ranks] = known
+    for measurement in own:
+        if (known := rates(measurement)) is not None:
+            turns.setdefault(measurement.turn, {})[measurement.ranks] = known
     return [
         Pair(today=worth(turn[lower]), point=worth(turn[higher]))
         for turn in turns.values()
@@ -88,9 +88,9 @@ def ramp_of(document: TuneIo500Document) -> Ramp:
 def rounds(document: TuneIo500Document) -> list[Round]:
     """The scores of step 5, round by round."""
     found: dict[int, dict[int, float | None]] = {}
-    for one in document.measurements:
-        if one.stage == "balance":
-            found.setdefault(one.turn, {})[one.ranks] = one.score
+    for measurement in document.measurements:
+        if measurement.stage == "balance":
+            found.setdefault(measurement.turn, {})[measurement.ranks] = measurement.score
     return list(found.values())
 
 
@@ -108,10 +108,14 @@ def next_turns(document: TuneIo500Document) -> list[Turn]:
     """
     known = ramp_of(document)
     if (step := known.next_step) is not None:
-        turn = max((one.turn + 1 for one in easy(document) if one.step == step.higher), default=0)
+        turn = max(
+            (measurement.turn + 1 for measurement in easy(document) if measurement.step == step.higher), default=0
+        )
         order = [step.lower, step.higher] if pairs.today_first(turn) else [step.higher, step.lower]
         return [Turn("ior-easy", step.higher, turn, ranks) for ranks in order]
-    turn = max((one.turn + 1 for one in document.measurements if one.stage == "balance"), default=0)
+    turn = max(
+        (measurement.turn + 1 for measurement in document.measurements if measurement.stage == "balance"), default=0
+    )
     return [Turn("balance", 0, turn, ranks) for ranks in balance_of(document, known).to_measure]
 
 
@@ -122,10 +126,14 @@ def lost(document: TuneIo500Document) -> Io500Measurement | None:
     """
     known = ramp_of(document)
     if (step := known.next_step) is not None:
-        own = [one for one in easy(document) if one.step == step.higher and one.ranks == step.lower]
-        invalid = [one for one in own if rates(one) is None]
+        own = [
+            measurement
+            for measurement in easy(document)
+            if measurement.step == step.higher and measurement.ranks == step.lower
+        ]
+        invalid = [measurement for measurement in own if rates(measurement) is None]
         return invalid[-1] if len(invalid) >= MOST_INVALID and 2 * len(invalid) > len(own) else None
     state = balance_of(document, known)
-    if any(one.standing != "failed" for one in state.candidates):
+    if any(candidate.standing != "failed" for candidate in state.candidates):
         return None
-    return [one for one in document.measurements if one.stage == "balance"][-1]
+    return [measurement for measurement in document.measurements if measurement.stage == "balance"][-1]

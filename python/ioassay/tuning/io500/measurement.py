@@ -80,7 +80,7 @@ def _measured(run: LoadedRun, stage: Io500Stage) -> Observed:
     score = next((one for one in io500.scores(run) if one.list == "standard"), None)
     if score is None:
         return Observed(write, read, why_invalid="nothing was measured")
-    phases = {one.rule.phase: one.score for one in score.phases if score.counts(one)}
+    phases = {phase.rule.phase: phase.score for phase in score.phases if score.counts(phase)}
     if not score.total:
         lacking = [name for name, value in phases.items() if not value]
         return Observed(

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ioassay.store.tune_io500_document import NodesEntry
 from ioassay.text.units import format_count
-from ioassay.tuning.io500.facts import Known
+from ioassay.tuning.io500.facts import SourcedNumber
 
 
-def node_count(targets: Known, available: int) -> NodesEntry:
+def node_count(targets: SourcedNumber, available: int) -> NodesEntry:
     """The number of nodes; `available` is at least 1."""
     nodes = min(targets.value, available)
     if nodes < targets.value:

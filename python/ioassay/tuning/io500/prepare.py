@@ -30,7 +30,7 @@ from ioassay.version import __version__
 
 
 @dataclass(frozen=True)
-class Asked:
+class Io500Request:
     """What was typed."""
 
     place: Place
@@ -49,7 +49,7 @@ class Asked:
     command: Sequence[str] = ()
 
 
-def prepare(asked: Asked) -> TuneIo500Document:
+def prepare(asked: Io500Request) -> TuneIo500Document:
     """The document, with the system, the striping and the number of nodes.
 
     Raises `UsageError` for what cannot be meant, `CannotRun` for a target that does not answer.
@@ -82,7 +82,7 @@ def prepare(asked: Asked) -> TuneIo500Document:
         ioassay_version=__version__,
         scale=asked.scale,
         study_settings=words(settings),
-        user_settings=[one for one in words(chosen) if not one.startswith("stonewall=")],
+        user_settings=[word for word in words(chosen) if not word.startswith("stonewall=")],
         launcher=asked.launcher,
         hosts=list(asked.hosts),
         launcher_options=list(asked.launcher_options),
@@ -100,7 +100,7 @@ def prepare(asked: Asked) -> TuneIo500Document:
     )
 
 
-def _settings(asked: Asked) -> dict[str, str]:
+def _settings(asked: Io500Request) -> dict[str, str]:
     """What the user sets, checked against the study. Raises `UsageError`."""
     chosen = typed(asked.settings)
     resolve(find_study(STUDY), asked.scale, words(of_run(chosen, 1, 1)), asked.place.target.api)
@@ -111,14 +111,14 @@ def _settings(asked: Asked) -> dict[str, str]:
     return chosen
 
 
-def _stonewall(asked: Asked, chosen: dict[str, str]) -> str:
+def _stonewall(asked: Io500Request, chosen: dict[str, str]) -> str:
     """That of the option, of --set, of the scale, or the short one."""
     if typed_one := asked.stonewall or chosen.get("stonewall"):
         return typed_one
     return str(_of_study(asked, {})["stonewall"]) if asked.scale else STONEWALL
 
 
-def _of_study(asked: Asked, settings: dict[str, str]) -> dict[str, object]:
+def _of_study(asked: Io500Request, settings: dict[str, str]) -> dict[str, object]:
     """The settings of the study io500 as it would run."""
     resolved = resolve(find_study(STUDY), asked.scale, words(settings), asked.place.target.api)
     return dict(resolved.entry.settings)
@@ -132,14 +132,14 @@ def _snapshot(place: Place) -> tuple[Snapshot | None, str]:
         return None, error.message.splitlines()[0]
 
 
-def _nodes(asked: Asked) -> list[Node]:
+def _nodes(asked: Io500Request) -> list[Node]:
     """The nodes that may take part; none: this one. Raises `UsageError`, `CannotRun`."""
     lab = asked.place.lab
     nodes = [*lab.nodes] if lab else [Node(name) for name in asked.hosts]
     return nodes or (allocated() if find_launcher(asked.launcher).needs_mpi else [])
 
 
-def _striping(asked: Asked, found: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
+def _striping(asked: Io500Request, found: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
     """Step 2 for a file of ior-hard that so many ranks write."""
     if not facts.is_lustre(found):
         place = asked.place

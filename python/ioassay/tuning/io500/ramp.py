@@ -84,8 +84,8 @@ def contradicts(measured: Sequence[Rates], ceiling: CeilingEntry | None) -> bool
 
 def _shares(measured: Sequence[Rates], ceiling: CeilingEntry) -> tuple[float, float]:
     return (
-        median(one.write for one in measured) / ceiling.write_bytes_per_s,
-        median(one.read for one in measured) / ceiling.read_bytes_per_s,
+        median(rates.write for rates in measured) / ceiling.write_bytes_per_s,
+        median(rates.read for rates in measured) / ceiling.read_bytes_per_s,
     )
 
 

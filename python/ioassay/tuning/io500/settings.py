@@ -22,10 +22,10 @@ _SHIFTS = {"stat_shift": 1, "read_shift": 2, "delete_shift": 3}
 def typed(settings: Sequence[str]) -> dict[str, str]:
     """`KEY=VALUE` each, by key. Raises `UsageError`."""
     found: dict[str, str] = {}
-    for one in settings:
-        key, equals, value = one.partition("=")
+    for setting in settings:
+        key, equals, value = setting.partition("=")
         if not equals:
-            raise UsageError(f"--set {one} has no value.", "Write --set KEY=VALUE.")
+            raise UsageError(f"--set {setting} has no value.", "Write --set KEY=VALUE.")
         if key in DECIDED:
             raise UsageError(
                 f"--set {key}: the procedure decides it.",

@@ -23,7 +23,7 @@ import shlex
 
 from ioassay.store.tune_io500_document import StripingEntry, StripingSetting
 from ioassay.text.units import format_bytes
-from ioassay.tuning.io500.facts import Known
+from ioassay.tuning.io500.facts import SourcedNumber
 from ioassay.tuning.settings import Assignment
 
 LEAST_BYTES = 64 << 10
@@ -48,7 +48,7 @@ def stripe_bytes(file_bytes: int, targets: int, rpc_bytes: int | None) -> int:
     return size
 
 
-def striping(directory: str, targets: Known, hard_file_bytes: int, rpc_bytes: int | None) -> StripingEntry:
+def striping(directory: str, targets: SourcedNumber, hard_file_bytes: int, rpc_bytes: int | None) -> StripingEntry:
     """The striping of a Lustre directory."""
     size = stripe_bytes(hard_file_bytes, targets.value, rpc_bytes)
     place = shlex.quote(directory)
@@ -78,4 +78,4 @@ def not_applicable(file_system: str) -> StripingEntry:
 
 def assignments(entry: StripingEntry) -> list[Assignment]:
     """What `ioassay tune apply` would set."""
-    return [Assignment(one.name, one.value) for one in entry.settings]
+    return [Assignment(setting.name, setting.value) for setting in entry.settings]

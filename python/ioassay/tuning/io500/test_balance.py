@@ -45,7 +45,7 @@ def test_the_order_turns_from_round_to_round() -> None:
 def test_the_peak_is_found_wherever_bandwidth_had_its_own(peak: int, optimum: int) -> None:
     state = _measured(lambda ranks: 10 * min(ranks / peak, peak / ranks) ** 0.3, optimum)
     assert state.best == peak
-    around = {one.ranks: one.standing for one in state.candidates}
+    around = {candidate.ranks: candidate.standing for candidate in state.candidates}
     assert around[peak] == "leads"
     assert set(around.values()) == {"leads", "worse"}
 
@@ -54,13 +54,13 @@ def test_rank_counts_that_score_alike_are_said_to() -> None:
     state = _measured(lambda ranks: 10.0, 4)
     assert state.best is not None
     assert len(state.candidates) >= 3
-    assert set(state.alike) == {one.ranks for one in state.candidates} - {state.best}
+    assert set(state.alike) == {candidate.ranks for candidate in state.candidates} - {state.best}
 
 
 def test_a_clearly_worse_count_is_measured_no_more_than_it_takes_to_know() -> None:
     state = _measured(lambda ranks: {2: 10.0, 4: 5.0, 8: 1.0}.get(ranks, 4.0), 4)
     assert state.best == 2
-    assert max(len(one.scores) for one in state.candidates if one.standing == "worse") == 4
+    assert max(len(candidate.scores) for candidate in state.candidates if candidate.standing == "worse") == 4
 
 
 def test_a_single_rank_count_is_measured_three_times() -> None:
@@ -73,13 +73,13 @@ def test_a_single_rank_count_is_measured_three_times() -> None:
 def test_a_rank_count_that_cannot_be_measured_is_left_out() -> None:
     state = _measured(lambda ranks: None if ranks > 4 else float(ranks), 4)
     assert state.best == 4
-    assert {one.ranks for one in state.candidates if one.standing == "failed"} == {8}
+    assert {candidate.ranks for candidate in state.candidates if candidate.standing == "failed"} == {8}
 
 
 def test_where_nothing_can_be_measured_nothing_is_best() -> None:
     state = _measured(lambda ranks: None, 4)
     assert state.best is None
-    assert {one.standing for one in state.candidates} == {"failed"}
+    assert {candidate.standing for candidate in state.candidates} == {"failed"}
 
 
 def test_a_round_that_was_interrupted_counts_for_those_it_has() -> None:
@@ -87,4 +87,4 @@ def test_a_round_that_was_interrupted_counts_for_those_it_has() -> None:
     state = balance(rounds, 4, [2, 4, 8], _LIMITS)
     assert not state.to_measure
     assert state.best == 4
-    assert {len(one.scores) for one in state.candidates if one.ranks == 2} == {5}
+    assert {len(candidate.scores) for candidate in state.candidates if candidate.ranks == 2} == {5}

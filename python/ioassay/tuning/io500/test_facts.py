@@ -10,7 +10,7 @@ from ioassay.protocol.event import Environment, NetworkLink
 from ioassay.testing import net_measurement
 from ioassay.testing.snapshots import snapshot
 from ioassay.tuning.io500 import facts
-from ioassay.tuning.io500.facts import Known
+from ioassay.tuning.io500.facts import SourcedNumber
 from ioassay.tuning.io500.node_count import node_count
 from ioassay.tuning.snapshot import Snapshot
 
@@ -44,23 +44,23 @@ _DOWN: NetworkLink = {"name": "mlx5_1/1", "speed_bits_per_s": 200_000_000_000, "
 
 
 def test_storage_targets_are_those_of_lfs_df() -> None:
-    assert facts.storage_targets(_on("lustre", lfs=_LFS_DF), None) == Known(3, "lfs df")
+    assert facts.storage_targets(_on("lustre", lfs=_LFS_DF), None) == SourcedNumber(3, "lfs df")
 
 
 def test_without_lfs_they_are_those_of_the_client() -> None:
     found = _on("lustre", **{"proc__fs__lustre__lov__scratch-clilov-ffff__numobd": "40"})
-    assert facts.storage_targets(found, None) == Known(40, "lctl get_param lov.*.numobd")
+    assert facts.storage_targets(found, None) == SourcedNumber(40, "lctl get_param lov.*.numobd")
 
 
 def test_where_lfs_failed_its_error_is_the_source_of_the_assumption() -> None:
     files = {"proc/self/mountinfo": "31 30 0:41 / /scratch rw - lustre srv@tcp:/fs rw\n"}
     found = snapshot(files, failed={"lfs df /scratch/dir": "Cannot send after shutdown"}, target="/scratch/dir")
     why = "assumed: lfs df /scratch/dir: exit status 1: Cannot send after shutdown; set --storage-targets"
-    assert facts.storage_targets(found, None) == Known(1, why)
+    assert facts.storage_targets(found, None) == SourcedNumber(1, why)
 
 
 def test_an_option_outweighs_what_is_read() -> None:
-    assert facts.storage_targets(_on("lustre", lfs=_LFS_DF), 8) == Known(8, "--storage-targets")
+    assert facts.storage_targets(_on("lustre", lfs=_LFS_DF), 8) == SourcedNumber(8, "--storage-targets")
 
 
 @pytest.mark.parametrize(("file_system", "said"), [("xfs", "one local file system"), ("nfs4", "set --storage-targets")])
@@ -113,15 +113,15 @@ def test_an_unknown_ceiling_says_why(snapshot_: Snapshot | None, said: str) -> N
 
 
 def test_the_facts_of_a_node_have_their_sources() -> None:
-    found = facts.facts(_on("lustre", _INFINIBAND), "", ["a", "b"], Known(16, "this node"))
-    assert {one.name: one.value for one in found} == {
+    found = facts.facts(_on("lustre", _INFINIBAND), "", ["a", "b"], SourcedNumber(16, "this node"))
+    assert {fact.name: fact.value for fact in found} == {
         "Nodes available": "2 (a, b)",
         "Processors per node": "16",
         "Memory per node": "64.0 GiB",
         "File system": "lustre of srv@tcp:/fs on /scratch",
         "Network mlx5_0/1": "100 Gbit/s",
     }
-    assert all(one.source for one in found)
+    assert all(fact.source for fact in found)
 
 
 def test_without_a_snapshot_the_reason_is_a_fact() -> None:
@@ -139,5 +139,5 @@ def test_without_a_snapshot_the_reason_is_a_fact() -> None:
     ],
 )
 def test_there_are_as_many_nodes_as_storage_targets(targets: int, available: int, nodes: int, said: str) -> None:
-    found = node_count(Known(targets, "lfs df"), available)
+    found = node_count(SourcedNumber(targets, "lfs df"), available)
     assert (found.nodes, found.why) == (nodes, said)

@@ -28,7 +28,7 @@ def _decided(path: Path, system: ArtificialSystem, ceiling: float | None = None)
     found = _tuned(path, system, tune_document(ceiling))
     assert found.document.state == "complete"
     assert found.is_decided
-    assert {one.run for one in found.document.measurements} == {
+    assert {measurement.run for measurement in found.document.measurements} == {
         f"{at:04}-{one.stage}-{one.ranks}" for at, one in enumerate(found.document.measurements, start=1)
     }
     return found
@@ -189,5 +189,8 @@ def test_the_front_end_is_configured_as_the_study_runs() -> None:
 def test_pairs_are_measured_in_turns(tmp_path: Path) -> None:
     system = ArtificialSystem(flat(GB), flat(1000))
     found = _decided(tmp_path / "t", system)
-    turns = [[one.ranks for one in history.easy(found.document) if one.turn == turn] for turn in range(4)]
+    turns = [
+        [measurement.ranks for measurement in history.easy(found.document) if measurement.turn == turn]
+        for turn in range(4)
+    ]
     assert turns == [[1, 2], [2, 1], [1, 2], [2, 1]]

@@ -46,12 +46,12 @@ def test_ior_easy_alone_is_that_of_the_study(scale: str | None) -> None:
     )
     for phase in (WRITE, READ):
         own, its = (
-            next(step for one in found.study.workloads.values() for step in one.steps if step.name == phase)
+            next(step for workload in found.study.workloads.values() for step in workload.steps if step.name == phase)
             for found in (alone, whole)
         )
         assert own == its
     files = [
-        next(one.files["ior-easy"] for one in found.study.workloads.values() if "ior-easy" in one.files)
+        next(workload.files["ior-easy"] for workload in found.study.workloads.values() if "ior-easy" in workload.files)
         for found in (alone, whole)
     ]
     assert files[0] == files[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.tuning.io500.facts import Known
+from ioassay.tuning.io500.facts import SourcedNumber
 from ioassay.tuning.io500.striping import LEAST_BYTES, assignments, not_applicable, stripe_bytes, striping
 
 _MIB = 1 << 20
@@ -29,7 +29,7 @@ def test_a_stripe_is_as_large_as_an_rpc_where_the_file_is(
 
 
 def test_the_hard_tests_get_all_storage_targets() -> None:
-    entry = striping("/scratch/my dir", Known(40, "lfs df"), _OF_THE_RULES, None)
+    entry = striping("/scratch/my dir", SourcedNumber(40, "lfs df"), _OF_THE_RULES, None)
     assert entry.applies
     assert list(map(str, assignments(entry))) == [
         "stripe:/scratch/my dir/count=40",

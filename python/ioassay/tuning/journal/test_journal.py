@@ -54,7 +54,10 @@ def test_what_was_written_is_read(journal: Journal) -> None:
     state, whole_bytes = read(journal.path)
     assert whole_bytes == journal.path.stat().st_size
     assert state == journal.state
-    assert [(one.name, one.before, one.ours, one.is_pending) for one in state.open_entries] == [
+    assert [
+        (open_entry.name, open_entry.before, open_entry.ours, open_entry.is_pending)
+        for open_entry in state.open_entries
+    ] == [
         ("a", "1", "2", False),
         ("b", "1", None, True),
     ]

@@ -24,10 +24,10 @@ def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> lis
     identity of devices cannot be read.
     """
     transfer = transfer or Transfer()
-    clients = [one for one in systems if client.is_client(one)]
+    clients = [system for system in systems if client.is_client(system)]
     if not clients:
         return _merged(path for system in systems for path in _paths(system, transfer))
-    servers = [one for one in systems if not client.is_client(one)]
+    servers = [system for system in systems if not client.is_client(system)]
     return _merged(path for one in clients for path in _of_client(one, servers, transfer))
 
 
@@ -110,7 +110,9 @@ def _paths(system: System, transfer: Transfer) -> Iterator[IoPath]:
         head = _Head((*cache, client.assumed_rpc(rpc)), rpc, (system.host,))
     unknown = [*side.unknown]
     if transfer.operation == "read" and not is_server and not transfer.is_direct:
-        names = [one.device.name for one in side.placed if one.steps and server.read_ahead(one.device) is None]
+        names = [
+            placed.device.name for placed in side.placed if placed.steps and server.read_ahead(placed.device) is None
+        ]
         for name in names:
             path = f"/sys/block/{name}/queue/read_ahead_kb"
             unknown.append(f"How far {name} reads ahead is unknown: the snapshot lacks {path}.")

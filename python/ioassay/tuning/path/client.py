@@ -223,7 +223,14 @@ def _nfs_read_ahead(system: System, mount: Mount) -> tuple[Limit | None, tuple[s
 def _gpfs(system: System, mount: Mount) -> ClientSide:
     name, why = mount.source.removeprefix("/dev/"), "; capture `mmlsfs all -Y`"
     try:
-        size = next((one.block_bytes for one in gpfs_file_systems(system.snapshot) if one.name == name), None)
+        size = next(
+            (
+                gpfs_file_system.block_bytes
+                for gpfs_file_system in gpfs_file_systems(system.snapshot)
+                if gpfs_file_system.name == name
+            ),
+            None,
+        )
     except Unreadable as error:
         size, why = None, f": {error}"
     if size is None or size < _LEAST_BYTES:

@@ -50,7 +50,7 @@ def conclusions(path: IoPath) -> list[Conclusion]:
 def problems(path: IoPath) -> set[tuple[str, str, int]]:
     """What is wrong on a path, by host and setting, and what pieces it leaves: whether reads suffer as writes do."""
     splits = ((cause, split.request_bytes) for split in path.splits for cause in _causes(path, split))
-    others = ((cause, 0) for one in (*_joins(path), *_alignment(path)) for cause in one.causes)
+    others = ((cause, 0) for conclusion in (*_joins(path), *_alignment(path)) for cause in conclusion.causes)
     return {(one.host, _SAME.get(one.parameter, one.parameter), pieces) for one, pieces in (*splits, *others)}
 
 
@@ -133,14 +133,14 @@ def _joins(path: IoPath) -> Iterator[Conclusion]:
 
 def _reads(path: IoPath) -> Iterator[Conclusion]:
     if path.reads_alike:
-        wrong = any(one.is_problem for one in (*_splits(path), *_joins(path), *_alignment(path)))
+        wrong = any(conclusion.is_problem for conclusion in (*_splits(path), *_joins(path), *_alignment(path)))
         yield Conclusion("Reads meet the same limits." if wrong else "Reads of this size arrive whole, too.")
 
 
 def _last(path: IoPath, split: Layer) -> Layer:
     """The last layer that would split what arrives at `split`, where those between leave its pieces as they are."""
     causes = set(path.causes(split))
-    holding = [one for one in path.layers if set(one.step.limits) & causes and one.arriving == split.requests]
+    holding = [layer for layer in path.layers if set(layer.step.limits) & causes and layer.arriving == split.requests]
     return holding[-1] if holding else split
 
 
@@ -153,8 +153,10 @@ def _what(path: IoPath, split: Layer) -> str:
 
 def _pieces(layer: Layer) -> str:
     """What becomes of the largest request that arrives."""
-    largest = max(layer.arriving, key=lambda one: one.size_bytes)
-    return sizes([one for one in layer.requests if largest.offset_bytes <= one.offset_bytes < largest.end_bytes])
+    largest = max(layer.arriving, key=lambda request: request.size_bytes)
+    return sizes(
+        [request for request in layer.requests if largest.offset_bytes <= request.offset_bytes < largest.end_bytes]
+    )
 
 
 def _of(layer: Layer) -> str:
@@ -190,7 +192,7 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
             f"{array.parity_disks} of parity are written, and nothing is read first."
         )
         return
-    partial = next((one for one in path.stripe_writes if one.method != "full stripe"), None)
+    partial = next((stripe_write for stripe_write in path.stripe_writes if stripe_write.method != "full stripe"), None)
     if partial is not None:
         yield Conclusion(f"{_partial(partial, stripe)} {_unless(path)}", True, causes)
     share = (
@@ -248,7 +250,7 @@ def _alignment(path: IoPath) -> Iterator[Conclusion]:
             continue
         what = {"raid": "RAID stripe", "disk": "sector of the disk", "queue": "sector of the disk"}
         unit = "stripe" if layer.kind == "volume" else what.get(layer.kind, "boundary")
-        if layer.kind == "disk" and any(one.is_misaligned and one.kind == "queue" for one in path.layers):
+        if layer.kind == "disk" and any(layer.is_misaligned and layer.kind == "queue" for layer in path.layers):
             continue
         begin, boundary = format_bytes(layer.offset_bytes), format_bytes(layer.alignment_bytes)
         device = path.devices[0] if path.devices else "the file system"

@@ -161,11 +161,11 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
     if controller is not None:
         # The kernel applies both at once, so the smaller one cuts, once.
         most = controller.capacity_bytes or 0
-        smaller = tuple(one for one in queue.limits if one.is_boundary or one.size_bytes <= most)
-        larger = tuple(one for one in queue.limits if one not in smaller)
+        smaller = tuple(limit for limit in queue.limits if limit.is_boundary or limit.size_bytes <= most)
+        larger = tuple(limit for limit in queue.limits if limit not in smaller)
         if controller.best_bytes is not None:
             # Contiguous memory makes segments larger; what the queue takes stays as it is.
-            takes = [one.size_bytes for one in queue.limits]
+            takes = [limit.size_bytes for limit in queue.limits]
             best = min([controller.best_bytes, *takes]) if takes else None
             controller = replace(controller, best_bytes=best)
         queue = replace(queue, limits=smaller, ineffective_limits=larger)
@@ -325,7 +325,7 @@ def _text(device: BlockDevice, attribute: str, unknown: list[str]) -> str | None
 
 _OF_LIMIT = attrgetter(*(one.name for one in fields(Limit) if one.name not in ("reason", "source")))
 _NAMES = ("host", "subject", "limits", "ineffective_limits", "joins_less", "alignment_source", "notes")
-_OF_STEP = attrgetter(*(one.name for one in fields(Step) if one.name not in _NAMES))
+_OF_STEP = attrgetter(*(field.name for field in fields(Step) if field.name not in _NAMES))
 
 
 def without_names(step: Step, host: str = "") -> object:

@@ -100,7 +100,7 @@ class DeviceActivity:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredHost:
     """What a host counted between two snapshots."""
 
     host: str
@@ -112,7 +112,7 @@ class Measured:
     """What could not be compared, in sentences."""
 
 
-def between(before: Snapshot, after: Snapshot) -> Measured:
+def between(before: Snapshot, after: Snapshot) -> MeasuredHost:
     """What was counted between two snapshots of one host. Raises `UsageError` where they are not such a pair."""
     remedy = "Give two snapshots of one host, the one before the workload first."
     if before.host != after.host:
@@ -122,13 +122,13 @@ def between(before: Snapshot, after: Snapshot) -> Measured:
         raise UsageError(f"The second snapshot of {after.host} was taken before the first.", remedy)
     if before.boot_id != after.boot_id:
         text = f"{after.host} was rebooted between the snapshots, which reset its counters; capture again."
-        return Measured(after.host, elapsed_s, (), (), (text,))
+        return MeasuredHost(after.host, elapsed_s, (), (), (text,))
     problems: list[str] = []
     pair = System(before), System(after)
     devices = list(_devices(*pair, elapsed_s, problems))
     layers = [*_calls(*pair, problems), *_rpcs(*pair, problems), *_bulks(*pair, problems), *_nfs(*pair, problems)]
-    layers += [_of_device(after.host, one) for one in devices]
-    return Measured(after.host, elapsed_s, tuple(layers), tuple(devices), tuple(problems))
+    layers += [_of_device(after.host, device) for device in devices]
+    return MeasuredHost(after.host, elapsed_s, tuple(layers), tuple(devices), tuple(problems))
 
 
 def _devices(before: System, after: System, elapsed_s: float, problems: list[str]) -> Iterator[DeviceActivity]:
@@ -287,7 +287,7 @@ class Comparison:
         return " to ".join(map(_size, sorted({self.least_bytes, self.computed_bytes})))
 
 
-def compared(path: IoPath, measured: Iterable[Measured]) -> list[Comparison]:
+def compared(path: IoPath, measured: Iterable[MeasuredHost]) -> list[Comparison]:
     """What was measured of the layers of a path, in its order; nothing of layers that nothing counts."""
     known = [layer for one in measured if one.host in path.hosts for layer in one.layers]
     found = []
@@ -295,9 +295,11 @@ def compared(path: IoPath, measured: Iterable[Measured]) -> list[Comparison]:
         own = [one for one in known if _belongs(one, layer, path)]
         if own:
             write = path.transfer.operation == "write"
-            total = _total([one.writes if write else one.reads for one in own])
-            names = tuple(dict.fromkeys(one.subject for one in own))
-            others = {title: _sum([one.others[title] for one in own if title in one.others]) for title in _titles(own)}
+            total = _total([layer.writes if write else layer.reads for layer in own])
+            names = tuple(dict.fromkeys(layer.subject for layer in own))
+            others = {
+                title: _sum([layer.others[title] for layer in own if title in layer.others]) for title in _titles(own)
+            }
             least = _mean(_dispatching(path)) if layer.kind == "file system" else _mean(layer)
             found.append(Comparison(layer, min(least, _mean(layer)), _mean(layer), total, names, own[0].source, others))
     return found
@@ -310,36 +312,40 @@ def _dispatching(path: IoPath) -> Layer:
 
 def _mean(layer: Layer) -> int:
     """The mean of the computed requests: what remains of a split counts as well."""
-    return sum(one.size_bytes for one in layer.requests) // max(1, len(layer.requests))
+    return sum(request.size_bytes for request in layer.requests) // max(1, len(layer.requests))
 
 
 def _titles(layers: Sequence[MeasuredLayer]) -> list[str]:
-    return list(dict.fromkeys(title for one in layers for title in one.others))
+    return list(dict.fromkeys(title for layer in layers for title in layer.others))
 
 
-def _belongs(one: MeasuredLayer, layer: Layer, path: IoPath) -> bool:
+def _belongs(measured_layer: MeasuredLayer, layer: Layer, path: IoPath) -> bool:
     """Whether a measurement is of a layer of a path, or of one that is alike."""
-    if layer.kind in ("application", "rpc") and one.kind == layer.kind:
-        return one.host == path.hosts[0] and (layer.kind == "rpc" or _is_of_mount(one, path))
-    if one.kind != "queue" or one.host != path.hosts[-1]:
-        is_target = one.kind == layer.kind and one.kind in ("server", "file system")
-        return is_target and one.host == layer.step.host and one.subject in path.targets
+    if layer.kind in ("application", "rpc") and measured_layer.kind == layer.kind:
+        return measured_layer.host == path.hosts[0] and (layer.kind == "rpc" or _is_of_mount(measured_layer, path))
+    if measured_layer.kind != "queue" or measured_layer.host != path.hosts[-1]:
+        is_target = measured_layer.kind == layer.kind and measured_layer.kind in ("server", "file system")
+        return is_target and measured_layer.host == layer.step.host and measured_layer.subject in path.targets
     if layer is _dispatching(path):
-        return one.subject in path.disks
-    return layer.kind == "volume" and one.subject in path.volumes(layer)
+        return measured_layer.subject in path.disks
+    return layer.kind == "volume" and measured_layer.subject in path.volumes(layer)
 
 
-def _is_of_mount(one: MeasuredLayer, path: IoPath) -> bool:
+def _is_of_mount(measured_layer: MeasuredLayer, path: IoPath) -> bool:
     rpc = next((layer for layer in path.layers if layer.kind == "rpc"), None)
-    file_system = one.subject.split(".")[1].rpartition("-")[0] if "." in one.subject else one.subject
+    file_system = (
+        measured_layer.subject.split(".")[1].rpartition("-")[0]
+        if "." in measured_layer.subject
+        else measured_layer.subject
+    )
     return rpc is not None and rpc.subject.startswith(file_system)
 
 
 def _total(several: Sequence[Sizes]) -> Sizes:
-    count = sum(one.count for one in several)
-    total = sum(one.count * one.mean_bytes for one in several if one.mean_bytes is not None)
-    histogram = _added([one.histogram for one in several], lambda left, right: left + right, 0)
-    return Sizes(count, total / count if count else None, any(one.is_upper_bound for one in several), histogram)
+    count = sum(sizes.count for sizes in several)
+    total = sum(sizes.count * sizes.mean_bytes for sizes in several if sizes.mean_bytes is not None)
+    histogram = _added([sizes.histogram for sizes in several], lambda left, right: left + right, 0)
+    return Sizes(count, total / count if count else None, any(sizes.is_upper_bound for sizes in several), histogram)
 
 
 def _sum(several: Sequence[Histogram]) -> dict[int, Pair]:
@@ -388,21 +394,21 @@ def verdicts(path: IoPath, comparisons: Sequence[Comparison]) -> list[str]:
     return said
 
 
-def _requests(one: Comparison, operation: str) -> str:
-    return f"{one.layer.title}: {operation} requests of {named(one.subjects)}"
+def _requests(comparison: Comparison, operation: str) -> str:
+    return f"{comparison.layer.title}: {operation} requests of {named(comparison.subjects)}"
 
 
-def _fragments(one: Comparison, operation: str) -> Iterator[str]:
+def _fragments(comparison: Comparison, operation: str) -> Iterator[str]:
     """Of a Lustre server: how many RPCs became several disk I/Os."""
-    counted = one.others.get("disk fragmented I/Os")
-    if one.layer.kind != "server" or not counted:
+    counted = comparison.others.get("disk fragmented I/Os")
+    if comparison.layer.kind != "server" or not counted:
         return
     side = operation == "write"
     total = sum(pair[side] for pair in counted.values())
     split = sum(pair[side] for fragments, pair in counted.items() if fragments > 1)
     if total and split:
         rpcs = f"{total:,} {operation} RPC{'s' if total != 1 else ''}"
-        yield f"{one.layer.title}: {100 * split / total:.0f} % of {rpcs} became several disk I/Os."
+        yield f"{comparison.layer.title}: {100 * split / total:.0f} % of {rpcs} became several disk I/Os."
 
 
 def _size(size_bytes: float) -> str:

@@ -129,12 +129,12 @@ class Layer:
     @cached_property
     def arriving_bytes(self) -> int:
         """The largest request that arrives."""
-        return max((one.size_bytes for one in self.arriving), default=0)
+        return max((request.size_bytes for request in self.arriving), default=0)
 
     @cached_property
     def request_bytes(self) -> int:
         """The largest request that leaves."""
-        return max((one.size_bytes for one in self.requests), default=0)
+        return max((request.size_bytes for request in self.requests), default=0)
 
     @property
     def is_split(self) -> bool:
@@ -159,7 +159,7 @@ class Layer:
     def exceeded_by(self, size_bytes: int) -> list[Limit]:
         """The limits that a request of this size would exceed, the smallest first."""
         return sorted(
-            (limit for limit in self.step.limits if limit.size_bytes < size_bytes), key=lambda one: one.size_bytes
+            (limit for limit in self.step.limits if limit.size_bytes < size_bytes), key=lambda limit: limit.size_bytes
         )
 
     @property
@@ -169,7 +169,7 @@ class Layer:
             return self.limit.source
         if self.step.striping is not None and self.is_spread:
             return self.step.alignment_source
-        smallest = min(self.step.limits, key=lambda one: one.size_bytes, default=None)
+        smallest = min(self.step.limits, key=lambda limit: limit.size_bytes, default=None)
         if smallest is not None and smallest.size_bytes == self.request_bytes:
             return smallest.source
         return "computed"
@@ -259,7 +259,7 @@ class IoPath:
     def next_limit(self, split: Layer) -> Limit | None:
         """The smallest limit that the unsplit request would exceed if `causes` were raised."""
         larger = [limit for limit in self._limits_from(split) if limit.size_bytes > split.request_bytes]
-        return min(larger, key=lambda one: one.size_bytes, default=None)
+        return min(larger, key=lambda limit: limit.size_bytes, default=None)
 
     def _limits_from(self, split: Layer) -> list[Limit]:
         """From a layer on, up to the next that spreads requests, all limits that the unsplit request exceeds."""
@@ -297,7 +297,7 @@ def named(names: Sequence[str]) -> str:
 
 def sizes(requests: Sequence[Request]) -> str:
     """Requests in words, by their sizes: `2 × 512 KiB`, `508 KiB + 4 KiB`, `4 KiB to 1 MiB`."""
-    known = [one.size_bytes for one in requests]
+    known = [request.size_bytes for request in requests]
     distinct = list(dict.fromkeys(known))
     if not known:
         return "none"

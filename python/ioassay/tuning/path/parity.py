@@ -165,10 +165,10 @@ def work(array: Array, writes: Iterable[StripeWrite]) -> RaidWork:
     return RaidWork(
         array,
         stripe_writes=len(known),
-        full_stripes=sum(one.end_bytes - one.start_bytes == array.stripe_bytes for one in known),
-        reads=sum(one.reads for one in known),
-        writes=sum(one.writes for one in known),
-        read_bytes=sum(one.read_bytes for one in known),
-        write_bytes=sum(one.write_bytes for one in known),
-        data_bytes=sum(one.end_bytes - one.start_bytes for one in known),
+        full_stripes=sum(write.end_bytes - write.start_bytes == array.stripe_bytes for write in known),
+        reads=sum(write.reads for write in known),
+        writes=sum(write.writes for write in known),
+        read_bytes=sum(write.read_bytes for write in known),
+        write_bytes=sum(write.write_bytes for write in known),
+        data_bytes=sum(write.end_bytes - write.start_bytes for write in known),
     )

@@ -77,4 +77,4 @@ def striped(request: Request, chunk_bytes: int, members: int) -> Iterator[Reques
 
 def shifted(requests: Iterable[Request], shift_bytes: int) -> list[Request]:
     """Requests as a device sees them on which the layer above begins at `shift_bytes`."""
-    return [replace(one, address_bytes=one.address_bytes + shift_bytes) for one in requests]
+    return [replace(request, address_bytes=request.address_bytes + shift_bytes) for request in requests]

@@ -65,7 +65,7 @@ class Row:
 
 def rows(path: IoPath, comparisons: Sequence[Comparison] = ()) -> list[Row]:
     """The layers from top to bottom; of an array with parity a row for writes that do not touch the same stripe."""
-    known = {id(one.layer): one for one in comparisons}
+    known = {id(comparison.layer): comparison for comparison in comparisons}
     made = []
     for layer in path.layers:
         has_writes = layer.step.striping is not None and layer.step.striping is path.array and bool(path.stripe_writes)
@@ -82,15 +82,15 @@ def _row(path: IoPath, layer: Layer, comparison: Comparison | None) -> Row:
     noun = {"layout": "OST", "volume": "member"}.get(layer.kind, "disk")
     boxes = tuple(
         Box(
-            one.offset_bytes - begin,
-            one.end_bytes - begin,
+            request.offset_bytes - begin,
+            request.end_bytes - begin,
             "request",
-            f"{noun} {one.member + 1}" if layer.is_spread else format_bytes(one.size_bytes),
+            f"{noun} {request.member + 1}" if layer.is_spread else format_bytes(request.size_bytes),
         )
-        for one in layer.requests
+        for request in layer.requests
     )
-    edges = {one.offset_bytes for one in layer.arriving}
-    cuts = tuple(one.offset_bytes - begin for one in layer.requests if one.offset_bytes not in edges)
+    edges = {request.offset_bytes for request in layer.arriving}
+    cuts = tuple(request.offset_bytes - begin for request in layer.requests if request.offset_bytes not in edges)
     causes = path.causes(layer) or layer.limits
     return Row(
         layer.title,
@@ -174,7 +174,7 @@ def _read_parts(write: StripeWrite, low: int, high: int) -> list[tuple[int, int]
 
 def sizes_of(writes: Sequence[StripeWrite]) -> str:
     """The sizes of writes to stripes."""
-    known = {one.end_bytes - one.start_bytes for one in writes}
+    known = {write.end_bytes - write.start_bytes for write in writes}
     return format_bytes(known.pop()) if len(known) == 1 else f"{format_bytes(min(known))} to {format_bytes(max(known))}"
 
 
@@ -192,10 +192,12 @@ def _which(writes: Sequence[StripeWrite], total: int) -> str:
 def _work(writes: Sequence[StripeWrite]) -> str:
     """What the array does for each: `full stripe`, `reads 4, writes 6`."""
     said = dict.fromkeys(
-        "full stripe, nothing is read" if one.method == "full stripe" else f"reads {one.reads}, writes {one.writes}"
-        for one in writes
+        "full stripe, nothing is read"
+        if write.method == "full stripe"
+        else f"reads {write.reads}, writes {write.writes}"
+        for write in writes
     )
     if len(said) > 2:
-        reads = [one.reads for one in writes]
+        reads = [write.reads for write in writes]
         return f"reads {min(reads)} to {format_count(max(reads), 'segment')} each"
     return "; ".join(said)

@@ -166,7 +166,7 @@ def test_the_split_of_the_study_is_seen_on_every_layer_of_the_server() -> None:
     before, after = taken(10, EARLIER), taken(1010, LATER)
     (path,) = io_paths([System(after, RAID6)])
     found = compared(path, [between(before, after)])
-    assert [(one.layer.kind, one.sizes.count, one.agreement) for one in found] == [
+    assert [(comparison.layer.kind, comparison.sizes.count, comparison.agreement) for comparison in found] == [
         ("server", 6000, "as computed"),
         ("file system", 12000, "as computed"),
         ("adapter", 12000, "as computed"),

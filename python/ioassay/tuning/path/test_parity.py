@@ -45,7 +45,7 @@ def test_an_array_without_parity_reads_nothing() -> None:
 
 def test_a_request_that_straddles_stripes_is_a_write_of_each() -> None:
     writes = parity.stripe_writes([Request(0, 1 << 20, 64 * KIB)], RAID6)
-    assert [(one.stripe, one.start_bytes, one.end_bytes) for one in writes] == [
+    assert [(write.stripe, write.start_bytes, write.end_bytes) for write in writes] == [
         (0, 64 * KIB, 1 << 20),
         (1, 0, 64 * KIB),
     ]

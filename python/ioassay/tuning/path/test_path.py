@@ -33,7 +33,7 @@ def _layer(path: IoPath, kind: str) -> Layer:
 
 
 def _said(path: IoPath) -> str:
-    return " ".join(one.text for one in conclusions(path))
+    return " ".join(conclusion.text for conclusion in conclusions(path))
 
 
 def test_the_untuned_server_of_the_study_splits_an_rpc_and_its_raid_reads_before_it_writes() -> None:
@@ -43,7 +43,9 @@ def test_the_untuned_server_of_the_study_splits_an_rpc_and_its_raid_reads_before
     assert _layer(path, "rpc").request_bytes == MIB
     assert sizes(_layer(path, "adapter").requests) == "2 × 512 KiB"
     assert path.first_split is _layer(path, "queue")
-    assert [(one.stripe_offset_bytes, one.method) for one in path.stripe_writes] == [(0, "reconstruct-write")] * 2
+    assert [(stripe_write.stripe_offset_bytes, stripe_write.method) for stripe_write in path.stripe_writes] == [
+        (0, "reconstruct-write")
+    ] * 2
     assert path.work is not None
     assert (path.work.full_stripe_share, path.work.disk_ios, path.work.least_disk_ios) == (0, 20, 10)
     assert _said(path).startswith(
@@ -58,7 +60,7 @@ def test_the_tuned_server_of_the_study_writes_full_stripes() -> None:
     assert path.first_split is None
     assert path.work is not None
     assert path.work.full_stripe_share == 1
-    assert [one.is_problem for one in conclusions(path)] == [False, False]
+    assert [conclusion.is_problem for conclusion in conclusions(path)] == [False, False]
     assert _said(path) == (
         "Requests of 1 MiB reach the RAID whole. Each write covers the 1 MiB stripe (8+2 × 128 KiB): 8 data segments "
         "and 2 of parity are written, and nothing is read first."
@@ -123,7 +125,7 @@ def test_the_chunks_of_a_striped_file_go_to_their_servers() -> None:
     path = _only(lustre_client(1024, 4), oss(256, 1024), transfer=Transfer(4 * MIB))
     layout = _layer(path, "layout")
     assert (layout.is_spread, layout.is_split) == (True, False)
-    assert [one.member for one in layout.requests] == [0, 1, 2, 3]
+    assert [request.member for request in layout.requests] == [0, 1, 2, 3]
     assert path.first_split is None
     assert path.work is not None
     assert path.work.full_stripe_share == 1
@@ -163,7 +165,7 @@ def test_an_md_raid_is_striped_over_its_members_and_counts_its_parity() -> None:
     volume = _layer(path, "volume")
     assert (volume.name, volume.subject) == ("MD RAID5", "md0")
     assert path.array == Array(4, 512 * KIB, 1)
-    assert len({one.member for one in volume.requests}) == 4
+    assert len({request.member for request in volume.requests}) == 4
     assert path.devices == ("md0",)
     assert path.disks == ("sdb", "sdc", "sdd", "sde", "sdf")
     assert "nothing is read first" in _said(_only(md_server(), transfer=Transfer(MIB)))
@@ -267,7 +269,7 @@ def test_btrfs_of_several_devices_spreads_data_as_its_profile_says(profile: str,
     )
     assert path.devices == tuple(names)
     layer = _layer(path, "file system")
-    assert len({one.member for one in layer.requests}) == pieces
+    assert len({request.member for request in layer.requests}) == pieces
     assert layer.request_bytes == (64 * KIB if pieces > 1 else MIB)
     assert ("Btrfs spreads them in chunks of 64 KiB" in _said(path)) == (pieces > 1)
 
@@ -353,7 +355,7 @@ def test_read_ahead_that_the_snapshot_lacks_is_not_taken_for_enough() -> None:
 
 def test_lustre_reads_are_joined_no_further_than_the_client_reads_ahead() -> None:
     system = lustre_client(1024)
-    name = next(one for one in system.snapshot.files if one.startswith("sys/fs/lustre/osc/"))
+    name = next(file for file in system.snapshot.files if file.startswith("sys/fs/lustre/osc/"))
     of_mount = f"sys/fs/lustre/llite/scratch-{name.split('-osc-')[1].split('/')[0]}"
     files = {**system.snapshot.files, f"{of_mount}/max_read_ahead_per_file_mb": b"1"}
     node = System(Snapshot(system.snapshot.document, files, system.snapshot.links, system.snapshot.outputs))

@@ -50,14 +50,14 @@ def test_requests_of_every_layer_are_the_transfer_without_gap_or_overlap_and_wit
         assert layer.request_bytes <= largest  # never joined again
         largest = layer.request_bytes
         assert layer.is_split == (
-            layer.split_into > 1 and any(one.size_bytes < layer.arriving_bytes for one in layer.step.limits)
+            layer.split_into > 1 and any(limit.size_bytes < layer.arriving_bytes for limit in layer.step.limits)
         )
 
 
 @given(steps=_STEPS, transfer=st.integers(1, 256).map(lambda pages: pages * PAGE_BYTES), more=st.integers(1, 8))
 def test_a_larger_limit_never_makes_more_requests(steps: list[Step], transfer: int, more: int) -> None:
     def total(factor: int) -> int:
-        wider = [replace(one, limits=(_limit(64 * KIB * factor, is_boundary=True),), striping=None) for one in steps]
+        wider = [replace(step, limits=(_limit(64 * KIB * factor, is_boundary=True),), striping=None) for step in steps]
         return len(trace((APPLICATION, *wider), transfer)[-1].requests)
 
     assert total(more) <= total(1)
@@ -65,10 +65,10 @@ def test_a_larger_limit_never_makes_more_requests(steps: list[Step], transfer: i
 
 def test_a_size_is_counted_from_the_start_of_a_request_and_a_boundary_from_that_of_the_device() -> None:
     step = Step("queue", "queue", limits=(_limit(512 * KIB),), shift_bytes=64 * KIB)
-    assert [one.size_bytes for one in trace((APPLICATION, step), 1 << 20)[-1].requests] == [512 * KIB] * 2
+    assert [request.size_bytes for request in trace((APPLICATION, step), 1 << 20)[-1].requests] == [512 * KIB] * 2
     step = replace(step, limits=(_limit(512 * KIB, is_boundary=True),))
     layer = trace((APPLICATION, step), 1 << 20)[-1]
-    assert [one.size_bytes for one in layer.requests] == [448 * KIB, 512 * KIB, 64 * KIB]
+    assert [request.size_bytes for request in layer.requests] == [448 * KIB, 512 * KIB, 64 * KIB]
 
 
 def test_a_page_cache_joins_transfers_up_to_what_the_layers_below_take() -> None:
@@ -87,7 +87,7 @@ def test_a_page_cache_writes_whole_pages() -> None:
 
 def test_chunks_go_to_one_member_after_the_other() -> None:
     pieces = list(striped(Request(0, 4 * 64 * KIB, 64 * KIB), 64 * KIB, 3))
-    assert [(one.member, one.address_bytes) for one in pieces] == [(1, 0), (2, 0), (0, 64 * KIB), (1, 64 * KIB)]
+    assert [(piece.member, piece.address_bytes) for piece in pieces] == [(1, 0), (2, 0), (0, 64 * KIB), (1, 64 * KIB)]
 
 
 def test_of_a_huge_transfer_the_beginning_is_traced() -> None:
@@ -104,7 +104,7 @@ def test_the_work_of_a_raid_is_counted_until_its_pattern_repeats() -> None:
 
 
 def test_pieces_of_a_size_are_the_whole_request() -> None:
-    assert [one.size_bytes for one in split_by_size(Request(0, 1 << 20, 0), 508 * KIB)] == [
+    assert [request.size_bytes for request in split_by_size(Request(0, 1 << 20, 0), 508 * KIB)] == [
         508 * KIB,
         508 * KIB,
         8 * KIB,

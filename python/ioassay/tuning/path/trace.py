@@ -67,7 +67,7 @@ def _through(step: Step, arriving: list[Request]) -> Layer:
 
 def _split(step: Step, request: Request) -> Iterator[Request]:
     pieces = [request]
-    for limit in sorted(step.limits, key=lambda one: not one.is_boundary):
+    for limit in sorted(step.limits, key=lambda limit: not limit.is_boundary):
         cut = split_at_boundaries if limit.is_boundary else split_by_size
         pieces = [part for piece in pieces for part in cut(piece, limit.size_bytes)]
     for piece in pieces:

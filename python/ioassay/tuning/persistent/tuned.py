@@ -120,7 +120,7 @@ def _drop(sections: dict[str, dict[str, str]], name: str, active: ActiveProfile)
     for line in active.lines:
         if name and line.setting == name and line.unit is not None:
             section = _section(sections, line.unit)
-            known = [one for one in section.get("drop", "").split(",") if one]
+            known = [word for word in section.get("drop", "").split(",") if word]
             section["drop"] = ",".join(dict.fromkeys([*known, line.key]))
 
 

@@ -108,8 +108,10 @@ def test_a_long_queue_is_restored_after_the_scheduler_has_reset_it() -> None:
 
 def test_a_path_is_scheduled_by_its_multipath_device() -> None:
     judgements = judged(SCHEDULER, tuned_systems.md3460_oss())
-    assert [one.subject for one in judgements if isinstance(one, Change)] == [f"dm-{at}" for at in range(6)]
-    paths = [one.why for one in judgements if isinstance(one, NotApplicable)]
+    assert [judgement.subject for judgement in judgements if isinstance(judgement, Change)] == [
+        f"dm-{at}" for at in range(6)
+    ]
+    paths = [judgement.why for judgement in judgements if isinstance(judgement, NotApplicable)]
     assert len(paths) == 12
     assert all("bypass the path's scheduler" in why for why in paths)
 
@@ -173,7 +175,7 @@ def test_too_few_segments_are_named() -> None:
 
 def test_below_multipath_nothing_is_changed_live() -> None:
     judgements = judged(MAX_SECTORS_KB, tuned_systems.md3460_oss(), _STRIPE_1M)
-    changes = [one for one in judgements if isinstance(one, Change)]
+    changes = [judgement for judgement in judgements if isinstance(judgement, Change)]
     assert len(changes) == len(judgements) == 6
     assert not settings_of(judgements)
     assert 'vendor "DELL" product "MD34xx" max_sectors_kb 1024' in changes[0].command
@@ -202,7 +204,7 @@ def test_a_path_alone_keeps_to_its_multipath_device() -> None:
 def test_read_ahead_is_that_of_the_upper_device() -> None:
     judgements = judged(READ_AHEAD_KB, tuned_systems.md3460_oss())
     assert settings_of(judgements) == [f"block:dm-{at}/read_ahead_kb=8192" for at in range(6)]
-    assert sum("part of dm-" in one.why for one in judgements if isinstance(one, NotApplicable)) == 12
+    assert sum("part of dm-" in judgement.why for judgement in judgements if isinstance(judgement, NotApplicable)) == 12
 
 
 @pytest.mark.parametrize("rule", [READ_AHEAD_KB, NOMERGES, RQ_AFFINITY, WBT_LAT_USEC])

@@ -64,7 +64,7 @@ def _node(
 
 def _harmful(files: Mapping[str, str]) -> dict[str, Change]:
     system = System(snapshots.snapshot(files))
-    found = ((rule.name, one) for rule in RULES for one in rule.judgements(system))
+    found = ((rule.name, judgement) for rule in RULES for judgement in rule.judgements(system))
     return {name: one for name, one in found if isinstance(one, Change) and one.is_harmful}
 
 

@@ -60,8 +60,8 @@ def test_each_setting_that_a_rule_recommends_is_known_to_a_rule() -> None:
     )
     snapshots = [node.snapshot() for node in nodes]
     snapshots += [tuned_systems.md3460_oss(), tuned_systems.lustre_client(), tuned_systems.nvme_node()]
-    judged = [one for known in snapshots for rule in RULES for one in rule.judgements(System(known))]
-    names = {setting.name for one in judged if isinstance(one, Change) for setting in one.assignments}
+    judged = [judgement for known in snapshots for rule in RULES for judgement in rule.judgements(System(known))]
+    names = {setting.name for judgement in judged if isinstance(judgement, Change) for setting in judgement.assignments}
     assert len(names) > 20
     assert [name for name in sorted(names) if rule_of(name, "nfs4") is None] == []
 

@@ -19,7 +19,7 @@ def changes(snapshot: Snapshot, array: Array | None = None) -> dict[str, list[Ju
     system = System(snapshot, array)
     found: dict[str, list[Judgement]] = {}
     for rule in _OF_THE_STUDY:
-        if of_rule := [one for one in rule.judgements(system) if isinstance(one, Change)]:
+        if of_rule := [judgement for judgement in rule.judgements(system) if isinstance(judgement, Change)]:
             found[rule.name] = [*of_rule]
     return found
 
@@ -29,7 +29,7 @@ def test_before_tuning_the_server_gets_the_values_of_tables_3_to_5() -> None:
     assert settings_of(found["scheduler"]) == [f"block:dm-{at}/scheduler=deadline" for at in range(6)]
     assert set(settings_of(found["max-sgl-entries"])) == {"module:mpt3sas/max_sgl_entries=256"}
     assert set(settings_of(found["max-queue-depth"])) == {"module:mpt3sas/max_queue_depth=600"}
-    assert {one.wanted for one in found["max-sectors-kb"] if isinstance(one, Change)} == {"1024 KiB"}
+    assert {change.wanted for change in found["max-sectors-kb"] if isinstance(change, Change)} == {"1024 KiB"}
     assert {setting.partition("/")[2] for setting in settings_of(found["nr-requests"])} == {"nr_requests=1024"}
     assert len(found["nr-requests"]) == 18  # the six multipath devices and their twelve paths
     assert {setting.partition("/")[2] for setting in settings_of(found["read-ahead-kb"])} == {"read_ahead_kb=8192"}
@@ -76,9 +76,9 @@ def test_the_halved_requests_are_found_in_what_the_server_counted() -> None:
     rule: Rule = next(rule for rule in RULES if rule.name == "lustre-fragmented-bulk")
     before = rule.judgements(System(tuned_systems.md3460_oss()))
     assert len(before) == 6
-    assert all(isinstance(one, Change) and "pieces of 512 KiB" in one.value for one in before)
+    assert all(isinstance(judgement, Change) and "pieces of 512 KiB" in judgement.value for judgement in before)
     after = rule.judgements(System(tuned_systems.md3460_oss_tuned()))
-    assert not [one for one in after if isinstance(one, Change)]
+    assert not [judgement for judgement in after if isinstance(judgement, Change)]
 
 
 def test_a_node_with_nvme_gets_none_of_the_values_for_disks() -> None:

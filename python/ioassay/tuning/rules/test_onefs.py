@@ -34,19 +34,27 @@ def test_a_mount_does_not_tell_that_it_is_onefs(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_client_cannot_read_the_cluster(rule: Rule) -> None:
     found = rule.judgements(_system())
-    assert all(isinstance(one, NotReadable) and "only the cluster shows it: isi" in one.reason for one in found)
+    assert all(
+        isinstance(judgement, NotReadable) and "only the cluster shows it: isi" in judgement.reason
+        for judgement in found
+    )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_values_that_the_user_read(rule: Rule) -> None:
-    assert all(isinstance(one, Fine) for one in rule.judgements(_system(**WANTED)))
+    assert all(isinstance(judgement, Fine) for judgement in rule.judgements(_system(**WANTED)))
     found = rule.judgements(_system(**dict.fromkeys(WANTED, "other")))
-    assert all(isinstance(one, Change) and one.command.startswith("isi") and not one.assignments for one in found)
+    assert all(
+        isinstance(judgement, Change) and judgement.command.startswith("isi") and not judgement.assignments
+        for judgement in found
+    )
 
 
 def test_the_commands_of_the_study() -> None:
     system = _system(**dict.fromkeys(WANTED, "other"))
-    commands = {one.command for rule in RULES for one in rule.judgements(system) if isinstance(one, Change)}
+    commands = {
+        judgement.command for rule in RULES for judgement in rule.judgements(system) if isinstance(judgement, Change)
+    }
     assert commands == {
         "isi_sysctl_cluster efs.bam.ec.mode=0",
         "isi nfs settings export modify --setattr-async=1 --commit-async=1",

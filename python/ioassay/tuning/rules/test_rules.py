@@ -161,7 +161,7 @@ def test_each_rule_has_a_name_of_its_own_and_is_listed_by_its_area() -> None:
 def test_of_an_empty_snapshot_a_rule_says_why_it_does_not_apply(rule: Rule) -> None:
     judgements = rule.judgements(System(snapshots.snapshot({})))
     assert judgements
-    assert all(isinstance(one, NotApplicable | NotReadable) for one in judgements), judgements
+    assert all(isinstance(judgement, NotApplicable | NotReadable) for judgement in judgements), judgements
 
 
 @each_rule
@@ -170,14 +170,18 @@ def test_what_a_rule_recommends_makes_it_content(rule: Rule) -> None:
         with _about(name):
             judgements = rule.judgements(system)
             _check(judgements)
-            to_set = [one for one in judgements if isinstance(one, Change) and one.assignments]
+            to_set = [judgement for judgement in judgements if isinstance(judgement, Change) and judgement.assignments]
             if not to_set:
                 continue
-            after = applied(system.snapshot, [assignment for one in to_set for assignment in one.assignments])
+            after = applied(
+                system.snapshot, [assignment for judgement in to_set for assignment in judgement.assignments]
+            )
             again = rule.judgements(System(after, system.array))
-            subjects = {one.subject for one in to_set}
-            assert not [one for one in again if isinstance(one, Change) and one.subject in subjects]
-            assert {one.subject for one in again if isinstance(one, Fine)} >= subjects
+            subjects = {judgement.subject for judgement in to_set}
+            assert not [
+                judgement for judgement in again if isinstance(judgement, Change) and judgement.subject in subjects
+            ]
+            assert {judgement.subject for judgement in again if isinstance(judgement, Fine)} >= subjects
 
 
 @each_rule
@@ -192,7 +196,7 @@ def test_where_nothing_can_be_read_a_rule_changes_nothing(rule: Rule) -> None:
     for name, system in _blind().items():
         with _about(name):
             judgements = rule.judgements(system)
-            assert all(isinstance(one, NotApplicable | NotReadable) for one in judgements), judgements
+            assert all(isinstance(judgement, NotApplicable | NotReadable) for judgement in judgements), judgements
 
 
 _COMMANDS = {
@@ -227,32 +231,32 @@ def _recommended(rule: Rule, system: System, commands: list[CommandOutput]) -> l
     """What is fine and what is to be changed, where these commands were run."""
     document: Document = {**system.snapshot.document, "commands": commands}
     judgements = rule.judgements(System(replace(system.snapshot, document=document), system.array))
-    return [one for one in judgements if isinstance(one, Fine | Change)]
+    return [judgement for judgement in judgements if isinstance(judgement, Fine | Change)]
 
 
 def _check(judgements: list[Judgement]) -> None:
     assert judgements
-    for one in judgements:
-        if isinstance(one, Change):
-            assert one.subject
-            assert one.value
-            assert one.wanted
-            assert one.value != one.wanted
-            assert one.assignments or one.command
-            for assignment in one.assignments:
+    for judgement in judgements:
+        if isinstance(judgement, Change):
+            assert judgement.subject
+            assert judgement.value
+            assert judgement.wanted
+            assert judgement.value != judgement.wanted
+            assert judgement.assignments or judgement.command
+            for assignment in judgement.assignments:
                 assert isinstance(assignment, Assignment)
                 assert _GRAMMAR.fullmatch(assignment.name), assignment
                 assert assignment.value
-        elif isinstance(one, Fine):
-            assert one.subject
-            assert one.value
-        elif isinstance(one, NotApplicable):
-            assert one.why
-            assert not one.why.endswith(".")
-        elif isinstance(one, NotJudged):
-            assert one.subject
-            assert one.value
-            assert one.why.startswith("depends on ")
+        elif isinstance(judgement, Fine):
+            assert judgement.subject
+            assert judgement.value
+        elif isinstance(judgement, NotApplicable):
+            assert judgement.why
+            assert not judgement.why.endswith(".")
+        elif isinstance(judgement, NotJudged):
+            assert judgement.subject
+            assert judgement.value
+            assert judgement.why.startswith("depends on ")
         else:
-            assert one.what
-            assert one.reason
+            assert judgement.what
+            assert judgement.reason

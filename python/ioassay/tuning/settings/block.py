@@ -103,7 +103,7 @@ class Block(Setting):
         if not devices:
             raise UsageError(f"{self.name}: no such block device; {self._advice(known)}")
         found = [BlockInstance(self._root, device, self._parameter) for device in devices]
-        there = [one for one in found if one.path.is_file()]
+        there = [instance for instance in found if instance.path.is_file()]
         if not there:
             directory = found[0].path.parent
             shown = directory.is_dir()

@@ -26,11 +26,11 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("tree")
 def test_a_pattern_stands_for_the_parameter_of_each_target() -> None:
     found = parse("lctl:osc.*.max_rpcs_in_flight").instances()
-    assert [one.name for one in found] == [
+    assert [instance.name for instance in found] == [
         f"lctl:osc.scratch-OST000{n}-osc-ffff8f.max_rpcs_in_flight" for n in range(2)
     ]
     found[1].write("16")
-    assert [one.read() for one in found] == ["8", "16"]
+    assert [instance.read() for instance in found] == ["8", "16"]
 
 
 @pytest.mark.usefixtures("tree")

@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def names(name: str, root: Path) -> list[str]:
-    return [one.name for one in parse(name, root=root).instances()]
+    return [instance.name for instance in parse(name, root=root).instances()]
 
 
 def test_a_file_of_a_block_device_itself_is_read_where_it_is(tmp_path: Path) -> None:

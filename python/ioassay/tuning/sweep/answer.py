@@ -68,14 +68,19 @@ class Answer:
     @property
     def void_doubts(self) -> dict[str, int]:
         """The kinds of doubts that void a comparison, each with the number of measurements that carry it."""
-        kinds = (kind for one in self.document.measurements if one.objective for kind in one.void_doubts_of_all)
+        kinds = (
+            kind
+            for measurement in self.document.measurements
+            if measurement.objective
+            for kind in measurement.void_doubts_of_all
+        )
         return dict(Counter(kinds).most_common())
 
     @property
     def remedies(self) -> list[str]:
         """What to change so that the next sweep has an answer."""
         measured = self.document.measurements
-        known = {kind: remedy for one in measured for kind, remedy in one.void_doubts_of_all.items()}
+        known = {kind: remedy for measurement in measured for kind, remedy in measurement.void_doubts_of_all.items()}
         return list(dict.fromkeys(known[kind] for kind in self.void_doubts))
 
     @property
@@ -83,7 +88,7 @@ class Answer:
         """The values to set: those of the best point that differ from today's and are not known to bring nothing."""
         if self.verdict != "better" or self.confirmed is None:
             return {}
-        idle = {one.name for one in self.contributions if one.matters is False}
+        idle = {contribution.name for contribution in self.contributions if contribution.matters is False}
         today = todays(self.document)
         return {
             name: value
@@ -146,7 +151,7 @@ _Key = tuple[object, ...]
 def _by_point(trial: Trial, side: Side) -> dict[_Key, tuple[PointValue, list[float]]]:
     found: dict[_Key, tuple[PointValue, list[float]]] = {}
     for measurement in trial.side(side):
-        for one in measurement.points:
-            key = tuple(one.model_dump(exclude={"value"}).values())
-            found.setdefault(key, (one, []))[1].append(one.value)
+        for point in measurement.points:
+            key = tuple(point.model_dump(exclude={"value"}).values())
+            found.setdefault(key, (point, []))[1].append(point.value)
     return found

@@ -41,9 +41,9 @@ def past_page_cache(
     system: System | None,
 ) -> PastCache:
     """What keeps the page cache from answering in this sweep."""
-    given = {*experiment.settings, *(one.key for one in parameters if one.key is not None)}
+    given = {*experiment.settings, *(parameter.key for parameter in parameters if parameter.key is not None)}
     known = resolved.entry.settings
-    names = [one.setting or "" for one in parameters]
+    names = [parameter.setting or "" for parameter in parameters]
     is_buffered = varies_page_cache(parameters)
     is_of_block_layer = any(name.startswith("block:") for name in names)
     if "direct" in known and is_of_block_layer and not is_buffered and "direct" not in given:
@@ -55,7 +55,7 @@ def past_page_cache(
 
 def varies_page_cache(parameters: Sequence[ParameterEntry]) -> bool:
     """Whether a setting of the page cache is among them, so that direct I/O would measure nothing of it."""
-    return any(part in (one.setting or "") for one in parameters for part in _BUFFERED)
+    return any(part in (parameter.setting or "") for parameter in parameters for part in _BUFFERED)
 
 
 def _beyond_memory(
@@ -99,7 +99,7 @@ def _most(key: str, parameters: Sequence[ParameterEntry], resolved: ResolvedStud
     """The largest number that a setting of the study has in the sweep."""
     value = resolved.entry.settings.get(key, "1")
     texts = [*(value if isinstance(value, list) else [value])]
-    texts += [text for one in parameters if one.key == key for text in one.values]
+    texts += [text for parameter in parameters if parameter.key == key for text in parameter.values]
     return max((int(text) for text in texts if isinstance(text, str) and text.isdecimal()), default=1)
 
 

@@ -120,24 +120,24 @@ class Loop:
         return any(one.point == trial.values for one in self._document.refused)
 
     def _point(self, values: Values) -> Point:
-        return tuple(one.values.index(values[one.name] or "") for one in self._document.parameters)
+        return tuple(parameter.values.index(values[parameter.name] or "") for parameter in self._document.parameters)
 
     def _is_void(self) -> bool:
         """Whether nothing of the search counts, because of doubts that the next points will carry too."""
-        known = [one for one in trials(self._document, "search") if not self._is_refused(one)]
-        return bool(known) and all(one.is_void for one in known)
+        known = [trial for trial in trials(self._document, "search") if not self._is_refused(trial)]
+        return bool(known) and all(trial.is_void for trial in known)
 
     def _prepared(self) -> Search:
         parameters = self._document.parameters
-        values = [one.values for one in parameters]
-        today = [one.today if one.today in one.values else None for one in parameters]
+        values = [parameter.values for parameter in parameters]
+        today = [parameter.today if parameter.today in parameter.values else None for parameter in parameters]
         places = [one.index(value) for one, value in zip(values, today, strict=True) if value is not None]
         known = {at: one.suggested for at, one in enumerate(parameters) if one.suggested is not None}
         return Search(
-            sizes=[len(one) for one in values],
+            sizes=[len(value) for value in values],
             trials=self._document.trials,
             today=tuple(places) if len(places) == len(parameters) else None,
-            suggested=suggestions(values, [one.today or one.values[0] for one in parameters], known),
+            suggested=suggestions(values, [parameter.today or parameter.values[0] for parameter in parameters], known),
             seed=self._document.seed,
         )
 
@@ -166,7 +166,7 @@ class Loop:
             self._finish(self._resumed("contribution", number, found.values, without), precision, is_answer=True)
 
     def _resumed(self, stage: Stage, number: int, values: Values, today: Values) -> Trial:
-        known = (one for one in trials(self._document, stage) if one.number == number)
+        known = (trial for trial in trials(self._document, stage) if trial.number == number)
         return replace(next(known, Trial(stage, number, values, today, (), self._document)), values=values, today=today)
 
     def _finish(self, trial: Trial, precision: Precision | None = None, *, is_answer: bool = False) -> Trial:
@@ -208,14 +208,14 @@ class Loop:
     def _measure(self, trial: Trial, pair: int, side: Side, values: Values) -> None:
         heed(self._interruption)
         settings = {
-            one.name: value
-            for one in self._document.parameters
-            if one.key is None and (value := values[one.name]) is not None
+            parameter.name: value
+            for parameter in self._document.parameters
+            if parameter.key is None and (value := values[parameter.name]) is not None
         }
         keys = [
-            f"{one.key}={values[one.name]}"
-            for one in self._document.parameters
-            if one.key is not None and values[one.name] is not None
+            f"{parameter.key}={values[parameter.name]}"
+            for parameter in self._document.parameters
+            if parameter.key is not None and values[parameter.name] is not None
         ]
         self._switch.switch(settings)
         path = self._directory.new_run(f"{len(self._document.measurements) + 1:04}-{side}")
@@ -225,7 +225,7 @@ class Loop:
         if run.document.state == "interrupted":
             raise Interrupted(left_by(path, run.document.leftovers))
         observed = objective.observe(run, self._document.objective)
-        limited = [objective.observe(run, one) for one in self._document.constraints]
+        limited = [objective.observe(run, constraint) for constraint in self._document.constraints]
         why = "; ".join(drifted) or observed.why_invalid
         measurement = SweepMeasurement(
             run=path.name,

@@ -40,7 +40,7 @@ def experiment(options: Options, tree: Entries | None = None) -> Experiment:
     for key, value in (("study", options.study), ("scale", options.scale), ("seed", options.seed)):
         if value is not None:
             entries[key] = Text(value, Origin(f"--{key} {value}"))
-    settings = [_assigned("--set", one) for one in options.settings]
+    settings = [_assigned("--set", setting) for setting in options.settings]
     _extend(entries, "settings", {name: Text(value, Origin(f"--set {name}={value}")) for name, value in settings})
     _extend(entries, "parameters", _parameters(options.vary))
     if options.objective is not None:

@@ -54,7 +54,7 @@ def prepare(
     fixed += past_cache.settings
     resolved = resolve(study, experiment.scale, fixed, place.target.api)
     _refuse_unknown_phase(experiment, resolved)
-    if all(one.values == [one.today] for one in parameters):
+    if all(parameter.values == [parameter.today] for parameter in parameters):
         raise UsageError("There is nothing to try: every parameter has its value of today alone.", "Add other values.")
     for parameter in parameters:
         if parameter.key is not None:
@@ -80,13 +80,13 @@ def prepare(
         objective=ObjectiveEntry(phase=objective.phase, workload=objective.workload, measure=objective.measure),
         constraints=[
             ConstraintEntry(
-                phase=one.phase,
-                workload=one.workload,
-                measure=one.measure,
-                least_share=one.at_least,
-                most_ns=one.at_most,
+                phase=constraint.phase,
+                workload=constraint.workload,
+                measure=constraint.measure,
+                least_share=constraint.at_least,
+                most_ns=constraint.at_most,
             )
-            for one in experiment.constraints
+            for constraint in experiment.constraints
         ],
         parameters=parameters,
         trials=budget.trials,
@@ -99,7 +99,11 @@ def prepare(
 
 def definitions(parameters: Mapping[str, ParameterPart] | Sequence[ParameterEntry]) -> Definitions:
     """The pairs of commands among parameters, by the names of these."""
-    pairs = parameters.items() if isinstance(parameters, Mapping) else ((one.name, one) for one in parameters)
+    pairs = (
+        parameters.items()
+        if isinstance(parameters, Mapping)
+        else ((parameter.name, parameter) for parameter in parameters)
+    )
     return {name: Command(get=one.get, set=one.set) for name, one in pairs if one.get and one.set}
 
 
@@ -175,8 +179,8 @@ def _recommended(system: System) -> dict[str, tuple[str, Rule]]:
     for rule in RULES:
         for judgement in rule.judgements(system):
             if isinstance(judgement, Change):
-                for one in judgement.assignments:
-                    found.setdefault(one.name, (one.value, rule))
+                for assignment in judgement.assignments:
+                    found.setdefault(assignment.name, (assignment.value, rule))
     return found
 
 

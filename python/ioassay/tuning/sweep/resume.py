@@ -20,15 +20,15 @@ def restore_today(document: SweepDocument, place: Path | None, say: Callable[[st
     """
     if document.journal is not None:
         _roll_back(document.journal, place or default_place(), say)
-    for one in document.parameters:
-        name = setting_name(one)
+    for parameter in document.parameters:
+        name = setting_name(parameter)
         if name is None or not document.measurements:
             continue
         now = todays_value(name, parse(name, definitions(document.parameters)).instances())
-        if now != one.today:
+        if now != parameter.today:
             raise UsageError(
-                f"{name} was {one.today} when the sweep began, and is {now} now.",
-                f"Set it back with: ioassay tune apply {name}={one.today}. Or begin a new sweep.",
+                f"{name} was {parameter.today} when the sweep began, and is {now} now.",
+                f"Set it back with: ioassay tune apply {name}={parameter.today}. Or begin a new sweep.",
             )
 
 

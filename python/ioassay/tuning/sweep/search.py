@@ -75,7 +75,7 @@ class Search:
         """The next point; `None` where the budget is spent or no point is left."""
         if len(self._known) >= min(self.trials, self.points):
             return None
-        first = next((one for one in self.suggested if self._is_new(one)), None)
+        first = next((point for point in self.suggested if self._is_new(point)), None)
         if first is not None:
             return first
         return self._next_of_grid() if self.is_grid else self._next_of_estimator()

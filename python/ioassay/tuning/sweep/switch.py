@@ -46,7 +46,7 @@ def settings_of(document: SweepDocument, place: Path | None) -> Iterator[Switch]
 
     `place`: the directory of journals. Notes the journal in the document. Raises `CannotRun`.
     """
-    names = {one.name: name for one in document.parameters if (name := setting_name(one)) is not None}
+    names = {parameter.name: name for parameter in document.parameters if (name := setting_name(parameter)) is not None}
     if not names:
         yield _Nothing()
         return

@@ -58,8 +58,8 @@ def test_the_optimum_of_a_grid_is_found_and_confirmed_with_fresh_pairs(tmp_path:
     assert found.confirmed.gain is not None
     truth = _prefers_512({"size": "512", "depth": "8"}) / _prefers_512(_TODAY)
     assert found.confirmed.gain.low < truth < found.confirmed.gain.high
-    assert {one.run for one in found.confirmed.measurements}.isdisjoint(
-        one.run for one in (found.best.measurements if found.best else [])
+    assert {measurement.run for measurement in found.confirmed.measurements}.isdisjoint(
+        measurement.run for measurement in (found.best.measurements if found.best else [])
     )
 
 
@@ -67,7 +67,10 @@ def test_only_the_parameter_that_matters_is_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, noise=0.02, seed=4)
     found = _swept(tmp_path / "sweep", device, _document_of_many_points())
     assert found.recommended == {"size": "512"}
-    assert {one.name: one.matters for one in found.contributions} == {"size": True, "depth": False}
+    assert {contribution.name: contribution.matters for contribution in found.contributions} == {
+        "size": True,
+        "depth": False,
+    }
 
 
 def test_a_sweep_whose_measurements_all_carry_a_doubt_that_voids_them_ends_early(
@@ -98,7 +101,7 @@ def test_a_constraint_whose_measurements_memory_gave_withholds_the_answer(
     device = ArtificialDevice(_prefers_512, _TODAY)
     found = _swept(tmp_path / "sweep", device, _document(constraints=[limit]))
     assert (found.verdict, found.recommended, found.remedies) == ("withheld", {}, ["drop caches"])
-    assert len({one.trial for one in found.document.measurements}) == 1
+    assert len({measurement.trial for measurement in found.document.measurements}) == 1
 
 
 class _Refusing(ArtificialDevice):
@@ -142,7 +145,7 @@ def test_todays_settings_are_measured_in_turns_with_each_point(tmp_path: Path) -
     device = ArtificialDevice(_prefers_512, _TODAY)
     found = _swept(tmp_path / "sweep", device, _document())
     for trial in found.trials:
-        sides = [one.side for one in trial.measurements]
+        sides = [measurement.side for measurement in trial.measurements]
         assert sides[:6] == ["today", "point", "point", "today", "today", "point"]
         assert len(trial.pairs) >= 3
 
@@ -170,7 +173,7 @@ def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_pat
 
     today = {"size": "128", "depth": "1"}
     whole = _swept(tmp_path / "whole", ArtificialDevice(_prefers_512, today), document())
-    stages = [one.stage for one in whole.document.measurements]
+    stages = [measurement.stage for measurement in whole.document.measurements]
     assert set(stages) == {"search", "confirmation", "contribution"}
     stops = [1, 2, *(stages.index(stage) for stage in ("confirmation", "contribution")), len(stages) - 2]
     for stop in stops:
@@ -183,16 +186,16 @@ def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_pat
         resumed = _swept(path, device)
         assert resumed.document.state == "complete"
         assert resumed.verdict == whole.verdict
-        assert all(len(one.pairs) >= 3 for one in trials(resumed.document, "search"))
+        assert all(len(trial.pairs) >= 3 for trial in trials(resumed.document, "search"))
 
 
 def test_a_point_that_fails_is_passed_over(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
     device.fail = lambda number: "failed" if device.measured[number]["size"] == "1024" else None
     found = _swept(tmp_path / "sweep", device, _document())
-    hopeless = [one for one in found.trials if one.values["size"] == "1024"]
+    hopeless = [trial for trial in found.trials if trial.values["size"] == "1024"]
     assert hopeless
-    assert all(one.is_hopeless for one in hopeless)
+    assert all(trial.is_hopeless for trial in hopeless)
     assert found.verdict == "better"
 
 
@@ -224,4 +227,4 @@ def test_a_point_that_breaks_a_constraint_is_not_recommended(tmp_path: Path) -> 
     impossible = ConstraintEntry(phase="read", least_share=1.5)
     found = _swept(tmp_path / "sweep", device, _document(constraints=[impossible]))
     assert found.verdict == "nothing better"
-    assert all(one.broken for one in found.trials if one.pairs)
+    assert all(trial.broken for trial in found.trials if trial.pairs)

@@ -48,14 +48,14 @@ class Trial:
     @property
     def _both(self) -> list[tuple[SweepMeasurement, SweepMeasurement]]:
         sides: dict[int, dict[Side, SweepMeasurement]] = {}
-        for one in self.measurements:
-            sides.setdefault(one.pair, {})[one.side] = one
+        for measurement in self.measurements:
+            sides.setdefault(measurement.pair, {})[measurement.side] = measurement
         return [(pair["today"], pair["point"]) for pair in sides.values() if len(pair) == 2]
 
     @property
     def next_pair(self) -> int:
         """The number of the pair to measure next: a pair that was interrupted is measured again whole."""
-        return max((one.pair + 1 for one in self.measurements), default=0)
+        return max((measurement.pair + 1 for measurement in self.measurements), default=0)
 
     @property
     def gain(self) -> Interval | None:
@@ -72,13 +72,13 @@ class Trial:
 
     def invalid(self, side: Side) -> list[SweepMeasurement]:
         """The measurements of a side that do not count."""
-        return [one for one in self.measurements if one.side == side and not one.counts]
+        return [measurement for measurement in self.measurements if measurement.side == side and not measurement.counts]
 
     @property
     def is_void(self) -> bool:
         """Whether doubts that void a comparison leave too few pairs, or a constraint without a judgement."""
         if self.gain is None:
-            return any(one.objective and one.void_doubts for one in self.measurements)
+            return any(measurement.objective and measurement.void_doubts for measurement in self.measurements)
         constraints = range(len(self.document.constraints))
         return any(self._void_in_constraint(at) and not self._can_judge(at) for at in constraints)
 
@@ -96,7 +96,7 @@ class Trial:
 
     def objective(self, side: Side) -> Spread:
         """The valid values of a side, in the unit of the objective."""
-        return Spread([one.objective for one in self.side(side) if one.objective])
+        return Spread([measurement.objective for measurement in self.side(side) if measurement.objective])
 
     @property
     def broken(self) -> list[str]:
@@ -125,13 +125,17 @@ class Trial:
 
     def _limited(self, at: int, side: Side) -> list[float]:
         values = (
-            one.constraints[at] if at < len(one.constraints) and not _void_doubts(one, at) else None
-            for one in self.side(side)
+            measurement.constraints[at]
+            if at < len(measurement.constraints) and not _void_doubts(measurement, at)
+            else None
+            for measurement in self.side(side)
         )
         return [value for value in values if value is not None]
 
     def _void_in_constraint(self, at: int) -> list[str]:
-        kinds = (kind for side in get_args(Side) for one in self.side(side) for kind in _void_doubts(one, at))
+        kinds = (
+            kind for side in get_args(Side) for measurement in self.side(side) for kind in _void_doubts(measurement, at)
+        )
         return list(dict.fromkeys(kinds))
 
 
@@ -149,13 +153,17 @@ def _worth(document: SweepDocument, measurement: SweepMeasurement) -> float:
 
 def trials(document: SweepDocument, stage: Stage) -> list[Trial]:
     """The trials of a stage in the order in which they were begun."""
-    numbers = dict.fromkeys(one.trial for one in document.measurements if one.stage == stage)
+    numbers = dict.fromkeys(measurement.trial for measurement in document.measurements if measurement.stage == stage)
     return [_trial(document, stage, number) for number in numbers]
 
 
 def _trial(document: SweepDocument, stage: Stage, number: int) -> Trial:
-    own = [one for one in document.measurements if one.stage == stage and one.trial == number]
-    today = next((one.values for one in own if one.side == "today"), todays(document))
+    own = [
+        measurement
+        for measurement in document.measurements
+        if measurement.stage == stage and measurement.trial == number
+    ]
+    today = next((measurement.values for measurement in own if measurement.side == "today"), todays(document))
     return Trial(stage, number, own[0].point, today, own, document)
 
 
@@ -166,6 +174,6 @@ def todays(document: SweepDocument) -> dict[str, str | None]:
 
 def best(document: SweepDocument) -> Trial | None:
     """The trial of the search that gained most and breaks no constraint; `None` where none gained anything."""
-    known = [(one.estimate, one) for one in trials(document, "search") if len(one.pairs) >= pairs.FEWEST]
+    known = [(trial.estimate, trial) for trial in trials(document, "search") if len(trial.pairs) >= pairs.FEWEST]
     gained = [(estimate, -one.number, one) for estimate, one in known if estimate and estimate > 1 and not one.broken]
     return max(gained)[2] if gained else None

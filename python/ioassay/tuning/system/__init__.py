@@ -94,7 +94,11 @@ class System:
         paths: list[str] = []
         try:
             if target is not None and target.file_system == "btrfs":
-                paths = [path for one in btrfs.file_systems(self.snapshot, self.mounts, target) for path in one.devices]
+                paths = [
+                    path
+                    for file_system in btrfs.file_systems(self.snapshot, self.mounts, target)
+                    for path in file_system.devices
+                ]
             elif zfs.dataset_below(target):
                 pools = zfs.pools(self.snapshot, target)
                 paths = [disk for pool in pools for vdev in pool.vdevs for disk in vdev.disks]
@@ -144,7 +148,7 @@ class System:
         if self.target_device is not None:
             return self.target_device.with_all_below()
         if self._members:
-            return list({one.name: one for member in self._members for one in member.with_all_below()}.values())
+            return list({part.name: part for member in self._members for part in member.with_all_below()}.values())
         if self.snapshot.target and (self.target_mount is None or not self.target_mount.is_local):
             return []
         return [device for device in self.devices.values() if device.size_bytes and not device.is_idle]

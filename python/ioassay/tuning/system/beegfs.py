@@ -48,7 +48,7 @@ class Service:
     @property
     def directories(self) -> list[str]:
         """Where a daemon stores what it serves."""
-        return [one.strip() for one in self.settings.get(_STORE.get(self.role, ""), "").split(",") if one.strip()]
+        return [word.strip() for word in self.settings.get(_STORE.get(self.role, ""), "").split(",") if word.strip()]
 
     def change(self, name: str, value: str) -> str:
         """How a setting is changed."""
@@ -97,7 +97,10 @@ def is_server(system: System) -> bool:
 
 def _holds_target(service: Service, system: System) -> bool:
     target = (system.snapshot.target or "").rstrip("/") + "/"
-    return any(target.startswith(one.rstrip("/") + "/") or one.startswith(target) for one in service.directories)
+    return any(
+        target.startswith(directory.rstrip("/") + "/") or directory.startswith(target)
+        for directory in service.directories
+    )
 
 
 def _in_force(snapshot: Snapshot) -> dict[str, str]:

@@ -150,7 +150,7 @@ class BlockDevice:
     def above(self) -> list[BlockDevice]:
         """The devices that are made of it or of one of its partitions."""
         directories = [self.name, *(f"{self.name}/{part.name}" for part in self.partitions)]
-        names = [name for one in directories for name in self.snapshot.names(f"sys/block/{one}/holders")]
+        names = [name for directory in directories for name in self.snapshot.names(f"sys/block/{directory}/holders")]
         return [self.all_devices[name] for name in dict.fromkeys(names) if name in self.all_devices]
 
     def with_all_below(self) -> list[BlockDevice]:
@@ -238,7 +238,9 @@ def _whole(known: Mapping[str, BlockDevice], snapshot: Snapshot, name: str) -> B
     """The device of that name, or the one that has a partition of that name."""
     if name in known:
         return known[name]
-    return next((one for one in known.values() if snapshot.exists(f"sys/block/{one.name}/{name}/partition")), None)
+    return next(
+        (device for device in known.values() if snapshot.exists(f"sys/block/{device.name}/{name}/partition")), None
+    )
 
 
 def _counted(name: str) -> tuple[str, int, str]:

@@ -54,5 +54,5 @@ def rbd_devices(system: System) -> list[RbdDevice]:
     found = [RbdDevice(f"rbd{number}", f"{_DEVICES}/{number}", snapshot) for number in snapshot.names(_DEVICES)]
     if snapshot.target is None:
         return found
-    below = {one.name for one in device.with_all_below()} if device is not None else set()
+    below = {part.name for part in device.with_all_below()} if device is not None else set()
     return [one for one in found if one.name in below]

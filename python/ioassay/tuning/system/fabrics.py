@@ -55,7 +55,7 @@ def controllers(system: System) -> list[Controller]:
     snapshot = system.snapshot
     names = [name for name in snapshot.names("sys/class/nvme") if re.fullmatch(r"nvme\d+", name)]
     found = [Controller(name, snapshot) for name in names]
-    found = [one for one in found if one.transport not in _LOCAL]
+    found = [controller for controller in found if controller.transport not in _LOCAL]
     if snapshot.target is None:
         return found
     numbers = [re.match(r"nvme(\d+)n", device.name) for device in system.concerned()]
@@ -63,16 +63,16 @@ def controllers(system: System) -> list[Controller]:
     below = {f"nvme{number[1]}" for number in numbers if number is not None}
     for name in of_target:
         below.update(snapshot.names(f"sys/class/nvme-subsystem/{name}"))
-    return [one for one in found if one.name in below]
+    return [controller for controller in found if controller.name in below]
 
 
 def subsystems(system: System) -> list[Subsystem]:
     """The subsystems of those connections. Raises `Unreadable`."""
-    snapshot, known = system.snapshot, {one.name: one for one in controllers(system)}
+    snapshot, known = system.snapshot, {controller.name: controller for controller in controllers(system)}
     found = []
     for name in snapshot.names("sys/class/nvme-subsystem"):
         path = f"sys/class/nvme-subsystem/{name}"
-        members = tuple(known[one] for one in snapshot.names(path) if one in known)
+        members = tuple(known[name] for name in snapshot.names(path) if name in known)
         if members:
             found.append(Subsystem(name, snapshot.text(f"{path}/iopolicy") or "", members))
     return found

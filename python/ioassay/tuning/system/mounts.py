@@ -51,7 +51,7 @@ def _mount(line: str) -> Mount | None:
     of_mount, of_system = fields.split(" "), [*rest.split(" "), "", ""]
     if not separator or len(of_mount) < _FIELDS:
         return None
-    options = [one.partition("=") for one in (*of_mount[5].split(","), *of_system[2].split(",")) if one]
+    options = [word.partition("=") for word in (*of_mount[5].split(","), *of_system[2].split(",")) if word]
     return Mount(
         point=unescaped(of_mount[4]),
         source=unescaped(of_system[1]),
@@ -66,7 +66,7 @@ def configured_options(snapshot: Snapshot, mount: Mount) -> Mapping[str, str]:
     for line in (snapshot.text("etc/fstab") or "").splitlines():
         words = [unescaped(word) for word in line.partition("#")[0].split()]
         if len(words) >= 4 and words[1] == mount.point and words[2].rstrip("4") == mount.file_system.rstrip("4"):
-            return {name: value for name, _, value in (one.partition("=") for one in words[3].split(","))}
+            return {name: value for name, _, value in (word.partition("=") for word in words[3].split(","))}
     return {}
 
 

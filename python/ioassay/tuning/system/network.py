@@ -204,7 +204,7 @@ def ports(snapshot: Snapshot) -> list[Port]:
 
 def fastest_megabits(snapshot: Snapshot) -> int:
     """The rate of the fastest link that is up, in Mb/s; 0 where none says its rate."""
-    of_interfaces = [one.megabits for one in interfaces(snapshot) if one.is_up]
+    of_interfaces = [interface.megabits for interface in interfaces(snapshot) if interface.is_up]
     return max([*of_interfaces, *(port.megabits for port in ports(snapshot) if port.is_active)], default=0)
 
 

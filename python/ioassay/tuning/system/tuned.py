@@ -265,7 +265,9 @@ def profile_names(files: Files) -> list[str]:
     """All profiles of the node."""
     directories = _profile_directories(_main_configuration(files)) or _DIRECTORIES
     found = {name for directory in directories for name in files.names(directory) if files.names(f"{directory}/{name}")}
-    return sorted(name for name in found if any("tuned.conf" in files.names(f"{one}/{name}") for one in directories))
+    return sorted(
+        name for name in found if any("tuned.conf" in files.names(f"{directory}/{name}") for directory in directories)
+    )
 
 
 def matches(pattern: str, device: str) -> bool:
@@ -326,9 +328,9 @@ class _Loader:
             include = sections.get("main", {}).get("include")
             if include is not None:
                 included = re.split(r"\s*[,;]\s*", include.value)
-                if any("${" in one for one in included):
+                if any("${" in word for word in included):
                     self.problem = self.problem or f"{path}:{include.number} includes {include.value}"
-                self.load(one for one in included if one and "${" not in one)
+                self.load(word for word in included if word and "${" not in word)
             self.paths.append(path)
             for section, lines in sections.items():
                 if section != "main":
@@ -393,7 +395,7 @@ def _main_configuration(files: Files) -> Mapping[str, str]:
 
 
 def _profile_directories(main: Mapping[str, str]) -> list[str]:
-    return [one.strip().strip("/") for one in re.split(r"[,;]", main.get("profile_dirs", "")) if one.strip()]
+    return [word.strip().strip("/") for word in re.split(r"[,;]", main.get("profile_dirs", "")) if word.strip()]
 
 
 def _parser(*, takes_keys_alone: bool) -> configparser.RawConfigParser:

@@ -125,11 +125,11 @@ def concerned(snapshot: Snapshot, target_mount: Mount | None, name: str) -> list
             raise Unreadable(f"properties of {target}", "zfs get does not list it")
         return [known[target]]
     chosen = []
-    for one in known.values():
-        above = known.get(one.name.rpartition("/")[0])
-        is_same = above is not None and above.properties.get(name) == one.properties.get(name)
-        if one.properties.get("type") == FILE_SYSTEM and not is_same:
-            chosen.append(one)
+    for dataset in known.values():
+        above = known.get(dataset.name.rpartition("/")[0])
+        is_same = above is not None and above.properties.get(name) == dataset.properties.get(name)
+        if dataset.properties.get("type") == FILE_SYSTEM and not is_same:
+            chosen.append(dataset)
     return chosen
 
 

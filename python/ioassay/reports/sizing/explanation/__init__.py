@@ -37,7 +37,7 @@ class ExplanationReport:
             return document.document(self.file, self.catalogue, self.explained, self.published)
         from ioassay.reports.sizing.explanation.pictures import pictures  # noqa: PLC0415
 
-        drawn = [pictures(self.catalogue, one) for one in self.explained]
+        drawn = [pictures(self.catalogue, explanation) for explanation in self.explained]
         return document.document(self.file, self.catalogue, self.explained, self.published, drawn)
 
     def terminal(self) -> Sequence[Block]:

@@ -35,15 +35,17 @@ def data(
         "title": file.title,
         "configurations": [
             {
-                **size(one.size),
-                "racks": racks.data(one.racks),
-                "bill_of_materials": bill_table.data(bill(catalogue, one.size.configuration, len(one.racks))),
-                "survives": survival.data(catalogue, one.size),
-                "limits_of_file_systems": file_system_limits.data(catalogue, one.size),
-                "times_and_failures": [{"name": value.name, **numbers.number(value)} for value in one.times],
-                "arithmetic": numbers.arithmetic([*steps.of_size(one.size), *one.times]),
+                **size(explanation.size),
+                "racks": racks.data(explanation.racks),
+                "bill_of_materials": bill_table.data(
+                    bill(catalogue, explanation.size.configuration, len(explanation.racks))
+                ),
+                "survives": survival.data(catalogue, explanation.size),
+                "limits_of_file_systems": file_system_limits.data(catalogue, explanation.size),
+                "times_and_failures": [{"name": value.name, **numbers.number(value)} for value in explanation.times],
+                "arithmetic": numbers.arithmetic([*steps.of_size(explanation.size), *explanation.times]),
             }
-            for one in explained
+            for explanation in explained
         ],
         "published": published_data.data(stated),
     }
@@ -85,7 +87,10 @@ def taken(of: Size) -> Mapping[str, Value | None]:
 
 def table(explained: Sequence[Explained]) -> pl.DataFrame:
     """A row per configuration: capacities, healthy rates with what limits them, and what it takes."""
-    rows = [{"configuration": one.size.name, **row(one.size), "racks": len(one.racks) or None} for one in explained]
+    rows = [
+        {"configuration": explanation.size.name, **row(explanation.size), "racks": len(explanation.racks) or None}
+        for explanation in explained
+    ]
     import polars as pl  # noqa: PLC0415  (half a second, which a terminal need not wait for)
 
     return pl.DataFrame(rows, infer_schema_length=None)

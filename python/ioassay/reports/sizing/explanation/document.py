@@ -72,42 +72,43 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained], stated: Publi
         within = _blocks(catalogue, one, None, steps.of_limits(one.size))
         return [*blocks, *published.blocks(stated), Section(one.size.name, within), _assumed(catalogue, explained)]
     blocks += published.blocks(stated)
-    blocks += [Section(one.size.name, [_limits(one.size, SEQUENTIAL)]) for one in explained]
+    blocks += [Section(explanation.size.name, [_limits(explanation.size, SEQUENTIAL)]) for explanation in explained]
     hint = "Every step, the bill of materials and what was assumed: --configuration NAME, or --format html."
     return [*blocks, Paragraph(Span(hint, "faint"))]
 
 
 def _scaling(explained: Sequence[Explained]) -> list[Block]:
-    return [Paragraph(told, note=True) for told in steps.scaling([one.size for one in explained])]
+    return [Paragraph(told, note=True) for told in steps.scaling([explanation.size for explanation in explained])]
 
 
-def _configuration(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> Section:
+def _configuration(catalogue: Catalogue, explanation: Explained, drawn: Pictures | None) -> Section:
     return Section(
-        one.size.name, _blocks(catalogue, one, drawn, steps.of_everything(one.size)), f"configuration-{one.size.name}"
+        explanation.size.name,
+        _blocks(catalogue, explanation, drawn, steps.of_everything(explanation.size)),
+        f"configuration-{explanation.size.name}",
     )
 
 
-def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, arithmetic: Sequence[Block]) -> list[Block]:
-    size = one.size
+def _blocks(
+    catalogue: Catalogue, explanation: Explained, drawn: Pictures | None, arithmetic: Sequence[Block]
+) -> list[Block]:
+    size = explanation.size
     title = size.configuration.title
     return [
         Paragraph(f"{title}: {wording.bought(size)}." if title else f"{wording.bought(size)}."),
         Section("What limits it", limits(size, drawn.ceilings if drawn else None)),
-        *one.sections,
+        *explanation.sections,
         Section("Arithmetic", arithmetic, fold="closed" if drawn else ""),
-        Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
-        Section("Racks", _racks(one, drawn)),
+        Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(explanation.racks)))),
+        Section("Racks", _racks(explanation, drawn)),
     ]
 
 
-def _racks(one: Explained, drawn: Pictures | None) -> list[Block]:
-    if one.racks:
-        return [*map(Figure, drawn.racks if drawn else ()), racks.table(one.racks)]
-    return [
-        Paragraph(
-            f"Not drawn: the height of a part is unknown, or a brick is higher than {one.size.configuration.rack}."
-        )
-    ]
+def _racks(explanation: Explained, drawn: Pictures | None) -> list[Block]:
+    if explanation.racks:
+        return [*map(Figure, drawn.racks if drawn else ()), racks.table(explanation.racks)]
+    rack = explanation.size.configuration.rack
+    return [Paragraph(f"Not drawn: the height of a part is unknown, or a brick is higher than {rack}.")]
 
 
 def limits(size: Size, ceilings: Picture | None) -> list[Block]:
@@ -144,6 +145,6 @@ def _rate(size: Size, condition: Condition, kind: RateKind) -> Text:
 
 
 def _assumed(catalogue: Catalogue, explained: Sequence[Explained]) -> Section:
-    sizes = [one.size for one in explained]
+    sizes = [explanation.size for explanation in explained]
     values = [value for size in sizes for value in steps.of_size(size)]
     return Section("Assumptions", [steps.assumptions(catalogue, sizes, values)], "assumed")

@@ -37,14 +37,14 @@ def columns(explained: Sequence[Explained], most: int) -> Iterator[Block]:
         yield Table(heads, [[head, *(cells[at] for at in beside)] for head, cells in measures], _CAPTION)
 
 
-def _name(one: Explained) -> Text:
-    title = one.size.configuration.title
-    return (one.size.name, Span(f" {title}", "faint")) if title else one.size.name
+def _name(explanation: Explained) -> Text:
+    title = explanation.size.configuration.title
+    return (explanation.size.name, Span(f" {title}", "faint")) if title else explanation.size.name
 
 
 def _measures(explained: Sequence[Explained]) -> Iterator[tuple[str, list[Text]]]:
     """What is known of any of them, each with its cells."""
-    sizes = [one.size for one in explained]
+    sizes = [explanation.size for explanation in explained]
     yield "Raw", [wording.cell(size.capacity.raw) for size in sizes]
     yield "After redundancy", [wording.cell(size.capacity.protected) for size in sizes]
     yield "Usable", [wording.cell(size.capacity.usable) for size in sizes]
@@ -53,8 +53,8 @@ def _measures(explained: Sequence[Explained]) -> Iterator[tuple[str, list[Text]]
         yield wording.head(kind), [wording.cell(rate.value if rate else None, kind) for rate in rates]
     if any(size.rack_units for size in sizes):
         yield "Rack units", [wording.cell(size.rack_units) for size in sizes]
-    if any(one.racks for one in explained):
-        yield "Racks", [f"{len(one.racks)}" if one.racks else ABSENT for one in explained]
+    if any(explanation.racks for explanation in explained):
+        yield "Racks", [f"{len(explanation.racks)}" if explanation.racks else ABSENT for explanation in explained]
     for head, values in (("Power", [size.power for size in sizes]), ("Weight", [size.weight for size in sizes])):
         if any(values):
             yield head, [wording.cell(value) for value in values]

@@ -26,11 +26,11 @@ class Pictures:
     racks: Sequence[Picture]
 
 
-def pictures(catalogue: Catalogue, one: Explained) -> Pictures:
+def pictures(catalogue: Catalogue, explanation: Explained) -> Pictures:
     """Draws them."""
     return Pictures(
-        ceilings_picture(one.size, f"ceilings-{one.size.name}"),
-        racks.pictures(catalogue, one.racks, f"racks-{one.size.name}"),
+        ceilings_picture(explanation.size, f"ceilings-{explanation.size.name}"),
+        racks.pictures(catalogue, explanation.racks, f"racks-{explanation.size.name}"),
     )
 
 
@@ -54,11 +54,11 @@ def ceilings_picture(size: Size, identifier: str) -> Picture | None:
 def _rows(rate: Rate) -> Iterator[dict[str, object]]:
     is_bytes = rate.value.dimension == BYTES_PER_S
     unit = "GB/s" if is_bytes else "kops/s" if rate.kind in get_args(MetadataKind) else "kIOPS"
-    for one in rate.ceilings:
+    for ceiling in rate.ceilings:
         yield {
             "panel": f"{wording.head(rate.kind)} ({unit})",
-            "place": one.place,
-            "rate": one.value.nominal / (1e9 if is_bytes else 1e3),
-            "label": wording.amount(one.value, rate.kind),
-            "role": ceilings.LIMITS if one.value.nominal == rate.limit.value.nominal else ceilings.OTHERS,
+            "place": ceiling.place,
+            "rate": ceiling.value.nominal / (1e9 if is_bytes else 1e3),
+            "label": wording.amount(ceiling.value, rate.kind),
+            "role": ceilings.LIMITS if ceiling.value.nominal == rate.limit.value.nominal else ceilings.OTHERS,
         }

@@ -20,7 +20,7 @@ from ioassay.sizing.published.model import (
     Published,
     RateFinding,
     Reading,
-    Repeated,
+    RepeatedNumber,
     Shared,
     Trial,
     UnitFinding,
@@ -38,7 +38,7 @@ _MOST_READINGS = 2
 
 def conclusions(published: Published) -> list[Text]:
     """Which numbers follow and which do not, what their units are, what prices are relative to; in this order."""
-    repeated = [figure for one in published.repeated for figure in one.figures]
+    repeated = [figure for repetition in published.repeated for figure in repetition.figures]
     found: list[Text] = list(_verdict(published))
     for finding in published.units:
         found += _units(finding)
@@ -60,12 +60,12 @@ def _is_among(figure: Figure, others: Iterable[Figure]) -> bool:
 
 def _verdict(published: Published) -> Iterable[str]:
     """`16 of 19 published numbers follow from the arithmetic; 2.1 PB (performance-8-6tb) does not.`"""
-    numbers = [one for one in published.figures if one.stated.what != "price"]
-    checked = [one for one in numbers if one.arithmetic is not None]
-    failing = [one for one in checked if not judged(published, one).agrees]
+    numbers = [figure for figure in published.figures if figure.stated.what != "price"]
+    checked = [figure for figure in numbers if figure.arithmetic is not None]
+    failing = [figure for figure in checked if not judged(published, figure).agrees]
     if checked:
         yield f"{_count(len(checked) - len(failing), len(checked))} from the arithmetic{_except(failing, checked)}."
-    unknown = [one for one in numbers if one.arithmetic is None]
+    unknown = [figure for figure in numbers if figure.arithmetic is None]
     if unknown:
         yield f"{capital(_named(unknown))} cannot be checked; the table says why."
 
@@ -89,7 +89,7 @@ def _except(failing: Sequence[Figure], checked: Sequence[Figure]) -> str:
 def _named(figures: Sequence[Figure]) -> str:
     if len(figures) > _MOST_NAMED:
         return f"{len(figures)} others" if figures[0].arithmetic is not None else f"{len(figures)} numbers"
-    return listed([f"{one.stated.value} ({one.configuration})" for one in figures])
+    return listed([f"{figure.stated.value} ({figure.configuration})" for figure in figures])
 
 
 def _units(finding: UnitFinding) -> Iterable[str]:
@@ -134,7 +134,7 @@ def _printed_unit(finding: UnitFinding) -> str:
 
 def _unit_of(figures: Iterable[Figure], reading: Reading) -> str:
     """What their units mean in a reading: `PiB`, or of several printed units `TiB and PiB`."""
-    return " and ".join(dict.fromkeys(unit_name(reading, one.label) for one in figures))
+    return " and ".join(dict.fromkeys(unit_name(reading, figure.label) for figure in figures))
 
 
 def _with_size(shared: Shared) -> str:
@@ -155,7 +155,7 @@ def _only(figures: Sequence[Figure]) -> str:
 
 
 def _distinct(figures: Sequence[Figure]) -> str:
-    return listed(list(dict.fromkeys(one.stated.value for one in figures)))
+    return listed(list(dict.fromkeys(figure.stated.value for figure in figures)))
 
 
 def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[str]:
@@ -173,7 +173,7 @@ def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[
 
 def _all_off(finding: UnitFinding, figures: Sequence[Figure]) -> str:
     """`8 of 8 capacities do not follow: the arithmetic gives 6.3 to 28 % more TB than is printed.`"""
-    trials = [trial for one in figures if (trial := one.trial(finding.best.reading)) is not None]
+    trials = [trial for figure in figures if (trial := figure.trial(finding.best.reading)) is not None]
     least, most = min(one.off for one in trials), max(one.off for one in trials)
     share = (
         f"{three_digits(100 * least)} to {three_digits(100 * most)} % more than is printed"
@@ -191,16 +191,16 @@ def _all_off(finding: UnitFinding, figures: Sequence[Figure]) -> str:
 def _counts(published: Published) -> Iterable[str]:
     """Drives and rack units that do not follow."""
     failing = [
-        one
-        for one in published.figures
-        if one.arithmetic is not None and published.units_of(one) is None and not judged(published, one).agrees
+        figure
+        for figure in published.figures
+        if figure.arithmetic is not None and published.units_of(figure) is None and not judged(published, figure).agrees
     ]
-    for kind in dict.fromkeys(what(one) for one in failing):
-        alike = [one for one in failing if what(one) == kind]
+    for kind in dict.fromkeys(what(figure) for figure in failing):
+        alike = [figure for figure in failing if what(figure) == kind]
         if len(alike) > _MOST_NAMED:
             yield f"{len(alike)} numbers of {kind} do not follow; the table has the arithmetic beside each."
         else:
-            yield from (_does_not_follow(judged(published, one), one) for one in alike)
+            yield from (_does_not_follow(judged(published, figure), figure) for figure in alike)
 
 
 def _does_not_follow(trial: Trial, figure: Figure) -> str:
@@ -225,10 +225,10 @@ def _assuming_more(finding: UnitFinding) -> Iterable[str]:
     if not finding.best.contradicting:
         return
     for shared in finding.others[:_MOST_READINGS]:
-        trials = [trial for one in finding.figures if (trial := one.trial(shared.reading)) is not None]
+        trials = [trial for figure in finding.figures if (trial := figure.trial(shared.reading)) is not None]
         added = extras(shared.reading, finding.figures[0].label, (one.recomputed for one in trials))
         yield f"{_every(finding)} would follow in {', '.join((_unit(shared), *added))}."
-    yield from (_loss(one, finding) for one in finding.losses[:1])
+    yield from (_loss(loss, finding) for loss in finding.losses[:1])
 
 
 def _loss(loss: Loss, finding: UnitFinding) -> str:
@@ -242,14 +242,14 @@ def _loss(loss: Loss, finding: UnitFinding) -> str:
 
 def _repetitions(published: Published) -> Iterable[str]:
     """One sentence for each set of numbers that contradict each other."""
-    alike: dict[tuple[str, tuple[str, ...]], list[Repeated]] = {}
-    for one in published.repeated:
-        key = one.figures[0].configuration, tuple(figure.stated.value for figure in one.figures)
-        alike.setdefault(key, []).append(one)
+    alike: dict[tuple[str, tuple[str, ...]], list[RepeatedNumber]] = {}
+    for repetition in published.repeated:
+        key = repetition.figures[0].configuration, tuple(figure.stated.value for figure in repetition.figures)
+        alike.setdefault(key, []).append(repetition)
     for (configuration, _), same in alike.items():
         figures = same[0].figures
         whats = listed([what(one.figures[0]) for one in same])
-        numbers = listed([f"{one.stated.value} ({one.stated.at})" for one in figures])
+        numbers = listed([f"{figure.stated.value} ({figure.stated.at})" for figure in figures])
         verb = "are" if " and " in whats else "is"
         yield (
             f"{configuration}: {whats} {verb} stated as {numbers}, which contradict each other"
@@ -261,8 +261,8 @@ def _which(published: Published, figures: Sequence[Figure]) -> str:
     """What the arithmetic says of numbers that contradict each other."""
     if figures[0].arithmetic is None:
         return ""
-    wrong = [one for one in figures if not judged(published, one).agrees]
-    meant = [_meant(one) for one in wrong]
+    wrong = [figure for figure in figures if not judged(published, figure).agrees]
+    meant = [_meant(figure) for figure in wrong]
     said = f"; {_computed(figures[0])}"
     if all(meant):
         return f"{said}, so that {listed([text for text in meant if text])}" if wrong else said

@@ -12,7 +12,7 @@ from ioassay.reports.sizing import numbers
 from ioassay.reports.sizing.published.readings import judged, meaning, unit_name
 from ioassay.sizing.published.model import (
     Figure,
-    Implied,
+    ImpliedPrice,
     Loss,
     PriceFinding,
     PriceHypothesis,
@@ -36,7 +36,7 @@ def data(published: Published) -> dict[str, Any]:
         "figures": [_figure(published, figure) for figure in published.figures],
         "units": [_units(finding, index) for finding in published.units],
         "rates_of_one_brick": [_rates(finding, index) for finding in published.rates],
-        "contradicting": [_places(one.figures, index) for one in published.repeated],
+        "contradicting": [_places(repetition.figures, index) for repetition in published.repeated],
         "prices": None if published.prices is None else _prices(published.prices, index),
     }
 
@@ -77,9 +77,9 @@ def _units(finding: UnitFinding, index: Mapping[int, int]) -> dict[str, Any]:
         "kind": finding.kind,
         "outcome": finding.outcome,
         "figures": _places(finding.figures, index),
-        "units": [_shared(one, index) for one in finding.units],
+        "units": [_shared(unit, index) for unit in finding.units],
         "with_further_assumptions": [_shared(one, index) for one in finding.others],
-        "with_less_usable": [_loss(one, finding) for one in finding.losses],
+        "with_less_usable": [_loss(loss, finding) for loss in finding.losses],
     }
 
 
@@ -96,7 +96,7 @@ def _shared(shared: Shared, index: Mapping[int, int]) -> dict[str, Any]:
 
 def _loss(loss: Loss, finding: UnitFinding) -> dict[str, Any]:
     return {
-        "units": list(dict.fromkeys(unit_name(loss.reading, one.label) for one in finding.figures)),
+        "units": list(dict.fromkeys(unit_name(loss.reading, figure.label) for figure in finding.figures)),
         "least_share_lost": float(1 - loss.left.high),
         "most_share_lost": float(1 - loss.left.low),
     }
@@ -119,19 +119,20 @@ def _prices(finding: PriceFinding, index: Mapping[int, int]) -> dict[str, Any]:
     return {
         "figures": _places(finding.figures, index),
         "unit": {"brick": finding.unit.brick, "drive": finding.unit.drive},
-        "hypotheses": [_hypothesis(one, index) for one in finding.hypotheses],
+        "hypotheses": [_hypothesis(hypothesis, index) for hypothesis in finding.hypotheses],
         "assumptions": list(finding.assumptions),
     }
 
 
-def _hypothesis(one: PriceHypothesis, index: Mapping[int, int]) -> dict[str, Any]:
+def _hypothesis(price_hypothesis: PriceHypothesis, index: Mapping[int, int]) -> dict[str, Any]:
     return {
-        "relative_to": one.measure,
-        "paid_for": one.scope,
-        "is_possible": one.is_possible,
-        "something_unlisted_in_tables_of": list(one.common_in),
+        "relative_to": price_hypothesis.measure,
+        "paid_for": price_hypothesis.scope,
+        "is_possible": price_hypothesis.is_possible,
+        "something_unlisted_in_tables_of": list(price_hypothesis.common_in),
         "whole_configurations": [
-            {"figure": index[id(of.figure)], "times_as_much": of.times, "price": of.price} for of in one.wholes
+            {"figure": index[id(of.figure)], "times_as_much": of.times, "price": of.price}
+            for of in price_hypothesis.wholes
         ],
         "price_of_one_brick": [
             {
@@ -140,14 +141,14 @@ def _hypothesis(one: PriceHypothesis, index: Mapping[int, int]) -> dict[str, Any
                 "reference": of.reference.name,
                 **numbers.ends(of.value.interval),
             }
-            for of in one.ratios
+            for of in price_hypothesis.ratios
         ],
-        "prices_that_follow": [_implied(of) for of in one.implied],
-        "conflict": _places(one.conflict, index),
+        "prices_that_follow": [_implied(of) for of in price_hypothesis.implied],
+        "conflict": _places(price_hypothesis.conflict, index),
     }
 
 
-def _implied(of: Implied) -> dict[str, Any]:
+def _implied(of: ImpliedPrice) -> dict[str, Any]:
     return {"item": of.what, "low": of.low, "high": of.high, "exact": of.exact}
 
 

@@ -10,8 +10,15 @@ from itertools import groupby
 
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
 from ioassay.reports.sizing.published.readings import place, three_digits, two_digits
-from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
-from ioassay.text.format import ABSENT
+from ioassay.sizing.published.model import (
+    BrickRatio,
+    Figure,
+    ImpliedPrice,
+    Measure,
+    PriceFinding,
+    PriceHypothesis,
+    Scope,
+)
 from ioassay.text.prose import listed
 
 _MEASURES: dict[Measure, str] = {
@@ -36,16 +43,16 @@ _AS_MUCH: dict[Measure, str] = {
 
 def price_conclusion(finding: PriceFinding) -> str:
     """What a buyer must know: what the prices are relative to, and what whole configurations then cost."""
-    printed = listed(list(dict.fromkeys(one.stated.value for one in finding.figures)))
+    printed = listed(list(dict.fromkeys(figure.stated.value for figure in finding.figures)))
     price = f"The relative {'price' if ' and ' not in printed else 'prices'} {printed}"
     if not finding.possible:
         return f"{price} cannot be relative to anything known of the configurations: they contradict each other."
-    best, possible = finding.possible[0], [one for one in finding.possible if not one.common_in]
+    best, possible = finding.possible[0], [hypothesis for hypothesis in finding.possible if not hypothesis.common_in]
     if not possible or possible[0].measure == "whole":
         return f"{price} can be {_MEASURES[best.measure]}{_unlisted(best)}."
     best = possible[0]
     measures = listed(list(dict.fromkeys(_MEASURES[one.measure] for one in possible)), "or")
-    whole = next((one for one in finding.hypotheses if one.measure == "whole"), None)
+    whole = next((hypothesis for hypothesis in finding.hypotheses if hypothesis.measure == "whole"), None)
     against = (
         ""
         if whole is None
@@ -61,33 +68,38 @@ def price_conclusion(finding: PriceFinding) -> str:
     )
 
 
-def _unless(one: PriceHypothesis, finding: PriceFinding) -> str:
+def _unless(hypothesis: PriceHypothesis, finding: PriceFinding) -> str:
     """With what prices could be of whole configurations all the same."""
-    if not one.common_in:
+    if not hypothesis.common_in:
         return ""
     names = [
         name
-        for reference in one.common_in
+        for reference in hypothesis.common_in
         for name in (reference, *(of.configuration for of in finding.figures if of.stated.relative_to == reference))
     ]
     return f", unless {listed(list(dict.fromkeys(names)))} contain something that the file does not list"
 
 
-def _unlisted(one: PriceHypothesis) -> str:
-    return f", if {_implied(one.implied[-1])}" if one.common_in else ""
+def _unlisted(hypothesis: PriceHypothesis) -> str:
+    return f", if {_implied(hypothesis.implied[-1])}" if hypothesis.common_in else ""
 
 
 def price_section(finding: PriceFinding) -> Section:
     """What the prices can be of and what that implies, and what they cannot be of and why."""
-    printed = listed(list(dict.fromkeys(one.stated.value for one in finding.figures)))
+    printed = listed(list(dict.fromkeys(figure.stated.value for figure in finding.figures)))
     groups = [
         tuple(alike)
         for _, alike in groupby(
-            finding.possible, key=lambda one: (one.common_in, one.scope, *map(_implied, one.implied))
+            finding.possible,
+            key=lambda hypothesis: (hypothesis.common_in, hypothesis.scope, *map(_implied, hypothesis.implied)),
         )
     ]
     told: list[Text] = [_possible(alike, finding) for alike in groups if not alike[0].common_in]
-    told += [_impossible(one) for one in finding.hypotheses if one.common_in or not one.is_possible]
+    told += [
+        _impossible(hypothesis)
+        for hypothesis in finding.hypotheses
+        if hypothesis.common_in or not hypothesis.is_possible
+    ]
     told += [] if not groups else _larger_drives(groups[0][0], finding)
     return Section(
         f"What is the relative price {printed} relative to?",
@@ -100,7 +112,7 @@ def _possible(alike: Sequence[PriceHypothesis], finding: PriceFinding) -> str:
     costs = "; ".join(
         f"one {one.brick.brick} costs {three_digits(cost)} {one.reference.brick}" for one, cost in _same(first)
     )
-    alternatives = " or ".join(_MEASURES[one.measure] for one in alike)
+    alternatives = " or ".join(_MEASURES[hypothesis.measure] for hypothesis in alike)
     also = ""
     if first.measure != "whole" and first.same_as_whole:
         also = (
@@ -109,35 +121,36 @@ def _possible(alike: Sequence[PriceHypothesis], finding: PriceFinding) -> str:
     return f"It can be {alternatives}{_SCOPES[first.scope]}{f': {costs}' if costs else ''}.{also}"
 
 
-def _same(one: PriceHypothesis) -> Iterable[tuple[BrickRatio, float]]:
+def _same(hypothesis: PriceHypothesis) -> Iterable[tuple[BrickRatio, float]]:
     """Pairs of bricks with their ratio of prices, where all statements say the same of them."""
     pairs: dict[tuple[str, str], list[BrickRatio]] = {}
-    for ratio in one.ratios:
+    for ratio in hypothesis.ratios:
         pairs.setdefault((ratio.brick.brick, ratio.reference.brick), []).append(ratio)
     for ratios in pairs.values():
         if len({three_digits(ratio.value.nominal) for ratio in ratios}) == 1:
             yield ratios[0], ratios[0].value.nominal
 
 
-def _impossible(one: PriceHypothesis) -> str:
-    scope = " of what is listed" if one.common_in else ""
-    unless = f"; unless {_implied(one.implied[-1])}" if one.common_in else ""
-    return f"It cannot be {_MEASURES[one.measure]}{scope}{_SCOPES[one.scope]}: {_reason(one)}{unless}."
+def _impossible(hypothesis: PriceHypothesis) -> str:
+    scope = " of what is listed" if hypothesis.common_in else ""
+    unless = f"; unless {_implied(hypothesis.implied[-1])}" if hypothesis.common_in else ""
+    what = f"{_MEASURES[hypothesis.measure]}{scope}{_SCOPES[hypothesis.scope]}"
+    return f"It cannot be {what}: {_reason(hypothesis)}{unless}."
 
 
-def _implied(implied: Implied) -> str:
+def _implied(implied: ImpliedPrice) -> str:
     exact = "" if implied.exact is None else f" ({three_digits(implied.exact)} if all printed prices are exact)"
     return f"{implied.what} costs {_within(implied)}{exact}"
 
 
-def _within(implied: Implied) -> str:
+def _within(implied: ImpliedPrice) -> str:
     low, high = three_digits(implied.low), "" if implied.high is None else three_digits(implied.high)
     return low if low == high else f"{low} to {high}" if high else f"at least {low}"
 
 
-def _larger_drives(one: PriceHypothesis, finding: PriceFinding) -> Iterable[Text]:
+def _larger_drives(hypothesis: PriceHypothesis, finding: PriceFinding) -> Iterable[Text]:
     """What the same brick with other drives can cost, which tables with the same price for both bound."""
-    for implied in one.implied:
+    for implied in hypothesis.implied:
         if implied.of is not None and implied.of.brick == finding.unit.brick and implied.high is not None:
             least, most = (two_digits((end - 1) * 100) for end in (implied.low, implied.high))
             within = f"at most {most} %" if least == "0" else f"{least} to {most} %"
@@ -158,7 +171,7 @@ def _implications(groups: Sequence[Sequence[PriceHypothesis]], finding: PriceFin
     return Table(columns, rows, title=f"Prices that follow, in those of one {finding.unit.name}")
 
 
-def _implied_cell(implied: Implied | None) -> Text:
+def _implied_cell(implied: ImpliedPrice | None) -> Text:
     if implied is None:
         return ABSENT
     within = _within(implied)
@@ -167,28 +180,32 @@ def _implied_cell(implied: Implied | None) -> Text:
     return three_digits(implied.exact), Span(within, "below")
 
 
-def _reason(one: PriceHypothesis) -> str:
+def _reason(hypothesis: PriceHypothesis) -> str:
     """Why no prices agree with all statements, of nothing but what is listed."""
-    if one.contained is not None:
-        further = listed([f"{number} {name}" for name, number in one.contained.further.items()])
-        large, small = one.contained.brick.brick, one.contained.within.brick
-        cost = next(of.value for of in one.ratios if of.brick == one.contained.brick).nominal
+    if hypothesis.contained is not None:
+        further = listed([f"{number} {name}" for name, number in hypothesis.contained.further.items()])
+        large, small = hypothesis.contained.brick.brick, hypothesis.contained.within.brick
+        cost = next(of.value for of in hypothesis.ratios if of.brick == hypothesis.contained.brick).nominal
         return (
             f"one {large} would cost {three_digits(cost)} of one {small}, "
             f"although it has all parts of that and {further} more"
         )
-    conflict = [ratio for ratio in one.ratios if not one.conflict or any(ratio.figure is of for of in one.conflict)]
+    conflict = [
+        ratio
+        for ratio in hypothesis.ratios
+        if not hypothesis.conflict or any(ratio.figure is of for of in hypothesis.conflict)
+    ]
     if conflict:
         return _contradicting(conflict)
-    return f"no prices of components agree with {listed([place(figure) for figure in one.conflict])} together"
+    return f"no prices of components agree with {listed([place(figure) for figure in hypothesis.conflict])} together"
 
 
 def _contradicting(ratios: Sequence[BrickRatio]) -> str:
     """`one md3460-capacity would cost 1.95 md3460-performance by capacity-2, but 1.733 by capacity-3`."""
     first = ratios[0]
     by_number: dict[str, list[str]] = {}
-    for one in ratios:
-        by_number.setdefault(three_digits(one.value.nominal), []).append(one.figure.configuration)
+    for ratio in ratios:
+        by_number.setdefault(three_digits(ratio.value.nominal), []).append(ratio.figure.configuration)
     costs = [f"{number} (by {listed(names)})" for number, names in by_number.items()]
     return f"one {first.brick.brick} would cost {', but '.join(costs)} times what one {first.reference.brick} costs"
 

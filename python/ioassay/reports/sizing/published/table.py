@@ -25,13 +25,13 @@ def table(published: Published) -> Table:
     ]
     rows: list[list[Text]] = [
         [
-            one.configuration,
-            f"{what(one)} {_printed(one)}",
-            Span(str(one.stated.at), "faint"),
-            ABSENT if one.arithmetic is None else _arithmetic(one.arithmetic),
-            _agrees_as(published, one),
+            figure.configuration,
+            f"{what(figure)} {_printed(figure)}",
+            Span(str(figure.stated.at), "faint"),
+            ABSENT if figure.arithmetic is None else _arithmetic(figure.arithmetic),
+            _agrees_as(published, figure),
         ]
-        for one in published.figures
+        for figure in published.figures
     ]
     return Table(columns, rows, density="wide")
 
@@ -39,7 +39,7 @@ def table(published: Published) -> Table:
 def step(value: Value) -> str:
     """How the number that limits was computed: `6 bricks × 4.5 GB/s`; empty where it is of a single brick."""
     while isinstance(value.origin, Formula) and value.origin.rule == "lowest":
-        value = min(value.origin.operands, key=lambda one: one.interval.nominal)
+        value = min(value.origin.operands, key=lambda operand: operand.interval.nominal)
     found = formulas.formula(value).removeprefix("1 brick × ")
     return "" if found == formulas.brief(value) else found
 

@@ -44,7 +44,7 @@ def _title(requirements: Requirements) -> str:
 
 
 def _configuration(found: Configuration) -> dict[str, Any]:
-    written: dict[str, Any] = {"bricks": [one.model_dump(exclude_none=True) for one in found.bricks]}
+    written: dict[str, Any] = {"bricks": [brick.model_dump(exclude_none=True) for brick in found.bricks]}
     for key in ("metadata", "switches"):
         if counts := getattr(found, key):
             written[key] = dict(counts)

@@ -30,10 +30,10 @@ def data(search: Search, catalogue: Catalogue) -> dict[str, Any]:
         "time_limit_s": search.limit_s,
         "cost": search.cost,
         "currency": search.currency,
-        "needs": [{**_need(one), **numbers.arithmetic([one.value])} for one in search.needs],
-        "answers": [_answer(search, catalogue, one) for one in search.answers],
-        "shortfalls": [_shortfall(one) for one in search.shortfalls],
-        "movements": [_movement(one) for one in search.movements],
+        "needs": [{**_need(need), **numbers.arithmetic([need.value])} for need in search.needs],
+        "answers": [_answer(search, catalogue, answer) for answer in search.answers],
+        "shortfalls": [_shortfall(shortfall) for shortfall in search.shortfalls],
+        "movements": [_movement(movement) for movement in search.movements],
         "candidates": search.candidates,
         "dominated": search.dominated,
         "left_out": {
@@ -49,17 +49,17 @@ def _need(need: Need) -> dict[str, Any]:
     return {"what": need.what, "is_most": need.is_most, **numbers.named({"needed": need.value})}
 
 
-def _answer(search: Search, catalogue: Catalogue, one: Answer) -> dict[str, Any]:
+def _answer(search: Search, catalogue: Catalogue, answer: Answer) -> dict[str, Any]:
     return {
-        "role": one.role,
-        **of_sizes.size(one.size),
-        "tiers": {tier: of_sizes.size(size) for tier, size in one.tiers.items()},
-        **numbers.named({"cost": one.cost}),
-        "margins": [_margin(margin) for margin in one.margins],
-        "racks": racks.data(one.racks),
-        "bill_of_materials": bill_table.data(bill(catalogue, one.configuration, len(one.racks))),
-        "arithmetic": numbers.arithmetic([value for size in one.parts.values() for value in steps.of_size(size)]),
-        "configuration_yaml": configuration_yaml(one, search.requirements),
+        "role": answer.role,
+        **of_sizes.size(answer.size),
+        "tiers": {tier: of_sizes.size(size) for tier, size in answer.tiers.items()},
+        **numbers.named({"cost": answer.cost}),
+        "margins": [_margin(margin) for margin in answer.margins],
+        "racks": racks.data(answer.racks),
+        "bill_of_materials": bill_table.data(bill(catalogue, answer.configuration, len(answer.racks))),
+        "arithmetic": numbers.arithmetic([value for size in answer.parts.values() for value in steps.of_size(size)]),
+        "configuration_yaml": configuration_yaml(answer, search.requirements),
     }
 
 
@@ -67,23 +67,23 @@ def _margin(margin: Margin) -> dict[str, Any]:
     return {**_need(margin.need), **numbers.named({"has": margin.has}), "share": margin.share}
 
 
-def _shortfall(one: Shortfall) -> dict[str, Any]:
+def _shortfall(shortfall: Shortfall) -> dict[str, Any]:
     return {
-        **_need(one.need),
-        **numbers.named({"best": one.best}),
-        "limited_by": one.limited_by,
-        "together": [_need(other) for other in one.together],
+        **_need(shortfall.need),
+        **numbers.named({"best": shortfall.best}),
+        "limited_by": shortfall.limited_by,
+        "together": [_need(other) for other in shortfall.together],
     }
 
 
-def _movement(one: Movement) -> dict[str, Any]:
+def _movement(movement: Movement) -> dict[str, Any]:
     return {
-        "figure": one.figure,
-        **numbers.named({"value": one.value}),
-        "factor": one.factor,
-        "before": dict(one.before),
-        "after": None if one.after is None else dict(one.after),
-        **numbers.named({"cost": one.cost}),
+        "figure": movement.figure,
+        **numbers.named({"value": movement.value}),
+        "factor": movement.factor,
+        "before": dict(movement.before),
+        "after": None if movement.after is None else dict(movement.after),
+        **numbers.named({"cost": movement.cost}),
     }
 
 
@@ -91,16 +91,16 @@ def table(search: Search) -> pl.DataFrame:
     """A row per configuration on the front, the cheapest first."""
     rows = [
         {
-            "role": one.role,
-            **{f"count_{counted.brick}": counted.count for counted in one.configuration.bricks},
+            "role": answer.role,
+            **{f"count_{counted.brick}": counted.count for counted in answer.configuration.bricks},
             **{
                 in_tier(tier, key): value
-                for tier, size in one.parts.items()
+                for tier, size in answer.parts.items()
                 for key, value in of_sizes.row(size).items()
             },
-            "racks": len(one.racks),
+            "racks": len(answer.racks),
         }
-        for one in search.answers
+        for answer in search.answers
     ]
     import polars as pl  # noqa: PLC0415  (half a second, which a terminal need not wait for)
 

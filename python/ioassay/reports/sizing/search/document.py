@@ -87,8 +87,8 @@ def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
 
 def _verdict(search: Search) -> Iterator[Block]:
     yield Paragraph(Span(wording.verdict(search), "strong" if search.answers else "failed"))
-    yield Bullets([wording.shortfall(one, search.currency) for one in search.shortfalls])
-    if any(one.together for one in search.shortfalls):
+    yield Bullets([wording.shortfall(shortfall, search.currency) for shortfall in search.shortfalls])
+    if any(shortfall.together for shortfall in search.shortfalls):
         yield Paragraph(wording.CONFLICT)
     if search.answers and not search.is_complete:
         yield Paragraph(wording.not_proved(search), note=True)
@@ -113,14 +113,14 @@ def _front(search: Search) -> Table:
     """A row for each configuration, the cheapest first, with the rates that are required."""
     table = _front_rows(search, _ON_A_PAGE)
     columns = [*table.columns, Column("Limited by")]
-    limits = (_limits(search, tier, size) for one in search.answers for tier, size in one.parts.items())
+    limits = (_limits(search, tier, size) for answer in search.answers for tier, size in answer.parts.items())
     rows = [[*row, limit] for row, limit in zip(table.rows, limits, strict=True)]
     return Table(columns, rows, "The front: nothing beats these in capacity, rates and cost together")
 
 
 def _front_rows(search: Search, most_rates: int) -> Table:
     """The same without what limits each; with tiers a row for each of them."""
-    parts = [(tier, size) for one in search.answers for tier, size in one.parts.items()]
+    parts = [(tier, size) for answer in search.answers for tier, size in answer.parts.items()]
     kinds = dict.fromkeys(kind for tier, size in parts for kind in wording.main_kinds(search, tier, size))
     shown = list(kinds)[:most_rates]
     columns = [
@@ -228,7 +228,7 @@ def _scaling(size: Size) -> list[Block]:
     return [Paragraph(words.scaling(size), note=True)]
 
 
-def _margins(search: Search, one: Answer) -> Table:
+def _margins(search: Search, answer: Answer) -> Table:
     rows: list[list[Text]] = [
         [
             words.capital(wording.noun(margin.need)),
@@ -237,7 +237,7 @@ def _margins(search: Search, one: Answer) -> Table:
             wording.cell(margin.has, margin.need, search.currency),
             wording.margin(margin),
         ]
-        for margin in one.margins
+        for margin in answer.margins
     ]
     return Table(
         [Column("Requirement"), Column(""), *numbers("Needed", "Has", "Margin")],
@@ -246,10 +246,10 @@ def _margins(search: Search, one: Answer) -> Table:
     )
 
 
-def _why(search: Search, catalogue: Catalogue, one: Answer) -> list[Section]:
+def _why(search: Search, catalogue: Catalogue, answer: Answer) -> list[Section]:
     """How many bricks each need takes by itself, of kinds that grow with their number; the largest decides."""
     rows: list[list[Text]] = []
-    for tier, size in one.parts.items():
+    for tier, size in answer.parts.items():
         needed = [
             (need, found)
             for need in search.needs
@@ -290,7 +290,7 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
     if not search.answers or not search.movements:
         return []
     first = search.answers[0]
-    figures = list(dict.fromkeys(one.figure for one in shown))  # those that move it most stand first
+    figures = list(dict.fromkeys(movement.figure for movement in shown))  # those that move it most stand first
     rows: list[list[Text]] = [
         [
             words.capital(one.figure),
@@ -299,7 +299,7 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
             wording.effect(one, first),
             ABSENT if one.cost is None else wording.cost(search, one.cost),
         ]
-        for one in sorted(shown, key=lambda one: (figures.index(one.figure), one.factor))
+        for one in sorted(shown, key=lambda movement: (figures.index(movement.figure), movement.factor))
     ]
     columns = [
         Column("Figure", merges=True),
@@ -320,12 +320,14 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
 
 def _largest(search: Search) -> list[Movement]:
     """Those that a terminal shows."""
-    moving = [one for one in search.movements if wording.effect(one, search.answers[0]) != wording.NO_CHANGE]
+    moving = [
+        movement for movement in search.movements if wording.effect(movement, search.answers[0]) != wording.NO_CHANGE
+    ]
     return moving[:_MOST_MOVEMENTS]
 
 
 def _assumed(search: Search, catalogue: Catalogue) -> Table:
-    sizes = [size for one in search.answers for size in one.parts.values()]
+    sizes = [size for answer in search.answers for size in answer.parts.values()]
     values = [value for size in sizes for value in steps.of_size(size)]
     return steps.assumptions(catalogue, sizes, [*values, *(need.value for need in search.needs)])
 

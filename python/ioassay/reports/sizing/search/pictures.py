@@ -71,7 +71,7 @@ def _named(figure: str, tier: str) -> str:
 
 def shown_rate(search: Search, tier: str = "") -> RateKind | None:
     """The kind of I/O that the front of a tier is drawn by: the first that is required, otherwise writes or reads."""
-    sizes = [one.parts[tier] for one in search.answers]
+    sizes = [answer.parts[tier] for answer in search.answers]
     kinds = [*(kind_of(need.what) for need in search.needs if tier_of(need.what) == tier), "write", "read"]
     for kind in kinds:
         if sizes and all(kind in size.rates["healthy"] for size in sizes):
@@ -84,7 +84,7 @@ def _front(search: Search, tier: str) -> Picture | None:
     kind = shown_rate(search, tier)
     if len(search.answers) < 2 or kind is None:
         return None
-    sizes = [one.parts[tier] for one in search.answers]
+    sizes = [answer.parts[tier] for answer in search.answers]
     rates = [size.rates["healthy"][kind].value for size in sizes]
     is_bytes = rates[0].dimension == BYTES_PER_S
     divisor, unit = (1e9, "GB/s") if is_bytes else (1e3, "k operations/s")
@@ -92,7 +92,7 @@ def _front(search: Search, tier: str) -> Picture | None:
         {
             "usable_pb": [size.capacity.usable.nominal / 1e15 for size in sizes],
             "rate": [rate.nominal / divisor for rate in rates],
-            "cost": [one.cost.nominal for one in search.answers],
+            "cost": [answer.cost.nominal for answer in search.answers],
             "label": [f"{number}" for number in range(1, len(search.answers) + 1)],
         }
     )
@@ -122,19 +122,22 @@ def _sensitivity(search: Search) -> Picture | None:
     if not search.answers:
         return None
     first = search.answers[0]
-    moving = [one.figure for one in search.movements if wording.effect(one, first) != wording.NO_CHANGE]
+    moving = [movement.figure for movement in search.movements if wording.effect(movement, first) != wording.NO_CHANGE]
     if not moving:
         return None
     figures = list(dict.fromkeys(moving))[:_MOST_FIGURES]
-    shown = [one for one in search.movements if one.figure in figures]
-    factors = sorted({one.factor for one in shown})
+    shown = [movement for movement in search.movements if movement.figure in figures]
+    factors = sorted({movement.factor for movement in shown})
     sides = [wording.side(factor) for factor in factors]
     data = pl.DataFrame(
         {
-            "figure": [capital(one.figure) for one in shown],
-            "side": [wording.side(one.factor) for one in shown],
-            "cost": [one.cost.nominal if one.cost is not None and one.after is not None else None for one in shown],
-            "label": [wording.effect(one, first) for one in shown],
+            "figure": [capital(movement.figure) for movement in shown],
+            "side": [wording.side(movement.factor) for movement in shown],
+            "cost": [
+                movement.cost.nominal if movement.cost is not None and movement.after is not None else None
+                for movement in shown
+            ],
+            "label": [wording.effect(movement, first) for movement in shown],
         },
         schema_overrides={"cost": pl.Float64},
     )
@@ -145,5 +148,5 @@ def _sensitivity(search: Search) -> Picture | None:
         data=data,
         caption=f"Cost of configuration 1 ({wording.cost(search, first.cost)}, the line) once a figure is off, with "
         "as many bricks as then meet the requirements.",
-        description=". ".join(wording.movement(one, first) for one in shown) + ".",
+        description=". ".join(wording.movement(movement, first) for movement in shown) + ".",
     )

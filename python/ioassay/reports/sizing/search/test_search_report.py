@@ -138,7 +138,7 @@ def test_a_need_that_was_computed_has_its_arithmetic(found: Search) -> None:
 
 
 def test_a_figure_that_is_off_moves_the_answer_in_one_line(found: Search) -> None:
-    lower, higher = (wording.movement(one, found.answers[0]) for one in found.movements)
+    lower, higher = (wording.movement(movement, found.answers[0]) for movement in found.movements)
     assert lower == "write rate of md3460-controllers 20 % lower: 8 → 10 bricks"
     assert higher == "write rate of md3460-controllers 20 % higher: cannot be met"
     assert "isilon-x: its write rate is unknown." in _markdown(found)
