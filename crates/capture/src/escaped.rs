@@ -8,49 +8,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
+use ioassay_protocol::record::{EscapeReason, Escaped};
 use ioassay_record::read::Table;
 use ioassay_record::table::{State, Text, TextKind};
 use libc::{Elf64_Ehdr, Elf64_Phdr};
-use serde::Serialize;
 
 use crate::tables::{open, read_header, read_table};
-
-/// A process that was not recorded.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Escaped {
-    /// Its number.
-    pub pid: u32,
-    /// The program.
-    pub path: String,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// Why a library cannot be brought into a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// The program has no dynamic linker.
-    Static,
-    /// It runs with privileges of its own.
-    Privileged,
-    /// It is for another C library or another architecture.
-    OtherArchitecture,
-    /// The table of the process says nothing of it, for another reason.
-    Unknown,
-}
-
-impl Reason {
-    /// For users.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Static => "it is linked statically, as programs in Go are",
-            Self::Privileged => "it runs with privileges of its own (setuid)",
-            Self::OtherArchitecture => "it is for another architecture or C library",
-            Self::Unknown => "the recorder's library was not loaded",
-        }
-    }
-}
 
 /// What a process said last: when, and what was to replace it.
 struct Last {
@@ -118,17 +81,17 @@ fn searched(name: &Path) -> PathBuf {
 }
 
 /// Why a program was not reached.
-fn reason(path: &Path) -> Reason {
-    let Ok(about) = fs::metadata(path) else { return Reason::Unknown };
+fn reason(path: &Path) -> EscapeReason {
+    let Ok(about) = fs::metadata(path) else { return EscapeReason::Unknown };
     if about.mode() & (libc::S_ISUID | libc::S_ISGID) != 0 {
-        return Reason::Privileged;
+        return EscapeReason::Privileged;
     }
     let program = File::open(path).ok().filter(|_| about.is_file());
     match program.and_then(|program| Elf::of(&program)) {
-        Some(Elf { ours: false, .. }) => Reason::OtherArchitecture,
-        Some(Elf { interpreter: None, .. }) => Reason::Static,
-        Some(Elf { interpreter: Some(name), .. }) if !name.contains("ld-linux") => Reason::OtherArchitecture,
-        _ => Reason::Unknown,
+        Some(Elf { ours: false, .. }) => EscapeReason::OtherArchitecture,
+        Some(Elf { interpreter: None, .. }) => EscapeReason::Static,
+        Some(Elf { interpreter: Some(name), .. }) if !name.contains("ld-linux") => EscapeReason::OtherArchitecture,
+        _ => EscapeReason::Unknown,
     }
 }
 

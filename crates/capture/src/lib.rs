@@ -33,11 +33,12 @@ use ioassay_engine::exit::Ended;
 use ioassay_engine::failure::{about_path, on_path, plain};
 use ioassay_engine::stdio::{print, say};
 use ioassay_protocol::events::Failure;
+use ioassay_protocol::record::Record;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
 use crate::command::program_of;
-use crate::document::{Document, Incomplete};
+use crate::document::Incomplete;
 use crate::request::OTHER_PLACE;
 pub use crate::request::{Request, Via};
 use crate::tables::Tables;
@@ -101,7 +102,7 @@ fn record_in(directory: &Path, request: &Request) -> Result<u8, Failure> {
         }
     };
     document.exit_status = Some(ended.status);
-    document.still_running.clone_from(&ended.left);
+    document.still_running = ended.left.iter().map(|process| process.cast_unsigned()).collect();
     let program = program_of(&request.command);
     let command = ended.process.map(|process| (process, program.as_str()));
     let finished = finish(&mut document, command, &tables, directory);
@@ -120,10 +121,10 @@ fn run(
     node: Option<PathBuf>,
     tables: &Tables,
     directory: &Path,
-) -> Result<(Document, command::Ended), Failure> {
-    let document = Document::begin(request, directory, tables.path());
+) -> Result<(Record, command::Ended), Failure> {
+    let document = document::begin(request, directory, tables.path());
     let other_place = |failure| Failure { remedy: OTHER_PLACE.to_owned(), ..failure };
-    document.write_first(directory).map_err(other_place)?;
+    document::write_first(&document, directory).map_err(other_place)?;
     let watch = match (&request.watch, node) {
         (Some(setup), _) => Some(Watch::begin(setup, request, tables.path(), directory)?),
         (None, Some(node)) => Some(Watch::join(node, request, tables.path(), directory)?),
@@ -142,25 +143,25 @@ fn run(
 
 /// Moves the tables into the record and completes its document. Where that fails, the document says that it is incomplete.
 fn finish(
-    document: &mut Document,
+    document: &mut Record,
     command: Option<(u32, &str)>,
     tables: &Tables,
     directory: &Path,
 ) -> Result<(), Failure> {
     let kept = tables.keep_in(directory).inspect_err(|failure| {
-        document.end_incomplete(&failure.message);
-        if let Err(failure) = document.write(directory) {
+        document::end_incomplete(document, &failure.message);
+        if let Err(failure) = document::write(document, directory) {
             say!("ioassay-engine: {}", failure.message);
         }
     })?;
     document.lost_tables = kept.lost;
     // Where a table was lost, it may be that of the command.
     document.escaped = escaped::among(&kept.file, command.filter(|_| kept.lost == 0));
-    document.end();
-    document.write(directory).or_else(|_| {
+    document::end(document);
+    document::write(document, directory).or_else(|_| {
         // The tables say which processes escaped, too.
         document.escaped.clear();
-        document.write(directory)
+        document::write(document, directory)
     })
 }
 
@@ -172,12 +173,12 @@ pub fn complete(record: &Path) -> Ended {
 fn try_complete(record: &Path) -> Result<(), Failure> {
     let incomplete = Incomplete::read(record)?;
     let tables = Tables::left_in(incomplete.tables.clone())?;
-    if let Some(process) = tables.user()?.filter(|_| incomplete.says_running) {
+    if let Some(process) = tables.user()?.filter(|_| incomplete.says_running()) {
         let what = format!("process {process} of {} still runs", record.display());
         return Err(about_path("complete", record, what, "wait until it ends, or end it"));
     }
     let kept = tables.keep_in(record)?;
-    incomplete.complete(&escaped::among(&kept.file, None), kept.lost)
+    incomplete.complete(escaped::among(&kept.file, None), kept.lost)
 }
 
 fn say_if_incomplete(finished: &Result<(), Failure>, tables: &Tables, directory: &Path) {
@@ -188,7 +189,7 @@ fn say_if_incomplete(finished: &Result<(), Failure>, tables: &Tables, directory:
     }
 }
 
-fn say_what_was_missed(document: &Document, directory: &Path) {
+fn say_what_was_missed(document: &Record, directory: &Path) {
     for escaped in document.escaped.iter().take(3) {
         say!("ioassay-engine: {} (process {}) was not recorded: {}", escaped.path, escaped.pid, escaped.reason.text());
     }

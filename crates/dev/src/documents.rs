@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use ioassay_protocol::events::{Event, Progress};
 use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
+use ioassay_protocol::record::Record;
 use ioassay_protocol::snapshot::Snapshot;
 use ioassay_protocol::watch::contract::Contract;
 use ioassay_protocol::watch::setup::Setup;
@@ -23,6 +24,7 @@ pub enum Kind {
     FrontEnd,
     Plan,
     Progress,
+    Record,
     Snapshot,
 }
 
@@ -35,6 +37,7 @@ pub fn read_lines(kind: Kind) -> ExitCode {
         Kind::FrontEnd => read::<FrontEnd>,
         Kind::Plan => read::<Plan>,
         Kind::Progress => read::<Progress>,
+        Kind::Record => read::<Record>,
         Kind::Snapshot => read::<Snapshot>,
     };
     let mut output = io::stdout().lock();

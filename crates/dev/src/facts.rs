@@ -13,6 +13,7 @@ use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::front_end::Tool;
 use ioassay_protocol::plan::Operation;
 use ioassay_protocol::plan::metadata::MetadataOperation;
+use ioassay_protocol::record::RecordState;
 use ioassay_protocol::watch::{contract, registration};
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
@@ -57,6 +58,7 @@ pub fn module() -> String {
     fact("URING_APIS: Final", &tuple(uring), "Those of them that move bytes through rings of io_uring.");
     fact("NOT_STOPPING: Final", &tuple(supervise::not_stopping()), "The signals that end no run.");
     fact("Operation", &literal(&constants::<Operation>()), "What the operations of a measurement do.");
+    fact("RecordState", &literal(&constants::<RecordState>()), "Whether a recording ended, and how.");
     let replacement = MetadataOperation::Replace { bytes: 0 }.operations();
     fact(
         "REPLACEMENT: tuple[Operation, ...]",

@@ -17,6 +17,7 @@ use clap::Parser;
 use ioassay_protocol::events::{Event, Progress};
 use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
+use ioassay_protocol::record::Record;
 use ioassay_protocol::snapshot::Snapshot;
 use ioassay_protocol::watch::contract::Contract;
 use ioassay_protocol::watch::setup::Setup;
@@ -58,6 +59,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (reference.join("front-ends.md"), ioassay_frontends::reference()),
         (guide, caches),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
+        (schemas.join("record.json"), text(schema_for!(Record))),
         (schemas.join("snapshot.json"), text(schema_for!(Snapshot))),
         (schemas.join("contract.json"), text(schema_for!(Contract))),
         (schemas.join("agent.json"), text(schema_for!(Setup))),

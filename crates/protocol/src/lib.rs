@@ -2,6 +2,7 @@
 //!
 //! * [`plan::Plan`] goes in: one case, fully resolved, as `plan.json`.
 //! * [`events::Event`] comes out: one JSON object per line, appended to `events.jsonl` as it happens.
+//! * [`record`]: what was recorded of a command, as `record.json`.
 //! * [`snapshot`]: what tuning needs to know of a node, as an archive.
 //! * [`watch`]: what an agent is asked, and what it says.
 //!
@@ -20,6 +21,7 @@ pub mod events;
 mod failure;
 pub mod front_end;
 pub mod plan;
+pub mod record;
 pub mod snapshot;
 pub mod survey;
 pub mod watch;

@@ -64,6 +64,9 @@ NOT_STOPPING: Final = ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SI
 Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find", "open", "close", "sync"]
 """What the operations of a measurement do."""
 
+RecordState = Literal["running", "complete", "failed", "incomplete"]
+"""Whether a recording ended, and how."""
+
 REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
 """What replacing an item does, in this order."""
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-Document = Literal["agent", "contract", "event", "front-end", "plan", "progress", "snapshot"]
+Document = Literal["agent", "contract", "event", "front-end", "plan", "progress", "record", "snapshot"]
 """A schema in `ioassay/schemas`."""
 
 MOST_CHARACTERS = 4 << 20

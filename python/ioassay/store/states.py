@@ -8,10 +8,4 @@ RunState = Literal["running", "complete", "failed", "interrupted"]
 
 NetState = Literal["running", "complete", "failed", "interrupted"]
 
-RecordState = Literal["running", "complete", "failed", "incomplete"]
-"""`complete`: the command ended, whatever its exit status, or the recording was killed and completed later; there is no
-exit status then. `failed`: it could not be started, which leaves no record today. `incomplete`: the tables could not be
-brought into the record, most often because a disk is full; `ioassay-engine complete` does it later.
-"""
-
 ExperimentState = Literal["running", "complete", "failed", "interrupted"]

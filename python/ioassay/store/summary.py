@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, get_args
 
+from ioassay.protocol.facts import RecordState
 from ioassay.store.json_head import Fields
-from ioassay.store.states import ExperimentState, NetState, RecordState, RunState
+from ioassay.store.states import ExperimentState, NetState, RunState
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ioassay.store.kinds import RECORD
 from ioassay.store.stored_directory import StoredDirectory
 
 if TYPE_CHECKING:
-    from ioassay.store.record_document import RecordDocument
+    from ioassay.protocol import record
 
 _SUFFIXES = (".tables", ".table")
 """Of files with the tables of processes that ended, and with that of one that runs."""
@@ -95,7 +95,7 @@ class Record:
     """A record, before its tables are read."""
 
     path: Path
-    document: RecordDocument | None
+    document: record.Record | None
     files: tuple[RecordFile, ...]
     has_live_tables: bool = False
     """True if some of these files are still in the directory that processes had their tables in."""
@@ -106,7 +106,7 @@ class Record:
     @property
     def is_running(self) -> bool:
         """True if its processes may run. Of tables without a document nobody knows: they are taken for ended."""
-        return self.document is not None and self.document.state == "running" and not self.was_killed
+        return self.document is not None and self.document["state"] == "running" and not self.was_killed
 
 
 def open_record(path: Path) -> Record:
@@ -115,7 +115,7 @@ def open_record(path: Path) -> Record:
         return Record(path, None, (RecordFile(path.resolve().parent, path.resolve().name),))
     try:
         with StoredDirectory.open(path) as directory:
-            document = RECORD.read(directory) if directory.exists(RECORD.document) else None
+            document = RECORD.read(directory).root if directory.exists(RECORD.document) else None
             files = _files(path, directory.names())
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(f"There is no {path}.", "Name a record, as `ioassay record` printed it.") from error
@@ -125,11 +125,12 @@ def open_record(path: Path) -> Record:
             "Name a record, as `ioassay record` printed it.",
         )
     live: tuple[RecordFile, ...] = ()
-    if document is not None and document.tables is not None:
-        with contextlib.suppress(OSError), StoredDirectory.open(Path(document.tables)) as directory:
+    tables = document.get("tables") if document else None
+    if tables is not None:
+        with contextlib.suppress(OSError), StoredDirectory.open(Path(tables)) as directory:
             # Last: a process that ends meanwhile is then in neither, rather than in both.
             live = _files(directory.path, directory.names())
-    was_killed = document is not None and document.state == "running" and is_killed(document, live)
+    was_killed = document is not None and document["state"] == "running" and is_killed(document, live)
     return Record(path, document, (*files, *live), bool(live), was_killed)
 
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ioassay.profiles.records.directory import RecordFile
-    from ioassay.store.record_document import RecordDocument
+    from ioassay.protocol.record import Record
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def is_killed(document: RecordDocument, live: Iterable[RecordFile]) -> bool:
+def is_killed(document: Record, live: Iterable[RecordFile]) -> bool:
     """True if neither the recording nor a process with one of the `live` tables is there any more."""
-    boot_id = document.environment.get("boot_id")
+    boot_id = document["environment"].get("boot_id")
     if boot_id != _BOOT_ID.read_text().strip():
-        return boot_id is not None and document.host == os.uname().nodename
-    return not _is_locked(Path(document.tables or "")) and not any(map(_is_in_use, live))
+        return boot_id is not None and document["host"] == os.uname().nodename
+    return not _is_locked(Path(document.get("tables") or "")) and not any(map(_is_in_use, live))
 
 
 def _is_locked(directory: Path) -> bool:

@@ -117,7 +117,7 @@ class _Reading:
                         self._add(image, table)
         is_running = any(record.is_running for record in self._records)
         processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
-        named = [record.document.command for record in self._records if record.document]
+        named = [record.document["command"] for record in self._records if record.document]
         commands = [shlex.join(command) for command in named] or processes["command"].to_list()[:1]
         origin_ns = self._timelines.origin_ns
         files = self._file_rows.frames(origin_ns)
@@ -204,7 +204,7 @@ class _Reading:
             )
         if any(loss.kind == "damaged-bytes" for loss in self._losses):
             return UsageError(f"The tables of {names} are damaged: none can be read.", "Restore them from a copy.")
-        if lost := sum(record.document.lost_tables for record in self._records if record.document):
+        if lost := sum(record.document.get("lost_tables", 0) for record in self._records if record.document):
             of = "1 process" if lost == 1 else f"{lost} processes"
             return UsageError(
                 f"{names} has no table: those of {of} could not be kept.",
@@ -217,7 +217,7 @@ class _Reading:
 
     def _add(self, image: Image, table: Table) -> None:
         document = self._records[image.record].document
-        node = document.host if document else ""
+        node = document["host"] if document else ""
         self._processes.add(image, table, node)
         where = f"{self._files[image.file].path}, process {image.pid}"
         header = image.found.header
@@ -306,7 +306,9 @@ class _Reading:
 
     def _escaped(self) -> Iterator[Loss]:
         """Processes that went on as a program without a table, where the document does not name them."""
-        named = {one.pid for record in self._records if record.document for one in record.document.escaped}
+        named = {
+            one["pid"] for record in self._records if record.document for one in record.document.get("escaped", ())
+        }
         for pid, program in self._processes.escaped():
             if pid not in named:
                 yield Loss("escaped", 1, f"process {pid}", f"{program or 'a program'} was not recorded")
@@ -314,20 +316,21 @@ class _Reading:
 
 def _losses_of_documents(records: Sequence[Record]) -> Iterator[Loss]:
     for record in records:
-        if record.document is None:
+        document = record.document
+        if document is None:
             continue
-        for one in record.document.escaped:
-            yield Loss("escaped", 1, f"process {one.pid}", f"{one.path}: {one.reason}")
-        for pid in record.document.still_running:
+        for one in document.get("escaped", ()):
+            yield Loss("escaped", 1, f"process {one['pid']}", f"{one['path']}: {one['reason']}")
+        for pid in document.get("still_running", ()):
             yield Loss("still-running", 1, f"process {pid}")
-        if record.document.lost_tables:
-            yield Loss("lost-tables", record.document.lost_tables, str(record.path))
-        is_left = record.document.state == "incomplete" or record.was_killed
+        if lost := document.get("lost_tables"):
+            yield Loss("lost-tables", lost, str(record.path))
+        is_left = document["state"] == "incomplete" or record.was_killed
         # Somebody may have moved them by hand.
         if is_left and (record.has_live_tables or not record.files):
-            why = "the recording was killed" if record.was_killed else record.document.reason
-            complete = f"are still in {record.document.tables} (to move them: ioassay-engine complete {record.path})"
-            there = complete if record.has_live_tables else f"were, and cannot be found, in {record.document.tables}"
+            why = "the recording was killed" if record.was_killed else document.get("reason")
+            complete = f"are still in {document.get('tables')} (to move them: ioassay-engine complete {record.path})"
+            there = complete if record.has_live_tables else f"were, and cannot be found, in {document.get('tables')}"
             yield Loss("partial", 1, str(record.path), f"{why}; the tables {there}")
 
 
