@@ -22,31 +22,31 @@ _STDERR = 2
 
 def directory() -> Path:
     """`$IOASSAY_LAB_CACHE`, else `$XDG_CACHE_HOME/ioassay/lab`, else `~/.cache/ioassay/lab`."""
-    if own := os.environ.get("IOASSAY_LAB_CACHE"):
-        return Path(own).absolute()
+    if override := os.environ.get("IOASSAY_LAB_CACHE"):
+        return Path(override).absolute()
     caches = os.environ.get("XDG_CACHE_HOME")
     return (Path(caches) if caches else Path.home() / ".cache") / "ioassay" / "lab"
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """Where something is being built."""
+    """The directories of a build."""
 
     result: Path
-    """A directory for what is to stay."""
+    """The directory that is kept."""
     scratch: Path
-    """A directory for all that is needed only now."""
+    """The directory for temporary files, removed afterwards."""
     lock: int
 
     def run(self, *command: str, **environment: str) -> None:
-        """Runs a command to its end, on standard error what it prints. Raises `CannotRun` if it failed."""
-        # Also what tools write without being asked, such as Go its telemetry, goes to the scratch directory.
-        own = {"TMPDIR": str(self.scratch), "XDG_CONFIG_HOME": str(self.scratch), "PATH": search_path()}
+        """Runs a command to its end, with its output on standard error. Raises `CannotRun` if it failed."""
+        # Files that tools write unasked, such as Go's telemetry, go to the scratch directory too.
+        overrides = {"TMPDIR": str(self.scratch), "XDG_CONFIG_HOME": str(self.scratch), "PATH": search_path()}
         try:
-            # The lock is handed down: a command that outlives us is not disturbed by the next build.
-            done = subprocess.run(
+            # The command inherits the lock: if it outlives this process, the next build waits for it.
+            result = subprocess.run(
                 command,
-                env={**os.environ, **own, **environment},
+                env={**os.environ, **overrides, **environment},
                 cwd=self.scratch,
                 stdin=subprocess.DEVNULL,
                 stdout=_STDERR,
@@ -55,12 +55,12 @@ class Workbench:
             )
         except OSError as error:
             raise CannotRun(f"`{command[0]}` cannot be started: {error.strerror}.") from None
-        if done.returncode != 0:
-            raise CannotRun(f"`{' '.join(command)}` failed ({done.returncode}); its output is above.")
+        if result.returncode != 0:
+            raise CannotRun(f"`{' '.join(command)}` failed ({result.returncode}); its output is above.")
 
 
 def build(name: str, make: Callable[[Workbench], None]) -> None:
-    """Lets `make` build what will then be `directory() / name`, unless it is there. One builds, others wait for it.
+    """Builds `directory() / name` with `make` unless it exists. Concurrent callers wait for the first one.
 
     Raises `CannotRun`.
     """
@@ -81,7 +81,7 @@ def build(name: str, make: Callable[[Workbench], None]) -> None:
 
 
 def _build(ready: Path, building: Path, lock: int, make: Callable[[Workbench], None]) -> None:
-    shutil.rmtree(building, ignore_errors=True)  # of one that was killed
+    shutil.rmtree(building, ignore_errors=True)  # left by a build that was killed
     bench = Workbench(building / "result", building / "scratch", lock)
     try:
         for part in (bench.result, bench.scratch):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ioassay.errors import CannotRun
 
-# From <linux/loop.h>.
+# Constants of <linux/loop.h>.
 _LOOP_CTL_GET_FREE = 0x4C82
 _LOOP_CONFIGURE = 0x4C0A
 _LO_FLAGS_AUTOCLEAR = 4
@@ -54,7 +54,7 @@ def disk(place: Path, size_bytes: int) -> Iterator[str]:
 
 
 def _attach(file: int) -> tuple[int, int]:
-    """The number of a loop device with `file` in it, and the device, open."""
+    """Attaches `file` to a loop device; returns its number and its open descriptor."""
     flags = _LO_FLAGS_AUTOCLEAR | _LO_FLAGS_DIRECT_IO
     info = (0, 0, 0, 0, 0, 0, 0, 0, flags, b"", b"", b"", 0, 0)
     for _ in range(_ATTEMPTS):
@@ -70,7 +70,7 @@ def _attach(file: int) -> tuple[int, int]:
             fcntl.ioctl(device, _LOOP_CONFIGURE, _LOOP_CONFIG.pack(file, _BLOCK_BYTES, *info, *[0] * 8))
         except OSError as error:
             os.close(device)
-            if error.errno != errno.EBUSY:  # else somebody was faster
+            if error.errno != errno.EBUSY:  # otherwise another process took it first
                 raise CannotRun(f"/dev/loop{number} cannot be set up: {error.strerror}.") from error
         else:
             return number, device
@@ -78,9 +78,9 @@ def _attach(file: int) -> tuple[int, int]:
 
 
 def attachment(device: str) -> int | None:
-    """Which of all attachments of files to loop devices that of `device` is; `None` if it holds none.
+    """The sequence number of the attachment of `device`; `None` if no file is attached.
 
-    The kernel counts them: when a disk is gone, another lab may have taken the device a moment later.
+    The kernel numbers attachments. After a disk is gone, another lab may take the device a moment later.
     """
     block = Path("/sys/block") / Path(device).name
     if not (block / "loop/backing_file").exists():

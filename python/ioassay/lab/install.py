@@ -1,4 +1,4 @@
-"""Says what is lacking for a lab, and installs it when asked: Debian packages with apt-get, the rest by its own build.
+"""Reports what a lab lacks, and installs it on request: Debian packages with apt-get, the rest by building it.
 
 Packages of servers would start them, on all addresses, now and at the next boot. Neither happens: what a lab needs, it
 starts itself.
@@ -18,14 +18,14 @@ from ioassay.lab.requirements import Built, Requirement, missing
 
 _APT_GET = ["apt-get", "install", "--yes", "--no-install-recommends"]
 _POLICY = Path("/usr/sbin/policy-rc.d")
-"""Asked by packages whether a service may be started."""
+"""The script that decides whether packages may start services."""
 _NO = "#!/bin/sh\nexit 101\n"
 _SYSTEMD = Path("/run/systemd/system")
-"""There where systemd is at work."""
+"""Exists if systemd runs."""
 
 
 def refuse_incomplete(what: str, requirements: Sequence[Requirement], command: str) -> None:
-    """Raises `CannotRun` that lists what the machine lacks for `what`. `command` is what would install it."""
+    """Raises `CannotRun` that lists what the machine lacks for `what`; `command` would install it."""
     lacking = missing(requirements)
     if not lacking:
         return
@@ -37,7 +37,7 @@ def refuse_incomplete(what: str, requirements: Sequence[Requirement], command: s
 
 
 def install(requirements: Sequence[Requirement]) -> None:
-    """Installs what the machine lacks of them. Raises `CannotRun`."""
+    """Installs the missing requirements. Raises `CannotRun`."""
     lacking = missing(requirements)
     if packages := _packages(lacking):
         _apt_get(packages)
@@ -56,10 +56,10 @@ def _apt_get(packages: list[str]) -> None:
         raise CannotRun("apt-get is missing.", f"Install the equivalents of these Debian packages: {names}.")
     before = _installed()
     with _nothing_started():
-        _run(["apt-get", "update"])  # where that fails, older lists may do
-        done = _run([*_APT_GET, *packages])
-    if done.returncode != 0:
-        last = " ".join(done.stderr.strip().splitlines()[-3:])
+        _run(["apt-get", "update"])  # if this fails, older package lists may suffice
+        result = _run([*_APT_GET, *packages])
+    if result.returncode != 0:
+        last = " ".join(result.stderr.strip().splitlines()[-3:])
         raise CannotRun(f"apt-get could not install {', '.join(packages)}: {last}")
     if _SYSTEMD.exists():
         _disable(_units(_installed() - before))
@@ -74,8 +74,8 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def _nothing_started() -> Iterator[None]:
-    """While packages are installed, none of their services is started."""
-    if _POLICY.exists():  # whoever put it there has decided
+    """Prevents packages from starting their services."""
+    if _POLICY.exists():  # the administrator's policy stays
         yield
         return
     _POLICY.write_text(_NO)
@@ -102,6 +102,6 @@ def _units(packages: set[str]) -> list[str]:
 
 
 def _disable(units: list[str]) -> None:
-    """Units that came with the packages shall not start at the next boot."""
+    """Prevents these units from starting at the next boot."""
     if units:
         subprocess.run(["systemctl", "disable", "--quiet", *units], capture_output=True, check=False)

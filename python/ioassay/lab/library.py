@@ -14,7 +14,7 @@ LABS = Library("ioassay.lab", "lab")
 
 
 def changed(source: Source, keys: Mapping[str, str]) -> Source:
-    """The source with some of its top-level keys as they were typed after options of the same name."""
+    """The source with top-level keys replaced by command-line options of the same name."""
     typed: dict[str, Node] = {key: Text(value, Origin(f"--{key}")) for key, value in keys.items()}
     origins = {key: Origin(f"--{key}") for key in keys}
     tree = Entries(source.tree.entries | typed, source.tree.origins | origins, source.tree.origin)
@@ -22,5 +22,5 @@ def changed(source: Source, keys: Mapping[str, str]) -> Source:
 
 
 def read(source: Source) -> Lab:
-    """The lab that was written. Raises `SourceError` with every problem."""
+    """The lab in a source. Raises `SourceError` with every problem."""
     return validate(Lab, source.tree)

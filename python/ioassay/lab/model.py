@@ -38,7 +38,6 @@ class Lab(Part):
         return self
 
     def requirements(self) -> list[Requirement]:
-        """All that it needs of the machine."""
         needs: list[Requirement] = [*BASE]
         if self.ssh:
             needs += ssh.requirements()

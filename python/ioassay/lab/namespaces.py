@@ -23,22 +23,22 @@ from ioassay.lab.requirements import search_path
 from ioassay.lab.waiting import until
 
 LAB, HOST = "ioassay-lab", "ioassay-host"
-"""What the first process of a lab, and of each of its hosts, is called: the last but one word of its command line."""
+"""Markers of the first process of a lab and of each host: the last but one word of its command line."""
 
 _KINDS = {"ipc": "--ipc", "uts": "--uts", "net": "--net", "pid": "--pid", "mnt": "--mount"}
 """The namespaces that are entered, as /proc/PID/ns and nsenter call them."""
 
 _OWN = ["--mount", "--net", "--uts", "--ipc", "--propagation", "slave"]
-"""What a host has of its own. `slave`: what is mounted around it later is seen in it, and never the other way round."""
+"""Namespaces of each host. `slave`: a host sees later mounts of the lab, but the lab does not see those of a host."""
 
 _HOLD = "sleep infinity & wait $!"
-"""Holds namespaces for good; a shell that waits also collects the processes that were orphaned to it."""
+"""Holds namespaces until it is killed; the waiting shell also reaps orphaned processes."""
 
 _HOLD_OR_END = (
     "exec 3<&0 </dev/null 2>/dev/null; sleep infinity 3<&- & held=$!; "
     "sh -c 'read -r _ <&3 || kill $0' $held & exec 3<&-; wait $held"
 )
-"""The same, but ends together with who starts the lab, unless that one says first that it has done its part."""
+"""As `_HOLD`, but ends with the process that starts the lab, unless that process releases it first."""
 
 
 class Space:
@@ -49,18 +49,18 @@ class Space:
 
     @property
     def pid(self) -> int:
-        """Its number as this process sees it."""
+        """Its process number as this process sees it."""
         return self.first.pid
 
     def command(self, *command: str, kinds: Iterable[str] = _KINDS) -> list[str]:
-        """`command` as it is started from outside, as long as this process lives."""
+        """The command line that runs `command` inside, valid as long as this process lives."""
         spaces = [f"{_KINDS[kind]}={os.fspath(self.first)}/ns/{kind}" for kind in kinds]
         return ["nsenter", *spaces, "--", *command]
 
     def attempt(
         self, *command: str, environment: Mapping[str, str] | None = None, kinds: Iterable[str] = _KINDS
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command inside to its end, whatever that is. `environment` is added to ours."""
+        """Runs a command inside to its end, successful or not. `environment` is added to ours."""
         return _finished(self.command(*command, kinds=kinds), environment)
 
     def run(self, *command: str, environment: Mapping[str, str] | None = None) -> str:
@@ -68,36 +68,36 @@ class Space:
         return _printed(command, self.attempt(*command, environment=environment))
 
     def run_on_network(self, *command: str) -> str:
-        """Runs a command of this machine, not of the inside, that only asks or changes the network inside.
+        """Runs a command of this machine, in the network namespace of the inside.
 
         Returns what it printed. Raises `CannotRun` if it failed.
         """
         return _printed(command, self.attempt(*command, kinds=["net"]))
 
     def path(self, inside: str | Path) -> Path:
-        """What is called `inside` in there, under a name that works out here."""
+        """The path by which this process reaches `inside`."""
         return Path(f"{os.fspath(self.first)}/root{inside}")
 
     def cover_with_memory(self, directory: str) -> None:
-        """Puts an empty directory in memory in the place of one that is there."""
+        """Mounts an empty tmpfs over an existing directory."""
         self.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
 
     def child(self, name: str) -> Space:
-        """A host inside: network, mounts, host name and IPC of its own, processes among those of this space."""
+        """Starts a host inside, with its own network, mounts, host name and IPC, and the lab's PID namespace."""
         hold = f"unshare {' '.join(_OWN)} sh -c '{_HOLD}' {HOST} {name}"
-        # Orphaned at once, so that it belongs to the first process inside and not to one out here.
+        # The shell exits at once, so that the first process inside adopts the child.
         command = ["sh", "-c", f"setsid {hold} </dev/null >/dev/null 2>&1 &"]
-        own = self.first.memory_file(record.MEMORY_FILE)
-        assert own is not None, "a lab holds its record"
+        record_fd = self.first.memory_file(record.MEMORY_FILE)
+        assert record_fd is not None, "a lab holds its record"
         try:
-            _printed(command, _finished(self.command(*command), inherited=[own]))
+            _printed(command, _finished(self.command(*command), inherited=[record_fd]))
         finally:
-            os.close(own)
+            os.close(record_fd)
         return _first_of(HOST, name, self.first.process)
 
 
 class Nursery:
-    """A lab that is being started: it ends with this process, however that ends, until it is released."""
+    """A lab that is being started: it ends with this process unless it is released."""
 
     def __init__(self, name: str) -> None:
         """Raises `CannotRun` where the kernel gives no namespaces."""
@@ -120,30 +120,31 @@ class Nursery:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=[self._record],
-            start_new_session=True,  # what a Ctrl-C means is decided by who starts it
+            start_new_session=True,  # the caller decides what Ctrl-C does
         )
         try:
             self.space = _first_of(LAB, name, psutil.Process(self._process.pid))
         except (CannotRun, psutil.Error):
             self.end()
             assert self._process.stderr is not None
-            said = self._process.stderr.read().decode(errors="replace").strip()
+            stderr = self._process.stderr.read().decode(errors="replace").strip()
             raise CannotRun(
-                f"Namespaces cannot be created: {said}.", "Use a kernel with mount, PID and network namespaces enabled."
+                f"Namespaces cannot be created: {stderr}.",
+                "Use a kernel with mount, PID and network namespaces enabled.",
             ) from None
 
     def publish(self, lab: record.Lab) -> None:
-        """Says that it is ready, and what it is."""
+        """Publishes the record of the lab, which is then ready."""
         record.publish(self._record, lab)
 
     def release(self) -> None:
-        """Lets it live on without this process."""
+        """Lets the lab outlive this process."""
         assert self._process.stdin is not None
         self._process.stdin.write(b"\n")
         self._process.stdin.close()
 
     def end(self) -> None:
-        """Ends it, and the kernel everything in it."""
+        """Kills the lab's first process; the kernel ends the rest."""
         self._process.kill()
         self._process.wait()
 
@@ -163,38 +164,38 @@ def _finished(
     )
 
 
-def _printed(command: Sequence[str], done: subprocess.CompletedProcess[str]) -> str:
-    if done.returncode != 0:
-        said = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
-        raise CannotRun(f"`{' '.join(command)}` failed in the lab ({said or done.returncode}).")
-    return done.stdout
+def _printed(command: Sequence[str], result: subprocess.CompletedProcess[str]) -> str:
+    if result.returncode != 0:
+        message = " ".join((result.stderr.strip() or result.stdout.strip()).splitlines()[-3:])
+        raise CannotRun(f"`{' '.join(command)}` failed in the lab ({message or result.returncode}).")
+    return result.stdout
 
 
 def _first_of(what: str, name: str, parent: psutil.Process) -> Space:
-    """The first process of a lab or host, a child of `parent`, as soon as it is there."""
-    found: list[Space] = []
+    """Waits for the first process of a lab or host, a child of `parent`."""
+    matches: list[Space] = []
 
     def begun() -> bool:
         if parent.status() == psutil.STATUS_ZOMBIE:
             raise psutil.ZombieProcess(parent.pid)
-        found.extend(space for called, space in spaces(what, parent.children()) if called == name)
-        return bool(found)
+        matches.extend(space for called, space in spaces(what, parent.children()) if called == name)
+        return bool(matches)
 
     until(begun, f"the namespaces of {name}")
-    return found[0]
+    return matches[0]
 
 
 def spaces(what: str, processes: Iterable[psutil.Process]) -> list[tuple[str, Space]]:
-    """The labs or hosts of ours that begin with one of `processes`, by name, in the order of their numbers."""
-    found = ((process.pid, recognized(what, process.pid)) for process in processes)
-    return [named for _, named in sorted((pid, named) for pid, named in found if named)]
+    """Our labs or hosts whose first process is in `processes`: name and namespaces, by process number."""
+    candidates = ((process.pid, recognized(what, process.pid)) for process in processes)
+    return [entry for _, entry in sorted((pid, entry) for pid, entry in candidates if entry)]
 
 
 def recognized(what: str, pid: int) -> tuple[str, Space] | None:
-    """The lab or host that a process is the first one of, with its name; `None` if it is none, or not ours.
+    """The name and namespaces of the lab or host whose first process this is; `None` if there is none, or not ours.
 
-    Anybody can call a process so. Ours has our rights, and it holds open the lab's record, a file in memory that only
-    our user can have made.
+    Any user can start a process with such a command line. Ours has our privileges, and it holds open the lab's record,
+    a memfd that only our user can have made.
     """
     try:
         first = ProcessHandle(pid)
@@ -203,22 +204,22 @@ def recognized(what: str, pid: int) -> tuple[str, Space] | None:
             return None
         if (file := first.memory_file(record.MEMORY_FILE)) is None:
             return None
-    except (OSError, psutil.Error):  # it has ended meanwhile, or is somebody else's
+    except (OSError, psutil.Error):  # it has ended, or belongs to another user
         return None
     os.close(file)
     return words[-1], Space(first)
 
 
 def run_inside(space: Space, command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs a command with our terminal inside; returns its exit status as a shell would.
+    """Runs a command inside on our terminal; returns its exit status as a shell would.
 
-    `environment` is added to ours. Signals that end a program are passed on. Raises `CannotRun` if it does not start.
+    `environment` is added to ours. Terminating signals are passed on. Raises `CannotRun` if it does not start.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     for entrance in [space.first.open(f"ns/{kind}") for kind in _KINDS]:
         if libc.setns(entrance, 0) != 0:
             raise CannotRun(f"Cannot enter the lab: {os.strerror(ctypes.get_errno())}.", "Run it as root.")
-    child = os.fork()  # a process number of its own in there has only a child
+    child = os.fork()  # only a child enters the PID namespace
     if child == 0:
         try:
             os.execvpe(command[0], list(command), {**os.environ, **environment})
@@ -230,7 +231,7 @@ def run_inside(space: Space, command: Sequence[str], environment: Mapping[str, s
         with contextlib.suppress(ProcessLookupError):  # it may have ended just now
             os.kill(child, number)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal gives it to the child as well
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child as well
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, pass_on)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -1,7 +1,7 @@
-"""A process that is held by its directory in /proc, and whether it may be trusted.
+"""A process held by its open directory in /proc, and whether it can be trusted.
 
-A process number belongs to another process as soon as its own has ended. An open directory of /proc stays that of its
-process: whatever is looked up below it afterwards fails, and never leads into somebody else's namespaces.
+Once a process has ended, its number may belong to another one. An open directory of /proc stays that of its process:
+later look-ups below it fail, and never lead into the namespaces of another process.
 Not here: what labs are.
 """
 
@@ -17,14 +17,14 @@ import psutil
 _PROC = "/proc"
 
 _LENT: set[ProcessHandle] = set()
-"""Those whose path somebody was given: it leads there as long as this process lives."""
+"""Handles whose path was passed on: it must stay valid as long as this process lives."""
 
 
 class ProcessHandle:
-    """A process. As a path it is its directory in /proc, for us and our children."""
+    """A process. Its path is its directory in /proc, usable by this process and its children."""
 
     def __init__(self, pid: int) -> None:
-        """Raises `OSError` or `psutil.Error` where there is none."""
+        """Raises `OSError` or `psutil.Error` if there is no such process."""
         self.pid = pid
         self._directory = os.open(f"{_PROC}/{pid}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._directory)
@@ -38,7 +38,7 @@ class ProcessHandle:
 
     @property
     def exists(self) -> bool:
-        """False once it has ended and was collected."""
+        """False once it has ended and was reaped."""
         try:
             os.stat("stat", dir_fd=self._directory)
         except OSError:
@@ -50,19 +50,19 @@ class ProcessHandle:
         signal.pidfd_send_signal(self._directory, signal.SIGKILL)
 
     def read(self, name: str) -> str:
-        """What a file of its directory holds. Raises `OSError`."""
+        """The text of a file of its directory. Raises `OSError`."""
         with open(name, opener=self._opener, errors="replace") as file:
             return file.read()
 
     def open(self, name: str) -> int:
-        """A file of its directory, to be read. Raises `OSError`."""
+        """Opens a file of its directory for reading. Raises `OSError`."""
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._directory)
 
     def is_as_privileged_as_we(self) -> bool:
-        """True if it could do to us whatever we may do for it: it has our user, our user namespace, our capabilities.
+        """True if it has our user, our user namespace and at least our capabilities.
 
-        Its command line, its environment and its namespaces are then those of somebody who needs nothing of us. Other
-        users, set-user-ID programs, user namespaces and containers, also those of root, do not pass. Raises `OSError`.
+        Such a process gains nothing by misleading us with its command line, environment or namespaces. Other users,
+        set-user-ID programs, user namespaces and containers, including those of root, fail this test. Raises `OSError`.
         """
         ours, its = (_status(text) for text in (_read_own_status(), self.read("status")))
         user = f"{os.geteuid()}"
@@ -71,17 +71,17 @@ class ProcessHandle:
         return not int(ours["CapEff"], 16) & ~int(its["CapEff"], 16)
 
     def memory_file(self, name: str) -> int | None:
-        """The file in memory (memfd) that our user called `name` and that it holds open, to be read. Raises `OSError`.
+        """Opens for reading the memfd `name` of our user that the process holds open. Raises `OSError`.
 
-        The user who made it stays its owner, whoever holds it.
+        A memfd belongs to the user who created it, whichever process holds it.
         """
         files = os.open("fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._directory)
         try:
             for number in os.listdir(files):
                 if os.readlink(number, dir_fd=files) != f"/memfd:{name} (deleted)":
                     continue
-                about = os.stat(number, dir_fd=files)
-                if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid():
+                status = os.stat(number, dir_fd=files)
+                if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
                     return os.open(number, os.O_RDONLY | os.O_CLOEXEC, dir_fd=files)
         finally:
             os.close(files)
@@ -101,5 +101,5 @@ def _status(text: str) -> dict[str, str]:
 
 
 def _space(path: str, directory: int | None = None) -> tuple[int, int]:
-    about = os.stat(path if directory is not None else f"{_PROC}/{path}", dir_fd=directory)
-    return about.st_dev, about.st_ino
+    status = os.stat(path if directory is not None else f"{_PROC}/{path}", dir_fd=directory)
+    return status.st_dev, status.st_ino

@@ -1,7 +1,7 @@
-"""What a lab says of itself, once it is ready, and where its files are.
+"""The record of a ready lab, and the paths of its files.
 
-It says so in a file in memory without a name (memfd), which the first processes of the lab and of its hosts hold open:
-nobody but its owner can have made it, nobody can change it, and it ends with the lab.
+The record is a sealed memfd that the first processes of the lab and of its hosts hold open: only its owner can have
+created it, nobody can change it, and it ends with the lab.
 Not here: what it costs at the moment (`lab.status`), which labs there are (`lab.running`).
 """
 
@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field
 RECORD_VERSION = 2
 
 ROOT = "/run/ioassay"
-"""Everything of a lab that has a name, as seen inside: on a file system in memory that ends with the lab."""
+"""The directory of all files of a lab, as seen inside: a tmpfs that ends with the lab."""
 
 MEMORY_FILE = "ioassay-lab"
-"""What the file in memory is called."""
+"""The name of the memfd."""
 
 LOGS = f"{ROOT}/logs"
 HOSTS_FILE = f"{ROOT}/hosts"
@@ -71,35 +71,35 @@ class Lab(_Document):
 
     @property
     def clients(self) -> list[Member]:
-        """The hosts that measure."""
+        """The hosts that run measurements."""
         return [host for host in self.hosts if host.role == "client"]
 
 
 _BEYOND_SHELLS = 10
-"""The least descriptor that no script of ours takes for itself."""
+"""The lowest descriptor that none of our scripts uses."""
 
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 
 def create() -> int:
-    """A record in which nothing stands yet."""
+    """An empty record: its file descriptor."""
     file = os.memfd_create(MEMORY_FILE, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        os.fchmod(file, 0o600)  # it will have the credentials
+        os.fchmod(file, 0o600)  # it will contain credentials
         return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _BEYOND_SHELLS)
     finally:
         os.close(file)
 
 
 def publish(file: int, lab: Lab) -> None:
-    """Writes what a lab says of itself, for good."""
+    """Writes and seals the record of a lab."""
     with open(file, "w", closefd=False) as out:
         out.write(lab.model_dump_json(indent=2))
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
 
 
 def published(file: int) -> str | None:
-    """What stands in a record; `None` as long as that is not for good."""
+    """The text of a record; `None` until it is sealed."""
     if fcntl.fcntl(file, fcntl.F_GET_SEALS) != _SEALS:
         return None
     with open(file, closefd=False) as text:

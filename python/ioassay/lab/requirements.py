@@ -1,4 +1,4 @@
-"""What a lab needs of the machine: what is missing of it, said exactly. Not: installing it (`lab.install`)."""
+"""What a lab needs of the machine, and which of it is missing. Not: installing it (`lab.install`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ALSO = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local
 
 
 def search_path() -> str:
-    """Where commands are looked for: the PATH, and after it what is often not on it, such as sbin."""
+    """The PATH followed by directories that are often not on it, such as sbin."""
     return f"{os.environ.get('PATH', '')}:{_ALSO}"
 
 
@@ -26,7 +26,6 @@ class Command:
 
     @property
     def missing(self) -> bool:
-        """True if the machine lacks it."""
         return shutil.which(self.name, path=search_path()) is None
 
     def __str__(self) -> str:
@@ -38,12 +37,11 @@ class File:
     """A file of a package that brings no command of its own: a plug-in, a library."""
 
     patterns: tuple[str, ...]
-    """Below `/usr/lib`; the first that is found counts."""
+    """Glob patterns below `/usr/lib`, one of which must match."""
     package: str
 
     @property
     def missing(self) -> bool:
-        """True if the machine lacks it."""
         return not any(True for pattern in self.patterns for _ in Path("/usr/lib").glob(pattern))
 
     def __str__(self) -> str:
@@ -52,21 +50,20 @@ class File:
 
 @dataclass(frozen=True)
 class Built:
-    """Something that no package has and that is fetched and built once."""
+    """A tool without a Debian package, which is fetched and built once."""
 
     name: str
     ready: Path
-    """There when it is."""
+    """A path that exists once it is built."""
     how: str
-    """What builds it, in a line."""
+    """How it is built, in a line."""
     build: Callable[[], None]
-    """Builds it, on standard error what takes time. Raises `CannotRun`."""
+    """Builds it, with progress on standard error. Raises `CannotRun`."""
     needs: tuple[Command, ...] = ()
-    """What it takes to build it, and not to use it."""
+    """Commands that are needed only to build it."""
 
     @property
     def missing(self) -> bool:
-        """True if it is not built."""
         return not self.ready.exists()
 
     def __str__(self) -> str:
@@ -87,7 +84,7 @@ BASE = (
 
 
 def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
-    """Those that the machine lacks, each once, and before something to be built what building it lacks."""
+    """The missing requirements without duplicates; the needs of a build precede it."""
     lacking: list[Requirement] = []
     for requirement in requirements:
         if requirement.missing:

@@ -1,4 +1,4 @@
-"""The labs that are up, found by their processes: nothing else remembers them."""
+"""The labs that are up, found by their processes: no other state exists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Running:
     space: Space
 
     def look(self) -> record.Lab | None:
-        """What it says of itself; `None` as long as it is not ready. Raises `CannotRun`."""
+        """Its record; `None` until it is ready. Raises `CannotRun`."""
         file = self.space.first.memory_file(record.MEMORY_FILE)
         if file is None:
             raise CannotRun(f"The lab {self.name} has lost its record.", f"End it: ioassay lab down {self.name}")
@@ -44,9 +44,9 @@ class Running:
             ) from None
 
     def ready(self) -> record.Lab:
-        """What it says of itself. Raises `CannotRun` as long as it is not ready."""
-        if written := self.look():
-            return written
+        """Its record. Raises `CannotRun` if it is not ready yet."""
+        if lab := self.look():
+            return lab
         raise CannotRun(f"The lab {self.name} is still starting.", "Try again when it is up.")
 
     def host(self, name: str) -> Space:
@@ -61,19 +61,19 @@ class Running:
         return dict(spaces(HOST, self.space.first.process.children()))
 
     def users(self) -> list[psutil.Process]:
-        """Processes that came into it from outside: runs, shells."""
+        """Processes that entered it from outside, such as runs and shells."""
         inside = [process for process in psutil.process_iter() if _pid_space(process.pid) == _pid_space(self.space.pid)]
-        own = {self.space.pid, *(child.pid for child in self.space.first.process.children(recursive=True))}
-        return [process for process in inside if process.pid not in own]
+        lab_pids = {self.space.pid, *(child.pid for child in self.space.first.process.children(recursive=True))}
+        return [process for process in inside if process.pid not in lab_pids]
 
     def refuse_used(self) -> None:
-        """Raises `CannotRun` if something runs in it that came from outside."""
+        """Raises `CannotRun` if a process from outside runs in it."""
         if users := self.users():
             names = ", ".join(f"{user.name()} (process {user.pid})" for user in users)
             raise CannotRun(f"The lab {self.name} is in use by {names}.", "Wait for it to end, or use --force.")
 
     def end(self) -> None:
-        """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something stays."""
+        """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something remains."""
         disks = {disk: attachment(disk) for disk in self._disks()}
         self.space.first.kill()
         until(lambda: not self.space.first.exists, f"the processes of the lab {self.name} to end")
@@ -84,27 +84,27 @@ class Running:
         until(free, f"the disks of the lab {self.name} to be free")
 
     def _disks(self) -> list[str]:
-        with contextlib.suppress(CannotRun):  # another version's lab must come to an end too
-            if written := self.look():
-                return [*written.disks]
+        with contextlib.suppress(CannotRun):  # a lab of another version must end too
+            if lab := self.look():
+                return [*lab.disks]
         return []
 
 
 def running() -> dict[str, Running]:
-    """The labs of ours that are up, by name."""
-    found = (recognized(LAB, pid) for pid in psutil.pids())
-    return {name: Running(name, space) for name, space in sorted(filter(None, found), key=itemgetter(0))}
+    """Our labs that are up, by name."""
+    labs = (recognized(LAB, pid) for pid in psutil.pids())
+    return {name: Running(name, space) for name, space in sorted(filter(None, labs), key=itemgetter(0))}
 
 
 def find(name: str) -> Running:
-    """The lab of this name. Raises `CannotRun` that lists those that are up."""
+    """The running lab `name`. Raises `CannotRun` that lists the running labs."""
     labs = running()
     if name in labs:
         return labs[name]
-    known = f"Running labs: {', '.join(labs)}." if labs else "No lab is up."
+    hint = f"Running labs: {', '.join(labs)}." if labs else "No lab is up."
     if os.geteuid() != 0:
-        known = "Only root can use labs."
-    raise CannotRun(f"The lab {name} is not up.", f"{known} Start it with: ioassay lab up {name}")
+        hint = "Only root can use labs."
+    raise CannotRun(f"The lab {name} is not up.", f"{hint} Start it with: ioassay lab up {name}")
 
 
 def _pid_space(pid: int) -> str | None:

@@ -1,6 +1,6 @@
-"""What a storage system is built on: the lab's hosts and disks, files and processes on them.
+"""The base of storage systems: the lab's hosts and disks, and files and processes on them.
 
-Everything has its place below `record.ROOT`, which is in memory and seen by all hosts of the lab.
+All files are below `record.ROOT`, a tmpfs that all hosts of the lab see.
 Not here: what is built.
 """
 
@@ -46,70 +46,68 @@ class Host:
 
     @property
     def name(self) -> str:
-        """Its host name."""
         return self.member.name
 
     @property
     def address(self) -> str:
-        """Its address in the lab's network."""
         return self.member.address
 
     def run(self, *command: str) -> str:
-        """Runs a command on it to its end and returns what it printed. Raises `CannotRun` if it failed."""
+        """Runs a command to its end and returns its output. Raises `CannotRun` if it failed."""
         return self.space.run(*command)
 
     def start(self, name: str, *command: str, environment: dict[str, str] | None = None) -> Process:
-        """Starts a process that stays. What it prints goes to a log that bears its and the host's name."""
+        """Starts a daemon, whose output goes to the log `HOST-NAME.log`."""
         log = f"{LOGS}/{self.name}-{name}.log"
-        # An environment may have secrets in it, and anybody can read command lines.
+        # Command lines are world-readable, so secrets go into the environment.
         words = ["sh", "-c", f'setsid "$@" </dev/null >{log} 2>&1 & echo $!', "sh", *command]
         return Process(name, int(self.space.run(*words, environment=environment)), self.lab, log)
 
     def listens(self, port: int) -> bool:
-        """True while a process on it takes TCP connections on `port`."""
+        """True while a process on this host listens on TCP port `port`."""
         return bool(self.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))
 
     def http_status(self, url: str, method: str = "GET") -> int | None:
-        """What an HTTP server answers this host; `None` if there is no answer."""
-        asked = self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url)
-        return int(asked.stdout) if asked.returncode == 0 else None
+        """The status that an HTTP server returns to this host; `None` without an answer."""
+        result = self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url)
+        return int(result.stdout) if result.returncode == 0 else None
 
     def private(self, directory: str) -> None:
-        """Gives it a directory in memory of its own in place of what is there."""
+        """Mounts a tmpfs of this host over a directory."""
         self.run("mkdir", "-p", directory)
         self.space.cover_with_memory(directory)
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process that was started on a host."""
+    """A daemon on a host."""
 
     name: str
     pid: int
-    """Its number in the lab."""
+    """Its process number in the lab."""
     lab: Space
     log: str
 
     def until(self, ready: Callable[[], object], what: str = "it to be ready") -> None:
-        """Waits until `ready` holds. Raises `CannotRun`, with its last words, if it ends before that."""
+        """Waits until `ready` holds. Raises `CannotRun` with the end of its log if it exits before that."""
 
-        def looked() -> bool:
+        def is_ready() -> bool:
             if self._has_ended():
                 raise CannotRun(f"{self.name} exited before it was ready: {self._last_words()}")
             return bool(ready())
 
-        until(looked, f"{self.name}: {what}")
+        until(is_ready, f"{self.name}: {what}")
 
     def _has_ended(self) -> bool:
         try:
             stat = self.lab.path(f"/proc/{self.pid}/stat").read_text()
         except OSError:
             return True
-        # As long as a lab is being started nobody collects those that end.
+        # While a lab starts, processes that have ended are not reaped.
         return stat.rpartition(")")[2].split()[0] == "Z"
 
     def has_said(self, line: str) -> bool:
-        """True once it printed this line."""
+        """True once it has printed this line."""
         return line in self._said()
 
     def _said(self) -> list[str]:
@@ -128,52 +126,51 @@ class Site:
     servers: list[Host]
     disk_place: Path
     disk_bytes: int
-    """Size of a disk that nobody gives another one."""
+    """The default size of a disk."""
     disks: dict[str, str] = field(default_factory=dict)
-    """Where each device is mounted."""
+    """The mount point of each device."""
     disk_servers: dict[str, str] = field(default_factory=dict)
-    """The host of each device that is a server's."""
+    """The host of each device that belongs to a server."""
     disks_bytes: int = 0
     targets: list[Target] = field(default_factory=list)
-    """What is started already: one storage system may stand on another."""
+    """The targets that are ready: a storage system may use an earlier one."""
 
     @property
     def server(self) -> Host:
-        """The host of what has one server."""
+        """The host for storage systems with one server."""
         return self.servers[0]
 
     def server_of(self, number: int) -> Host:
-        """The host of part number `number`, from 1, of what has several: they are dealt out in turn."""
+        """The host of part `number`, from 1: parts are assigned to the servers in turn."""
         return self.servers[(number - 1) % len(self.servers)]
 
     @property
     def hosts(self) -> list[Host]:
-        """All of them."""
         return [*self.clients, *self.servers]
 
     def directory(self, name: str) -> str:
-        """A new directory in memory for configuration and state, seen by all hosts."""
+        """Creates a tmpfs directory for configuration and state that all hosts see."""
         path = f"{ROOT}/{name}"
         self.lab.path(path).mkdir(parents=True)
         return path
 
     def write(self, path: str, text: str, mode: int = 0o644) -> str:
-        """Writes a file in memory and returns its path."""
+        """Writes a file on the tmpfs and returns its path."""
         file = self.lab.path(path)
         file.write_text(text)
         file.chmod(mode)
         return path
 
     def private(self, directory: str) -> None:
-        """Gives the whole lab a directory in memory of its own in place of the machine's, if that has it."""
+        """Mounts a tmpfs of the lab over a directory of the machine, if it exists."""
         if Path(directory).is_dir():
             self.lab.cover_with_memory(directory)
 
     def cover(self, file: str, text: str) -> None:
-        """Lets the whole lab see another file in place of the machine's, if that has it."""
+        """Replaces a file of the machine in the whole lab, if it exists."""
         if Path(file).is_file() and not Path(file).is_symlink():
-            ours = self.write(f"{ROOT}/{file.strip('/').replace('/', '-')}", text)
-            self.lab.run("mount", "--bind", ours, file)
+            replacement = self.write(f"{ROOT}/{file.strip('/').replace('/', '-')}", text)
+            self.lab.run("mount", "--bind", replacement, file)
 
     def disk(
         self,
@@ -183,9 +180,9 @@ class Site:
         options: Sequence[str] = (),
         server: Host | None = None,
     ) -> str:
-        """A new disk with a file system on it, seen by all hosts, and used by `server`, if that is a server's.
+        """Creates a disk with a mounted file system that all hosts see; `server` is the host that uses it, if any.
 
-        `options` are mkfs's. Returns where it is mounted.
+        `options` are those of mkfs. Returns the mount point.
         """
         size_bytes = size_bytes or self.disk_bytes
         self._check_room(self.disks_bytes + size_bytes)
@@ -209,7 +206,7 @@ class Site:
             )
 
     def mount_point(self, name: str) -> str:
-        """The directory on which clients see a storage system, the same on each."""
+        """Creates the mount point of a storage system, the same on each client."""
         return self.directory(f"mnt/{name}")
 
 

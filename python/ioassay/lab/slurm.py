@@ -1,6 +1,6 @@
-"""Slurm over the hosts of a lab: plain `srun` works on each client, and every client is a node of one partition.
+"""Slurm on the hosts of a lab: `srun` works on each client, and all clients are nodes of one partition.
 
-Slurm's own settings, keys and state of the machine are neither seen nor touched.
+The machine's own Slurm settings, keys and state are neither read nor changed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ioassay.lab.site import Host, Site
 from ioassay.lab.waiting import until
 
 _SETTINGS = "/etc/slurm"
-"""Compiled in: where all of its commands look."""
+"""The directory that is compiled into its commands."""
 
 _OURS = {"SLURM_CONF": f"{_SETTINGS}/slurm.conf"}
-"""Whoever starts a lab may use the Slurm of a cluster, and say so in the environment."""
+"""Overrides the environment of users who configure the Slurm of a cluster there."""
 
 _OWN = f"{ROOT}/slurm"
 
 _SLOTS = 64
-"""What each node is said to have: a lab's hosts share the machine's processors, and ranks may outnumber these."""
+"""The slots of each node: hosts share the machine's processors, and there may be more ranks than processors."""
 
 _SLURM_CONF = f"""\
 ClusterName=lab
@@ -54,13 +54,13 @@ MailProg=/bin/true
 {{nodes}}
 PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-"""A node that is cut off shall be missed in a minute and not in five, and what no nodes can take be refused."""
+"""The timeouts detect a disconnected node within a minute instead of five; jobs that do not fit are refused."""
 
-# What makes Slurm look for no cgroups, which belong to the machine.
+# Keeps Slurm from using cgroups, which belong to the machine.
 _CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
-# Open MPI 5 finds its way only with the first two. The others leave MPI_Init one fence of two: where processors are
-# scarce Slurm ends the second for some while others wait in the first, and these die of the message that they then get
+# Open MPI 5 needs the first two. The others reduce the two fences of MPI_Init to one: with few processors, Slurm ends
+# the second fence for some ranks while others still wait in the first, and these then abort
 # (github.com/open-mpi/ompi/issues/12495).
 _PMIX_ENVIRONMENT = {
     "PMIX_MCA_gds": "hash",
@@ -72,7 +72,6 @@ _MPI_CONF = f'PMIxEnv="{";".join(f"{name}={value}" for name, value in _PMIX_ENVI
 
 
 def requirements() -> list[Requirement]:
-    """What it needs of the machine."""
     return [
         Command("slurmctld", "slurmctld"),
         Command("slurmd", "slurmd"),
@@ -82,7 +81,7 @@ def requirements() -> list[Requirement]:
 
 
 def start(site: Site) -> None:
-    """Starts it, and returns when a job over all clients runs. Raises `CannotRun`."""
+    """Starts Slurm, and returns when a job over all clients runs. Raises `CannotRun`."""
     if not Path(_SETTINGS).is_dir():
         raise CannotRun(
             f"{_SETTINGS} does not exist, where Slurm looks for its settings.", f"Create it: mkdir {_SETTINGS}"
@@ -110,7 +109,7 @@ def _node(client: Host) -> str:
 
 
 def _start_munge(site: Site) -> None:
-    # One for all hosts: they have one /run, and a socket there is no matter of networks.
+    # One daemon serves all hosts: they share /run, where its socket is.
     directory = site.directory("munge")
     key = site.write(f"{directory}/key", secrets.token_hex(64), mode=0o400)
     files = [f"--key-file={key}", f"--pid-file={directory}/pid", f"--seed-file={directory}/seed"]
@@ -120,12 +119,12 @@ def _start_munge(site: Site) -> None:
 
 
 def _idle(client: Host) -> int:
-    """How many nodes wait for work."""
-    seen = client.space.attempt("sinfo", "--noheader", "--Node", "--format=%T", environment=_OURS)
-    return seen.stdout.split().count("idle")
+    """The number of idle nodes."""
+    result = client.space.attempt("sinfo", "--noheader", "--Node", "--format=%T", environment=_OURS)
+    return result.stdout.split().count("idle")
 
 
 def _hosts_of_a_job(client: Host, nodes: int) -> list[str]:
     srun = ["srun", f"--nodes={nodes}", "--ntasks-per-node=1", "hostname"]
-    ran = client.space.attempt(*srun, environment=_OURS)
-    return sorted(ran.stdout.split())
+    result = client.space.attempt(*srun, environment=_OURS)
+    return sorted(result.stdout.split())

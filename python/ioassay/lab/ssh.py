@@ -34,7 +34,6 @@ Host *
 
 
 def requirements() -> list[Requirement]:
-    """What it needs of the machine."""
     return [
         Command("sshd", "openssh-server"),
         Command("ssh", "openssh-client"),
@@ -43,7 +42,7 @@ def requirements() -> list[Requirement]:
 
 
 def start(site: Site) -> None:
-    """Starts a server on each host, and returns when each lets the first one in. Raises `CannotRun`."""
+    """Starts a server on each host, and returns when the first client can log in to all of them. Raises `CannotRun`."""
     site.directory("ssh")
     site.lab.run("mkdir", "-p", "/run/sshd")
     for key in (_KEY, _HOST_KEY):
@@ -61,5 +60,5 @@ def _lets_in(client: Host, host: Host) -> bool:
 
 def _start_on(site: Site, host: Host) -> None:
     configuration = site.write(f"{ROOT}/ssh/{host.name}.conf", _DAEMON.format(address=host.address))
-    # By its full path: it starts itself anew for every connection.
+    # sshd needs its full path, because it executes itself for every connection.
     host.start("sshd", "/usr/sbin/sshd", "-D", "-e", "-f", configuration)

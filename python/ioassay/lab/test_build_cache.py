@@ -15,13 +15,13 @@ from ioassay.lab.requirements import Built, Command, missing
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of our own."""
+    """A cache for this test."""
     monkeypatch.setenv("IOASSAY_LAB_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 def make(bench: Workbench) -> None:
-    """Builds a file, and leaves others."""
+    """Builds a file, and leaves temporary files."""
     bench.run("sh", "-c", 'touch "$TMPDIR/temporary" "$XDG_CONFIG_HOME/telemetry"')
     (bench.result / "tool").touch()
 
@@ -41,12 +41,12 @@ def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch
     assert build_cache.directory() == Path("/srv/labs")
 
 
-def test_of_a_build_stays_only_its_result(place: Path) -> None:
+def test_only_the_result_of_a_build_stays(place: Path) -> None:
     build_cache.build("tool-1", make)
     assert in_cache(place) == ["tool-1", "tool-1.lock", "tool-1/tool"]
 
 
-def test_what_is_built_is_not_built_again(place: Path) -> None:
+def test_a_finished_build_is_not_repeated(place: Path) -> None:
     build_cache.build("tool-1", make)
     build_cache.build("tool-1", lambda bench: pytest.fail("it is there"))
 
@@ -63,7 +63,7 @@ def test_a_build_that_fails_leaves_nothing_and_the_next_one_succeeds(place: Path
     assert (place / "tool-1/tool").exists()
 
 
-def test_a_tool_that_is_not_there_is_named(place: Path) -> None:
+def test_a_missing_tool_is_named(place: Path) -> None:
     with pytest.raises(CannotRun, match="`ioassay-no-such-tool` cannot be started: No such file"):
         build_cache.build("tool-1", lambda bench: bench.run("ioassay-no-such-tool"))
 
@@ -82,7 +82,7 @@ def test_a_killed_build_leaves_nothing_that_looks_ready(place: Path) -> None:
     assert in_cache(place) == ["tool-1", "tool-1.lock", "tool-1/tool"]
 
 
-def test_of_two_at_the_same_time_one_builds_and_the_other_one_waits(place: Path) -> None:
+def test_a_concurrent_build_waits_for_the_first(place: Path) -> None:
     built: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -105,7 +105,7 @@ def test_of_two_at_the_same_time_one_builds_and_the_other_one_waits(place: Path)
     assert (place / "tool-1/tool").exists()
 
 
-def test_what_building_takes_is_missing_only_as_long_as_the_built_is(tmp_path: Path) -> None:
+def test_build_tools_are_missing_only_until_the_build_exists(tmp_path: Path) -> None:
     compiler = Command("ioassay-no-such-compiler", "compiler")
     built = Built("tool", tmp_path / "tool", "compiled", lambda: None, (compiler,))
     assert missing([built, built]) == [compiler, built]

@@ -1,4 +1,4 @@
-"""What a machine lacks is said exactly, and installed without starting anything. The package manager is a stand-in."""
+"""Missing requirements are listed, and installed without starting services. The package manager is a stand-in."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tools(place: Path, code: int = 0) -> None:
         (place / name).chmod(0o755)
 
 
-def test_what_is_lacking_is_named_with_its_package_and_two_ways_to_get_it(machine: Path) -> None:
+def test_a_missing_command_is_named_with_its_package_and_two_ways_to_install_it(machine: Path) -> None:
     with pytest.raises(CannotRun) as refused:
         refuse_incomplete("The lab gluster", GLUSTER, "ioassay lab up gluster --install")
     assert "\n  glusterd (Debian package glusterfs-server)\n" in refused.value.message
@@ -56,7 +56,7 @@ def test_what_is_lacking_is_named_with_its_package_and_two_ways_to_get_it(machin
     assert not (machine / "asked").exists()
 
 
-def test_nothing_is_started_while_packages_are_installed_nor_at_the_next_boot(machine: Path) -> None:
+def test_packages_start_no_services_now_or_at_the_next_boot(machine: Path) -> None:
     install(GLUSTER)
     assert "glusterfs-server" in (machine / "asked").read_text()
     assert "exit 101" in (machine / "policy-then").read_text()
@@ -64,20 +64,20 @@ def test_nothing_is_started_while_packages_are_installed_nor_at_the_next_boot(ma
     assert (machine / "systemctl").read_text() == "disable --quiet glusterd.service\n"
 
 
-def test_somebody_elses_policy_is_left_alone(machine: Path) -> None:
+def test_an_existing_policy_is_kept(machine: Path) -> None:
     (machine / "policy-rc.d").write_text("theirs")
     install(GLUSTER)
     assert (machine / "policy-rc.d").read_text() == "theirs"
 
 
-def test_what_cannot_be_installed_is_said_with_the_package_managers_words(machine: Path) -> None:
+def test_a_failed_installation_is_reported_with_the_output_of_the_package_manager(machine: Path) -> None:
     tools(machine, code=100)
     with pytest.raises(CannotRun, match="apt-get could not install"):
         install(GLUSTER)
     assert not (machine / "policy-rc.d").exists()
 
 
-def test_a_machine_that_has_everything_is_not_touched(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_machine_is_not_changed(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements.Command, "missing", False)
     refuse_incomplete("The lab gluster", GLUSTER, "")
     install(GLUSTER)

@@ -1,4 +1,4 @@
-"""Labs as they are written: what is refused, and the page that lists what can be said."""
+"""Labs as YAML: refusals, and the reference page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def refusal(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", LABS.sources())
-def test_a_built_in_lab_is_called_like_its_file_and_says_what_it_needs(name: str) -> None:
+def test_a_built_in_lab_has_the_name_of_its_file_and_lists_its_requirements(name: str) -> None:
     lab = read(LABS.find(name))
     assert lab.name == name
     assert lab.storage.wanted
@@ -39,7 +39,7 @@ def test_a_built_in_lab_is_called_like_its_file_and_says_what_it_needs(name: str
         ("storage: {}\n", "mine.yaml:3: storage: is empty"),
     ],
 )
-def test_what_no_lab_can_be_is_refused_with_its_line(text: str, message: str) -> None:
+def test_an_invalid_lab_is_refused_with_its_line(text: str, message: str) -> None:
     assert message.split(":", 2)[2].strip() in refusal(text)
 
 

@@ -1,6 +1,6 @@
 """Starts a lab: all of it, or nothing.
 
-Whatever ends this process before the lab is ready ends the lab with it (`namespaces.Nursery`).
+If this process ends before the lab is ready, the lab ends with it (`namespaces.Nursery`).
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ from ioassay.lab.site import Host, Site
 from ioassay.text.units import format_count
 
 LOCKS = Path("/run/ioassay-labs.lock")
-"""An empty file; each name of a lab has a byte of it, which is locked while the lab starts."""
+"""An empty file; a lab's name selects the byte of it that is locked while the lab starts."""
 
 Say = Callable[[str], None]
-"""Is told what is being done."""
+"""Called with the current step."""
 
 
 def refuse_ordinary_users() -> None:
-    """Raises `CannotRun` unless this process is root's."""
     if os.geteuid() != 0:
         raise CannotRun("A lab needs root, for namespaces, mounts and loop devices.", "Use sudo.")
 
 
 def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
-    """Starts a lab, with its disks' room taken in the directory `disk_place`; returns it ready and not yet released.
+    """Starts a lab with its disks in the directory `disk_place`; returns it ready and not yet released.
 
-    Raises `UsageError` if there is one of that name, `CannotRun` for what the machine will not do.
+    Raises `UsageError` if a lab with that name is up, `CannotRun` if the machine refuses something.
     """
     with _alone(lab.name):
         if lab.name in running():
@@ -56,10 +55,10 @@ def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
 
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
-    """Nobody else starts a lab of this name at the same time.
+    """Prevents other processes from starting a lab of this name at the same time.
 
-    Whoever can open a file can lock it, and anybody can bind a socket without one. So it is a file that only our user
-    can open, in a directory that only root writes to. It stays, for all labs; the lock ends with this process.
+    Any user who can open a file can lock it, and any user can bind an abstract socket. So the lock is on a file that
+    only our user can open, in a directory that only root writes to. The file stays; the lock ends with this process.
     """
     lock = os.open(LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -106,8 +105,8 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> rec
 
 
 def _prepare(space: Space) -> None:
-    """Where daemons write there is memory of the lab's own: nothing remains, and nothing of the machine is seen."""
-    # What is mounted here later shall reach the hosts.
+    """Mounts tmpfs where daemons write: nothing remains, and the machine's files are hidden."""
+    # Later mounts must propagate to the hosts.
     space.run("mount", "--make-rshared", "/")
     for directory in ("/run", "/var/log"):
         space.cover_with_memory(directory)
@@ -123,13 +122,13 @@ def _site(lab: Lab, space: Space, disk_place: Path) -> Site:
     ]
     site = Site(space, [], [], disk_place, lab.disk)
     site.cover("/etc/hosts", "127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in members))
-    site.cover("/etc/resolv.conf", "")  # nobody answers in there, and waiting for that takes long
+    site.cover("/etc/resolv.conf", "")  # no name server is reachable inside, and timeouts take long
     network.make_switch(space)
     for member in members:
-        own = space.child(member.name)
-        host = Host(member, own, space)
+        space_of_host = space.child(member.name)
+        host = Host(member, space_of_host, space)
         host.run("hostname", member.name)
         host.private("/dev/shm")
-        network.connect(space, own, member.name, member.address, lab.link)
+        network.connect(space, space_of_host, member.name, member.address, lab.link)
         (site.clients if member.role == "client" else site.servers).append(host)
     return site

@@ -1,4 +1,4 @@
-"""Waiting for what others do: by looking again and again, until a generous limit."""
+"""Waiting for a condition by polling, until a generous limit."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Storage(Protocol):
     """A kind of storage system, with its options."""
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
+        """The requirements that the machine must meet."""
         ...
 
     def start(self, site: Site) -> Target:
@@ -49,7 +49,7 @@ class Storages(Part):
     )
 
     @model_validator(mode="after")
-    def _what_s3_stands_on(self) -> Self:
+    def _base_of_s3(self) -> Self:
         if self.s3 and self.s3.over == "gluster" and not self.gluster:
             raise ValueError("has `s3` over gluster but no gluster; add `gluster: {}`, or use `over: disk`")
         return self

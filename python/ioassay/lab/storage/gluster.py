@@ -52,7 +52,6 @@ class Gluster(Part):
         return self
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         return [
             Command("glusterd", "glusterfs-server"),
             Command("gluster", "glusterfs-cli"),
@@ -60,8 +59,7 @@ class Gluster(Part):
         ]
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
-        # These directories are compiled in, and must not see or keep anything of the machine's own GlusterFS.
+        # These directories are compiled in, and must stay separate from the machine's own GlusterFS.
         site.private("/var/lib/glusterd")
         for server in site.servers:
             _start_daemon(site, server)

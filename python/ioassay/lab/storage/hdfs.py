@@ -25,7 +25,7 @@ _PORT = 9870
 _USER = "lab"
 _DIRECTORY = "/target"
 
-# Nothing of Java's own in the machine's /tmp, and no more memory than it needs.
+# Keeps Java's files out of the machine's /tmp, and limits its memory.
 _JVM = ["-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xms64m"]
 _HEAP_MIB, _HEAP_PER_DATANODE_MIB = 320, 64
 
@@ -38,16 +38,14 @@ class Hdfs(Part):
     )
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         needs = (Command("mvn", "maven"), Command("javac", _JDK))
         how = "its jars from Maven Central"
         return [Command("java", _JRE), Built(f"HDFS {_VERSION}", _place(), how, _build, needs)]
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         server = site.server
         daemon = server.start("hdfs", *self._command(server, site.disk("hdfs", "xfs", server=server)))
-        # The name node answers much earlier, when it has no data node yet.
+        # The name node answers much earlier, before it has a data node.
         daemon.until(lambda: daemon.has_said(f"webhdfs {_PORT}"))
         daemon.until(partial(_asks, server, server.name, "MKDIRS", "PUT"), "to make a directory")
         for client in site.clients:
@@ -68,13 +66,13 @@ class Hdfs(Part):
 
 
 def _asks(host: Host, server: str, operation: str, method: str = "GET") -> bool:
-    """True if the name node does what `host` asks of it."""
+    """True if the name node executes an operation of `host`."""
     url = f"http://{server}:{_PORT}/webhdfs/v1{_DIRECTORY}?op={operation}&user.name={_USER}"
     return host.http_status(url, method) == 200
 
 
 def _place() -> Path:
-    """Where it is kept: another place for other sources."""
+    """The directory of the build, which depends on the sources."""
     sources = files("ioassay.lab") / "java"
     digest = hashlib.sha256(b"".join((sources / name).read_bytes() for name in _SOURCES)).hexdigest()[:8]
     return build_cache.directory() / f"hdfs-{_VERSION}-{digest}"
@@ -86,7 +84,7 @@ def _build() -> None:
 
 def _install(bench: build_cache.Workbench) -> None:
     jars, classes = bench.result / "jars", bench.result
-    # Maven keeps what it needs only to find the jars in a repository, which goes with the rest.
+    # Maven's repository is only needed to find the jars, and is removed with the scratch directory.
     repository = bench.scratch / "maven"
     java = f"-Djava.io.tmpdir={bench.scratch} -XX:-UsePerfData"
     with as_file(files("ioassay.lab") / "java") as sources:

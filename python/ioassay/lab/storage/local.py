@@ -37,11 +37,9 @@ class Xfs(_Local):
     """xfs on a disk of its own."""
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         return []
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when it can be used. Raises `CannotRun`."""
         options = ["-d", f"su={self.stripe.chunk},sw={self.stripe.disks}"] if self.stripe else []
         return self._start(site, "xfs", options)
 
@@ -50,11 +48,9 @@ class Ext4(_Local):
     """ext4 on a disk of its own."""
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         return [Command("mkfs.ext4", "e2fsprogs")]
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when it can be used. Raises `CannotRun`."""
         options = []
         if self.stripe:
             blocks = self.stripe.chunk // 4096

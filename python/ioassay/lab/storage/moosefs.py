@@ -55,7 +55,6 @@ class MooseFs(Part):
         return self
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         return [
             Command("mfsmaster", "moosefs-master"),
             Command("mfschunkserver", "moosefs-chunkserver"),
@@ -63,14 +62,13 @@ class MooseFs(Part):
         ]
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         _start_master(site)
         for number in range(1, self.chunkservers + 1):
             _start_chunkserver(site, number, self.size)
         point = site.mount_point("moosefs")
         for host in site.clients:
             host.run("mfsmount", "-H", site.server.address, "-S", "/", point)
-        # What is removed would lie in a trash for a day, and a lab's disks are small.
+        # Removed files would stay in a trash for a day, and a lab's disks are small.
         site.clients[0].run("mfssettrashtime", "-r", "0", point)
         site.clients[0].run("mfssetgoal", "-r", str(self.copies), point)
         for host in site.clients:

@@ -26,7 +26,7 @@ udp   tpi_clts     v inet     udp - -
 tcp   tpi_cots_ord v inet     tcp - -
 local tpi_cots_ord - loopback -   - -
 """
-"""Transports without IPv6, which the lab's network does not have."""
+"""Transports without IPv6, which the lab's network lacks."""
 
 _RPCBIND = """\
 import os, socket, sys
@@ -41,7 +41,7 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2")
 os.execvp("rpcbind", ["rpcbind", "-f"])
 """
-"""rpcbind listens on all addresses, unless it is handed its sockets as systemd does: as descriptors 3 and 4."""
+"""rpcbind listens on all addresses unless it inherits its sockets as descriptors 3 and 4, as from systemd."""
 
 _LIBRARIES = ("libnfs.so.13", "libnfs.so.14")
 
@@ -65,7 +65,6 @@ class Nfs(Part):
     """NFS version 3."""
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         client = (
             Command("mount.nfs", "nfs-common")
             if _kernel_has_client()
@@ -79,7 +78,6 @@ class Nfs(Part):
         ]
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         _start_server(site)
         return _mounted(site) if _kernel_has_client() else _by_url(site)
 
@@ -100,10 +98,10 @@ def _start_server(site: Site) -> None:
 
 
 def _settings(address: str, state: str, place: str) -> str:
-    """What Ganesha is told: the directory `place` is the export, and `state` is for its own files.
+    """Ganesha's configuration: `place` is the exported directory, and `state` holds its own files.
 
-    It remembers nothing of names and attributes: who looks into a lab's disk, or changes something there, shall not
-    find that the server has not noticed.
+    It caches neither names nor attributes, so that changes made directly on a lab's disk are visible through the
+    server.
     """
     return f"""\
 NFS_CORE_PARAM {{
@@ -139,8 +137,8 @@ EXPORT {{
 
 def _mounted(site: Site) -> Target:
     """The export, mounted on every client by the kernel."""
-    # Not tried yet: the machines on which this was written have kernels without a client.
-    # `soft`: a lab that is killed takes its server along, and the kernel must not wait for that for good.
+    # Untested: the kernels of the development machines have no NFS client.
+    # `soft`: a killed lab takes its server with it, and the kernel must not wait for that server for ever.
     point = site.mount_point("nfs")
     for client in site.clients:
         client.run("mount", "-t", "nfs", "-o", "vers=3,nolock,soft", f"{site.server.name}:{_EXPORT}", point)
@@ -165,7 +163,7 @@ def _takes_a_directory(client: Host, server: Host) -> bool:
 
 
 def _kernel_has_client() -> bool:
-    """True if the kernel can mount NFS, at once or with a module that it loads by itself then."""
+    """True if the kernel can mount NFS, built in or with a module that it loads on demand."""
     if "\tnfs\n" in Path("/proc/filesystems").read_text():
         return True
     modprobe = shutil.which("modprobe", path=search_path())

@@ -1,6 +1,6 @@
 """`s3`: S3 as versitygw speaks it, a gateway over a directory of a lab's disk or of its GlusterFS.
 
-It never syncs (strace shows no call of that kind): an object that it has acknowledged may be in its memory only.
+It never syncs (strace shows no such call): an acknowledged object may still be only in memory.
 """
 
 from __future__ import annotations
@@ -40,12 +40,10 @@ class S3(Part):
     )
 
     def requirements(self) -> list[Requirement]:
-        """What it needs of the machine."""
         go = Command("go", "golang-go")
         return [Built(f"versitygw {_VERSION}", _program(), f"go install {_MODULE}", _build, needs=(go,))]
 
     def start(self, site: Site) -> Target:
-        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         directory = f"{self._place(site)}/s3"
         site.server.run("mkdir", "-p", f"{directory}/{_BUCKET}")  # a bucket is a directory
         endpoint = f"http://{site.server.name}:{_PORT}"
@@ -89,7 +87,7 @@ def _build() -> None:
 
 
 def _install(bench: build_cache.Workbench) -> None:
-    settings = os.environ.get("GOENV") or str(Path.home() / ".config/go/env")  # a proxy may stand there
+    settings = os.environ.get("GOENV") or str(Path.home() / ".config/go/env")  # it may name a proxy
     try:
         bench.run(
             "go",

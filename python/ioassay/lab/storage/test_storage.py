@@ -9,12 +9,12 @@ from ioassay.lab.model import Lab
 
 
 def lab(**storage: dict[str, str]) -> Lab:
-    """A lab with this storage."""
+    """A lab with these storage systems."""
     values: dict[str, Any] = {"name": "tried", "title": "Tried", "storage": storage}
     return Lab.model_validate(values)
 
 
-def test_s3_has_a_disk_of_its_own_unless_it_is_told_otherwise() -> None:
+def test_s3_uses_its_own_disk_by_default() -> None:
     s3 = lab(s3={}).storage.s3
     assert s3 is not None
     assert s3.over == "disk"
