@@ -36,7 +36,7 @@ reads, /scratch/, read, all, bandwidth, 1GB
 """
 
 
-def one(text: str) -> Rule:
+def only_rule(text: str) -> Rule:
     (rule,) = parse(text, "contract.yaml").contract["rules"]
     return rule
 
@@ -52,7 +52,7 @@ def problems(text: str) -> str:
 
 
 def test_a_bandwidth_is_a_rate_and_its_limit_that_of_the_window() -> None:
-    assert one(READS) == {
+    assert only_rule(READS) == {
         "action": "monitor",
         "calls": ["read", "stream read", "copy from", "submit read"],
         "label": "heavy reads of home",
@@ -66,13 +66,13 @@ def test_a_bandwidth_is_a_rate_and_its_limit_that_of_the_window() -> None:
     }
 
 
-def test_an_amount_per_time_brings_its_window() -> None:
-    found = one(rule("throttle: stats", "calls: [stat]", "count: 100k per 10s", "scope: node"))
-    assert (found["limit"], found["window_s"], found["scope"], found["action"]) == (100_000, 10, "node", "throttle")
+def test_an_amount_per_time_sets_the_window() -> None:
+    parsed = only_rule(rule("throttle: stats", "calls: [stat]", "count: 100k per 10s", "scope: node"))
+    assert (parsed["limit"], parsed["window_s"], parsed["scope"], parsed["action"]) == (100_000, 10, "node", "throttle")
 
 
 def test_a_rule_is_for_the_jobs_that_it_selects() -> None:
-    found = one(
+    parsed = only_rule(
         rule(
             "throttle: a",
             "calls: [stat]",
@@ -85,7 +85,7 @@ def test_a_rule_is_for_the_jobs_that_it_selects() -> None:
             "nodes: 2 to 4",
         )
     )
-    assert (found["scope"], found["jobs"]) == (
+    assert (parsed["scope"], parsed["jobs"]) == (
         "whole-job",
         {
             "users": [0, 1001],
@@ -109,7 +109,7 @@ def test_a_rule_is_for_the_jobs_that_it_selects() -> None:
     ],
 )
 def test_numbers_of_nodes_are_written_like_sizes(text: str, jobs: Jobs) -> None:
-    assert one(rule("throttle: a", "calls: [stat]", "count: 1/s", f"nodes: {text}"))["jobs"] == jobs
+    assert only_rule(rule("throttle: a", "calls: [stat]", "count: 1/s", f"nodes: {text}"))["jobs"] == jobs
 
 
 def test_rules_for_some_jobs_do_not_count_among_the_slots_of_all() -> None:
@@ -120,13 +120,13 @@ def test_rules_for_some_jobs_do_not_count_among_the_slots_of_all() -> None:
     )
 
 
-def test_a_plain_class_is_less_than_the_group_of_its_name() -> None:
-    assert one(rule("monitor: a", "calls: [plain read]", "count: 1/s"))["calls"] == ["read"]
-    assert "stream read" in one(rule("monitor: a", "calls: [READ]", "count: 1/s"))["calls"]
+def test_a_plain_class_covers_less_than_the_group_with_its_name() -> None:
+    assert only_rule(rule("monitor: a", "calls: [plain read]", "count: 1/s"))["calls"] == ["read"]
+    assert "stream read" in only_rule(rule("monitor: a", "calls: [READ]", "count: 1/s"))["calls"]
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (["calls: [read]", "count: 1/s"], "contract.yaml:2: rules[0]: needs a label"),
         (["monitor: a", "throttle: b", "calls: [read]", "count: 1/s"], "either `monitor: LABEL` or `throttle: LABEL`"),
@@ -158,8 +158,8 @@ def test_a_plain_class_is_less_than_the_group_of_its_name() -> None:
         (["monitor: a", "calls: [read]", "count: 1/s", "skope: node"], "unknown key; did you mean `scope`?"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_line_and_what_to_write(lines: list[str], said: str) -> None:
-    assert said in problems(rule(*lines))
+def test_an_invalid_rule_is_refused_with_its_line_and_a_remedy(lines: list[str], message: str) -> None:
+    assert message in problems(rule(*lines))
 
 
 def test_every_group_of_calls_is_explained_and_recorded() -> None:
@@ -169,12 +169,12 @@ def test_every_group_of_calls_is_explained_and_recorded() -> None:
         assert calls.words_of(calls.classes_of([words])) == [words]
 
 
-def test_a_label_is_that_of_one_rule() -> None:
+def test_a_label_belongs_to_one_rule() -> None:
     twice = READS + READS.removeprefix("rules:\n")
     assert "contract.yaml:8: rules[1]: the label" in problems(twice)
 
 
-def test_there_are_no_more_rules_than_recorders_can_count() -> None:
+def test_more_rules_than_recorders_can_count_are_refused() -> None:
     rules = [f"  - throttle: {number}\n    calls: [read]\n    count: 1/s\n" for number in range(33)]
     assert parse("rules:\n" + "".join(rules[:32]), "contract.yaml").contract["rules"]
     assert "contract.yaml:98: rules[32]: more rules without a path than the 64" in problems("rules:\n" + "".join(rules))
@@ -194,27 +194,27 @@ def with_paths(count: int, length: int = 20) -> Contract:
 def test_rules_with_paths_may_be_more_than_recorders_count_at_once() -> None:
     assert not list(conflicts(with_paths(10_000)["rules"]))
     assert not list(conflicts(with_paths(PATH_RULES)["rules"]))
-    ((at, wrong, _),) = conflicts(with_paths(PATH_RULES + 2)["rules"])
-    assert (at, wrong) == (PATH_RULES, f"more rules with paths than {PATH_RULES}")
+    ((number, wrong, _),) = conflicts(with_paths(PATH_RULES + 2)["rules"])
+    assert (number, wrong) == (PATH_RULES, f"more rules with paths than {PATH_RULES}")
     contract = with_paths(1000)
     contract["rules"] += [Rule(**{**r, "label": f"all {r['label']}", "path": None}) for r in contract["rules"][:33]]
-    ((at, wrong, _),) = conflicts(contract["rules"])
-    assert (at, "more rules without a path than the 64" in wrong) == (1032, True)
+    ((number, wrong, _),) = conflicts(contract["rules"])
+    assert (number, "more rules without a path than the 64" in wrong) == (1032, True)
 
 
 def test_paths_that_recorders_have_no_room_for_are_refused() -> None:
     long = "/" + "x" * 9000
-    assert one(rule("throttle: a", f"path: {long}", "calls: [read]", "count: 1/s"))["path"] == long
+    assert only_rule(rule("throttle: a", f"path: {long}", "calls: [read]", "count: 1/s"))["path"] == long
     assert not list(conflicts(with_paths(1000, 1000)["rules"]))
-    ((at, _, todo),) = conflicts(with_paths(6000, 1000)["rules"])
-    assert (at, todo) == (PATH_RULES_BYTES // 1000, "write shorter ones")
+    ((number, _, todo),) = conflicts(with_paths(6000, 1000)["rules"])
+    assert (number, todo) == (PATH_RULES_BYTES // 1000, "write shorter ones")
 
 
-def test_a_contract_of_mistral_is_known_by_its_first_line() -> None:
+def test_a_mistral_contract_is_recognized_by_its_first_line() -> None:
     loaded = parse(MISTRAL, "old.contract", "node")
-    (found,) = loaded.contract["rules"]
-    assert (found["label"], found["action"], found["scope"]) == ("reads", "throttle", "node")
-    assert (found["limit"], found["window_s"], found["path"]) == (10**9, 10, "/scratch")
+    (converted,) = loaded.contract["rules"]
+    assert (converted["label"], converted["action"], converted["scope"]) == ("reads", "throttle", "node")
+    assert (converted["limit"], converted["window_s"], converted["path"]) == (10**9, 10, "/scratch")
     assert "bandwidth: 1GB per 10s" in text_of(loaded.contract)
 
 
@@ -230,7 +230,7 @@ def test_the_document_of_an_agent_is_read_as_a_contract() -> None:
     assert "given twice" in problems(twice)
 
 
-def test_no_rules_are_a_contract_too() -> None:
+def test_a_contract_may_have_no_rules() -> None:
     assert parse("rules: []", "contract.yaml").contract["rules"] == []
     assert "begin with `rules:`" in problems("")
 
@@ -258,10 +258,12 @@ def test_each_rule_is_explained_in_a_sentence() -> None:
 
 def test_changes_are_found_by_label() -> None:
     def of(*rules: tuple[str, int]) -> Contract:
-        return Contract(version=PROTOCOL_VERSION, rules=[{**one(READS), "label": a, "limit": b} for a, b in rules])
+        return Contract(
+            version=PROTOCOL_VERSION, rules=[{**only_rule(READS), "label": a, "limit": b} for a, b in rules]
+        )
 
-    found = changes(of(("a", 1), ("b", 1), ("c", 1)), of(("b", 1), ("c", 2), ("d", 1)))
-    assert found == explanation.Changes(new=["d"], gone=["a"], changed=["c"], kept=["b"])
+    actual = changes(of(("a", 1), ("b", 1), ("c", 1)), of(("b", 1), ("c", 2), ("d", 1)))
+    assert actual == explanation.Changes(new=["d"], gone=["a"], changed=["c"], kept=["b"])
 
 
 LABELS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20)
@@ -274,16 +276,16 @@ PATTERNS = st.lists(LABELS, min_size=1, max_size=3)
 
 @st.composite
 def selections(draw: st.DrawFn) -> Jobs:
-    found = Jobs()
+    jobs = Jobs()
     for key, values in (("users", IDS), ("groups", IDS), ("projects", PATTERNS), ("names", PATTERNS)):
         if draw(st.booleans()):
-            found[key] = draw(values)  # type: ignore[literal-required]
+            jobs[key] = draw(values)  # type: ignore[literal-required]
     least, most = sorted(draw(st.tuples(st.integers(2, 2**32 - 2), st.integers(2, 2**32 - 2))))
     if draw(st.booleans()):
-        found["least_nodes"] = least
+        jobs["least_nodes"] = least
     if draw(st.booleans()):
-        found["most_nodes"] = most
-    return found
+        jobs["most_nodes"] = most
+    return jobs
 
 
 @st.composite
@@ -317,11 +319,11 @@ def rules(draw: st.DrawFn) -> Rule:
 
 
 @given(st.lists(rules(), max_size=4, unique_by=lambda rule: rule["label"]))
-def test_what_is_written_as_yaml_is_read_back_to_the_same_rules(drawn: list[Rule]) -> None:
-    whole = Contract(version=PROTOCOL_VERSION, rules=drawn)
-    assert parse(text_of(whole), "contract.yaml").contract == whole
-    assert parse(document(whole).decode(), "contract.json").contract == whole
-    assert len(sentences(whole)) == len(drawn)
+def test_rules_written_as_yaml_are_read_back_unchanged(drawn: list[Rule]) -> None:
+    written = Contract(version=PROTOCOL_VERSION, rules=drawn)
+    assert parse(text_of(written), "contract.yaml").contract == written
+    assert parse(document(written).decode(), "contract.json").contract == written
+    assert len(sentences(written)) == len(drawn)
 
 
 @given(
@@ -336,18 +338,18 @@ def test_what_is_written_as_yaml_is_read_back_to_the_same_rules(drawn: list[Rule
     )
 )
 def test_any_text_is_a_contract_or_an_error_with_a_line(text: str) -> None:
-    found = None
+    source_error = None
     try:
         parse(text, "contract.yaml")
     except SourceError as error:
-        found = error
-    assert found is None or all(str(problem).startswith("contract.yaml:") for problem in found.problems)
+        source_error = error
+    assert source_error is None or all(str(problem).startswith("contract.yaml:") for problem in source_error.problems)
 
 
-def test_yaml_refuses_what_it_cannot_say() -> None:
-    found = {**one(READS), "calls": ["elsewhere read"]}
+def test_a_rule_that_yaml_cannot_express_is_refused() -> None:
+    inexpressible = {**only_rule(READS), "calls": ["elsewhere read"]}
     with pytest.raises(UsageError, match="cannot say"):
-        text_of(Contract(version=PROTOCOL_VERSION, rules=[found]))  # type: ignore[list-item]
+        text_of(Contract(version=PROTOCOL_VERSION, rules=[inexpressible]))  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("file", sorted((Path(__file__).parents[3] / "examples/contracts").glob("*.yaml")))
@@ -383,7 +385,7 @@ OF_AGENTS: dict[str, object] = {
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"window_s": 0}, "window of 0 s"),
         ({"window_s": 90_000}, "window of 90000 s"),
@@ -400,9 +402,9 @@ OF_AGENTS: dict[str, object] = {
         ({"label": "a\x1b[2J"}, "a label that is empty or cannot be printed"),
     ],
 )
-def test_rules_of_a_document_are_checked_like_those_of_people(change: dict[str, object], said: str) -> None:
+def test_rules_of_a_document_are_checked_like_those_of_people(change: dict[str, object], message: str) -> None:
     text = json.dumps({"version": PROTOCOL_VERSION, "rules": [{**OF_AGENTS, **change}]})
-    assert said in problems(text)
+    assert message in problems(text)
     assert "contract.yaml:1: rules[0]" in problems(text)
 
 

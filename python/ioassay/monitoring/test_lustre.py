@@ -35,15 +35,15 @@ def test_reads_and_writes_of_a_rule_have_a_bucket_each_and_half_of_the_rate() ->
 
 
 def test_the_commands_are_those_of_the_manual() -> None:
-    found = limits(WRITES, WRITES.replace("writes", "reads").replace("[write]", "[read]"))
-    assert [*start(found, Whose(job="4711"))] == [
+    plan = limits(WRITES, WRITES.replace("writes", "reads").replace("[write]", "[read]"))
+    assert [*start(plan, Whose(job="4711"))] == [
         "lctl set_param ost.OSS.ost_io.nrs_policies=tbf",
         "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='start ioassay_1 jobid={4711}&opcode={ost_write} rate=100'",
         "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='start ioassay_2 jobid={4711}&opcode={ost_read} rate=100'",
     ]
-    assert "'start ioassay_1 opcode={ost_write} rate=100'" in [*start(found, Whose())][1]
-    assert "'start ioassay_1 uid={1000}&opcode={ost_write} rate=100'" in [*start(found, Whose(user=1000))][1]
-    assert [*stop(found)] == [
+    assert "'start ioassay_1 opcode={ost_write} rate=100'" in [*start(plan, Whose())][1]
+    assert "'start ioassay_1 uid={1000}&opcode={ost_write} rate=100'" in [*start(plan, Whose(user=1000))][1]
+    assert [*stop(plan)] == [
         "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='stop ioassay_1'",
         "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='stop ioassay_2'",
         "lctl set_param ost.OSS.ost_io.nrs_policies=fifo",
@@ -51,7 +51,7 @@ def test_the_commands_are_those_of_the_manual() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
         ("throttle: a, calls: [stat], count: 10/s", "RPCs), not calls"),
         ("throttle: a, calls: [plain read], bandwidth: 1GB/s", "kinds of reads or writes"),
@@ -67,22 +67,22 @@ def test_the_commands_are_those_of_the_manual() -> None:
         ("throttle: a, calls: [read], bandwidth: 1MB/s", "allow at least 8MiB/s"),
     ],
 )
-def test_what_servers_cannot_enforce_is_refused_by_name(rule: str, said: str) -> None:
-    found = limits(rule, mount="/lustre")
-    assert not found.limits
-    assert said in found.refused["a"]
+def test_a_rule_that_servers_cannot_enforce_is_refused_by_name(rule: str, message: str) -> None:
+    plan = limits(rule, mount="/lustre")
+    assert not plan.limits
+    assert message in plan.refused["a"]
 
 
-def test_a_request_is_held_by_one_rule_so_the_second_is_refused() -> None:
-    found = limits(WRITES, "throttle: all, calls: [read, write], bandwidth: 1GB/s")
-    assert [limit.rule["label"] for limit in found.limits] == ["writes"]
-    assert '"writes" already limits these requests' in found.refused["all"]
+def test_a_second_rule_for_the_same_requests_is_refused() -> None:
+    plan = limits(WRITES, "throttle: all, calls: [read, write], bandwidth: 1GB/s")
+    assert [limit.rule["label"] for limit in plan.limits] == ["writes"]
+    assert '"writes" already limits these requests' in plan.refused["all"]
 
 
 def test_users_and_groups_are_those_of_requests() -> None:
-    found = limits(WRITES + ", user: [7, 8], group: 9", WRITES.replace("writes", "others") + ", user: 10")
-    assert not found.refused
-    conditions = [command.split("'")[1] for command in [*start(found, Whose())][1:]]
+    plan = limits(WRITES + ", user: [7, 8], group: 9", WRITES.replace("writes", "others") + ", user: 10")
+    assert not plan.refused
+    conditions = [command.split("'")[1] for command in [*start(plan, Whose())][1:]]
     assert conditions == [
         "start ioassay_1 uid={7 8}&gid={9}&opcode={ost_write} rate=100",
         "start ioassay_2 uid={10}&opcode={ost_write} rate=100",
@@ -92,15 +92,15 @@ def test_users_and_groups_are_those_of_requests() -> None:
 
 
 def test_the_path_of_the_whole_file_system_is_none_and_monitors_are_left_to_agents() -> None:
-    found = limits(WRITES + ", path: /lustre", "monitor: a, calls: [stat], count: 1/s", mount="/lustre")
-    assert len(found.limits) == 1
-    assert not found.refused
+    plan = limits(WRITES + ", path: /lustre", "monitor: a, calls: [stat], count: 1/s", mount="/lustre")
+    assert len(plan.limits) == 1
+    assert not plan.refused
 
 
 def test_the_script_says_what_is_left_of_a_rate_in_whole_requests() -> None:
-    found = limits(WRITES.replace("800MiB", "15MiB"))
+    plan = limits(WRITES.replace("800MiB", "15MiB"))
     assert "# ioassay_1: writes: 15MiB/s of ost_write; as whole requests 8MiB/s" in script(
-        found, SERVERS, Whose(), unset=False
+        plan, SERVERS, Whose(), unset=False
     )
 
 
@@ -143,7 +143,7 @@ def test_a_server_finds_the_job_in_the_rule_whatever_characters_it_has(job: str)
 
 
 @pytest.mark.parametrize(
-    ("shown", "job"),
+    ("from_job_stats", "job"),
     [
         (r'"kworker/86:1.0"', "kworker/86:1.0"),
         (r'"kworker\x2F86\x3A1.0"', "kworker/86:1.0"),
@@ -152,8 +152,8 @@ def test_a_server_finds_the_job_in_the_rule_whatever_characters_it_has(job: str)
         ('"', '"'),
     ],
 )
-def test_a_job_can_be_given_as_job_stats_shows_it(shown: str, job: str) -> None:
-    assert named_job(shown) == job
+def test_a_job_can_be_given_as_job_stats_shows_it(from_job_stats: str, job: str) -> None:
+    assert named_job(from_job_stats) == job
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_a_pattern_may_be_longer_than_an_id() -> None:
     assert named_job("*" + "x" * 31 + "*") == "*" + "x" * 31 + "*"
 
 
-def test_the_script_is_one_that_a_shell_reads() -> None:
-    found = limits('throttle: it\'s "a" `label` $(x), calls: [write], bandwidth: 800MiB/s')
+def test_a_shell_can_parse_the_script() -> None:
+    plan = limits('throttle: it\'s "a" `label` $(x), calls: [write], bandwidth: 800MiB/s')
     for unset in (False, True):
-        text = script(found, SERVERS, Whose(), unset=unset)
+        text = script(plan, SERVERS, Whose(), unset=unset)
         assert "not tried" in text
         subprocess.run(["sh", "-n"], input=text, text=True, check=True)
         commands = [shlex.split(line) for line in text.splitlines() if not line.startswith("#")]

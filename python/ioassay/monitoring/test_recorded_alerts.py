@@ -35,13 +35,13 @@ def test_a_damaged_file_hides_no_other(tmp_path: Path) -> None:
     assert len([*alerts_of(tmp_path)]) == 1
 
 
-def test_without_alerts_nothing_is_said(tmp_path: Path) -> None:
+def test_nothing_is_printed_without_alerts(tmp_path: Path) -> None:
     assert [*alerts_of(tmp_path)] == []
     write(tmp_path, "n1-1", [])
     assert [*alerts_of(tmp_path)] == []
 
 
-def test_of_very_many_rules_the_rest_is_counted(tmp_path: Path) -> None:
+def test_rules_beyond_the_first_are_only_counted(tmp_path: Path) -> None:
     write(tmp_path, "n1-1", [f"rule {number}" for number in range(MOST_LABELS + 3)])
     assert [*alerts_of(tmp_path)][-1].startswith("3 more rules broken; see ")
 

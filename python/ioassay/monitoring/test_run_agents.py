@@ -55,12 +55,12 @@ def test_the_agent_of_this_node_gets_the_run_and_the_sinks_of_the_site(
 ) -> None:
     _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
     (tmp_path / "setup.yaml").write_text("sinks:\n  - parquet: {directory: store}\n")
-    said: list[str] = []
-    with RunAgents(run, WatchDocument(setup=str(tmp_path / "setup.yaml")), said.append):
+    messages: list[str] = []
+    with RunAgents(run, WatchDocument(setup=str(tmp_path / "setup.yaml")), messages.append):
         pass
     host, (document,) = _here(run)
     setup = document["setup"]
-    assert (host.name, host.role, host.remark, said) == (socket.gethostname(), "client", None, [])
+    assert (host.name, host.role, host.remark, messages) == (socket.gethostname(), "client", None, [])
     assert setup["run"] == str(run.path)
     assert setup["node"]
     sink = {"kind": "parquet", "directory": str(tmp_path / "store"), "file_s": 60}
@@ -69,82 +69,82 @@ def test_the_agent_of_this_node_gets_the_run_and_the_sinks_of_the_site(
     assert not Path(f"/proc/{document['pid']}").exists()
 
 
-def test_an_agent_that_does_not_start_is_said_and_the_run_goes_on(
+def test_an_agent_that_does_not_start_is_reported_and_the_run_continues(
     run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agent(tmp_path, monkeypatch, FAILS)
-    said: list[str] = []
-    with RunAgents(run, WatchDocument(), said.append):
+    messages: list[str] = []
+    with RunAgents(run, WatchDocument(), messages.append):
         pass
     why = "the setup /dev/stdin: version 9 instead of 2"
-    assert said == [f"{socket.gethostname()} is not watched: {why}."]
+    assert messages == [f"{socket.gethostname()} is not watched: {why}."]
     assert _here(run)[0].remark == why
 
 
-def test_what_an_agent_noted_last_is_said_at_the_end(
+def test_the_last_fault_of_an_agent_is_reported_at_the_end(
     run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agent(tmp_path, monkeypatch, NOTES_A_FAULT)
-    said: list[str] = []
-    with RunAgents(run, WatchDocument(), said.append):
-        assert said == []
-    assert said == [f"The agent of {socket.gethostname()}: the store refuses connections"]
+    messages: list[str] = []
+    with RunAgents(run, WatchDocument(), messages.append):
+        assert messages == []
+    assert messages == [f"The agent of {socket.gethostname()}: the store refuses connections"]
     assert _here(run)[0].remark is None
 
 
-def test_an_agent_without_a_document_is_given_up(
+def test_an_agent_without_a_document_is_stopped(
     run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agent(tmp_path, monkeypatch, SAYS_NOTHING)
     monkeypatch.setattr(run_agents, "_FIRST_DOCUMENT_S", 0.2)
-    asked: list[Process] = []
+    asked_processes: list[Process] = []
 
-    def note(asked_to_end: Process) -> None:
-        asked.append(asked_to_end)
+    def note(process: Process) -> None:
+        asked_processes.append(process)
 
     monkeypatch.setattr(Process, "ask_to_end", note)
-    said: list[str] = []
-    with RunAgents(run, WatchDocument(), said.append):
-        assert len(asked) == 1
+    messages: list[str] = []
+    with RunAgents(run, WatchDocument(), messages.append):
+        assert len(asked_processes) == 1
         monkeypatch.undo()
-    assert "no document arrived" in said[0]
+    assert "no document arrived" in messages[0]
 
 
-def test_an_agent_that_ends_meanwhile_is_said_at_the_end(
+def test_an_agent_that_ends_early_is_reported_at_the_end(
     run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
-    said: list[str] = []
-    with RunAgents(run, WatchDocument(), said.append) as agents:
-        assert said == []
+    messages: list[str] = []
+    with RunAgents(run, WatchDocument(), messages.append) as agents:
+        assert messages == []
         os.kill(_here(run)[1][0]["pid"], 9)
-        (one,) = agents._agents
-        while not one.process.has_ended:
+        (agent,) = agents._agents
+        while not agent.process.has_ended:
             time.sleep(0.01)
-    assert "its agent ended during the run" in said[0]
+    assert "its agent ended during the run" in messages[0]
     assert "its agent ended during the run" in (_here(run)[0].remark or "")
 
 
-def test_without_an_agent_nothing_is_watched(run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_watched_without_an_agent(run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IOASSAY_AGENT", str(tmp_path / "nowhere"))
-    said: list[str] = []
-    with RunAgents(run, WatchDocument(), said.append):
+    messages: list[str] = []
+    with RunAgents(run, WatchDocument(), messages.append):
         pass
-    assert said[0].startswith("Nothing is watched: IOASSAY_AGENT=")
+    assert messages[0].startswith("Nothing is watched: IOASSAY_AGENT=")
 
 
-def test_what_a_later_attempt_adds_begins_with_a_line_of_its_own(
+def test_documents_of_a_later_attempt_begin_on_a_new_line(
     run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
     run.note_watch(WatchDocument())
     file = run.path / "watch" / f"{socket.gethostname()}.jsonl"
     file.write_text('{"kind":"cp')
-    with RunAgents(run, WatchDocument(), lambda said: None):
+    with RunAgents(run, WatchDocument(), lambda message: None):
         pass
-    cut, whole = file.read_text().splitlines()
+    cut, complete = file.read_text().splitlines()
     assert cut == '{"kind":"cp'
-    assert json.loads(whole)["kind"] == "setup"
+    assert json.loads(complete)["kind"] == "setup"
 
 
 def test_ctrl_c_after_the_last_phase_ends_the_wait_alone(
@@ -155,7 +155,7 @@ def test_ctrl_c_after_the_last_phase_ends_the_wait_alone(
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    with RunAgents(run, WatchDocument(), lambda said: None):
+    with RunAgents(run, WatchDocument(), lambda message: None):
         monkeypatch.setattr(run_agents, "time", SimpleNamespace(sleep=interrupted))
     host, (document,) = _here(run)
     assert host.remark is None

@@ -72,7 +72,7 @@ def problems(place: Path, text: str) -> str:
 
 
 def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
-    found = load(setup(place, ALL), place / "of agent", "node")
+    resolved = load(setup(place, ALL), place / "of agent", "node")
     server = {
         "url": "https://store:9200",
         "credentials": f"{place}/secret",
@@ -81,7 +81,7 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
     }
     plain = {"credentials": None, "authorities": None, "certificate": None}
     influx = {"kind": "influxdb", "server": {"url": "http://influx:8086", **plain}}
-    assert found.setup == {
+    assert resolved.setup == {
         "version": 2,
         "tables": "node",
         "node": False,
@@ -106,15 +106,15 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
             {"kind": "mistral-plugin", "command": ["sh", "-c", "cat"]},
         ],
     }
-    assert [rule["label"] for rule in found.contract.contract["rules"]] == ["a"]
+    assert [rule["label"] for rule in resolved.contract.contract["rules"]] == ["a"]
 
 
-def test_without_a_setup_parquet_files_lie_beside_what_the_agent_reads(tmp_path: Path) -> None:
-    found = default(tmp_path / "watch", "registered").setup
-    assert found["sinks"] == [{"kind": "parquet", "directory": f"{tmp_path}/watch", "file_s": 60}]
-    assert found["spool"] == {"directory": f"{tmp_path}/watch/spool", "most_bytes": 1 << 30}
-    assert found["node"]
-    assert found["tables"] == "registered"
+def test_the_default_setup_writes_parquet_files_beside_the_agents_setup(tmp_path: Path) -> None:
+    defaults = default(tmp_path / "watch", "registered").setup
+    assert defaults["sinks"] == [{"kind": "parquet", "directory": f"{tmp_path}/watch", "file_s": 60}]
+    assert defaults["spool"] == {"directory": f"{tmp_path}/watch/spool", "most_bytes": 1 << 30}
+    assert defaults["node"]
+    assert defaults["tables"] == "registered"
 
 
 def test_agents_of_nodes_read_file_servers_and_those_of_single_records_do_not(place: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_agent_always_has_a_contract_that_can_be_replaced(tmp_path: Path) -> 
     assert json.loads(rules.read_text()) == {"rules": [], "version": 2}
 
 
-def test_an_agent_of_the_view_says_all_on_its_output_and_leaves_rules_alone_without_a_contract(place: Path) -> None:
+def test_an_agent_of_the_view_prints_all_documents_and_keeps_rules_without_a_contract(place: Path) -> None:
     for rules in (None, place / "rules.yaml"):
         (place / "x").mkdir(exist_ok=True)
         document = TypeAdapter(Setup).validate_json(to_standard_output(place / "x", rules).read_bytes(), strict=True)
@@ -146,26 +146,26 @@ def test_rules_for_several_nodes_need_a_place_where_agents_share_them_out(place:
     rules.write_text("rules: [{throttle: big, calls: [read], bandwidth: 1GB/s, scope: whole job}]")
     with pytest.raises(UsageError, match='"big" is for several nodes'):
         load(setup(place, "sinks: []"), place, "node", rules)
-    found = load(setup(place, "share: limits"), place, "node", rules)
-    assert found.setup["share"] == f"{place}/limits"
+    resolved = load(setup(place, "share: limits"), place, "node", rules)
+    assert resolved.setup["share"] == f"{place}/limits"
     # Agents of a record have one there.
     assert load(setup(place, "sinks: []"), place, "registered", rules).setup["share"] is None
-    assert share_of(write(found, place / "agent").parent) == f"{place}/limits"
+    assert share_of(write(resolved, place / "agent").parent) == f"{place}/limits"
     assert share_of(place / "nowhere") is None
-    assert not any("share" in note for note in found.notes)
+    assert not any("share" in note for note in resolved.notes)
 
 
-def test_a_share_that_agents_cannot_use_is_said_before_they_hold_anybody_to_a_part_of_a_limit(place: Path) -> None:
+def test_an_unusable_share_is_reported(place: Path) -> None:
     (place / "open").mkdir()
     (place / "open").chmod(0o777)
     (place / "file").touch()
-    for share, said in (("open", "chmod 700"), ("file", "is no directory"), ("nowhere/limits", "is not there")):
+    for share, message in (("open", "chmod 700"), ("file", "is no directory"), ("nowhere/limits", "is not there")):
         (note,) = load(setup(place, f"share: {share}"), place, "node").notes
-        assert said in note
+        assert message in note
         assert "held to a part" in note
 
 
-def test_a_contract_that_is_given_replaces_that_of_the_setup(place: Path) -> None:
+def test_an_explicit_contract_replaces_that_of_the_setup(place: Path) -> None:
     (place / "other.yaml").write_text("rules: []")
     assert not load(setup(place, ALL), place, "node", place / "other.yaml").contract.contract["rules"]
 
@@ -174,16 +174,16 @@ def test_a_contract_that_is_given_replaces_that_of_the_setup(place: Path) -> Non
     "url", [f"https://me:{SECRET}@store:9200", f"https://{SECRET}@store", f"http://a/?token={SECRET}"]
 )
 def test_an_address_with_a_secret_is_refused_and_never_repeated(place: Path, url: str) -> None:
-    said = problems(place, f"sinks:\n  - elasticsearch: {{url: '{url}'}}\n")
-    assert "setup.yaml:2: sinks[0].elasticsearch.url: has a" in said
-    assert SECRET not in said
+    message = problems(place, f"sinks:\n  - elasticsearch: {{url: '{url}'}}\n")
+    assert "setup.yaml:2: sinks[0].elasticsearch.url: has a" in message
+    assert SECRET not in message
 
 
-def test_credentials_that_others_can_read_are_refused_with_the_command_that_helps(place: Path) -> None:
+def test_credentials_that_others_can_read_are_refused_with_a_chmod_command(place: Path) -> None:
     (place / "secret").chmod(0o640)
-    said = problems(place, ALL)
-    assert f"can be read by others (mode 0640); run: chmod 600 {place}/secret" in said
-    assert "setup.yaml:10: sinks[2].elasticsearch.credentials" in said
+    message = problems(place, ALL)
+    assert f"can be read by others (mode 0640); run: chmod 600 {place}/secret" in message
+    assert "setup.yaml:10: sinks[2].elasticsearch.credentials" in message
 
 
 @pytest.mark.parametrize(
@@ -198,36 +198,36 @@ def test_credentials_that_others_can_read_are_refused_with_the_command_that_help
         ("https://a", 0),
     ],
 )
-def test_credentials_that_others_can_read_on_the_way_are_said(place: Path, url: str, notes: int) -> None:
+def test_unencrypted_credentials_have_a_note(place: Path, url: str, notes: int) -> None:
     text = f"sinks:\n  - elasticsearch: {{url: '{url}', credentials: secret}}\n"
-    found = load(setup(place, text), place, "node").notes
-    assert [f"{url} sends the credentials unencrypted" in note for note in found] == [True] * notes
+    actual = load(setup(place, text), place, "node").notes
+    assert [f"{url} sends the credentials unencrypted" in note for note in actual] == [True] * notes
 
 
 @pytest.mark.parametrize("text", [SECRET, f"token {SECRET}\nuser me", f"password {SECRET}", "token", ""])
-def test_credentials_that_are_not_complete_are_refused_and_never_repeated(place: Path, text: str) -> None:
+def test_incomplete_credentials_are_refused_and_never_repeated(place: Path, text: str) -> None:
     (place / "secret").write_text(text)
-    said = problems(place, ALL)
-    assert "holds no credentials; write a line `token TOKEN`" in said
-    assert SECRET not in said
+    message = problems(place, ALL)
+    assert "holds no credentials; write a line `token TOKEN`" in message
+    assert SECRET not in message
 
 
-def test_every_file_that_is_not_what_it_should_be_is_a_problem_of_its_own(place: Path) -> None:
+def test_each_unusable_file_is_a_separate_problem(place: Path) -> None:
     (place / "site.pem").write_text("x")
     (place / "mine.pem").unlink()
     (place / "files").write_text("")
-    said = problems(place, ALL.replace("[sh,", "[./no-program,"))
+    message = problems(place, ALL.replace("[sh,", "[./no-program,"))
     for part in (
         "holds no certificate",
         "mine.pem cannot be read",
         "nothing can be written below",
         "no-program is not",
     ):
-        assert part in said
+        assert part in message
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("sinks: [{}]", "is not one kind of sink"),
         ("sinks: [{parquet: {directory: a}, json lines: {directory: b}}]", "is not one kind of sink"),
@@ -249,23 +249,23 @@ def test_every_file_that_is_not_what_it_should_be_is_a_problem_of_its_own(place:
         ("", "begin with `sinks:`"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_what_to_write(place: Path, text: str, said: str) -> None:
-    assert said in problems(place, text)
+def test_an_invalid_setup_is_refused_with_a_remedy(place: Path, text: str, message: str) -> None:
+    assert message in problems(place, text)
 
 
-def test_a_listening_address_may_be_of_ipv6(place: Path) -> None:
-    found = load(setup(place, "sinks: [{prometheus exporter: {listen: '[::1]:9464'}}]"), place, "node")
-    assert found.setup["sinks"] == [{"kind": "prometheus-exporter", "listen": "[::1]:9464", "series": SERIES}]
+def test_a_listening_address_may_be_ipv6(place: Path) -> None:
+    resolved = load(setup(place, "sinks: [{prometheus exporter: {listen: '[::1]:9464'}}]"), place, "node")
+    assert resolved.setup["sinks"] == [{"kind": "prometheus-exporter", "listen": "[::1]:9464", "series": SERIES}]
 
 
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*ALL.splitlines(keepends=True), "{", ":", "- "])).map("".join)))
 def test_any_text_is_a_setup_or_an_error_with_a_line(text: str) -> None:
-    found = None
+    source_error = None
     try:
         validate(SetupPart, parse_source(text, "setup.yaml", "setup", "sinks").tree)
     except SourceError as error:
-        found = error
-    assert found is None or all(str(problem).startswith("setup.yaml:") for problem in found.problems)
+        source_error = error
+    assert source_error is None or all(str(problem).startswith("setup.yaml:") for problem in source_error.problems)
 
 
 def test_a_bundle_of_authorities_may_be_long_and_have_comments_in_any_encoding(place: Path) -> None:

@@ -30,13 +30,13 @@ def _watched(
     run = RunBuilder().workload("w").clients(1, 2).build().document
     run.launcher = launcher
     monkeypatch.setattr(module, "Start", _Started(nodes))
-    return {one.entry.name: one for one in watched_hosts(run, watch)}
+    return {host.entry.name: host for host in watched_hosts(run, watch)}
 
 
-def test_without_nodes_this_one_is_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _watched(monkeypatch, [], "local", WatchDocument())
-    assert [(one.entry.role, one.is_here) for one in found.values()] == [("client", True)]
-    assert [*found] == [HERE]
+def test_this_node_is_the_client_without_other_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = _watched(monkeypatch, [], "local", WatchDocument())
+    assert [(watched.entry.role, watched.is_here) for watched in hosts.values()] == [("client", True)]
+    assert [*hosts] == [HERE]
 
 
 def test_nodes_that_no_case_uses_are_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,34 +46,37 @@ def test_nodes_that_no_case_uses_are_not_watched(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("launcher", "first"), [("mpirun", "ssh"), ("srun", "srun")])
 def test_nodes_are_entered_as_their_launcher_allows(monkeypatch: pytest.MonkeyPatch, launcher: str, first: str) -> None:
     assert launcher in LAUNCHERS
-    found = _watched(monkeypatch, ["n1", f"{HERE}.site.org"], launcher, WatchDocument())
-    command = found["n1"].host.command("agent", "a b")
+    hosts = _watched(monkeypatch, ["n1", f"{HERE}.site.org"], launcher, WatchDocument())
+    command = hosts["n1"].host.command("agent", "a b")
     assert command[0] == first
     assert command[-1] == ("a b" if first == "srun" else "agent 'a b'")
     assert "n1" in command
-    assert found[f"{HERE}.site.org"].is_here
+    assert hosts[f"{HERE}.site.org"].is_here
 
 
 def test_a_host_that_is_both_counts_as_a_server_and_is_watched_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _watched(monkeypatch, ["n1", "n2"], "mpirun", WatchDocument(servers=["n2.site.org,oss1"]))
-    assert {name: one.entry.role for name, one in found.items()} == {
+    hosts = _watched(monkeypatch, ["n1", "n2"], "mpirun", WatchDocument(servers=["n2.site.org,oss1"]))
+    assert {name: watched.entry.role for name, watched in hosts.items()} == {
         "n2.site.org": "server",
         "oss1": "server",
         "n1": "client",
     }
 
 
-def test_hosts_that_were_typed_as_addresses_are_watched_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _watched(monkeypatch, ["10.0.0.9"], "mpirun", WatchDocument(servers=["10.0.0.1,10.0.0.2"]))
-    assert [*found] == ["10.0.0.1", "10.0.0.2", "10.0.0.9"]
+def test_each_host_given_as_an_address_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = _watched(monkeypatch, ["10.0.0.9"], "mpirun", WatchDocument(servers=["10.0.0.1,10.0.0.2"]))
+    assert [*hosts] == ["10.0.0.1", "10.0.0.2", "10.0.0.9"]
 
 
-def test_with_sinks_this_node_is_watched_for_the_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _watched(monkeypatch, ["n1"], "mpirun", WatchDocument(setup="/site/agent.json"))
-    assert {name: one.entry.role for name, one in found.items()} == {"n1": "client", HERE.partition(".")[0]: "control"}
+def test_this_node_is_watched_too_if_there_are_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = _watched(monkeypatch, ["n1"], "mpirun", WatchDocument(setup="/site/agent.json"))
+    assert {name: watched.entry.role for name, watched in hosts.items()} == {
+        "n1": "client",
+        HERE.partition(".")[0]: "control",
+    }
 
 
-def test_files_of_hosts_whose_names_differ_in_signs_alone_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _watched(monkeypatch, [], "local", WatchDocument(servers=["a_b,a+b"]))
-    files = [one.entry.file for one in found.values()]
+def test_hosts_whose_names_differ_only_in_punctuation_have_different_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = _watched(monkeypatch, [], "local", WatchDocument(servers=["a_b,a+b"]))
+    files = [watched.entry.file for watched in hosts.values()]
     assert len(set(files)) == len(files) == 3

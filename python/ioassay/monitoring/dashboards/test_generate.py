@@ -29,7 +29,7 @@ ALL = pytest.mark.parametrize(
 
 
 def differences(here: Any, there: Any, path: str = "") -> Iterator[str]:
-    """Where two documents differ."""
+    """The paths at which two documents differ."""
     if isinstance(here, dict) and isinstance(there, dict):
         for key in {**here, **there}:
             if key not in here or key not in there:
@@ -37,8 +37,8 @@ def differences(here: Any, there: Any, path: str = "") -> Iterator[str]:
             else:
                 yield from differences(here[key], there[key], f"{path}.{key}")
     elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
-        for number, (one, other) in enumerate(zip(here, there, strict=True)):
-            yield from differences(one, other, f"{path}[{number}]")
+        for number, (here_item, there_item) in enumerate(zip(here, there, strict=True)):
+            yield from differences(here_item, there_item, f"{path}[{number}]")
     elif here != there:
         yield path
 
@@ -46,26 +46,26 @@ def differences(here: Any, there: Any, path: str = "") -> Iterator[str]:
 @ALL
 def test_a_dashboard_has_no_key_that_grafana_does_not_know(name: str, source: Source) -> None:
     plugins.register_default_plugins()
-    whole = library.dashboard(name, source)
-    again = json.loads(json.dumps(Dashboard.from_json(whole), cls=JSONEncoder))
-    known = UNKNOWN_TO_THE_SDK | ADDED_BY_THE_SDK
-    unknown = [path for path in differences(whole, again) if path.rsplit(".", 1)[-1] not in known]
+    dashboard = library.dashboard(name, source)
+    again = json.loads(json.dumps(Dashboard.from_json(dashboard), cls=JSONEncoder))
+    allowed = UNKNOWN_TO_THE_SDK | ADDED_BY_THE_SDK
+    unknown = [path for path in differences(dashboard, again) if path.rsplit(".", 1)[-1] not in allowed]
     assert unknown == []
 
 
 @ALL
-def test_a_key_that_grafana_does_not_know_would_be_found(name: str, source: Source) -> None:
+def test_an_unknown_key_is_detected(name: str, source: Source) -> None:
     plugins.register_default_plugins()
-    whole = library.dashboard(name, source)
-    panel = next(panel for panel in whole["panels"] if panel["type"] == "timeseries")
+    dashboard = library.dashboard(name, source)
+    panel = next(panel for panel in dashboard["panels"] if panel["type"] == "timeseries")
     panel["fieldConfig"]["defaults"]["custom"]["lineWitdh"] = 2
-    again = json.loads(json.dumps(Dashboard.from_json(whole), cls=JSONEncoder))
-    assert any(path.endswith("lineWitdh") for path in differences(whole, again))
+    again = json.loads(json.dumps(Dashboard.from_json(dashboard), cls=JSONEncoder))
+    assert any(path.endswith("lineWitdh") for path in differences(dashboard, again))
 
 
 @ALL
 def test_a_dashboard_asks_only_the_data_source_that_users_choose(name: str, source: Source) -> None:
-    whole = library.dashboard(name, source)
+    dashboard = library.dashboard(name, source)
 
     def references(place: Any) -> Iterator[Any]:
         if isinstance(place, dict):
@@ -77,11 +77,11 @@ def test_a_dashboard_asks_only_the_data_source_that_users_choose(name: str, sour
             for inner in place:
                 yield from references(inner)
 
-    found = [*references(whole)]
+    used_sources = [*references(dashboard)]
     kinds = {"opensearch": "grafana-opensearch-datasource"}
-    assert len(found) > 20
-    assert all(one == {"type": kinds.get(source, source), "uid": "${source}"} for one in found)
-    assert len(whole["uid"]) <= 40
+    assert len(used_sources) > 20
+    assert all(used_source == {"type": kinds.get(source, source), "uid": "${source}"} for used_source in used_sources)
+    assert len(dashboard["uid"]) <= 40
 
 
 @pytest.mark.parametrize("source", ["elasticsearch", "opensearch"])
@@ -108,15 +108,15 @@ def test_panels_do_not_overlap(name: str, source: Source) -> None:
     assert len({panel["id"] for panel in panels}) == len(panels)
 
 
-def test_links_lead_to_dashboards_and_variables_that_there_are() -> None:
+def test_links_lead_to_existing_dashboards_and_variables() -> None:
     for source in library.SOURCES:
         text = "".join(library.text(name, source) for name in library.NAMES)
         followed = 0
         for name in library.NAMES:
-            whole = library.dashboard(name, source)
-            variables = {variable["name"] for variable in whole["templating"]["list"]}
+            dashboard = library.dashboard(name, source)
+            variables = {variable["name"] for variable in dashboard["templating"]["list"]}
             for label in ("node", "job", "file_system", "mount_point"):
-                link = f"/d/{whole['uid']}?var-{label}="
+                link = f"/d/{dashboard['uid']}?var-{label}="
                 if link in text:
                     assert label in variables
                     followed += text.count(link)

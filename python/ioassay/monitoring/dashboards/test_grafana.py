@@ -43,8 +43,8 @@ class Server:
         self.requests.append((method, path, token))
         if (instead := self.answer_instead(method, path)) is not None:
             return instead
-        status, said = self._api(method, path, token, body)
-        return status, {"Content-Type": "application/json; charset=UTF-8"}, json.dumps(said).encode()
+        status, document = self._api(method, path, token, body)
+        return status, {"Content-Type": "application/json; charset=UTF-8"}, json.dumps(document).encode()
 
     def _api(self, method: str, path: str, token: str | None, body: Any) -> tuple[int, Any]:
         if token != f"Bearer {TOKEN}":
@@ -53,7 +53,7 @@ class Server:
             case "GET", "/grafana/api/folders":
                 return 200, self.folders
             case "POST", "/grafana/api/folders":
-                if any(one["title"] == body["title"] for one in self.folders):
+                if any(folder["title"] == body["title"] for folder in self.folders):
                     return 409, {"message": "a folder with that name already exists"}
                 self.folders.append({"id": len(self.folders), "uid": f"f{len(self.folders)}", "title": body["title"]})
                 return 200, self.folders[-1]
@@ -64,7 +64,7 @@ class Server:
     def _save(self, body: Any) -> tuple[int, Any]:
         dashboard = body["dashboard"]
         uid = dashboard["uid"]
-        if body["folderUid"] not in [one["uid"] for one in self.folders]:
+        if body["folderUid"] not in [folder["uid"] for folder in self.folders]:
             return 400, {"message": "folder not found"}
         if uid in self.dashboards and not body["overwrite"]:
             return 412, {"message": "A dashboard with the same uid already exists", "status": "name-exists"}
@@ -109,8 +109,8 @@ def serving(server: Server, context: ssl.SSLContext | None = None) -> Iterator[S
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving(Server()) as one:
-        yield one
+    with serving(Server()) as grafana:
+        yield grafana
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_installing_again_replaces_what_was_installed(server: Server) -> None:
     assert len(server.dashboards) == len(library.NAMES)
 
 
-def test_a_folder_is_found_among_very_many(server: Server) -> None:
+def test_a_folder_is_found_among_many_pages_of_folders(server: Server) -> None:
     many = [{"uid": f"m{number}", "title": f"Folder {number}"} for number in range(1500)]
 
     def pages(method: str, path: str) -> tuple[int, dict[str, str], bytes] | None:
@@ -183,7 +183,7 @@ def answers(
         (200, b"[1]", "does not answer as Grafana does", "its path belongs to it"),
     ],
 )
-def test_what_grafana_refuses_is_said_with_what_to_do(
+def test_a_refusal_of_grafana_is_reported_with_a_remedy(
     server: Server, status: int, body: bytes, words: str, remedy: str
 ) -> None:
     server.answer_instead = answers(status, body)
@@ -210,7 +210,7 @@ def test_a_server_that_repeats_a_page_of_folders_is_not_asked_for_ever(server: S
         ("http://127.0.0.1:3000", TOKEN, False),
     ],
 )
-def test_a_token_that_others_could_read_on_its_way_is_known(address: str, token: str | None, shows: bool) -> None:
+def test_an_unencrypted_connection_is_recognized(address: str, token: str | None, shows: bool) -> None:
     assert Grafana(address, token).shows_token == shows
 
 
@@ -222,7 +222,7 @@ def test_a_dashboard_that_is_refused_is_named(server: Server) -> None:
 
 
 @pytest.mark.parametrize(("token", "remedy"), [(None, "--token-file FILE"), ("glsa_wrong", "Make a new one")])
-def test_a_token_that_is_missing_or_wrong_is_said_and_not_shown(server: Server, token: str | None, remedy: str) -> None:
+def test_a_missing_or_wrong_token_is_reported_and_not_shown(server: Server, token: str | None, remedy: str) -> None:
     with pytest.raises(CannotRun) as caught:
         install(server, token)
     assert "(401: " in caught.value.message
@@ -246,7 +246,7 @@ def test_a_redirect_is_not_followed(server: Server) -> None:
         assert f"{other.address}login" in caught.value.remedy
 
 
-def test_a_server_that_cannot_be_reached_is_said(server: Server) -> None:
+def test_an_unreachable_server_is_reported(server: Server) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         closed = f"http://127.0.0.1:{listener.getsockname()[1]}"
     unreachable = {
@@ -271,7 +271,7 @@ def test_a_server_that_cannot_be_reached_is_said(server: Server) -> None:
         hanging_up.join()
 
 
-def test_a_certificate_that_is_not_trusted_is_said(tmp_path: Path) -> None:
+def test_an_untrusted_certificate_is_reported(tmp_path: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("openssl, which makes the certificate, is not installed")
     key, certificate = tmp_path / "key", tmp_path / "certificate"
@@ -290,7 +290,7 @@ def test_a_certificate_that_is_not_trusted_is_said(tmp_path: Path) -> None:
     "address",
     ["grafana:3000", "ftp://grafana", "https://", "http://grafana:port", "http://user:secret@grafana", "http://a?b=c"],
 )
-def test_what_is_no_address_is_refused_and_no_password_shown(address: str) -> None:
+def test_an_invalid_address_is_refused_and_no_password_shown(address: str) -> None:
     with pytest.raises(UsageError) as caught:
         Grafana(address, None)
     assert "secret" not in caught.value.message + caught.value.remedy
@@ -323,7 +323,7 @@ def test_a_token_that_others_can_use_is_refused(token_file: Path) -> None:
             read_token(token_file)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_token_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     for path, words in ((tmp_path / "pipe", "is not a regular file"), (tmp_path / "missing", "cannot be read")):
         with pytest.raises(UsageError, match=words):
@@ -337,18 +337,18 @@ def ioassay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_installs_for_a_data_source(server: Server, token_file: Path) -> None:
-    asked = ("install", "--grafana", server.address, "--token-file", token_file, "--source", "opensearch")
-    done = ioassay(*asked, "--source-uid", "site-store", "--folder", "Site")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == [f"{server.address}d/ioassay-{name}-opensearch" for name in library.NAMES]
+    arguments = ("install", "--grafana", server.address, "--token-file", token_file, "--source", "opensearch")
+    result = ioassay(*arguments, "--source-uid", "site-store", "--folder", "Site")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.split() == [f"{server.address}d/ioassay-{name}-opensearch" for name in library.NAMES]
     assert [folder["title"] for folder in server.folders] == ["Site"]
     for dashboard in server.dashboards.values():
-        source = next(one for one in dashboard["templating"]["list"] if one["name"] == "source")
+        source = next(variable for variable in dashboard["templating"]["list"] if variable["name"] == "source")
         assert source["current"]["value"] == "site-store"
         assert source["query"] == "grafana-opensearch-datasource"
 
 
-def test_the_command_says_what_went_wrong(server: Server, token_file: Path) -> None:
+def test_the_command_reports_errors(server: Server, token_file: Path) -> None:
     server.answer_instead = answers(403, b'{"message": "no"}')
     refused = ioassay("install", "--grafana", server.address, "--token-file", token_file)
     assert refused.returncode == 3

@@ -42,12 +42,12 @@ def test_every_class_of_calls_on_storage_is_in_one_group() -> None:
         ),
     ],
 )
-def test_a_measure_is_an_expression_by_what_its_field_means(measure: Measure, expression: str) -> None:
+def test_the_expression_of_a_measure_depends_on_the_meaning_of_its_field(measure: Measure, expression: str) -> None:
     assert prometheus.over_time(measure, (NODE, JOBS)) == expression
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {"kind": "io", "field": "bytes", "by": ("device",)},
         {"kind": "disk", "field": "reads", "groups": ("read",)},
@@ -56,9 +56,9 @@ def test_a_measure_is_an_expression_by_what_its_field_means(measure: Measure, ex
     ],
     ids=str,
 )
-def test_a_measure_that_no_document_has_is_refused(asked: dict[str, object]) -> None:
+def test_a_measure_of_an_unknown_field_is_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(AssertionError):
-        Measure(**asked)  # type: ignore[arg-type]
+        Measure(**arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda dashboard: dashboard.name)

@@ -67,7 +67,7 @@ def test_an_entry_becomes_an_alert() -> None:
         ({"call_types": ("mpi_seek",)}, r"Entry 9: calls of the type mpi_seek are not recorded\."),
     ],
 )
-def test_what_ioassay_does_not_measure_is_no_alert(change: dict[str, object], reason: str) -> None:
+def test_an_entry_that_ioassay_does_not_measure_is_no_alert(change: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError) as refused:
         alert_of(replace(ENTRY, **change), UTC)  # type: ignore[arg-type]
     assert re.fullmatch(reason, refused.value.message)

@@ -50,7 +50,7 @@ def test_a_contract_is_written_in_the_largest_units_that_are_exact() -> None:
 
 
 @given(mistral.contracts)
-def test_what_is_written_is_read_alike(contract: MistralContract) -> None:
+def test_a_written_contract_is_read_back_unchanged(contract: MistralContract) -> None:
     assert read_contract(write_contract(contract), "c") == contract
 
 
@@ -93,19 +93,19 @@ HEADER = "2, monitortimeframe, 1s\n"
         (HEADER + "a,/,read,all,bandwidth,9999999999GB", r'c:2: "9999999999GB" is larger than plug-ins take; .*'),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_its_line(text: str, problem: str) -> None:
+def test_an_invalid_rule_is_refused_with_its_line(text: str, problem: str) -> None:
     assert re.fullmatch(problem, refusal(text))
 
 
-def test_all_rules_are_looked_at() -> None:
-    found = refusal(HEADER + "a,/,read,all,count,x\nb,/,read,all,count,1\nc,/,x,all,count,1").splitlines()
-    assert [line.split(": ")[0] for line in found] == ["c:2", "c:4"]
+def test_problems_of_all_rules_are_reported() -> None:
+    problems = refusal(HEADER + "a,/,read,all,count,x\nb,/,read,all,count,1\nc,/,x,all,count,1").splitlines()
+    assert [line.split(": ")[0] for line in problems] == ["c:2", "c:4"]
 
 
 @pytest.mark.parametrize(
     ("label", "path"), [("a,b", "/"), ("a:b", "/"), (" a", "/"), ("#a", "/"), ("a", "/x,y"), ("a", "")]
 )
-def test_what_no_contract_can_hold_is_not_written(label: str, path: str) -> None:
+def test_a_rule_that_no_contract_can_hold_is_not_written(label: str, path: str) -> None:
     rule = MistralRule(label, path, ("read",), SizeRange(), "count", 1)
     with pytest.raises(UsageError, match=r"^rule "):
         write_contract(MistralContract("monitor", 1_000_000, (rule,)))

@@ -58,7 +58,7 @@ def test_a_line_of_a_log_has_all_fields() -> None:
     assert write_entry(ENTRY) == LINE
 
 
-def test_lines_for_plug_ins_say_what_contract_they_are_of() -> None:
+def test_lines_for_plug_ins_name_the_kind_of_their_contract() -> None:
     marked = f"global#throttle#{LINE}"
     entry = read_entry(marked, MONITOR)
     assert entry.source == Source("global", "throttle")
@@ -77,16 +77,16 @@ def test_a_process_may_have_no_rank(text: str, rank: int | None) -> None:
     assert read_entry(LINE.replace(",6,,", f",6,{text},"), MONITOR).rank == rank
 
 
-def test_a_moment_may_have_no_fraction() -> None:
+def test_a_time_may_have_no_fraction() -> None:
     assert read_entry(LINE.replace(".108355", ""), MONITOR).time == datetime(2020, 7, 30, 14, 30, 5)
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "value"),
     [(r"\\", "\\"), (r"\n", "\n"), (r"\\n", r"\n"), (r"\x", "x"), (r"\,\,", ",,"), ('"a"', '"a"')],
 )
-def test_a_backslash_escapes_and_quotes_do_not(text: str, meant: str) -> None:
-    assert read_entry(LINE.replace(",3,6,", f",{text},6,"), MONITOR).job_group == meant
+def test_a_backslash_escapes_and_quotes_do_not(text: str, value: str) -> None:
+    assert read_entry(LINE.replace(",3,6,", f",{text},6,"), MONITOR).job_group == value
 
 
 OLD = (
@@ -136,10 +136,10 @@ def test_early_lines_of_version_4_have_no_sequence_number() -> None:
     assert read_entry(OLD.removesuffix(",41"), MONITOR).sequence == 0
 
 
-def test_quoted_lines_of_a_log_stand_beside_others() -> None:
-    found = read_log(f"{LINE}\n{OLD}\n{OLD.replace(',7,', ',x,')}\n", "l", MONITOR)
-    assert [entry.command for entry in found.entries] == [ENTRY.command, 'sh -c "a,b" \\n']
-    assert [str(problem).partition(" ")[0] for problem in found.unreadable] == ["l:3:"]
+def test_a_log_may_mix_quoted_and_unquoted_lines() -> None:
+    log = read_log(f"{LINE}\n{OLD}\n{OLD.replace(',7,', ',x,')}\n", "l", MONITOR)
+    assert [entry.command for entry in log.entries] == [ENTRY.command, 'sh -c "a,b" \\n']
+    assert [str(problem).partition(" ")[0] for problem in log.unreadable] == ["l:3:"]
 
 
 def test_a_long_command_is_cut() -> None:
@@ -148,7 +148,7 @@ def test_a_long_command_is_cut() -> None:
 
 
 @given(st.lists(mistral.entries, max_size=3))
-def test_what_is_written_is_read_alike(entries: list[LogEntry]) -> None:
+def test_a_written_log_is_read_back_unchanged(entries: list[LogEntry]) -> None:
     assert read_log(write_log(entries, marked=True), "l") == Log(entries, [])
 
 
@@ -182,10 +182,10 @@ def test_version_5_loses_the_file_system_alone(entry: LogEntry) -> None:
         (",41", ",", r'the sequence number "" is not a number that plug-ins take; .*'),
     ],
 )
-def test_what_is_no_line_is_refused(old: str, new: str, problem: str) -> None:
-    found = read_log(f"{LINE}\n{LINE.replace(old, new, 1)}\n{LINE}\n", "l", MONITOR)
-    assert found.entries == [ENTRY, ENTRY], "one line costs no other"
-    assert [bool(re.fullmatch(f"l:2: {problem}", str(one))) for one in found.unreadable] == [True]
+def test_an_invalid_line_is_refused(old: str, new: str, problem: str) -> None:
+    log = read_log(f"{LINE}\n{LINE.replace(old, new, 1)}\n{LINE}\n", "l", MONITOR)
+    assert log.entries == [ENTRY, ENTRY], "one line costs no other"
+    assert [bool(re.fullmatch(f"l:2: {problem}", str(unreadable))) for unreadable in log.unreadable] == [True]
 
 
 def test_a_line_without_its_contract_needs_one() -> None:

@@ -28,10 +28,10 @@ WRITE = ["write", "stream write", "copy to", "submit write"]
 
 
 def converted(*rules: str, kind: str = "monitor", timeframe: str = "1s") -> tuple[list[Rule], list[str]]:
-    """The rules of a contract of these, and its notes."""
+    """The rules of a contract with these lines, and its notes."""
     contract = read_contract("\n".join((f"2, {kind}timeframe, {timeframe}", *rules)), "c")
-    found = rules_of(contract, "job", "c")
-    return found.rules, [str(note) for note in found.notes]
+    conversion = rules_of(contract, "job", "c")
+    return conversion.rules, [str(note) for note in conversion.notes]
 
 
 def refusal(*rules: str, kind: str = "monitor", timeframe: str = "1s") -> str:
@@ -85,12 +85,12 @@ def test_rules_of_the_administrators_are_of_the_whole_node() -> None:
         ("a,/,none,all,host-cpu-iowait-time,1s", r"c:2: a: the time is that of the watched processes, .*"),
     ],
 )
-def test_what_is_measured_differently_is_said(rule: str, note: str) -> None:
-    (_, (found,)) = converted(rule)
-    assert re.fullmatch(note, found)
+def test_a_rule_that_is_measured_differently_has_a_note(rule: str, note: str) -> None:
+    (_, (actual_note,)) = converted(rule)
+    assert re.fullmatch(note, actual_note)
 
 
-def test_rules_of_which_mistral_logs_the_highest_alone_are_named() -> None:
+def test_rules_for_which_mistral_logs_only_the_highest_are_named() -> None:
     (_, notes) = converted(*(f"r{size}, /usr, read, all, bandwidth, {size}MB" for size in (5, 1, 50)))
     assert notes == [
         f"c:{line}: {label}: Mistral does not log {lower} where this rule is broken too; here each of them alerts"
@@ -117,7 +117,7 @@ def test_rules_of_which_mistral_logs_the_highest_alone_are_named() -> None:
         ("a,/x/$USER,read,all,count,1", r'c:2: a: the path "/x/\$USER" has a variable .*; write its value'),
     ],
 )
-def test_what_cannot_be_done_is_refused_by_name_and_line(rule: str, problem: str) -> None:
+def test_an_unsupported_rule_is_refused_with_its_name_and_line(rule: str, problem: str) -> None:
     assert re.fullmatch(problem, refusal(rule, kind="throttle"))
 
 
@@ -182,13 +182,13 @@ usable_rules = (
 
 
 @given(st.lists(usable_rules, min_size=1, max_size=4), st.sampled_from(["job", "node"]), st.integers(1, 86_400))
-def test_rules_that_were_made_of_a_contract_make_one_of_the_same_rules(
+def test_rules_of_a_contract_convert_back_to_the_same_contract(
     rules: list[MistralRule], scope: Scope, window_s: int
 ) -> None:
     labelled = tuple(replace(rule, label=f"{number}") for number, rule in enumerate(rules))
-    made = rules_of(MistralContract("monitor", window_s * 10**6, labelled), scope, "c").rules
-    again = contracts_of(made)[scope, "monitor"]
-    assert rules_of(read_contract(write_contract(again), "c"), scope, "c").rules == made
+    converted_rules = rules_of(MistralContract("monitor", window_s * 10**6, labelled), scope, "c").rules
+    again = contracts_of(converted_rules)[scope, "monitor"]
+    assert rules_of(read_contract(write_contract(again), "c"), scope, "c").rules == converted_rules
 
 
 @given(mistral.contracts)
@@ -223,7 +223,7 @@ def test_rules_go_to_the_contract_of_their_scope_and_kind() -> None:
         ([{}, {"window_s": 5}], r"The monitor rules have windows of 1 s, 5 s; a contract of Mistral has one\."),
     ],
 )
-def test_rules_that_mistral_has_no_words_for_are_refused(rules: Sequence[dict[str, object]], reason: str) -> None:
+def test_rules_that_mistral_cannot_express_are_refused(rules: Sequence[dict[str, object]], reason: str) -> None:
     with pytest.raises(UsageError) as refused:
         contracts_of([cast("Rule", {**RULE, **rule}) for rule in rules])
     assert re.fullmatch(reason, refused.value.message)

@@ -37,8 +37,8 @@ def test_alerts_become_the_stream_that_plug_ins_get(stream: dict[str, Any]) -> N
         )
     version = stream["options"]["version"]
     assert write_stream(blocks, version) == stream["text"]
-    found = read_stream(stream["text"], "s")
-    assert (found.blocks, found.is_shut_down) == (blocks if version == 6 else without_file_system(blocks), True)
+    read_back = read_stream(stream["text"], "s")
+    assert (read_back.blocks, read_back.is_shut_down) == (blocks if version == 6 else without_file_system(blocks), True)
 
 
 def without_file_system(blocks: list[list[LogEntry]]) -> list[list[LogEntry]]:
@@ -50,14 +50,19 @@ def without_file_system(blocks: list[list[LogEntry]]) -> list[list[LogEntry]]:
 
 
 @given(st.lists(st.lists(mistral.entries, max_size=2), max_size=3))
-def test_what_is_written_is_read_alike(blocks: list[list[LogEntry]]) -> None:
-    found = read_stream(write_stream(blocks, 6), "s")
-    assert (found.least_version, found.most_version, found.blocks, found.is_shut_down) == (5, 6, blocks, True)
+def test_a_written_stream_is_read_back_unchanged(blocks: list[list[LogEntry]]) -> None:
+    read_back = read_stream(write_stream(blocks, 6), "s")
+    assert (read_back.least_version, read_back.most_version, read_back.blocks, read_back.is_shut_down) == (
+        5,
+        6,
+        blocks,
+        True,
+    )
 
 
 def test_a_stream_may_break_off() -> None:
-    found = read_stream(f"{OFFER}:PGNDATASRT:1:\n", "s")
-    assert (found.blocks, found.is_shut_down) == ([[]], False)
+    stream = read_stream(f"{OFFER}:PGNDATASRT:1:\n", "s")
+    assert (stream.blocks, stream.is_shut_down) == ([[]], False)
 
 
 @pytest.mark.parametrize(("line", "version"), [(":PGNVERSION:5:", 5), (":PGNVERSION:6:", 6), (":PGNSHUTDWN:", None)])
@@ -88,15 +93,15 @@ def test_anything_else_is_no_answer(line: str) -> None:
         (OFFER + ":PGNDATASRT:1:\n:PGNDATA", r"s:3: 1 fields where a log line has 17 or 20; .*"),
     ],
 )
-def test_what_no_plug_in_is_told_is_refused_with_its_line(text: str, problem: str) -> None:
+def test_an_invalid_message_is_refused_with_its_line(text: str, problem: str) -> None:
     assert re.fullmatch(problem, refusal(text))
 
 
-def test_a_line_that_cannot_be_read_costs_no_other() -> None:
+def test_an_unreadable_line_does_not_affect_others() -> None:
     line = STREAMS[0]["text"].split("\n")[2]
-    found = read_stream(f"{OFFER}:PGNDATASRT:1:\n{line}\nx\n{line}\n:PGNDATAEND:1:\n:PGNSHUTDWN:\n", "s")
-    assert ([len(block) for block in found.blocks], found.is_shut_down) == ([2], True)
-    assert [str(problem).split(";")[0] for problem in found.unreadable] == [
+    stream = read_stream(f"{OFFER}:PGNDATASRT:1:\n{line}\nx\n{line}\n:PGNDATAEND:1:\n:PGNSHUTDWN:\n", "s")
+    assert ([len(block) for block in stream.blocks], stream.is_shut_down) == ([2], True)
+    assert [str(problem).split(";")[0] for problem in stream.unreadable] == [
         "s:4: 1 fields where a log line has 17 or 20"
     ]
 

@@ -43,22 +43,22 @@ ALERT = {
 
 
 def view(*lines: bytes) -> View:
-    found = View()
-    for one in lines:
-        document = parse(one)
-        assert document is not None, one
-        found.add(document)
-    return found
+    live = View()
+    for encoded in lines:
+        document = parse(encoded)
+        assert document is not None, encoded
+        live.add(document)
+    return live
 
 
-def text(found: View, width: int = 100, height: int = 40, now: int | None = None) -> str:
+def text(live: View, width: int = 100, height: int = 40, now: int | None = None) -> str:
     console = Console(width=width, height=height, color_system=None)
-    with console.capture() as shown:
-        console.print(render(found, width, height, now))
-    return shown.get()
+    with console.capture() as capture:
+        console.print(render(live, width, height, now))
+    return capture.get()
 
 
-def test_reads_writes_and_metadata_are_told_apart_and_nothing_counts_twice() -> None:
+def test_reads_writes_and_metadata_are_separate_and_nothing_counts_twice() -> None:
     rates = view(
         io("read", bytes=5),
         io("stream read", bytes=6),
@@ -74,23 +74,23 @@ def test_reads_writes_and_metadata_are_told_apart_and_nothing_counts_twice() -> 
 
 
 def test_a_second_is_shown_once_it_is_complete() -> None:
-    found = view(io("read", bytes=1), line("agent"), io("read", second=101, bytes=5))
-    assert (found.second, found.totals().read_bytes) == (100, 1)
+    live = view(io("read", bytes=1), line("agent"), io("read", second=101, bytes=5))
+    assert (live.second, live.totals().read_bytes) == (100, 1)
     for more in (io("write", second=101, bytes=7), line("agent", second=101)):
         document = parse(more)
         assert document is not None
-        found.add(document)
-    assert (found.second, found.totals().read_bytes, found.totals().write_bytes) == (101, 5, 7)
+        live.add(document)
+    assert (live.second, live.totals().read_bytes, live.totals().write_bytes) == (101, 5, 7)
 
 
-def test_what_is_added_to_an_earlier_second_is_not_shown_as_the_present() -> None:
-    found = view(line("agent"), io("read", second=99, bytes=1000, part=1), line("agent", second=101))
-    assert found.totals().read_bytes == 0
+def test_documents_of_an_earlier_second_are_not_shown_as_current() -> None:
+    live = view(line("agent"), io("read", second=99, bytes=1000, part=1), line("agent", second=101))
+    assert live.totals().read_bytes == 0
 
 
 def test_jobs_are_added_up_over_nodes_and_those_that_move_most_come_first() -> None:
     job = {"user": "0", "command": "./a", "processes": 4, "throttled_ns": 5}
-    found = view(
+    live = view(
         io("read", bytes=1),
         line("job", job="1", **job),  # type: ignore[arg-type]
         io("read", node="n2", bytes=2),
@@ -100,7 +100,7 @@ def test_jobs_are_added_up_over_nodes_and_those_that_move_most_come_first() -> N
         line("agent"),
         line("agent", node="n2"),
     )
-    first, second = found.jobs()
+    first, second = live.jobs()
     assert (first.name, first.rates.write_bytes, first.in_flight, first.nodes) == ("2", 100, 1, 1)
     assert (second.name, second.rates.read_bytes, second.nodes) == ("1", 3, 2)
     assert (second.processes, second.throttled_ns, second.command) == (8, 10, "./a")
@@ -108,26 +108,26 @@ def test_jobs_are_added_up_over_nodes_and_those_that_move_most_come_first() -> N
 
 def test_a_node_that_fell_silent_is_shown_as_such_and_left_out_of_sums() -> None:
     later = 100 + SILENT_AFTER_S
-    found = view(io("read", bytes=7), line("agent"), line("agent", second=later, node="n2"))
-    assert found.totals().read_bytes == 0
-    assert [(node.name, node.is_silent) for node in found.nodes()] == [("n1", True), ("n2", False)]
-    assert "silent since" in text(found)
+    live = view(io("read", bytes=7), line("agent"), line("agent", second=later, node="n2"))
+    assert live.totals().read_bytes == 0
+    assert [(node.name, node.is_silent) for node in live.nodes()] == [("n1", True), ("n2", False)]
+    assert "silent since" in text(live)
 
 
 def test_a_node_whose_clock_is_ahead_is_named_and_silences_no_other() -> None:
-    found = view(io("read", bytes=7), line("agent"))
+    live = view(io("read", bytes=7), line("agent"))
     for ahead in (line("agent", second=100 + AHEAD_S, node="n2"), line("agent", second=190, node="n3")):
         document = parse(ahead)
         assert document is not None
-        assert found.add(document, now=100) == (document.node == "n2")
-    assert found.totals().read_bytes == 7
-    assert [(node.name, node.is_silent) for node in found.nodes()] == [("n1", False), ("n2", False)]
-    assert summary(found).endswith("The clock of n3 is 90 s ahead of this node's")
-    assert "n3" in summary(View(ahead=found.ahead))
+        assert live.add(document, now=100) == (document.node == "n2")
+    assert live.totals().read_bytes == 7
+    assert [(node.name, node.is_silent) for node in live.nodes()] == [("n1", False), ("n2", False)]
+    assert summary(live).endswith("The clock of n3 is 90 s ahead of this node's")
+    assert "n3" in summary(View(ahead=live.ahead))
 
 
-def test_a_rule_is_broken_throttles_or_is_kept() -> None:
-    found = view(
+def test_a_rule_is_broken_throttles_or_is_ok() -> None:
+    live = view(
         line("rule", job="1", label="fine", measured=1, allowed=2),
         line("rule", job="1", label="reads", measured=3, allowed=2),
         line("alert", **ALERT),  # type: ignore[arg-type]
@@ -136,18 +136,18 @@ def test_a_rule_is_broken_throttles_or_is_kept() -> None:
         line("agent"),
         line("agent", node="n2"),
     )
-    assert [(rule.label, rule.state) for rule in found.rules()] == [
+    assert [(rule.label, rule.state) for rule in live.rules()] == [
         ("holds", "throttles"),
         ("reads", "broken"),
         ("fine", "ok"),
     ]
-    holds = found.rules()[0]
+    holds = live.rules()[0]
     assert (holds.nodes, holds.waits, holds.waited_ns, holds.measured, holds.remark) == (2, 4, 15, 9, "static")
-    assert "static" in text(found, width=160)
+    assert "static" in text(live, width=160)
 
 
 def test_a_rule_of_users_has_a_row_for_each_and_shared_limits_add_up_nodes() -> None:
-    found = view(
+    live = view(
         line("rule", label="all", scope="user", user="0", measured=3, allowed=9, jobs="project a*"),
         line("rule", node="n2", label="all", scope="user", user="0", measured=4, allowed=9, jobs="project a*"),
         line("rule", label="all", scope="user", user="4294967000", measured=1, allowed=9, waits=1),
@@ -155,32 +155,32 @@ def test_a_rule_of_users_has_a_row_for_each_and_shared_limits_add_up_nodes() -> 
         line("agent"),
         line("agent", node="n2"),
     )
-    rows = {rule.user: rule for rule in found.rules()}
+    rows = {rule.user: rule for rule in live.rules()}
     assert (rows["0"].measured, rows["0"].nodes, rows["0"].state) == (7, 2, "broken")
     assert (rows["4294967000"].measured, rows["4294967000"].state) == (1, "throttles")
-    shown = text(found, width=160)
-    assert "user root" in shown
-    assert "project a*" in text(found, width=140)
-    assert "all: user root on n1" in alert_line(found.alerts[-1])
+    screen = text(live, width=160)
+    assert "user root" in screen
+    assert "project a*" in text(live, width=140)
+    assert "all: user root on n1" in alert_line(live.alerts[-1])
 
 
 def test_devices_are_the_busiest_first_and_idle_ones_are_left_out() -> None:
-    found = view(
+    live = view(
         line("disk", device="sda", busy_ns=500_000_000, read_bytes=1),
         line("disk", device="sdb", busy_ns=900_000_000),
         line("disk", device="sdc", busy_ns=0),
         line("nfs", mount_point="/home", server_read_bytes=10),
         line("agent"),
     )
-    assert [device.name for device in found.devices()] == ["sdb", "sda", "/home"]
+    assert [device.name for device in live.devices()] == ["sdb", "sda", "/home"]
 
 
 def target(name: str, kind: str = "target", node: str = "oss1", **fields: object) -> bytes:
     return line(kind, node=node, **{"target": name, "service": "Lustre OST", "over_ms": 1000, **fields})  # type: ignore[arg-type]
 
 
-def test_targets_say_who_loads_them_the_most_loaded_first() -> None:
-    found = view(
+def test_targets_list_their_loads_with_the_highest_first() -> None:
+    live = view(
         line("job", job="4711", user="0", command="./simulate"),
         line("agent"),
         target("fs-OST0000", read_bytes=100),
@@ -191,7 +191,7 @@ def test_targets_say_who_loads_them_the_most_loaded_first() -> None:
         target("fs-OST0001", "target_job", job="", jobs=1, read_bytes=1000),
         line("agent", node="oss1"),
     )
-    loads = found.loads()
+    loads = live.loads()
     assert [(load.target, load.who, load.share) for load in loads] == [
         ("fs-OST0001", "sim:4711", 0.5),
         ("fs-OST0001", "no job id", 0.25),
@@ -199,23 +199,23 @@ def test_targets_say_who_loads_them_the_most_loaded_first() -> None:
         ("fs-OST0000", "4712", 1.0),
     ]
     assert (loads[0].command, loads[0].user, loads[2].others) == ("./simulate", "0", 7)
-    shown = text(found, width=120)
-    assert "other jobs (7)" in shown
-    assert "./simulate" in shown
+    screen = text(live, width=120)
+    assert "other jobs (7)" in screen
+    assert "./simulate" in screen
 
 
 def test_a_reading_of_several_seconds_is_shown_per_second() -> None:
-    found = view(
+    live = view(
         target("fs-OST0000", over_ms=4000, read_bytes=4000, reads=8),
         target("fs-OST0000", "target_job", job="1", read_bytes=2000, reads=4),
         line("agent", node="oss1"),
     )
-    (load,) = found.loads()
+    (load,) = live.loads()
     assert (load.read_bytes, load.requests, load.share) == (500, 1, 0.5)
 
 
 def test_a_target_that_moves_no_bytes_is_shared_by_requests_and_one_without_jobs_by_clients() -> None:
-    found = view(
+    live = view(
         target("fs-MDT0000", service="Lustre MDT", metadata_operations=100),
         target("fs-MDT0000", "target_job", service="Lustre MDT", job="1", metadata_operations=75),
         target("fs-MDT0000", "target_client", service="Lustre MDT", client="10.0.0.1@tcp", metadata_operations=100),
@@ -225,31 +225,31 @@ def test_a_target_that_moves_no_bytes_is_shared_by_requests_and_one_without_jobs
         target("idle", service="NFS export"),
         line("agent", node="oss1"),
     )
-    assert [(load.target, load.who, load.share) for load in found.loads()] == [
+    assert [(load.target, load.who, load.share) for load in live.loads()] == [
         ("fs-MDT0000", "1", 0.75),
         ("/export/home", "client *.site", 1.0),
         ("all", "all clients", 1.0),
     ]
-    assert "NFS server oss1" in text(found, width=120)
+    assert "NFS server oss1" in text(live, width=120)
 
 
-def test_devices_are_called_by_fields_that_they_have() -> None:
+def test_devices_are_named_by_fields_that_they_have() -> None:
     for kind, names in DEVICES.items():
         assert set(names) <= {field.name for field in NODE_KINDS[kind].fields}
 
 
-def test_an_alert_says_what_was_measured_by_whom_on_which_file() -> None:
-    found = view(line("alert", **ALERT), line("agent"))  # type: ignore[arg-type]
-    said = alert_line(found.alerts[-1])
-    assert said.endswith(" reads: 1 on n1: 2 MB of 1 MB in 10 s, /home/x, cp (pid 7)")
-    assert "2 MB of 1 MB in 10 s" in text(found, width=80)
+def test_an_alert_shows_the_measure_the_process_and_the_file() -> None:
+    live = view(line("alert", **ALERT), line("agent"))  # type: ignore[arg-type]
+    message = alert_line(live.alerts[-1])
+    assert message.endswith(" reads: 1 on n1: 2 MB of 1 MB in 10 s, /home/x, cp (pid 7)")
+    assert "2 MB of 1 MB in 10 s" in text(live, width=80)
 
 
-def test_an_alert_of_a_rule_that_throttles_says_what_it_held_and_not_that_less_than_the_limit_was_moved() -> None:
-    held = {**ALERT, "action": "throttle", "measured": 900_000, "waits": 12, "waited_ns": 2_100_000_000}
-    found = view(line("alert", **held), line("agent"))  # type: ignore[arg-type]
-    assert alert_line(found.alerts[-1]).endswith(" reads: 1 on n1: 12 calls held 2.10 s, /home/x, cp (pid 7)")
-    assert "0.9 MB" not in text(found, width=80)
+def test_an_alert_of_a_throttling_rule_shows_waits_instead_of_bytes() -> None:
+    fields = {**ALERT, "action": "throttle", "measured": 900_000, "waits": 12, "waited_ns": 2_100_000_000}
+    live = view(line("alert", **fields), line("agent"))  # type: ignore[arg-type]
+    assert alert_line(live.alerts[-1]).endswith(" reads: 1 on n1: 12 calls held 2.10 s, /home/x, cp (pid 7)")
+    assert "0.9 MB" not in text(live, width=80)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 120, 149, 150, 200, 400])
@@ -259,41 +259,41 @@ def test_the_view_fits_any_terminal_and_keeps_what_matters_most(width: int, heig
     lines += [line("alert", node=f"n{number}", **ALERT) for number in range(1, 60)]  # type: ignore[arg-type]
     lines += [line("disk", node=f"n{number}", device="sda", busy_ns=10**8) for number in range(1, 60)]
     lines += [line("agent", node=f"n{number}") for number in range(1, 60)]
-    shown = text(view(*lines), width, height).splitlines()
-    assert all(len(one) <= width for one in shown)
+    screen = text(view(*lines), width, height).splitlines()
+    assert all(len(row) <= width for row in screen)
     if height >= 5:
-        assert len(shown) <= height
+        assert len(screen) <= height
     if width >= 80 and height >= 10:
-        assert "59 nodes, 59 jobs" in shown[0]
-        assert any("job-59" in one for one in shown)
-        assert any("ALERT (" in one and "of 59)" in one for one in shown)
+        assert "59 nodes, 59 jobs" in screen[0]
+        assert any("job-59" in row for row in screen)
+        assert any("ALERT (" in row and "of 59)" in row for row in screen)
 
 
-def test_the_summary_says_when_nothing_new_comes_and_what_was_refused() -> None:
+def test_the_summary_mentions_missing_data_and_refused_lines() -> None:
     assert "waiting" in summary(View())
     assert "no job yet" in text(View())
-    found = view(io("read", bytes=1_230_000), line("agent"))
-    found.refused = 2
-    said = summary(found, now=160)
-    assert said.startswith("no data for 60.0 s")
-    assert "1 node, 1 job, read 1.23 MB/s" in said
-    assert said.endswith("2 lines refused")
-    assert "no data" not in summary(found, now=102)
+    live = view(io("read", bytes=1_230_000), line("agent"))
+    live.refused = 2
+    message = summary(live, now=160)
+    assert message.startswith("no data for 60.0 s")
+    assert "1 node, 1 job, read 1.23 MB/s" in message
+    assert message.endswith("2 lines refused")
+    assert "no data" not in summary(live, now=102)
 
 
 @pytest.mark.parametrize(
-    ("number", "shown"),
+    ("number", "expected"),
     [(0, "0"), (7, "7"), (999, "999"), (1234, "1.23k"), (12_000, "12k"), (123_400, "123k"), (5e12, "5T")],
 )
-def test_numbers_have_three_digits(number: float, shown: str) -> None:
-    assert scaled(number) == shown
+def test_numbers_have_three_digits(number: float, expected: str) -> None:
+    assert scaled(number) == expected
 
 
-def test_memory_is_bounded_whatever_comes() -> None:
-    found = view(*(line("alert", node=f"n{number}", **ALERT) for number in range(MOST_NODES + 10)))  # type: ignore[arg-type]
-    assert len(found.nodes()) == 0  # no second is complete
-    assert len(found.alerts) == MOST_ALERTS
-    assert found.alert_count == MOST_NODES
+def test_memory_is_bounded_for_any_input() -> None:
+    live = view(*(line("alert", node=f"n{number}", **ALERT) for number in range(MOST_NODES + 10)))  # type: ignore[arg-type]
+    assert len(live.nodes()) == 0  # no second is complete
+    assert len(live.alerts) == MOST_ALERTS
+    assert live.alert_count == MOST_NODES
 
 
 @pytest.mark.parametrize(
@@ -314,48 +314,53 @@ def test_memory_is_bounded_whatever_comes() -> None:
         b" " * (LONGEST_LINE + 1),
     ],
 )
-def test_what_is_no_document_is_refused(damaged: bytes) -> None:
+def test_a_line_that_is_no_document_is_refused(damaged: bytes) -> None:
     assert parse(damaged) is None
 
 
 def test_fields_of_the_wrong_type_are_left_out() -> None:
-    found = parse(io("read", bytes="7", calls=True, slowest_ns=2**70, job=5, user="x" * 10_000))
-    assert found is not None
-    assert (found.number("bytes"), found.number("calls"), found.number("slowest_ns"), found.text("job")) == (
+    document = parse(io("read", bytes="7", calls=True, slowest_ns=2**70, job=5, user="x" * 10_000))
+    assert document is not None
+    assert (
+        document.number("bytes"),
+        document.number("calls"),
+        document.number("slowest_ns"),
+        document.text("job"),
+    ) == (
         0,
         0,
         0,
         "",
     )
-    assert len(found.text("user")) == documents.LONGEST_TEXT
+    assert len(document.text("user")) == documents.LONGEST_TEXT
 
 
 def test_half_of_a_surrogate_pair_can_be_printed() -> None:
-    found = parse(line("job", job="a\ud800b", node="\ud800"))
-    assert found is not None
-    assert (found.text("job"), found.node) == ("a?b", "?")
+    document = parse(line("job", job="a\ud800b", node="\ud800"))
+    assert document is not None
+    assert (document.text("job"), document.node) == ("a?b", "?")
 
 
 def test_the_view_asks_only_for_fields_that_documents_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: set[tuple[str, str]] = set()
+    requested: set[tuple[str, str]] = set()
 
     def text_of(document: Document, name: str) -> str:
-        asked.add((document.kind, name))
+        requested.add((document.kind, name))
         return document.texts.get(name, "x")
 
     def number_of(document: Document, name: str) -> int:
-        asked.add((document.kind, name))
+        requested.add((document.kind, name))
         return document.numbers.get(name, 1)
 
     kinds = {**JOB_KINDS, **NODE_KINDS}
-    found = view(*(line(kind, node="x") for kind in kinds if kind != "agent"), line("agent", node="x"))
+    live = view(*(line(kind, node="x") for kind in kinds if kind != "agent"), line("agent", node="x"))
     monkeypatch.setattr(Document, "text", text_of)
     monkeypatch.setattr(Document, "number", number_of)
-    text(found, width=400)
-    assert [alert_line(alert) for alert in found.alerts]
+    text(live, width=400)
+    assert [alert_line(alert) for alert in live.alerts]
     have = {(kind, field.name) for kind, about in kinds.items() for field in about.fields}
-    assert asked <= have
-    assert {kind for kind, _ in asked} >= {
+    assert requested <= have
+    assert {kind for kind, _ in requested} >= {
         "io",
         "job",
         "in_flight",
@@ -412,14 +417,14 @@ FIELDS = st.dictionaries(
     st.sampled_from([20, 80, 200]),
 )
 def test_any_documents_can_be_shown(drawn: list[tuple[str, int, str, dict[str, object]]], width: int) -> None:
-    found = View()
+    live = View()
     for kind, second, node, fields in drawn:
         document = parse(line(kind, second, node, **fields))
         if document is not None:
-            found.add(document)
-    assert text(found, width)
-    assert summary(found, 5)
-    assert all(alert_line(alert) for alert in found.alerts)
+            live.add(document)
+    assert text(live, width)
+    assert summary(live, 5)
+    assert all(alert_line(alert) for alert in live.alerts)
 
 
 def test_lines_are_cut_wherever_their_parts_end() -> None:
@@ -429,7 +434,7 @@ def test_lines_are_cut_wherever_their_parts_end() -> None:
     assert lines.add(b"end\nnext\n") == [b"next"]
 
 
-def test_a_pipe_ends_with_the_line_that_was_not() -> None:
+def test_a_pipe_may_end_with_an_incomplete_line() -> None:
     reading, writing = os.pipe()
     pipe = Pipe(reading)
     os.write(writing, b"one\ntwo")
@@ -443,20 +448,20 @@ def test_a_pipe_ends_with_the_line_that_was_not() -> None:
 def test_files_of_nodes_are_followed_as_they_grow_come_and_are_rotated(tmp_path: Path) -> None:
     first, second = tmp_path / "n1.jsonl", tmp_path / "n2.jsonl"
     first.write_bytes(b"a\nb")
-    found = Directory(tmp_path)
-    assert found.read(0) == [b"a"]
+    directory = Directory(tmp_path)
+    assert directory.read(0) == [b"a"]
     with first.open("ab") as file:
         file.write(b"c\n")
     second.write_bytes(b"x\n")
     (tmp_path / "other.txt").write_bytes(b"no\n")
-    assert found.read(0) == [b"bc", b"x"]
+    assert directory.read(0) == [b"bc", b"x"]
     with first.open("ab") as file:
         file.write(b"last\n")
     first.rename(tmp_path / "n1.jsonl.1")
     first.write_bytes(b"new\n")
-    assert found.read(0) == [b"last", b"new"]
+    assert directory.read(0) == [b"last", b"new"]
     second.unlink()
-    assert found.read(0) == []
+    assert directory.read(0) == []
 
 
 def test_files_of_very_many_nodes_are_read_in_turns_of_bounded_size(
@@ -466,10 +471,10 @@ def test_files_of_very_many_nodes_are_read_in_turns_of_bounded_size(
     nodes = [f"n{number}" for number in range(9)]
     for node in nodes:
         (tmp_path / f"{node}.jsonl").write_bytes(node.encode() * 30 + b"\n")
-    found = Directory(tmp_path)
-    turns = [found.read(0) for _ in range(6)]
+    directory = Directory(tmp_path)
+    turns = [directory.read(0) for _ in range(6)]
     assert [len(lines) for lines in turns] == [2, 2, 2, 2, 1, 0]
-    assert sorted(one[:2].decode() for lines in turns for one in lines) == nodes
+    assert sorted(encoded[:2].decode() for lines in turns for encoded in lines) == nodes
 
 
 def test_the_limit_of_open_files_is_raised_for_the_files_of_many_nodes(tmp_path: Path) -> None:
@@ -483,25 +488,25 @@ def test_the_limit_of_open_files_is_raised_for_the_files_of_many_nodes(tmp_path:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_a_write_that_was_taken_back_leaves_no_half_line(tmp_path: Path) -> None:
+def test_a_truncated_write_leaves_no_partial_line(tmp_path: Path) -> None:
     file = tmp_path / "n1.jsonl"
     file.write_bytes(b"a\nhalf of a li")
-    found = Directory(tmp_path)
-    assert found.read(0) == [b"a"]
+    directory = Directory(tmp_path)
+    assert directory.read(0) == [b"a"]
     file.write_bytes(b"a\n")
     os.truncate(file, 2)
-    assert found.read(0) == []
+    assert directory.read(0) == []
     with file.open("ab") as more:
         more.write(b"b\nc\n")
-    assert found.read(0)[-1] == b"c"
+    assert directory.read(0)[-1] == b"c"
 
 
-def test_of_a_long_file_only_the_end_is_read_from_its_first_whole_line(tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "n1.jsonl").write_bytes(b"".join(b"%09d\n" % number for number in range(200_000)))
     lines = Directory(tmp_path).read(0)
     assert lines[-1] == b"000199999"
     assert len(lines) < 110_000
-    assert all(len(one) == 9 for one in lines)
+    assert all(len(encoded) == 9 for encoded in lines)
 
 
 def test_links_and_devices_in_the_directory_are_not_read(tmp_path: Path) -> None:
