@@ -1,6 +1,6 @@
-"""The words by which contracts name calls: groups, such as `read`, and single classes of the recorder.
+"""The names of calls in contracts: groups, such as `read`, and single classes of the recorder.
 
-A word that is both a group and a class means the group; `plain read` is the class alone.
+A name of both a group and a class means the group; `plain read` is only the class.
 Not: Mistral's types of calls (`mistral.mapping`).
 """
 
@@ -14,7 +14,7 @@ from ioassay.protocol.record_layout import FIRST_TRANSFER, OPERATIONS
 from ioassay.yaml_models.source import nearest, quoted
 
 _ALONE: Final = "plain "
-"""What stands before a class that is also the name of a group of several."""
+"""Prefix of a class whose name is also that of a group."""
 
 
 def _all_mpi(direction: str) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "MPI read": _all_mpi("read"),
     "MPI write": _all_mpi("write"),
 }
-"""Classes that are named together."""
+"""The classes of each group."""
 
 ABOUT: Final[Mapping[str, str]] = {
     "read": "reads of every kind: plain, of streams (`fread`), copies, handed to the kernel",
@@ -43,46 +43,46 @@ ABOUT: Final[Mapping[str, str]] = {
     "MPI read": "reads of MPI-IO of every kind; the reads that they make are counted as `read` too",
     "MPI write": "writes of MPI-IO of every kind",
 }
-"""What each group means, for people."""
+"""The description of each group, for users."""
 
 NOT_HELD: Final = frozenset({"map", "submit read", "submit write"})
-"""Classes that a throttling rule counts and cannot hold back: the kernel or other threads do the work."""
+"""Classes that a throttle rule counts but cannot delay: the kernel or other threads do the work."""
 
 _CLASSES: Final[Mapping[str, str]] = {
     (name if name not in GROUPS else _ALONE + name): name for name in OPERATIONS if name not in ELSEWHERE
 }
-"""The classes that a word stands for alone."""
+"""Words that name a single class."""
 
 WORDS: Final = (*GROUPS, *_CLASSES)
 
 
 def moves_bytes(classes: Iterable[str]) -> bool:
-    """Whether all of them move bytes."""
+    """True if all of them move bytes."""
     return all(OPERATIONS.index(name) >= FIRST_TRANSFER for name in classes)
 
 
 def word(text: str) -> str:
-    """The word that was typed, in capital or small letters. Raises `ValueError` for one that is unknown."""
-    for known in WORDS:
-        if known.lower() == text.lower():
-            return known
+    """The known word for a typed one, in any case. Raises `ValueError` for an unknown one."""
+    for candidate in WORDS:
+        if candidate.lower() == text.lower():
+            return candidate
     raise ValueError(f"{quoted(text)} is not a kind of calls; {nearest(text, WORDS)}")
 
 
 def classes_of(words: Iterable[str]) -> list[str]:
-    """The classes that words stand for, in the recorder's order."""
-    found: set[str] = set()
-    for one in words:
-        found.update(GROUPS.get(one) or (_CLASSES[one],))
-    return [name for name in OPERATIONS if name in found]
+    """The classes that words name, in the recorder's order."""
+    classes: set[str] = set()
+    for name_of_calls in words:
+        classes.update(GROUPS.get(name_of_calls) or (_CLASSES[name_of_calls],))
+    return [name for name in OPERATIONS if name in classes]
 
 
 def words_of(classes: Sequence[str]) -> list[str]:
     """The fewest words for these classes, large groups first."""
-    wanted, missing = set(classes), set(classes)
+    remaining_groups, missing = set(classes), set(classes)
     words: list[str] = []
     for word, group in sorted(GROUPS.items(), key=lambda item: -len(item[1])):
-        if wanted.issuperset(group) and missing.intersection(group):
+        if remaining_groups.issuperset(group) and missing.intersection(group):
             words.append(word)
             missing.difference_update(group)
     return words + [word for word, name in _CLASSES.items() if name in missing]

@@ -1,7 +1,7 @@
-"""Contracts as people write them: YAML → the rules that agents enforce, and back.
+"""Contracts of users: YAML → the rules that agents enforce, and back.
 
-A contract of Mistral is read too (`mistral`): both become the same document.
-Not: what rules mean in words (`explanation`), where they are enforced (`crates/agent`, `crates/recorder`).
+Contracts of Mistral (`mistral`) become the same document.
+Not: rules in words (`explanation`), enforcement (`crates/agent`, `crates/recorder`).
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ from ioassay.yaml_models.values import text_of as single_text
 NOUN: Final = "contract"
 LONGEST_LABEL: Final = 128
 LARGEST_ID: Final = 2**32 - 2
-"""The largest number of a user or group; the one after it stands for none."""
+"""The largest id of a user or group; the next number means none."""
 
 _NS: Final = 1_000_000_000
 _SCOPES: Final[dict[str, Scope]] = {"job": "job", "node": "node", "whole job": "whole-job", "user": "user"}
 _MISTRAL: Final = re.compile(r"\s*[0-9]+\s*,")
-"""How a contract of Mistral begins: `2, monitortimeframe, 1s`."""
+"""The beginning of a contract of Mistral: `2, monitortimeframe, 1s`."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What may happen in a window, or, where that is not said, in each second of it."""
+    """The allowed amount in a window, or per second if there is no window."""
 
     amount: int
     window_s: int | None
@@ -86,9 +86,9 @@ def _amount(text: str, parse: Any, example: str) -> Amount:
     rate = re.fullmatch(r"(.+?) ?/ ?s", text)
     if rate:
         return Amount(parse(rate[1]), None)
-    within = re.fullmatch(r"(.+) per (.+)", text)
-    if within:
-        return Amount(parse(within[1]), _window(within[2]))
+    per_window = re.fullmatch(r"(.+) per (.+)", text)
+    if per_window:
+        return Amount(parse(per_window[1]), _window(per_window[2]))
     raise ValueError(f"{quoted(text)} has no time; write {example}")
 
 
@@ -110,16 +110,16 @@ class Sizes:
 
 def _sizes(text: str) -> Sizes:
     if match := re.fullmatch(r"(.+) to (.+)", text):
-        found = Sizes(units.parse_bytes(match[1]), units.parse_bytes(match[2]))
+        sizes = Sizes(units.parse_bytes(match[1]), units.parse_bytes(match[2]))
     elif match := re.fullmatch(r"(.+) or more", text):
-        found = Sizes(units.parse_bytes(match[1]), None)
+        sizes = Sizes(units.parse_bytes(match[1]), None)
     elif match := re.fullmatch(r"(.+) or less", text):
-        found = Sizes(0, units.parse_bytes(match[1]))
+        sizes = Sizes(0, units.parse_bytes(match[1]))
     else:
         raise ValueError(f"{quoted(text)} is not a range of sizes; write 4k to 64k, 64k or less, or 1MiB or more")
-    if found.most is not None and found.most < found.least:
+    if sizes.most is not None and sizes.most < sizes.least:
         raise ValueError(f"{quoted(text)} ends before it begins; write the smaller size first")
-    return found
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -133,20 +133,20 @@ class NodeCounts:
 def _node_counts(text: str) -> NodeCounts:
     count = units.parse_count
     if match := re.fullmatch(r"(.+) to (.+)", text):
-        found = NodeCounts(count(match[1]), count(match[2]))
+        counts = NodeCounts(count(match[1]), count(match[2]))
     elif match := re.fullmatch(r"(.+) or more", text):
-        found = NodeCounts(count(match[1]), None)
+        counts = NodeCounts(count(match[1]), None)
     elif match := re.fullmatch(r"(.+) or less", text):
-        found = NodeCounts(0, count(match[1]))
+        counts = NodeCounts(0, count(match[1]))
     elif re.fullmatch(r"[0-9]+", text):
-        found = NodeCounts(count(text), count(text))
+        counts = NodeCounts(count(text), count(text))
     else:
         raise ValueError(f"{quoted(text)} is not a number of nodes; write 1, 1 to 4, 4 or less, or 64 or more")
-    if found.most is not None and found.most < max(1, found.least):
+    if counts.most is not None and counts.most < max(1, counts.least):
         raise ValueError(f"{quoted(text)} ends before it begins; write the smaller number first")
-    if max(found.least, found.most or 0) > LARGEST_ID:
+    if max(counts.least, counts.most or 0) > LARGEST_ID:
         raise ValueError(f"{quoted(text)} is more nodes than there are; write a smaller number")
-    return found
+    return counts
 
 
 def _user(text: str) -> int:
@@ -157,17 +157,17 @@ def _group(text: str) -> int:
     return _id(text, "group", lambda name: grp.getgrnam(name).gr_gid)
 
 
-def _id(text: str, what: str, number_of: Callable[[str], int]) -> int:
-    """The number of a user or group. Names are those of this node: agents compare numbers."""
+def _id(text: str, noun: str, number_of: Callable[[str], int]) -> int:
+    """The id of a user or group. Names are those of this node; agents compare ids."""
     if re.fullmatch(r"[0-9]+", text):
         number = int(text)
         if number > LARGEST_ID:
-            raise ValueError(f"{quoted(text)} is no number of a {what}; write 0 to {LARGEST_ID}")
+            raise ValueError(f"{quoted(text)} is no number of a {noun}; write 0 to {LARGEST_ID}")
         return number
     try:
         return number_of(text)
     except (KeyError, ValueError):
-        raise ValueError(f"this node has no {what} {quoted(text)}; write the number of the {what}") from None
+        raise ValueError(f"this node has no {noun} {quoted(text)}; write the number of the {noun}") from None
 
 
 def _pattern(text: str) -> str:
@@ -183,7 +183,7 @@ def _one_or_several(parse: Callable[[str], object]) -> BeforeValidator:
         values = value if isinstance(value, list) else [value]
         if not values:
             raise ValueError("is an empty list; write at least one, or leave the key out")
-        return [parse(single_text(one)) for one in values]
+        return [parse(single_text(item)) for item in values]
 
     return BeforeValidator(several)
 
@@ -299,7 +299,7 @@ class YamlRule(Part):
         return self
 
     def rule(self) -> Rule:
-        """The rule of the protocol. Raises `ValueError`."""
+        """The rule as in the protocol. Raises `ValueError`."""
         if (self.monitor is None) == (self.throttle is None):
             raise ValueError("needs a label; write either `monitor: LABEL` or `throttle: LABEL`")
         measure, limit = self._measure()
@@ -329,7 +329,7 @@ class YamlRule(Part):
         return rule
 
     def _jobs(self) -> Jobs:
-        """Which jobs it is for, without what is so of all."""
+        """The jobs that it selects, without conditions that all jobs meet."""
         jobs = Jobs()
         if self.user:
             jobs["users"] = self.user
@@ -346,15 +346,15 @@ class YamlRule(Part):
         return jobs
 
     def _measure(self) -> tuple[Measure, int | Amount]:
-        given = {
+        measures = {
             MEASURES[field.alias or name]: getattr(self, name)
             for name, field in type(self).model_fields.items()
             if (field.alias or name) in MEASURES and getattr(self, name) is not None
         }
-        if len(given) != 1:
-            found = " and ".join(f"`{KEY[measure]}`" for measure in given) or "no measure"
-            raise ValueError(f"has {found}; write one of {', '.join(f'`{key}`' for key in MEASURES)}")
-        return next(iter(given.items()))
+        if len(measures) != 1:
+            measure_names = " and ".join(f"`{KEY[measure]}`" for measure in measures) or "no measure"
+            raise ValueError(f"has {measure_names}; write one of {', '.join(f'`{key}`' for key in MEASURES)}")
+        return next(iter(measures.items()))
 
 
 class YamlContract(Part):
@@ -365,11 +365,11 @@ class YamlContract(Part):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A contract that was read."""
+    """A contract with notes."""
 
     contract: Contract
     notes: list[Problem]
-    """What it says and is measured differently here."""
+    """Measures of Mistral that ioassay measures differently."""
 
 
 def load(path: Path, scope: Scope = "job") -> Loaded:
@@ -381,7 +381,7 @@ def load(path: Path, scope: Scope = "job") -> Loaded:
 
 
 def parse(text: str, file: str, scope: Scope = "job") -> Loaded:
-    """The contract in a text; `file` is what problems call it. Raises `SourceError`."""
+    """The contract in a text; `file` is its name in problems. Raises `SourceError`."""
     if is_of_mistral(text):
         converted = rules_of(read_contract(text, file), scope, file)
         contract, notes, tree = Contract(rules=converted.rules, version=PROTOCOL_VERSION), converted.notes, None
@@ -392,22 +392,22 @@ def parse(text: str, file: str, scope: Scope = "job") -> Loaded:
         rules = [rule.rule() for rule in validate(YamlContract, tree).rules]
         contract, notes = Contract(rules=rules, version=PROTOCOL_VERSION), []
 
-    def origin(at: int) -> Origin:
-        return locate(tree, ["rules", at]) if tree else Origin(f"{file}:1", f"rules[{at}]")
+    def origin(number: int) -> Origin:
+        return locate(tree, ["rules", number]) if tree else Origin(f"{file}:1", f"rules[{number}]")
 
-    if problems := [origin(at).problem(wrong, meant) for at, wrong, meant in conflicts(contract["rules"])]:
+    if problems := [origin(number).problem(wrong, meant) for number, wrong, meant in conflicts(contract["rules"])]:
         raise SourceError(problems)
     return Loaded(contract, notes)
 
 
 def is_of_mistral(text: str) -> bool:
-    """Whether a text is a contract of Mistral, by the first line that says anything."""
+    """True for a contract of Mistral, judged by its first line that is not empty or a comment."""
     lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
     return bool(_MISTRAL.match(next(lines, "")))
 
 
 def _document(text: str, file: str) -> Contract:
-    """The contract in the JSON that agents read."""
+    """The contract in the JSON for agents."""
     top = Origin(f"{file}:1")
     try:
         contract: Contract = protocol.validator("contract").validate_python(json.loads(text))
@@ -418,11 +418,11 @@ def _document(text: str, file: str) -> Contract:
     if contract["version"] != PROTOCOL_VERSION:
         wrong = f"version {contract['version']} instead of {PROTOCOL_VERSION}"
         raise SourceError([top.problem(wrong, "write it again with `ioassay watch set`")])
-    for at, rule in enumerate(contract["rules"]):
+    for number, rule in enumerate(contract["rules"]):
         try:
             check(rule)
         except ValueError as error:
-            raise SourceError([Origin(top.place, f"rules[{at}]").problem(*wrong_and_meant(error))]) from None
+            raise SourceError([Origin(top.place, f"rules[{number}]").problem(*wrong_and_meant(error))]) from None
     return contract
 
 
@@ -432,23 +432,28 @@ def document(contract: Contract) -> bytes:
 
 
 def text_of(contract: Contract) -> str:
-    """The contract as YAML, which `parse` reads back to the same. Raises `UsageError` for what YAML cannot say."""
+    """The contract as YAML that `parse` reads back unchanged. Raises `UsageError` if YAML cannot express it."""
     rules = [_entries(rule) for rule in contract["rules"]]
     text = yaml.safe_dump({"rules": rules}, sort_keys=False, allow_unicode=True, width=1000)
     try:
-        same = parse(text, "contract").contract
+        parsed_back = parse(text, "contract").contract
     except SourceError as error:
         raise UsageError(f"The contract has a rule that YAML cannot say: {error.problems[0]}.") from None
-    if same != contract:
+    if parsed_back != contract:
         differing = next(
-            (rule["label"] for rule, other in zip(contract["rules"], same["rules"], strict=True) if rule != other), ""
+            (
+                rule["label"]
+                for rule, parsed_rule in zip(contract["rules"], parsed_back["rules"], strict=True)
+                if rule != parsed_rule
+            ),
+            "",
         )
         raise UsageError(f"YAML cannot say the rule {quoted(differing)}.")
     return text
 
 
 def _entries(rule: Rule) -> dict[str, object]:
-    """A rule as it is written."""
+    """The keys of a rule in YAML."""
     entries: dict[str, object] = {rule["action"]: rule["label"]}
     if path := rule.get("path"):
         entries["path"] = path
@@ -475,7 +480,7 @@ def _entries(rule: Rule) -> dict[str, object]:
 
 
 def _name_of(number: int, name_of: Callable[[int], str], number_of: Callable[[str], int]) -> str:
-    """The name of a user or group where this node has one that means the same number, and else the number."""
+    """The name of a user or group if this node has one with this id, otherwise the id."""
     try:
         name = name_of(number)
         return name if number_of(name) == number else str(number)
@@ -484,12 +489,12 @@ def _name_of(number: int, name_of: Callable[[int], str], number_of: Callable[[st
 
 
 def scope_text(scope: Scope) -> str:
-    """A scope, as it is written."""
+    """A scope, as in YAML."""
     return scope.replace("-", " ")
 
 
 def nodes_text(jobs: Jobs) -> str:
-    """The numbers of nodes of a rule's jobs, as they are written; empty: all."""
+    """The numbers of nodes of a rule's jobs, as in YAML; empty for all."""
     least, most = max(1, jobs.get("least_nodes", 0)), jobs.get("most_nodes")
     if most is None:
         return f"{least} or more" if least > 1 else ""
@@ -499,7 +504,7 @@ def nodes_text(jobs: Jobs) -> str:
 
 
 def jobs_text(rule: Rule) -> str:
-    """The jobs that a rule is for, in words; empty: all."""
+    """The jobs that a rule selects, in words; empty for all."""
     jobs = rule.get("jobs", Jobs())
     users = [_name_of(number, lambda uid: pwd.getpwuid(uid).pw_name, _user) for number in jobs.get("users", [])]
     groups = [_name_of(number, lambda gid: grp.getgrgid(gid).gr_name, _group) for number in jobs.get("groups", [])]
@@ -515,7 +520,7 @@ def jobs_text(rule: Rule) -> str:
 
 
 def sizes_text(rule: Rule) -> str:
-    """The sizes of transfers of a rule, as they are written; empty: all."""
+    """The transfer sizes of a rule, as in YAML; empty for all."""
     least, most = rule["least_bytes"], rule.get("most_bytes")
     if most is None:
         return f"{units.format_exact_bytes(least)} or more" if least else ""
@@ -525,7 +530,7 @@ def sizes_text(rule: Rule) -> str:
 
 
 def limit_text(rule: Rule) -> str:
-    """The limit of a rule, as it is written."""
+    """The limit of a rule, as in YAML."""
     limit = amount_text(rule["measure"], rule["limit"])
     if rule["measure"] not in THROTTLED:
         return limit

@@ -1,4 +1,4 @@
-"""What rules mean, in sentences, and what a contract changes of the one before."""
+"""Rules in sentences, and the changes between two contracts."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ _NS: Final = 1_000_000_000
 
 
 def sentences(contract: Contract) -> list[str]:
-    """What the rules mean, one sentence or two for each."""
+    """One or two sentences for each rule."""
     return [sentence(rule) for rule in contract["rules"]]
 
 
 def sentence(rule: Rule) -> str:
-    """What a rule means."""
+    """A rule in words."""
     jobs = f" ({text})" if (text := jobs_text(rule)) else ""
     whose = _WHOSE[rule["scope"]].format(jobs=jobs)
     measure, window = rule["measure"], units.format_duration(rule["window_s"] * _NS)
     amount = amount_text(measure, rule["limit"])
-    which = _which(rule)
+    subject_calls = _which(rule)
     if rule["action"] == "throttle":
-        # Agents hold a rate, whatever the window.
+        # Agents enforce a rate, for any window.
         rate = amount_text(measure, max(1, rule["limit"] // rule["window_s"]))
-        held = f"to {rate}/s" if measure == "bandwidth" else f"to {rate} calls/s"
-        text = f"Holds {which} of {whose} {held}."
-        beyond = sorted(calls.NOT_HELD.intersection(rule["calls"]))
-        return text + (f" Counts {' and '.join(beyond)} calls but cannot hold them." if beyond else "")
+        rate_text = f"to {rate}/s" if measure == "bandwidth" else f"to {rate} calls/s"
+        text = f"Holds {subject_calls} of {whose} {rate_text}."
+        not_held = sorted(calls.NOT_HELD.intersection(rule["calls"]))
+        return text + (f" Counts {' and '.join(not_held)} calls but cannot hold them." if not_held else "")
     subject = _OF[rule["scope"]].format(jobs=jobs)
-    what = {
-        "bandwidth": f"{which} {subject} move more than {amount} in {window}",
-        "count": f"there are more than {amount} {which} {subject} in {window}",
-        "mean-latency": f"{which} {subject} take longer than {amount} on average over {window}",
-        "maximum-latency": f"one of the {which} {subject} takes longer than {amount}, looking at {window} at a time",
-        "minimum-latency": f"each of the {which} {subject} takes longer than {amount} for {window}",
-        "total-latency": f"{which} {subject} take more than {amount} together in {window}",
-        "seek-distance": f"{which} {subject} seek over more than {amount} in {window}",
+    condition = {
+        "bandwidth": f"{subject_calls} {subject} move more than {amount} in {window}",
+        "count": f"there are more than {amount} {subject_calls} {subject} in {window}",
+        "mean-latency": f"{subject_calls} {subject} take longer than {amount} on average over {window}",
+        "maximum-latency": f"one of the {subject_calls} {subject} takes longer than {amount}, looking at {window} at "
+        "a time",
+        "minimum-latency": f"each of the {subject_calls} {subject} takes longer than {amount} for {window}",
+        "total-latency": f"{subject_calls} {subject} take more than {amount} together in {window}",
+        "seek-distance": f"{subject_calls} {subject} seek over more than {amount} in {window}",
         "resident-memory": f"the processes {subject} have more than {amount} resident in memory for {window}",
         "virtual-memory": f"the processes {subject} have more than {amount} of virtual memory for {window}",
         "user-time": f"the processes {subject} take more than {amount} of processor time in programs in {window}",
         "system-time": f"the processes {subject} take more than {amount} of processor time in the kernel in {window}",
         "io-wait-time": f"the processes {subject} wait for block devices for more than {amount} in {window}",
     }[measure]
-    return f"Alerts when {what}."
+    return f"Alerts when {condition}."
 
 
 _WHOSE: Final[dict[Scope, str]] = {
@@ -66,17 +67,17 @@ _OF: Final[dict[Scope, str]] = {
 
 
 def _which(rule: Rule) -> str:
-    """Which calls a rule is about."""
+    """The calls of a rule, in words."""
     words = calls.words_of(rule["calls"])
-    named = f"{' and '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)} calls"
+    calls_text = f"{' and '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)} calls"
     sizes = f" of {sizes_text(rule)}" if sizes_text(rule) else ""
-    where = f" below {rule['path']}" if rule.get("path") else ""
-    return f"{named}{sizes}{where}"
+    path_text = f" below {rule['path']}" if rule.get("path") else ""
+    return f"{calls_text}{sizes}{path_text}"
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What a contract changes of the one before, by label."""
+    """The changes between two contracts, by label."""
 
     new: list[str]
     gone: list[str]
@@ -85,7 +86,7 @@ class Changes:
 
 
 def changes(before: Contract, after: Contract) -> Changes:
-    """What `after` changes of `before`. Rules are the same by their label."""
+    """The changes from `before` to `after`. Rules with the same label are the same rule."""
     old, new = ({rule["label"]: rule for rule in contract["rules"]} for contract in (before, after))
     both = [label for label in new if label in old]
     return Changes(

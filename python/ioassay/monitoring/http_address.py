@@ -1,4 +1,4 @@
-"""What addresses of servers reveal: which hosts can reach them, and read along."""
+"""Security properties of addresses of servers: who can reach them, and whether traffic is encrypted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is an IP address, IPv6 with or without brackets, of this node alone; a name never is."""
+    """True for a loopback IP address, IPv6 with or without brackets; never for a name."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -15,7 +15,7 @@ def is_loopback(host: str) -> bool:
 
 
 def sends_in_clear(url: str) -> bool:
-    """Whether others on the network can read what is sent there."""
+    """True if others on the network can read the traffic."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return parts.scheme == "http" and host != "localhost" and not is_loopback(host)

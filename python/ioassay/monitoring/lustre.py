@@ -3,12 +3,12 @@
 Syntax: Lustre Operations Manual, "Network Request Scheduler (NRS) Tuning", section "Token Bucket Filter (TBF) policy".
 Lists of users and groups have spaces between the numbers, and a request has the user and group of the process that
 makes it (`nrs_tbf_id_list_parse` and `nrs_tbf_id_list_match` of lustre/ptlrpc/nrs_tbf.c).
-What a bucket is: under the policy `tbf`, requests share one that have the same job, node, operation, user and group
+Buckets: under the policy `tbf`, requests with the same job, node, operation, user and group share a bucket
 (`nrs_tbf_cli_gen_key` there), and each CPU partition of a server has its own (LU-17158).
-What a rule can name: Lustre 2.10 to 2.17 split its conditions at `,` and `&`, and a list of jobs at spaces, without any
+Grammar: Lustre 2.10 to 2.17 split a rule's conditions at `,` and `&`, and a list of jobs at spaces, without any
 quoting (`nrs_tbf_conds_parse`, `nrs_tbf_conjunction_parse` and `nrs_tbf_jobid_list_parse` of the same file).
 
-Not: running the commands. There is no Lustre to try them on.
+Not: running the commands. They are untested: no Lustre was available.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ _RULES: Final = "ost.OSS.ost_io.nrs_tbf_rule"
 _LONGEST_JOB: Final = 31
 """Bytes of a job id: `LUSTRE_JOBID_SIZE` of lustre_user.h is 32, with the NUL behind it."""
 _SEPARATORS: Final = {" ": "a space separates jobs", ",": "a comma separates conditions", "&": "`&` joins conditions"}
-"""Characters by which servers split a rule, and which they know no way to quote."""
+"""Characters at which servers split a rule, and which cannot be quoted."""
 _ESCAPED: Final = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)
 class Servers:
-    """What the limits are divided by."""
+    """The numbers by which limits are divided."""
 
     partitions: int
     """CPU partitions of a server."""
     count: int
-    """Object storage servers that the files of a job are spread over."""
+    """Object storage servers over which the files of a job are spread."""
     rpc_bytes: int
-    """What a full request carries."""
+    """Bytes of a full request."""
 
 
 @dataclass(frozen=True)
 class Whose:
-    """Whose requests are limited. Without either: those of all jobs and users."""
+    """Whose requests are limited: by default, those of all jobs and users."""
 
     job: str | None = None
-    """As the clients' `jobid_var` says it, or as `job_stats` of the servers shows it; `*` stands for any characters."""
+    """As in the clients' `jobid_var`, or in `job_stats` of the servers; `*` matches any characters."""
     user: int | None = None
 
 
@@ -68,23 +68,23 @@ class Limit:
     rule: Rule
     operations: tuple[str, ...]
     rate: int
-    """Requests per second, of a bucket."""
+    """Requests per second and bucket."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The translation of a contract's throttle rules."""
+    """The limits for a contract's throttle rules."""
 
     limits: list[Limit]
     refused: dict[str, str]
-    """Rules that the servers cannot enforce, by label, and why."""
+    """Rules that the servers cannot enforce: the reason, by label."""
 
 
 def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits:
-    """The limits that hold the throttle rules of a contract; `mount` is where the file system is mounted."""
+    """The limits for the throttle rules of a contract; `mount` is the file system's mount point."""
     limits: list[Limit] = []
     refused: dict[str, str] = {}
-    taken: list[tuple[str, Rule]] = []
+    limited: list[tuple[str, Rule]] = []
     for number, rule in enumerate(contract["rules"], start=1):
         if rule["action"] != "throttle":
             continue
@@ -93,7 +93,11 @@ def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits
             refused[rule["label"]] = reason
             continue
         operations = tuple(_OPERATION[name] for name in directions)
-        labels = (other["label"] for name, other in taken if name in operations and _may_meet(other, rule))
+        labels = (
+            limited_rule["label"]
+            for name, limited_rule in limited
+            if name in operations and _may_meet(limited_rule, rule)
+        )
         earlier = next(labels, None)
         rate = rule["limit"] // rule["window_s"] // servers.rpc_bytes
         rate //= servers.partitions * servers.count * len(operations)
@@ -107,14 +111,14 @@ def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits
                 f"{_smallest(servers, len(operations))}"
             )
         else:
-            taken += [(name, rule) for name in operations]
+            limited += [(name, rule) for name in operations]
             limits.append(Limit(f"ioassay_{number}", rule, operations, rate))
     return Limits(limits, refused)
 
 
-def _may_meet(one: Rule, other: Rule) -> bool:
-    """Whether a request may be one that both rules are for: unless they are for different users."""
-    users = [set(rule.get("jobs", Jobs()).get("users", [])) for rule in (one, other)]
+def _may_meet(first: Rule, second: Rule) -> bool:
+    """True if both rules may apply to one request: unless they are for different users."""
+    users = [set(rule.get("jobs", Jobs()).get("users", [])) for rule in (first, second)]
     return not all(users) or bool(users[0] & users[1])
 
 
@@ -123,13 +127,13 @@ def _smallest(servers: Servers, operations: int) -> str:
 
 
 def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None:
-    """Why a server cannot enforce a rule, if it cannot."""
+    """Why a server cannot enforce a rule; `None` if it can."""
     path, jobs = rule.get("path"), rule.get("jobs", Jobs())
-    whole = sorted(name for direction in directions for name in GROUPS[direction])
+    all_classes = sorted(name for direction in directions for name in GROUPS[direction])
     reasons = {
         "servers count requests (RPCs), not calls; throttle `bandwidth`": rule["measure"] != "bandwidth",
-        "servers do not distinguish kinds of reads or writes; use `calls: [read]`, `[write]` or `[read, write]`": (
-            sorted(rule["calls"]) != whole
+        "servers do not tell kinds of reads or writes apart; use `calls: [read]`, `[write]` or `[read, write]`": (
+            sorted(rule["calls"]) != all_classes
         ),
         "servers do not see the sizes of calls; leave out `sizes`": (
             bool(rule["least_bytes"]) or rule.get("most_bytes") is not None
@@ -152,7 +156,7 @@ def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None
 
 
 def start(limits: Limits, whose: Whose) -> Iterator[str]:
-    """The commands that set the limits, for each server. Raises `UsageError` for a job that is not a name."""
+    """The commands that set the limits on each server. Raises `UsageError` for an invalid job."""
     yield _set(_POLICIES, "tbf")
     for limit in limits.limits:
         conditions = [f"jobid={{{_job(whose.job)}}}"] if whose.job is not None else []
@@ -171,7 +175,7 @@ def start(limits: Limits, whose: Whose) -> Iterator[str]:
 
 
 def stop(limits: Limits) -> Iterator[str]:
-    """The commands that lift them again."""
+    """The commands that remove the limits."""
     for limit in limits.limits:
         yield _set(_RULES, f"stop {limit.name}")
     yield _set(_POLICIES, "fifo")
@@ -182,30 +186,34 @@ def _set(parameter: str, value: str) -> str:
 
 
 def _job(job: str) -> str:
-    """A job id as a rule names it. Raises `UsageError` for one that the servers' grammar cannot express."""
+    """A job id as in a rule. Raises `UsageError` for one that the servers' grammar cannot express."""
     job_id = _unquoted(job)
-    shown = f"--job {quoted(job)}"
+    option = f"--job {quoted(job)}"
     if not job_id:
-        raise UsageError(f"{shown} is empty, and servers cannot name jobs without an id.", "Leave out --job: all jobs.")
-    split = next((reason for separator, reason in _SEPARATORS.items() if separator in job_id), None)
-    if split is None and any(not character.isprintable() for character in job_id):
-        split = "it has characters that cannot be printed"
-    if split is not None:
-        pattern = "".join("*" if one in _SEPARATORS or not one.isprintable() else one for one in job_id)
         raise UsageError(
-            f"{shown} cannot be named in a rule of Lustre's servers: {split}.",
+            f"{option} is empty, and servers cannot name jobs without an id.", "Leave out --job: all jobs."
+        )
+    obstacle = next((reason for separator, reason in _SEPARATORS.items() if separator in job_id), None)
+    if obstacle is None and any(not character.isprintable() for character in job_id):
+        obstacle = "it has characters that cannot be printed"
+    if obstacle is not None:
+        pattern = "".join("*" if letter in _SEPARATORS or not letter.isprintable() else letter for letter in job_id)
+        raise UsageError(
+            f"{option} cannot be named in a rule of Lustre's servers: {obstacle}.",
             f"Write * instead, which stands for any characters: --job {shlex.quote(re.sub('[*]+', '*', pattern))}",
         )
     if len(job_id.replace("*", "").encode()) > _LONGEST_JOB:
         raise UsageError(
-            f"{shown} is longer than a job id of Lustre, which has at most {_LONGEST_JOB} bytes.",
+            f"{option} is longer than a job id of Lustre, which has at most {_LONGEST_JOB} bytes.",
             "Write it as `lctl get_param obdfilter.*.job_stats` shows it on a server.",
         )
     return job_id
 
 
 def _unquoted(job: str) -> str:
-    """What `job_stats` shows in quotes, with `\\xHH` for special characters (from 2.15 on), as it is in requests."""
+    """Decodes a job id quoted by `job_stats`, with `\\xHH` for special characters (from 2.15 on), as it is
+    in requests.
+    """
     if len(job) < len('""') or not (job.startswith('"') and job.endswith('"')):
         return job
     raw = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(job[1:-1]))
@@ -213,8 +221,8 @@ def _unquoted(job: str) -> str:
 
 
 def script(limits: Limits, servers: Servers, whose: Whose, *, unset: bool) -> str:
-    """All that an administrator needs to set the limits, or to lift them: commands, and what they rest on."""
-    what = (
+    """The script for administrators that sets or removes the limits, with the assumptions as comments."""
+    assumptions = (
         f"{units.format_exact_bytes(servers.rpc_bytes)} a request, {units.format_count(servers.count, 'server')}, "
         f"{units.format_count(servers.partitions, 'CPU partition')} each"
     )
@@ -226,17 +234,18 @@ def script(limits: Limits, servers: Servers, whose: Whose, *, unset: bool) -> st
     if unset:
         return "\n".join([*lines, "# The scheduler goes back to its default, fifo.", *stop(limits)]) + "\n"
     lines += [
-        f"# Computed for: {what}. A bucket is of one job, node, user and operation.",
+        f"# Computed for: {assumptions}. A bucket is of one job, node, user and operation.",
         "# Servers count requests: small ones count like full ones, so that small I/O is held to fewer bytes.",
         "# A node whose requests come to one CPU partition gets that partition's share of its limit.",
         "# This replaces the server's present scheduling policy: lctl get_param ost.OSS.ost_io.nrs_policies",
     ]
     for limit in limits.limits:
-        asked = units.format_exact_bytes(limit.rule["limit"] // limit.rule["window_s"])
-        held = limit.rate * servers.rpc_bytes * servers.partitions * servers.count * len(limit.operations)
+        requested = units.format_exact_bytes(limit.rule["limit"] // limit.rule["window_s"])
+        enforced = limit.rate * servers.rpc_bytes * servers.partitions * servers.count * len(limit.operations)
         lines.append(
-            f"# {limit.name}: {limit.rule['label']}: {asked}/s of {' and '.join(limit.operations)}; as whole requests "
-            f"{units.format_exact_bytes(held)}/s"
+            f"# {limit.name}: {limit.rule['label']}: {requested}/s of {' and '.join(limit.operations)}; as whole "
+            "requests "
+            f"{units.format_exact_bytes(enforced)}/s"
         )
     lines += [f"# not here: {label}: {reason}" for label, reason in limits.refused.items()]
     return "\n".join([*lines, *start(limits, whose)]) + "\n"

@@ -1,6 +1,6 @@
-"""Which rules were broken in a record that was watched, from the Parquet files of its agent.
+"""Rules that were broken in a watched record, from the Parquet files of its agent.
 
-Not: alerts as they come (`view`), what else the files say.
+Not: live alerts (`view`), other documents in the files.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ioassay.monitoring.setup import AGENT
 from ioassay.text.units import format_count
 
 MOST_LABELS: Final = 10
-"""Rules that are named."""
+"""Most rules that are listed."""
 
 _POLL_S: Final = 0.05
 
 
 def wait_for_agent(watched: Path, timeout_s: float) -> None:
-    """Waits until the agent of the directory has ended, for so long at most: it closes its files last."""
+    """Waits up to `timeout_s` until the directory's agent has ended: it closes its files last."""
     setup = str(watched / AGENT)
     until = time.monotonic() + timeout_s
     while time.monotonic() < until and _runs(setup):
@@ -36,11 +36,11 @@ def _runs(setup: str) -> bool:
 
 
 def alerts_of(watched: Path) -> Iterator[str]:
-    """A line for each rule that was broken, those that were broken most often first; none where there are no files."""
+    """A line for each broken rule, most frequent first; none without files."""
     files = sorted(watched.glob("**/alert/**/*.parquet"))
     frames = []
     for file in files:
-        # A file that is damaged or being written says nothing, and is no reason to hide the others.
+        # Damaged files and files that are being written are skipped.
         with contextlib.suppress(pl.exceptions.PolarsError, OSError):
             frames.append(pl.read_parquet(file, columns=["label", "action", "node"]))
     if not frames:

@@ -1,6 +1,6 @@
-"""What holds for every rule, whatever kind of file it comes from. The agent checks the same again.
+"""Checks of rules from any kind of file. The agent repeats them.
 
-Not: how rules are written (`contract`, `mistral`), where they are enforced (`crates/agent`, `crates/recorder`).
+Not: files of rules (`contract`, `mistral`), enforcement (`crates/agent`, `crates/recorder`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def absolute_path(text: str) -> str:
 
 
 def check(rule: Rule) -> None:
-    """Raises `ValueError` where parts of a rule are impossible, or contradict each other."""
+    """Raises `ValueError` if parts of a rule are impossible, or contradict each other."""
     if not rule["label"] or not rule["label"].isprintable():
         raise ValueError("has a label that is empty or cannot be printed; write another one")
     if (path := rule.get("path")) is not None:
@@ -119,17 +119,17 @@ def _check_measure(rule: Rule) -> None:
 
 
 def conflicts(rules: Sequence[Rule]) -> Iterator[tuple[int, str, str]]:
-    """What is wrong with rules that are right one by one: which rule, what is wrong, what to do."""
-    # Whether rules for some jobs fit, the agent knows of each job.
-    of_all = [rule for rule in rules if rule["measure"] not in OF_PROCESSES and not rule.get("jobs")]
-    # With more rules than slots, those with paths have slots only when a job has one of their files.
-    has_table = sum(map(_slots, of_all)) > SLOTS or sum(map(_path_bytes, of_all)) > PATTERNS_BYTES
-    checked = {id(rule) for rule in of_all}
+    """Conflicts between rules that are valid on their own: the rule's index, the problem, the remedy."""
+    # The agent checks rules for selected jobs, when it knows the jobs.
+    unconditional = [rule for rule in rules if rule["measure"] not in OF_PROCESSES and not rule.get("jobs")]
+    # With more rules than slots, rules with paths get slots only when a job has one of their files.
+    has_table = sum(map(_slots, unconditional)) > SLOTS or sum(map(_path_bytes, unconditional)) > PATTERNS_BYTES
+    checked = {id(rule) for rule in unconditional}
     slots = with_paths = paths_bytes = 0
     labels: set[str] = set()
-    for at, rule in enumerate(rules):
+    for index, rule in enumerate(rules):
         if rule["label"] in labels:
-            yield at, f"the label {quoted(rule['label'])} is given twice", "rename one of them"
+            yield index, f"the label {quoted(rule['label'])} is given twice", "rename one of them"
         labels.add(rule["label"])
         if id(rule) not in checked:
             continue
@@ -137,22 +137,22 @@ def conflicts(rules: Sequence[Rule]) -> Iterator[tuple[int, str, str]]:
             with_paths += 1
             paths_bytes += len((rule.get("path") or "").encode())
             if with_paths == PATH_RULES + 1:
-                yield at, f"more rules with paths than {PATH_RULES}", "leave some out"
+                yield index, f"more rules with paths than {PATH_RULES}", "leave some out"
         else:
             slots += _slots(rule)
             if slots - _slots(rule) <= SLOTS < slots:
                 wrong = f"more rules without a path than the {SLOTS} that recorders count; a throttling one takes two"
-                yield at, wrong, "leave some out"
+                yield index, wrong, "leave some out"
         if paths_bytes > PATH_RULES_BYTES:
-            yield at, f"the paths up to here have more than {PATH_RULES_BYTES} bytes", "write shorter ones"
+            yield index, f"the paths up to here have more than {PATH_RULES_BYTES} bytes", "write shorter ones"
             return
 
 
 def _slots(rule: Rule) -> int:
-    """How many slots of recorders it takes."""
+    """The slots of recorders that it takes."""
     return 2 if rule["action"] == "throttle" else 1
 
 
 def _path_bytes(rule: Rule) -> int:
-    """What its path takes where each rule has slots."""
+    """The bytes of its path if each rule has slots."""
     return _slots(rule) * len((rule.get("path") or "").encode())

@@ -1,7 +1,7 @@
-"""What an agent is asked, as people write it: YAML → `agent.json`, with paths made absolute and files checked.
+"""The setup of an agent: YAML → `agent.json`, with absolute paths and checked files.
 
-Secrets stay in files of their own: neither the YAML nor `agent.json` has any, and no message repeats what a file of
-credentials holds. Not: rules (`contract`), what sinks do (`crates/agent`).
+Secrets stay in separate files: neither the YAML nor `agent.json` has any, and no message repeats the contents of a
+credentials file. Not: rules (`contract`), sinks (`crates/agent`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _file(text: str) -> str:
 
 
 def _url(text: str) -> str:
-    # What was typed may have a password in it, so no message repeats it.
+    # The text may contain a password, so no message repeats it.
     try:
         parts = urlsplit(text)
         has_host, secret = bool(parts.hostname) and parts.port != 0, "@" in parts.netloc
@@ -79,7 +79,11 @@ def _listen(text: str) -> str:
 
 
 def _prefix(text: str) -> str:
-    if not text[:1].islower() or not text.isascii() or not all(one.islower() or one in "0123456789-_." for one in text):
+    if (
+        not text[:1].islower()
+        or not text.isascii()
+        or not all(character.islower() or character in "0123456789-_." for character in text)
+    ):
         raise ValueError(f"{quoted(text)} cannot begin names of indices; use small letters, digits, and - _ . behind")
     return text
 
@@ -101,35 +105,35 @@ def _seconds(lowest: int, highest: int) -> object:
 
 
 def _below(base: Path, path: str) -> Path:
-    """An absolute path, without looking at the disk."""
+    """An absolute path, without accessing the file system."""
     return Path(os.path.normpath(base / path))
 
 
 def _program(base: Path, command: list[str]) -> str:
-    """The program of a command: found by `PATH`, or where a name with a `/` says."""
+    """The program of a command: a name for `PATH`, or the absolute path of one with a `/`."""
     return str(_below(base, command[0])) if "/" in command[0] else command[0]
 
 
 def _is_file(path: Path) -> os.stat_result:
-    """Raises `ValueError` for what is no readable file."""
+    """Raises `ValueError` unless it is a readable regular file."""
     try:
-        about = path.stat()
+        status = path.stat()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}; name a readable file") from None
-    if not stat.S_ISREG(about.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError(f"{path} is not a regular file; name a readable file")
-    return about
+    return status
 
 
 def _is_private(path: Path) -> str:
     """The text of a file that only its owner can read. Raises `ValueError`, which does not repeat the text."""
-    about = _is_file(path)
-    if about.st_uid not in (os.geteuid(), 0):
+    status = _is_file(path)
+    if status.st_uid not in (os.geteuid(), 0):
         raise ValueError(
-            f"{path} belongs to user {about.st_uid}, who could change it; run: chown {os.geteuid()} {path}"
+            f"{path} belongs to user {status.st_uid}, who could change it; run: chown {os.geteuid()} {path}"
         )
-    if about.st_mode & 0o077:
-        raise ValueError(f"{path} can be read by others (mode {about.st_mode & 0o7777:04o}); run: chmod 600 {path}")
+    if status.st_mode & 0o077:
+        raise ValueError(f"{path} can be read by others (mode {status.st_mode & 0o7777:04o}); run: chmod 600 {path}")
     return _text(path)
 
 
@@ -168,7 +172,7 @@ def _check_certificate(path: Path) -> None:
 
 
 def _check_directory(path: Path) -> None:
-    """It is a directory, or the nearest above it is one in which it can be made."""
+    """Checks that it is a writable directory, or that it can be created."""
     while not os.path.exists(path) and path != path.parent:
         path = path.parent
     if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
@@ -187,7 +191,7 @@ _CHECKS: Final[dict[str, Callable[[Path], None]]] = {
     "directory": _check_directory,
     "command": _check_command,
 }
-"""What is checked of the files that a sink names, by key."""
+"""Checks of the files of a sink, by key."""
 
 
 File = Annotated[str, parsed(_file), Kind("path")]
@@ -217,7 +221,7 @@ class ServerPart(Part):
     )
 
     def server(self, base: Path) -> protocol.Server:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
 
         def path(text: str | None) -> str | None:
             return None if text is None else str(_below(base, text))
@@ -237,7 +241,7 @@ class ParquetPart(Part):
     every: Seconds = Field(default=60 * _NS, description="How long documents are gathered for a file.")
 
     def sink(self, base: Path) -> protocol.Sink:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
         return protocol.SinkParquet(
             kind="parquet", directory=str(_below(base, self.directory)), file_s=self.every // _NS
         )
@@ -249,7 +253,7 @@ class JsonLinesPart(Part):
     directory: File = Field(description="Where they are written, for several nodes on a shared file system.")
 
     def sink(self, base: Path) -> protocol.Sink:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
         return protocol.SinkJsonLines(kind="json-lines", directory=str(_below(base, self.directory)))
 
 
@@ -259,7 +263,7 @@ class ElasticsearchPart(ServerPart):
     prefix: Prefix = Field(default="ioassay", description="Names of indices begin with it: `ioassay-io-2026.11.26`.")
 
     def sink(self, base: Path) -> protocol.Sink:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
         return protocol.SinkElasticsearch(kind="elasticsearch", server=self.server(base), prefix=self.prefix)
 
 
@@ -277,7 +281,7 @@ class InfluxdbPart(ServerPart):
         return self
 
     def sink(self, base: Path) -> protocol.Sink:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
         names = {"db": self.database, "org": self.organization, "bucket": self.bucket}
         return protocol.SinkInfluxdb(
             kind="influxdb",
@@ -306,7 +310,7 @@ class SeriesPart(Part):
 
     @property
     def limits(self) -> protocol.SeriesLimits:
-        """As agents read it."""
+        """As in `agent.json`."""
         return protocol.SeriesLimits(jobs=self.jobs, devices=self.devices)
 
 
@@ -314,7 +318,7 @@ class PrometheusPart(SeriesPart, ServerPart):
     """Prometheus, by remote write. A `url` without a path means `/api/v1/write`."""
 
     def sink(self, base: Path) -> protocol.Sink:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
         return protocol.SinkPrometheusRemoteWrite(
             kind="prometheus-remote-write", server=self.server(base), series=self.limits
         )
@@ -326,7 +330,7 @@ class ExporterPart(SeriesPart):
     listen: Listen = Field(default="127.0.0.1:9464", description="Where it answers.")
 
     def sink(self, _base: Path) -> protocol.Sink:
-        """As agents read it."""
+        """As in `agent.json`."""
         return protocol.SinkPrometheusExporter(kind="prometheus-exporter", listen=self.listen, series=self.limits)
 
 
@@ -336,7 +340,7 @@ class MistralPluginPart(Part):
     command: list[Prose] = Field(min_length=1, description="The program and its arguments.")
 
     def sink(self, base: Path) -> protocol.Sink:
-        """As agents read it; a program with a `/` in its name is relative to `base`."""
+        """As in `agent.json`; a program with a `/` in its name is relative to `base`."""
         return protocol.SinkMistralPlugin(
             kind="mistral-plugin",
             command=[_program(base, self.command), *self.command[1:]],
@@ -377,7 +381,7 @@ class SinkPart(Part):
 
     @property
     def chosen(self) -> tuple[str, AnySink]:
-        """Its kind, and what is said of it."""
+        """The kind of sink, and its part."""
         return self._given()[0]
 
 
@@ -409,7 +413,7 @@ class ServersPart(Part):
     root: File = Field(default="/", description="The directory with `proc` and `sys`: `/`, or one with copies of them.")
 
     def servers(self, base: Path) -> protocol.Servers | None:
-        """As agents read it; paths are relative to `base`."""
+        """As in `agent.json`; paths are relative to `base`."""
         if not self.read:
             return None
         return protocol.Servers(named=self.named, job_id=self.job_id, root=str(_below(base, self.root)))
@@ -443,15 +447,15 @@ class SetupPart(Part):
 
 @dataclass(frozen=True)
 class Resolved:
-    """An agent's setup and the contract that it enforces first."""
+    """An agent's setup and its initial contract."""
 
     setup: protocol.Setup
-    """Without `contract`, which `write` names."""
+    """Without `contract`, which `write` adds."""
     contract: contract.Loaded
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know of either."""
+        """Notes for the user about either."""
         servers = [sink["server"] for sink in self.setup["sinks"] if "server" in sink]
         in_clear = [server["url"] for server in servers if server.get("credentials") and sends_in_clear(server["url"])]
         return [
@@ -462,9 +466,9 @@ class Resolved:
 
 
 def load(path: Path, place: Path, tables: protocol.Tables, rules: Path | None = None) -> Resolved:
-    """The setup in a file, for an agent whose own directory is `place`; `rules` is a contract instead of the setup's.
+    """The setup in a file, for an agent whose own directory is `place`; `rules` replaces the contract of the setup.
 
-    Raises `SourceError` with every problem that can be known without the stores.
+    Raises `SourceError` with every problem that can be found without the stores.
     """
     source = read_source(path, NOUN, "sinks")
     model, base = validate(SetupPart, source.tree), path.absolute().parent
@@ -475,7 +479,7 @@ def load(path: Path, place: Path, tables: protocol.Tables, rules: Path | None = 
 
 
 def default(place: Path, tables: protocol.Tables, rules: Path | None = None) -> Resolved:
-    """The setup that needs no server: Parquet files in `place`. Raises `SourceError` for the contract."""
+    """The default setup without a server: Parquet files in `place`. Raises `SourceError` for the contract."""
     return _resolved(SetupPart(), place, place, tables, rules)
 
 
@@ -484,10 +488,10 @@ def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables
     sinks = [sink.chosen[1].sink(base) for sink in model.sinks]
     spool = model.spool or SpoolPart(directory=str(place / "spool"))
     rules = rules or (_below(base, model.contract) if model.contract else None)
-    found = contract.load(rules) if rules else contract.Loaded(Contract(version=PROTOCOL_VERSION, rules=[]), [])
+    loaded = contract.load(rules) if rules else contract.Loaded(Contract(version=PROTOCOL_VERSION, rules=[]), [])
     share = str(_below(base, model.share)) if model.share else None
-    if tables != "registered":  # agents of a record meet in the record
-        check_share(found.contract, share)
+    if tables != "registered":  # agents of a record share limits in the record
+        check_share(loaded.contract, share)
     return Resolved(
         protocol.Setup(
             version=PROTOCOL_VERSION,
@@ -499,12 +503,12 @@ def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables
             sinks=sinks or [protocol.SinkParquet(kind="parquet", directory=str(place), file_s=60)],
             spool=protocol.Spool(directory=str(_below(base, spool.directory)), most_bytes=spool.size),
         ),
-        found,
+        loaded,
     )
 
 
 def check_share(rules: Contract, share: str | None) -> None:
-    """Raises `UsageError` where rules hold several nodes to one limit and agents have no place to share it out."""
+    """Raises `UsageError` for rules over several nodes if the agents have no directory to share limits."""
     over_nodes = [rule["label"] for rule in rules["rules"] if rule["scope"] in OVER_NODES]
     if over_nodes and share is None:
         raise UsageError(
@@ -514,21 +518,26 @@ def check_share(rules: Contract, share: str | None) -> None:
 
 
 def _unfit_share(share: str | None) -> Iterator[str]:
-    """Why agents of this node could not meet others there, if that is so: each is then held to a part of a limit."""
+    """Why agents of this node cannot share limits there; each would then get a part of a limit."""
     if share is None:
         return
-    path, alone = Path(share), "until then, each node is held to a part of every limit by itself"
+    path, consequence = Path(share), "until then, each node is held to a part of every limit by itself"
     if path.is_dir():
         if (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
-            yield f"share: {share} has mode {mode:04o}, agents use only a closed one; run: chmod 700 {share}; {alone}"
+            yield (
+                f"share: {share} has mode {mode:04o}, agents use only a closed one; run: chmod 700 {share}; "
+                f"{consequence}"
+            )
     elif path.exists():
-        yield f"share: {share} is no directory; name one that all nodes share; {alone}"
+        yield f"share: {share} is no directory; name one that all nodes share; {consequence}"
     elif not path.parent.is_dir():
-        yield f"share: {path.parent} is not there, and agents make only the last part of a path; create it; {alone}"
+        yield (
+            f"share: {path.parent} is not there, and agents make only the last part of a path; create it; {consequence}"
+        )
 
 
 def share_of(place: Path) -> str | None:
-    """Where the agent whose files are in `place` meets other nodes; `None` also where its setup cannot be read."""
+    """The directory in which the agent with files in `place` shares limits; `None` also if its setup is unreadable."""
     try:
         share = json.loads((place / AGENT).read_bytes()).get("share")
     except (OSError, ValueError, AttributeError):
@@ -545,14 +554,14 @@ def write(resolved: Resolved, place: Path) -> Path:
 
 
 def to_standard_output(place: Path, rules: Path | None) -> Path:
-    """The same for an agent of this node that says all on its standard output, and is to wait for nothing.
+    """As `write`, for an agent of this node that prints all documents on its standard output, without a spool.
 
-    Without rules it leaves those of other agents alone. Raises `SourceError` for the contract.
+    Without rules, it does not change those of other agents. Raises `SourceError` for the contract.
     """
-    asked = default(place, "node", rules)
+    defaults = default(place, "node", rules)
     lines = protocol.SinkJsonLines(kind="json-lines", directory=None)
-    setup: protocol.Setup = {**asked.setup, "sinks": [lines], "spool": None}
-    return _write_agent(setup, place) if rules is None else write(replace(asked, setup=setup), place)
+    setup: protocol.Setup = {**defaults.setup, "sinks": [lines], "spool": None}
+    return _write_agent(setup, place) if rules is None else write(replace(defaults, setup=setup), place)
 
 
 def _write_agent(setup: protocol.Setup, place: Path) -> Path:
@@ -561,13 +570,13 @@ def _write_agent(setup: protocol.Setup, place: Path) -> Path:
 
 
 def _problems(model: SetupPart, source: Source, base: Path, *, is_ours: bool) -> Iterator[Problem]:
-    """What is wrong with the files that the setup names. Where the agent `is_ours`, it has our permissions."""
+    """Problems with the files in the setup. If the agent `is_ours`, it runs with our permissions."""
 
-    def problem(check: Callable[[Path], None], path: Path, *at: str | int) -> Iterator[Problem]:
+    def problem(check: Callable[[Path], None], path: Path, *path_in_source: str | int) -> Iterator[Problem]:
         try:
             check(path)
         except ValueError as error:
-            yield locate(source.tree, [*at]).problem(*wrong_and_meant(error))
+            yield locate(source.tree, [*path_in_source]).problem(*wrong_and_meant(error))
 
     for number, sink in enumerate(model.sinks):
         name, part = sink.chosen

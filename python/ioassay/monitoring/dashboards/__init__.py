@@ -1,14 +1,14 @@
-"""Grafana's dashboards of what agents store, for Prometheus, Elasticsearch and OpenSearch.
+"""Grafana dashboards for the data of agents in Prometheus, Elasticsearch and OpenSearch.
 
-    measures        what a panel shows: fields of the documents of a kind, added up by labels
-    contents        which dashboards there are: variables, panels
+    measures        the quantities of panels: fields of the documents of a kind, summed by labels
+    contents        the dashboards: variables, panels
     prometheus      measures as PromQL
-    elasticsearch   measures as Grafana's queries of Elasticsearch, and of OpenSearch
-    generate        contents as files in `json`, which are a part of the package
+    elasticsearch   measures as Grafana's queries for Elasticsearch and OpenSearch
+    generate        contents as files in `json`, which are part of the package
     library         these files, ready for a data source
-    grafana         Grafana's HTTP API: saves dashboards in a folder
+    grafana         saves dashboards in a folder through Grafana's HTTP API
 
 `generate` and `elasticsearch` need Grafana's SDK, which only developers have.
 
-Not here: what documents say (`ioassay.protocol.watch_kinds`), how stores name them (the sinks of crates/agent).
+Not here: the fields of documents (`ioassay.protocol.watch_kinds`), their names in stores (the sinks of crates/agent).
 """

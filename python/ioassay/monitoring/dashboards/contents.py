@@ -1,4 +1,4 @@
-"""The dashboards: their variables and panels. Not: how a store is asked, how Grafana writes it down."""
+"""The dashboards: their variables and panels. Not: queries of a store, Grafana's JSON."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ NANOSECONDS: Final = "ns"
 NUMBER: Final = "short"
 SHARE: Final = "percentunit"
 
-# A time in nanoseconds that is added up in each second: how many threads, processors or requests it was of.
+# Summed nanoseconds per second are the mean number of active threads, processors or requests.
 _OF_A_SECOND: Final = 1e-9
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Measures over time, in one picture."""
+    """Measures over time, in one graph."""
 
     title: str
     unit: str
     measures: tuple[Measure, ...]
     about: str = ""
     axis: str = ""
-    """What the unit counts, where it does not say so itself."""
+    """What is counted, if the unit does not say it."""
     is_stacked: bool = False
 
 
 @dataclass(frozen=True)
 class Top:
-    """A table of the labels with the highest sums over the time that is shown."""
+    """A table of the labels with the highest sums over the displayed time."""
 
     title: str
     unit: str
@@ -45,7 +45,7 @@ class Top:
 
 @dataclass(frozen=True)
 class Documents:
-    """A table of the latest documents of a kind, for stores that keep documents."""
+    """A table of the latest documents of a kind, for stores of documents."""
 
     title: str
     kind: str
@@ -58,7 +58,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Row:
-    """Panels below a heading."""
+    """Panels under a heading."""
 
     title: str
     panels: tuple[Panel | Top | Documents, ...]
@@ -66,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """A page of Grafana."""
+    """A dashboard of Grafana."""
 
     name: str
     title: str
@@ -76,17 +76,17 @@ class Dashboard:
 
 
 def _rates(kind: str, by: tuple[str, ...], fields: Sequence[tuple[str, str]]) -> tuple[Measure, ...]:
-    """A measure for each pair of a word for the legend and a field."""
+    """A measure for each pair of legend and field."""
     return tuple(Measure(kind, field, by, name=name) for name, field in fields)
 
 
 def _times(kind: str, by: tuple[str, ...], fields: Sequence[tuple[str, str]]) -> tuple[Measure, ...]:
-    """Times of a second, added up: how many at the same time."""
+    """Summed times of a second: the mean number at the same time."""
     return tuple(Measure(kind, field, by, scale=_OF_A_SECOND, name=name) for name, field in fields)
 
 
 def _means(kind: str, by: tuple[str, ...], fields: Sequence[tuple[str, str, str]]) -> tuple[Measure, ...]:
-    """An amount for each one of another: word, amount, and what it is divided by."""
+    """Ratios of two amounts, for each triple of legend, amount and divisor."""
     return tuple(Measure(kind, field, by, per=per, name=name) for name, field, per in fields)
 
 
@@ -112,13 +112,13 @@ def _io(by: tuple[str, ...], whose: str) -> tuple[Panel, ...]:
 
 
 def _by_job(field: str) -> Measure:
-    """What jobs did to targets of servers."""
+    """A measure of jobs on targets of servers."""
     return Measure("target_job", field, ("target", "job"))
 
 
-def _alerts(*, shown: tuple[str, ...]) -> tuple[Top | Documents, ...]:
-    columns = tuple(column for column in _ALERT_COLUMNS if column not in shown)
-    by = tuple(label for label in ("label", "action", "node", "job") if label not in shown)
+def _alerts(*, other_columns: tuple[str, ...]) -> tuple[Top | Documents, ...]:
+    columns = tuple(column for column in _ALERT_COLUMNS if column not in other_columns)
+    by = tuple(label for label in ("label", "action", "node", "job") if label not in other_columns)
     return (
         Top(
             "Alerts by rule",
@@ -184,7 +184,7 @@ CLUSTER: Final = Dashboard(
         Row(
             "Rules",
             (
-                *_alerts(shown=()),
+                *_alerts(other_columns=()),
                 Panel(
                     "Waiting for throttling by job",
                     NUMBER,
@@ -272,7 +272,7 @@ NODE: Final = Dashboard(
                 *_io(("job",), "by job"),
                 Panel("Processes by job", NUMBER, (Measure("job", "processes", ("job",)),), axis="processes"),
                 Panel("Resident memory by job", BYTES, (Measure("job", "resident_bytes", ("job",)),)),
-                *_alerts(shown=("node",)),
+                *_alerts(other_columns=("node",)),
             ),
         ),
         Row(
@@ -519,7 +519,7 @@ JOB: Final = Dashboard(
         Row(
             "Rules",
             (
-                *_alerts(shown=("job",)),
+                *_alerts(other_columns=("job",)),
                 Panel(
                     "Waiting for throttling",
                     NUMBER,
@@ -781,4 +781,4 @@ FILE_SYSTEM: Final = Dashboard(
 )
 
 DASHBOARDS: Final = (CLUSTER, NODE, JOB, FILE_SYSTEM)
-"""All of them."""
+"""All dashboards."""

@@ -1,4 +1,4 @@
-"""Measures as Grafana's queries of Elasticsearch. OpenSearch's data source knows the same ones."""
+"""Measures as Grafana's queries for Elasticsearch; OpenSearch's data source has the same ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ioassay.monitoring.dashboards.measures import (
 )
 
 TIME: Final = "@timestamp"
-"""The second that a document is of."""
+"""The second of a document."""
 DOCUMENTS: Final = 200
-"""The most documents that a table shows."""
+"""Most documents in a table."""
 
 
 class Query(NamedTuple):
-    """What a target needs besides its data source."""
+    """A Grafana target, without its data source."""
 
     query: str
     metrics: list[es.MetricAggregation]
@@ -32,7 +32,7 @@ class Query(NamedTuple):
 
 
 def over_time(measure: Measure, variables: tuple[Variable, ...]) -> Query:
-    """The measure, again and again over the time that is shown."""
+    """The measure over the displayed time."""
     seconds = es.DateHistogram(
         field=TIME, id_val="100", settings=es.ElasticsearchDateHistogramSettings(interval="auto", min_doc_count="0")
     )
@@ -40,32 +40,32 @@ def over_time(measure: Measure, variables: tuple[Variable, ...]) -> Query:
 
 
 def total(measure: Measure, variables: tuple[Variable, ...]) -> Query:
-    """The sum over all of the time that is shown."""
+    """The sum over the displayed time."""
     metric = es.Count(id_val="1") if measure.field is None else es.Sum(id_val="1", field=measure.field)
     return Query(_documents(measure, variables), [metric], _terms(measure))
 
 
 def documents(kind: str, variables: tuple[Variable, ...]) -> Query:
-    """The latest documents of a kind, as they are."""
+    """The latest documents of a kind."""
     settings = es.ElasticsearchRawDataSettings(size=str(DOCUMENTS))
     return Query(selector(kind, variables), [es.RawData(id_val="1", settings=settings)], [])
 
 
 def values(variable: Variable, variables: tuple[Variable, ...]) -> str:
     """The query for the values of a variable."""
-    within = tuple(other for other in variables if other.label in variable.within)
+    within = tuple(outer for outer in variables if outer.label in variable.within)
     kinds = " OR ".join(_index(kind) for kind in variable.kinds)
-    query = " AND ".join([f"({kinds})", *(_chosen(other) for other in within)])
+    query = " AND ".join([f"({kinds})", *(_chosen(outer) for outer in within)])
     return json.dumps({"find": "terms", "field": variable.label, "size": 500, "query": query})
 
 
 def selector(kind: str, variables: tuple[Variable, ...]) -> str:
-    """The documents of a kind that users chose."""
+    """The documents of a kind that match the variables."""
     return " AND ".join([_index(kind), *(_chosen(variable) for variable in restrictions(kind, variables))])
 
 
 def _index(kind: str) -> str:
-    # Documents do not say of which kind they are: their index does.
+    # The kind of a document is in the name of its index.
     return f"_index:${{prefix}}-{kind}-*"
 
 
@@ -114,8 +114,8 @@ def _metrics(measure: Measure) -> list[es.MetricAggregation]:
             es.Sum(id_val="2", field=measure.per, hide=True),
             _calculated(es.ElasticsearchBucketScriptSettings(script=script), amount="1", per="2"),
         ]
-    # Grafana's intervals grow with the time that is shown. Divided by them, amounts are per second, levels are means.
-    # This is calculated of sums, since a script for each document fails in indices of kinds without the field.
+    # Grafana's intervals grow with the displayed time. Divided by them, amounts are per second, levels are means.
+    # It is calculated from sums, because a script per document fails in indices of kinds without the field.
     script = f"params.amount * {1000 * scale:g} / (double) $__interval_ms"
     is_zero = measure.meaning in ("amount", "count")
     settings = _ZeroWithoutDocuments(script) if is_zero else es.ElasticsearchBucketScriptSettings(script=script)
@@ -123,13 +123,13 @@ def _metrics(measure: Measure) -> list[es.MetricAggregation]:
 
 
 class _ZeroWithoutDocuments(es.ElasticsearchBucketScriptSettings):
-    """A second without documents is one in which nothing was done. Grafana hands this on; the SDK does not know it."""
+    """Seconds without documents count as 0. Grafana passes this setting on; the SDK does not have it."""
 
     def to_json(self) -> dict[str, object]:
         return super().to_json() | {"gap_policy": "insert_zeros"}
 
 
 def _calculated(settings: es.ElasticsearchBucketScriptSettings, **metrics: str) -> es.BucketScript:
-    """A script over metrics, which it knows by these names."""
+    """A script over metrics, by these names."""
     variables = [es.PipelineVariable(name=name, pipeline_agg=metric) for name, metric in metrics.items()]
     return es.BucketScript(id_val="3", pipeline_variables=variables, settings=settings)

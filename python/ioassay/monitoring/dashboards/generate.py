@@ -1,4 +1,4 @@
-"""Writes the dashboards' JSON, with Grafana's Foundation SDK, which is no dependency of ioassay itself.
+"""Writes the dashboards' JSON with Grafana's Foundation SDK, which is not a dependency of ioassay itself.
 
 python -m ioassay.monitoring.dashboards.generate            writes the files
 python -m ioassay.monitoring.dashboards.generate --check    fails when a file is stale
@@ -47,7 +47,7 @@ _PLUGINS: Final[dict[Source, _Plugin]] = {
     "prometheus": _Plugin("prometheus", "Prometheus", ".*"),
 }
 
-# Where labels are looked at more closely: the dashboard, which has a variable of the label's name.
+# The dashboard with details of a label; it has a variable of the label's name.
 _LINKS: Final = {
     "node": "node",
     "job": "job",
@@ -63,20 +63,20 @@ _HEIGHT: Final = 8
 
 
 def generate(dashboard: Dashboard, source: Source) -> str:
-    """The file of a dashboard."""
-    whole = _without_placement(_Generator(dashboard, source).dashboard())
-    return "{\n" + ",\n".join(f"{json.dumps(key)}: {_in_lines(value)}" for key, value in whole.items()) + "\n}\n"
+    """The contents of a dashboard's file."""
+    fields = _without_placement(_Generator(dashboard, source).dashboard())
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {_in_lines(value)}" for key, value in fields.items()) + "\n}\n"
 
 
 def _in_lines(value: Any) -> str:
-    """JSON with a line for each panel, so that differences can be read, and there are few lines."""
+    """JSON with a line for each panel: few lines, but readable diffs."""
     if isinstance(value, list):
-        return "[\n" + ",\n".join(json.dumps(one, ensure_ascii=False) for one in value) + "\n]"
+        return "[\n" + ",\n".join(json.dumps(panel, ensure_ascii=False) for panel in value) + "\n]"
     return json.dumps(value, ensure_ascii=False)
 
 
 def _without_placement(place: Any) -> Any:
-    """The SDK would hide all links and marks in a menu."""
+    """Removes the SDK's default of hiding all links and annotations in a menu."""
     if isinstance(place, dict):
         return {
             key: _without_placement(inner) for key, inner in place.items() if key != "placement" or inner != _HIDDEN
@@ -85,7 +85,7 @@ def _without_placement(place: Any) -> Any:
 
 
 class _Generator:
-    """One dashboard for one kind of data source."""
+    """Generates one dashboard for one kind of data source."""
 
     def __init__(self, dashboard: Dashboard, source: Source) -> None:
         self._contents = dashboard
@@ -103,7 +103,7 @@ class _Generator:
             .tags(["ioassay", self._source])
             .editable()
             .refresh("10s")
-            # Documents come some seconds late, and seconds without them would look like seconds without I/O.
+            # Documents arrive some seconds late; until then, seconds would look like seconds without I/O.
             .time("now-15m", "now" if self._source == "prometheus" else "now-5s")
             .timezone("browser")
             .tooltip(models.DashboardCursorSync.CROSSHAIR)
@@ -119,9 +119,9 @@ class _Generator:
             .build()
         )
         built.panels = [*self._all_panels()]
-        whole: dict[str, Any] = json.loads(json.dumps(built, cls=JSONEncoder))
-        whole["annotations"] = {"list": [*self._annotations()]}
-        return whole
+        fields: dict[str, Any] = json.loads(json.dumps(built, cls=JSONEncoder))
+        fields["annotations"] = {"list": [*self._annotations()]}
+        return fields
 
     def _uid(self, name: str) -> str:
         return f"ioassay-{name}-{self._source}"
@@ -151,14 +151,14 @@ class _Generator:
             yield built
 
     def _annotations(self) -> Iterator[dict[str, Any]]:
-        """Phases of runs, which one of their nodes has noted, and alerts, in all panels over time.
+        """Phases of runs, as reported by one of their nodes, and alerts, in all graphs.
 
-        Prometheus has moments where each phase begins and ends, the others regions from begin to end.
+        Prometheus has marks at the begin and end of each phase, the others have regions.
         """
         variables = self._contents.variables
         if self._source == "prometheus":
             for word, color in (("begin", "green"), ("end", "red")):
-                # Several workloads have one phase.
+                # Several workloads share a phase.
                 phases = f"max by (run, case, phase) (ioassay_phase_{word}_ns)"
                 yield self._annotation(f"Phases {word}", color, expr=f"{phases} / 1e6") | {
                     "titleFormat": "{{phase}} " + word + "s",
@@ -172,7 +172,7 @@ class _Generator:
                 "tagKeys": "node",
             }
             return
-        # The SDK does not know these fields, which Grafana's data source reads; earlier ones read no target.
+        # The SDK lacks these fields of Grafana's data source, whose earlier versions ignore the target.
         regions = {"timeField": DATE_FIELDS["begin_ns"], "timeEndField": DATE_FIELDS["end_ns"]}
         regions |= {"textField": "phase", "tagsField": "run"}
         marks = {"timeField": elasticsearch.TIME, "textField": "label", "tagsField": "node"}
@@ -255,7 +255,7 @@ class _Generator:
         if contents.is_stacked:
             built = built.stacking(common_builders.StackingConfig().mode(common.StackingMode.NORMAL).group("A"))
         if self._source != "prometheus":
-            # Documents are of a second. Prometheus takes the interval of its scrapes, which the data source knows.
+            # Documents are per second. Prometheus uses the scrape interval of the data source.
             built = built.interval("1s")
         panel = built.build()
         panel.targets = [self._target(measure, number) for number, measure in enumerate(contents.measures)]
@@ -334,29 +334,29 @@ class _Generator:
         )
 
     def _series_links(self, measures: tuple[Measure, ...]) -> Iterator[tuple[str, str]]:
-        """Those of the labels of series in a picture."""
+        """Links for the labels of a graph's series."""
         labels = measures[0].by
         if self._source == "prometheus":
             yield from self._links(labels, "__field.labels.{}")
         elif len(labels) == 1 and not any(measure.name for measure in measures):
-            # Grafana takes the labels from these series; what is left of them is the name.
+            # Grafana removes the labels from these series, which leaves the name.
             yield from self._links(labels, "__series.name")
 
     def _links(self, labels: tuple[str, ...], value: str) -> Iterator[tuple[str, str]]:
-        """Titles and addresses of dashboards that look closer at a label, whose value Grafana knows as `value`."""
-        kept = "${" + SOURCE_VARIABLE + ":queryparam}&${__url_time_range}"
+        """Titles and addresses of dashboards with details of a label, whose value Grafana knows as `value`."""
+        parameters = "${" + SOURCE_VARIABLE + ":queryparam}&${__url_time_range}"
         if self._source != "prometheus":
-            kept = "${prefix:queryparam}&" + kept
+            parameters = "${prefix:queryparam}&" + parameters
         for label in labels:
-            other = _LINKS.get(label)
-            if other is not None and other != self._contents.name:
+            linked = _LINKS.get(label)
+            if linked is not None and linked != self._contents.name:
                 name = value.format(label)
-                url = f"/d/{self._uid(other)}?var-{label}=${{{name}:percentencode}}&{kept}"
+                url = f"/d/{self._uid(linked)}?var-{label}=${{{name}:percentencode}}&{parameters}"
                 yield f"Show this {label.replace('_', ' ')}", url
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the files, or says which are stale."""
+    """Writes the files, or reports which are stale."""
     stale = 0
     for dashboard in DASHBOARDS:
         for source in SOURCES:

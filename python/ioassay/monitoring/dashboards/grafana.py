@@ -1,4 +1,4 @@
-"""Grafana's HTTP API: saves dashboards in a folder. Not: what dashboards say."""
+"""Saves dashboards in a folder through Grafana's HTTP API. Not: their contents."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ _MOST_PAGES: Final = 100
 
 
 def read_token(path: Path) -> str:
-    """The token in a file that only its owner can read. Raises `UsageError`; no message has any of the file in it."""
-    safe = f"Make it yours and private: chmod 600 {path}"
+    """The token in a file that only its owner can read. Raises `UsageError`; messages never contain the file's
+    contents.
+    """
+    remedy = f"Make it yours and private: chmod 600 {path}"
     try:
-        # Not waiting for the writer of a pipe.
+        # O_NONBLOCK: do not wait for the writer of a pipe.
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise UsageError(f"{path} is not a regular file.", "Write the token into a file: --token-file FILE.")
-            if about.st_uid not in (os.geteuid(), 0):
-                raise UsageError(f"{path} belongs to another user, who could replace the token.", safe)
-            if about.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise UsageError(f"{path} can be used by other users.", safe)
+            if status.st_uid not in (os.geteuid(), 0):
+                raise UsageError(f"{path} belongs to another user, who could replace the token.", remedy)
+            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise UsageError(f"{path} can be used by other users.", remedy)
             content = file.read(_MOST_TOKEN_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check --token-file.") from error
-    # The agent's files of credentials have this word before a token.
+    # The agent's credentials files have this word before a token.
     token = content.strip().removeprefix(b"token ").strip()
     if not token or len(content) > _MOST_TOKEN_BYTES or any(byte <= 0x20 or byte >= 0x7F for byte in token):
         raise UsageError(
@@ -56,7 +58,7 @@ class Grafana:
     """A Grafana server, with the rights of the token. Its methods raise `CannotRun`."""
 
     def __init__(self, address: str, token: str | None) -> None:
-        """Raises `UsageError` for what is no address of a server."""
+        """Raises `UsageError` for an invalid address."""
         try:
             parts = urllib.parse.urlsplit(address)
             is_address = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
@@ -78,19 +80,19 @@ class Grafana:
 
     @property
     def shows_token(self) -> bool:
-        """Whether others on the network can read the token."""
+        """True if others on the network can read the token."""
         return self._token is not None and sends_in_clear(self.address)
 
     def folder(self, title: str) -> str:
-        """The UID of the folder at the root that has this title; it is created where it does not exist."""
+        """The UID of the top-level folder with this title; created if missing."""
         for page in range(1, _MOST_PAGES + 1):
-            asked = f"reading the folder {title}"
-            folders = self._ask("GET", f"/api/folders?limit={_FOLDERS_OF_A_PAGE}&page={page}", asked)
+            action = f"reading the folder {title}"
+            folders = self._ask("GET", f"/api/folders?limit={_FOLDERS_OF_A_PAGE}&page={page}", action)
             if not isinstance(folders, list) or not all(isinstance(folder, dict) for folder in folders):
                 raise self._no_grafana()
-            found = next((folder.get("uid") for folder in folders if folder.get("title") == title), None)
-            if isinstance(found, str):
-                return found
+            uid_found = next((folder.get("uid") for folder in folders if folder.get("title") == title), None)
+            if isinstance(uid_found, str):
+                return uid_found
             if len(folders) < _FOLDERS_OF_A_PAGE:
                 break
         else:
@@ -102,7 +104,7 @@ class Grafana:
         return uid
 
     def save(self, dashboard: Json, folder: str) -> str:
-        """Saves a dashboard in the folder of that UID, over the one with the same UID. Returns its address."""
+        """Saves a dashboard in the folder, replacing the one with the same UID. Returns its address."""
         body = {
             "dashboard": dashboard | {"id": None},
             "folderUid": folder,
@@ -114,20 +116,20 @@ class Grafana:
             raise self._no_grafana()
         return f"{self.address}/d/{dashboard['uid']}"
 
-    def _ask(self, method: str, path: str, asked: str, body: Any = None) -> Any:
+    def _ask(self, method: str, path: str, action: str, body: Any = None) -> Any:
         request = urllib.request.Request(f"{self.address}{path}", method=method)
         request.add_header("Accept", "application/json")
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         if self._token is not None:
-            # It must not follow to another server.
+            # The token must not be sent to another server after a redirect.
             request.add_unredirected_header("Authorization", f"Bearer {self._token}")
         try:
             with self._opener.open(request, timeout=TIMEOUT_S) as answer:
                 content = answer.read(_MOST_ANSWER_BYTES)
         except urllib.error.HTTPError as error:
-            raise self._refused(error, asked) from None
+            raise self._refused(error, action) from None
         except urllib.error.URLError as error:
             raise self._unreachable(error.reason) from None
         except (OSError, http.client.HTTPException) as error:
@@ -143,17 +145,17 @@ class Grafana:
             "Check the address; where Grafana is behind a proxy, its path belongs to it.",
         )
 
-    def _refused(self, error: urllib.error.HTTPError, asked: str) -> CannotRun:
+    def _refused(self, error: urllib.error.HTTPError, action: str) -> CannotRun:
         code = error.code
         remedy = _REMEDIES.get(code, "Try again later." if code >= 500 else "Check the address, and Grafana's log.")
         if code == 401 and self._token is None:
             remedy = "Write the token of a service account of Grafana into a file: --token-file FILE."
         elif 300 <= code < 400:
             remedy = f"Use the address that it sends on to, if that is right: {error.headers.get('Location')}"
-        return CannotRun(f"{self.address} refuses {asked} ({code}{self._said(error)}).", remedy)
+        return CannotRun(f"{self.address} refuses {action} ({code}{self._said(error)}).", remedy)
 
     def _said(self, error: urllib.error.HTTPError) -> str:
-        """What Grafana says of an error, as the end of a pair of brackets."""
+        """Grafana's message, as the end of a parenthesis."""
         try:
             message = json.loads(error.read(_MOST_ANSWER_BYTES))["message"]
         except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
@@ -164,8 +166,8 @@ class Grafana:
     def _unreachable(self, reason: object) -> CannotRun:
         for kind, message, remedy in _FAULTS:
             if isinstance(reason, kind):
-                what = getattr(reason, "verify_message", None) or getattr(reason, "strerror", None) or reason
-                return CannotRun(message.format(address=self.address, what=what), remedy)
+                reason_text = getattr(reason, "verify_message", None) or getattr(reason, "strerror", None) or reason
+                return CannotRun(message.format(address=self.address, what=reason_text), remedy)
         return CannotRun(f"{self.address} cannot be reached: {reason}.", "Check the address and the network.")
 
 
@@ -178,7 +180,7 @@ _REMEDIES: Final = {
     412: "Look in Grafana for a dashboard of the same name in this folder, and rename or remove it.",
     429: "Try again later.",
 }
-"""What to do where Grafana answers with these codes."""
+"""Remedies by HTTP status."""
 
 _FAULTS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str, str], ...]] = (
     (
@@ -200,11 +202,11 @@ _FAULTS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str, s
         "Check the port, and whether it speaks http or https.",
     ),
 )
-"""What can go wrong on the way to Grafana, the more special first."""
+"""Connection errors, the more specific first."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would turn what is saved into what is read."""
+    """Refuses redirects, which would turn POST into GET."""
 
     def redirect_request(self, *_: object) -> None:
         return None

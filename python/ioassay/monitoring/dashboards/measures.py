@@ -1,4 +1,4 @@
-"""What a panel shows: fields of the documents of a kind, added up by labels. Not: how a store is asked for it."""
+"""The quantities of panels: fields of the documents of a kind, summed by labels. Not: queries of a store."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CLASS_GROUPS: Final[Mapping[Group, tuple[str, ...]]] = {
     "write": calls.GROUPS["write"],
     "metadata": calls.GROUPS["metadata"],
 }
-"""Classes of calls on storage. Calls of MPI-IO are in none: those that they make are counted, too."""
+"""Classes of calls on storage. Calls of MPI-IO are in none, because the calls that they make are counted too."""
 
 CLASS_GROUP: Final = "class group"
-"""A label that `Measure.by` may have besides those of the kind: the group of the class."""
+"""A further label for `Measure.by`: the group of the class."""
 
 TOP: Final = 10
-"""Only so many values of a label are shown: those with the highest measure."""
+"""Most values of a label in a panel: those with the highest measure."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,20 @@ class Measure:
     by: tuple[str, ...] = ()
     """Labels of the kind."""
     per: str | None = None
-    """Another amount of the kind, by which it is divided."""
+    """The divisor: another amount of the kind."""
     scale: float = 1.0
-    """By which it is multiplied for the unit of the panel."""
+    """The factor for the panel's unit."""
     groups: tuple[Group, ...] = ()
     """Only calls of these groups."""
     where: tuple[tuple[str, str], ...] = ()
     """Only documents whose labels have these values."""
     name: str = ""
-    """Which of the panel's measures it is, for the legend."""
+    """The name in the legend."""
 
     def __post_init__(self) -> None:
         for label in (*self.by, *(label for label, _ in self.where)):
-            wanted = "class" if label == CLASS_GROUP else label
-            assert wanted in labels(self.kind), (self.kind, label)
+            required_label = "class" if label == CLASS_GROUP else label
+            assert required_label in labels(self.kind), (self.kind, label)
         for field in (self.field, self.per):
             assert field is None or field_of(self.kind, field).kind in ("amount", "greatest", "level"), (
                 self.kind,
@@ -64,7 +64,7 @@ class Measure:
 
     @property
     def meaning(self) -> Literal["amount", "greatest", "level", "count"]:
-        """What is done to add it up."""
+        """How values are aggregated."""
         if self.field is None:
             return "count"
         kind = field_of(self.kind, self.field).kind
@@ -73,7 +73,7 @@ class Measure:
 
     @property
     def shown_groups(self) -> tuple[Group, ...]:
-        """The groups of calls that it is of, where not all calls are."""
+        """The groups of calls, if it is not of all calls."""
         return self.groups or ((*CLASS_GROUPS,) if CLASS_GROUP in self.by else ())
 
 
@@ -83,20 +83,19 @@ def field_of(kind: str, name: str) -> Field:
 
 
 def labels(kind: str) -> tuple[str, ...]:
-    """The labels of a kind."""
     return tuple(field.name for field in KINDS[kind].fields if field.kind == "label")
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A choice at the top of a dashboard: values of a label, to which all documents that have it are restricted."""
+    """A choice at the top of a dashboard: values of a label that restrict all documents with that label."""
 
     label: str
     kinds: tuple[str, ...]
-    """Documents that have it."""
+    """Kinds of documents with the label."""
     title: str
     only_one: bool = False
-    """Whether exactly one value is chosen; otherwise several or all."""
+    """True to choose exactly one value, otherwise several or all."""
     within: tuple[str, ...] = ()
     """Other variables of the dashboard that restrict the values."""
 
@@ -105,5 +104,5 @@ class Variable:
 
 
 def restrictions(kind: str, variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """Those that apply to documents of a kind."""
+    """The variables that apply to documents of a kind."""
     return tuple(variable for variable in variables if variable.label in labels(kind))

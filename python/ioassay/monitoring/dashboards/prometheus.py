@@ -1,4 +1,4 @@
-"""Measures as PromQL, over the series that the sinks for Prometheus make of documents."""
+"""Measures as PromQL, over the series of the sinks for Prometheus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ioassay.monitoring.dashboards.measures import (
 )
 
 COUNTED: Final = ("alert", "in_flight")
-"""Kinds of which only the number of documents is kept."""
+"""Kinds for which only the number of documents is stored."""
 
 _ENDINGS: Final = {"amount": "_total", "greatest": "_max", "level": ""}
 
@@ -28,7 +28,7 @@ def metric(kind: str, field: str | None) -> str:
 
 
 def over_time(measure: Measure, variables: tuple[Variable, ...]) -> str:
-    """The measure, again and again over the time that is shown."""
+    """The measure over the displayed time."""
     number = _number(measure, measure.field, variables, "$__rate_interval")
     if measure.per is not None:
         number += f" / ({_number(measure, measure.per, variables, '$__rate_interval')} > 0)"
@@ -38,23 +38,23 @@ def over_time(measure: Measure, variables: tuple[Variable, ...]) -> str:
 
 
 def total(measure: Measure, variables: tuple[Variable, ...]) -> str:
-    """The sum over all of the time that is shown."""
+    """The sum over the displayed time."""
     selected = _selected(measure, measure.field, variables)
     return f"topk({TOP}, {_added(measure, f'increase({selected}[$__range])')} > 0)"
 
 
 def alerts(measure: Measure, variables: tuple[Variable, ...]) -> str:
-    """Where something was counted at all, for annotations."""
+    """The times at which something was counted, for annotations."""
     return f"{_number(measure, measure.field, variables, '$__rate_interval')} > 0"
 
 
 def values(variable: Variable, variables: tuple[Variable, ...]) -> str:
     """The query for the values of a variable."""
     names = [metric(kind, _example(kind)) for kind in variable.kinds]
-    conditions = [_chosen(other) for other in variables if other.label in variable.within]
+    conditions = [_chosen(outer) for outer in variables if outer.label in variable.within]
     if len(names) > 1:
-        either = "|".join(names)
-        conditions.insert(0, f'__name__=~"{either}"')
+        alternatives = "|".join(names)
+        conditions.insert(0, f'__name__=~"{alternatives}"')
     name = names[0] if len(names) == 1 else ""
     return f"label_values({name}{{{','.join(conditions)}}}, {variable.label})"
 
@@ -62,8 +62,10 @@ def values(variable: Variable, variables: tuple[Variable, ...]) -> str:
 def _example(kind: str) -> str | None:
     if kind in COUNTED:
         return None
-    wanted = ("level", "amount")
-    return next(field.name for kind_of_field in wanted for field in KINDS[kind].fields if field.kind == kind_of_field)
+    preferred_kinds = ("level", "amount")
+    return next(
+        field.name for kind_of_field in preferred_kinds for field in KINDS[kind].fields if field.kind == kind_of_field
+    )
 
 
 def _chosen(variable: Variable) -> str:

@@ -1,9 +1,9 @@
-"""Mistral's contracts, logs and plug-ins, so that what a site has built around Mistral goes on working.
+"""Mistral's contracts, logs and plug-ins, so that a site's tools for Mistral keep working.
 
     terms           Mistral's words, quantities and size ranges
     contract_file   contract files
     log             log lines
-    plugin_stream   what Mistral and an output plug-in say to each other
+    plugin_stream   the protocol between Mistral and an output plug-in
     mapping         Mistral's rules ↔ rules of ioassay
     alerts          Mistral's log entries ↔ alerts of ioassay
 

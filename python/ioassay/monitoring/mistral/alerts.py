@@ -1,6 +1,6 @@
 """Mistral's log entries ↔ alerts, the documents of that kind that agents send (`crates/protocol/src/watch/kinds.rs`).
 
-An alert has no processor, so an entry made of one says 0; an entry has no mount point.
+An alert has no processor, so its entry has 0; an entry has no mount point.
 Not: lines (`log`), rules (`mapping`).
 """
 
@@ -21,34 +21,34 @@ from ioassay.text import units
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000
 _SERVED: Final = re.compile("(?P<host>[^/]+?):(?P<name>/.*)", re.DOTALL)
-"""What is mounted from a server."""
+"""The source of a network mount."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alert:
-    """A rule was broken. The fields are those of the document, and its second and addition."""
+    """An alert that a rule was broken. The fields are those of the document, and its second and part."""
 
     second: int
     """Since 1970."""
     part: int
-    """0, or which addition to what was already said of the same second this is."""
+    """0, or the number of this addition to the same second."""
     node: str
     job: str
-    """Empty: all jobs of the node together."""
+    """Empty for all jobs of the node together."""
     label: str
     action: Action
     user: str
-    """By number; empty where it is not known."""
+    """User id; empty if unknown."""
     scope: str = ""
-    """Whose calls were added up, as contracts say it."""
+    """The scope, as in contracts."""
     jobs: str = ""
-    """The jobs that the rule is for; empty: all."""
+    """The jobs that the rule selects; empty for all."""
     path: str
-    """Empty: all files."""
+    """Empty for all files."""
     classes: str
-    """Classes of calls with commas between them."""
+    """Classes of calls, separated by commas."""
     sizes: str
-    """Of transfers, in bytes: `all`, `4096-65536` or `4096-`."""
+    """Transfer sizes in bytes: `all`, `4096-65536` or `4096-`."""
     measure: Measure
     measured: int
     """In the unit of the measure: bytes, nanoseconds, calls."""
@@ -56,21 +56,21 @@ class Alert:
     window_s: int
     waits: int
     waited_ns: int
-    """What a rule that throttles held; 0 in what Mistral says."""
+    """Delay by a throttle rule; 0 from Mistral."""
     pid: str
     command: str
     file: str
     mount_point: str
     file_system: str
-    """Its type; empty where it is not known."""
+    """Type of the file system; empty if unknown."""
     mount_source: str
     """A device, or `server:/path`."""
     rank: str
-    """Empty: none."""
+    """Empty if there is none."""
 
 
 def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
-    """The log entry of an alert; `zone` is that of the clock on the node's wall."""
+    """The log entry of an alert; `zone` is the node's time zone."""
     measurement = MEASUREMENT[alert.measure]
     served = _SERVED.fullmatch(alert.mount_source)
     per_unit = _NS_PER_US if units_of(measurement) is TIMES else 1
@@ -102,7 +102,7 @@ def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
 
 
 def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
-    """The alert of a log entry; `zone` is that of the clock on the host's wall. Raises `UsageError`."""
+    """The alert of a log entry; `zone` is the host's time zone. Raises `UsageError`."""
     measure = MEASURE.get(entry.measurement)
     if measure is None:
         raise UsageError(f"Entry {entry.sequence}: {entry.measurement} is not a measure of ioassay.")
@@ -147,7 +147,7 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
 
 
 def _sizes(text: str) -> SizeRange:
-    """Reads a range in bytes."""
+    """Parses a range in bytes."""
     if text == "all":
         return SizeRange()
     least, _, most = text.partition("-")
@@ -155,7 +155,7 @@ def _sizes(text: str) -> SizeRange:
 
 
 def _range(sizes: SizeRange) -> str:
-    """Writes a range in bytes."""
+    """Formats a range in bytes."""
     if sizes == SizeRange():
         return "all"
     return f"{sizes.least_bytes}-{'' if sizes.most_bytes is None else sizes.most_bytes}"

@@ -4,8 +4,8 @@
     # LABEL, PATH, CALL-TYPE, SIZE-RANGE, MEASUREMENT, THRESHOLD
     reads, /scratch/, read, all, bandwidth, 1GB
 
-Blanks around fields, blank lines and lines that begin with `#` do not count. A contract does not say whether it is of
-a job (local) or of the administrators (global). Not: what rules mean to ioassay (`mapping`).
+Blanks around fields, blank lines and lines that begin with `#` are ignored. A contract does not say whether it is of
+a job (local) or of the administrators (global). Not: converting rules (`mapping`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ _COLUMNS: Final = ("LABEL", "PATH", "CALL-TYPE", "SIZE-RANGE", "MEASUREMENT", "T
 
 @dataclass(frozen=True)
 class MistralRule:
-    """A rule."""
-
     label: str
     path: str
     call_types: tuple[CallType, ...]
@@ -51,22 +49,20 @@ class MistralRule:
     threshold: int
     """In the base unit of the measurement: bytes, microseconds, calls."""
     line: int = field(default=0, compare=False)
-    """Where it was written, counted from 1."""
+    """Its line, from 1."""
 
 
 @dataclass(frozen=True)
 class MistralContract:
-    """A contract."""
-
     kind: Kind
     timeframe_us: int
     rules: tuple[MistralRule, ...]
     line: int = field(default=0, compare=False)
-    """Where its header was written, counted from 1."""
+    """The line of its header, from 1."""
 
 
 def read_contract(text: str, file: str) -> MistralContract:
-    """Reads a contract; `file` is what problems call it. Raises `SourceError` with a line for each problem."""
+    """Reads a contract; `file` is its name in problems. Raises `SourceError` with a line for each problem."""
     contract: MistralContract | None = None
     rules: list[MistralRule] = []
     problems = Problems()
@@ -80,7 +76,7 @@ def read_contract(text: str, file: str) -> MistralContract:
             else:
                 rules.append(_rule(fields, number))
         if contract is None:
-            break  # the lines below are rules of a kind that is not known
+            break  # the lines below are rules of an unknown kind
     problems.check()
     if contract is None:
         meant = f"begin with `{_VERSION}, monitor{_HEADER_ENDING}, 1s`"
@@ -108,8 +104,8 @@ def _rule(fields: Sequence[str], line: int) -> MistralRule:
     if len(fields) != len(_COLUMNS):
         raise Unreadable(f"{len(fields)} fields where a rule has {len(_COLUMNS)}", f"write {', '.join(_COLUMNS)}")
     label, path, call_types, sizes, measurement_text, threshold = fields
-    for text, what in ((label, "label"), (path, "path")):
-        _check_text(text, what)
+    for text, noun in ((label, "label"), (path, "path")):
+        _check_text(text, noun)
     measurement = word(measurement_text, MEASUREMENTS, "measurement")
     return MistralRule(
         label,
@@ -122,29 +118,29 @@ def _rule(fields: Sequence[str], line: int) -> MistralRule:
     )
 
 
-def _check_text(text: str, what: str) -> None:
-    """Raises `Unreadable` for a label or path that a line of a contract cannot hold."""
+def _check_text(text: str, noun: str) -> None:
+    """Raises `Unreadable` for a label or path that a contract cannot contain."""
     if not text:
-        raise Unreadable(f"the {what} is empty", f"write a {what}")
+        raise Unreadable(f"the {noun} is empty", f"write a {noun}")
     if text != text.strip() or "," in text or not text.isprintable():
         raise Unreadable(
-            f"the {what} {shown(text)} has a comma, a blank at an end or a character that cannot be printed",
+            f"the {noun} {shown(text)} has a comma, a blank at an end or a character that cannot be printed",
             "Mistral's contracts cannot hold it",
         )
-    if what == "label" and (":" in text or text.startswith("#")):
+    if noun == "label" and (":" in text or text.startswith("#")):
         raise Unreadable(f"the label {shown(text)} has a colon or begins with #", "Mistral's labels cannot")
 
 
 def write_contract(contract: MistralContract) -> str:
-    """The text of a contract. Raises `UsageError` for a label or a path that it cannot hold."""
+    """The text of a contract. Raises `UsageError` for a label or path that it cannot contain."""
     lines = [
         f"{_VERSION}, {contract.kind}{_HEADER_ENDING}, {format_quantity(contract.timeframe_us, TIMES)}",
         f"# {', '.join(_COLUMNS)}",
     ]
     for rule in contract.rules:
         try:
-            for text, what in ((rule.label, "label"), (rule.path, "path")):
-                _check_text(text, what)
+            for text, noun in ((rule.label, "label"), (rule.path, "path")):
+                _check_text(text, noun)
         except Unreadable as error:
             raise UsageError(f"rule {shown(rule.label)}: {error}") from None
         threshold = format_quantity(rule.threshold, units_of(rule.measurement))

@@ -1,14 +1,14 @@
 """Mistral's log lines: text → entries, and back.
 
-A line has its fields between commas. Within a field a backslash stands before a comma and a backslash, and `\\n` is a
-line feed; nothing is quoted. Until October 2019 (version 4 of the plug-in interface, early 5) it was the other way
-round: as in CSV, a field with a comma or a quote stood between quotes, and a backslash meant itself. Lines that
-plug-ins get have `SCOPE#KIND#` before them; those of log files have not, for each scope and kind has a file of its own.
-Version 6 (since 2020) has the file system's type, name and host after the path, which older ones have not; early
-version 4 has no sequence number, which is 0 here.
+A line has fields separated by commas. Within a field, a comma and a backslash are escaped by a backslash, and `\\n` is
+a line feed; nothing is quoted. Until October 2019 (version 4 of the plug-in interface, early 5) it was different: as in
+CSV, a field with a comma or a quote was quoted, and a backslash had no special meaning. Lines for plug-ins begin with
+`SCOPE#KIND#`; those of log files do not, because each scope and kind has its own file. Version 6 (since 2020) has the
+file system's type, name and host after the path; older versions do not. Early version 4 has no sequence number, which
+is 0 here.
 
-Times are those of the host's clock on the wall, without a time zone.
-Not: what entries mean to ioassay (`alerts`), how plug-ins get them (`plugin_stream`).
+Times are local times of the host, without a time zone.
+Not: converting entries (`alerts`), sending them to plug-ins (`plugin_stream`).
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ from ioassay.monitoring.mistral.terms import (
 from ioassay.yaml_models.source import Origin, Problem
 
 Version = Literal[5, 6]
-"""Of the plug-in interface."""
+"""Versions of the plug-in interface."""
 
 VERSIONS: Final[tuple[Version, ...]] = (5, 6)
 
 MOST_COMMAND: Final = 1405
-"""Characters of a command line that Mistral keeps, and that plug-ins have room for."""
+"""Most characters of a command line that Mistral keeps and plug-ins accept."""
 
 _FIELDS: Final[dict[int, Version]] = {17: 5, 20: 6}
-"""How many fields a line has in which version; 4 has those of 5."""
+"""The version by the number of fields; version 4 has the fields of 5."""
 
 _WITHOUT_SEQUENCE: Final = 16
-"""Fields of a line of early version 4."""
+"""Number of fields in early version 4."""
 
 _NO_RANK: Final = ("", "-1")
 
 _PATH: Final = 2
-"""Where the path of the rule is."""
+"""Index of the rule's path."""
 
 _FILE_SYSTEM: Final = slice(3, 6)
-"""Where the fields of the file system are."""
+"""Indices of the fields of the file system."""
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?", re.ASCII)
 _ESCAPED: Final = re.compile(r"\\(.?)", re.DOTALL)
@@ -73,7 +73,7 @@ _FIELD: Final = re.compile(r"(?:[^\\,]|\\.|\\\Z)*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Source:
-    """Which of Mistral's four contracts an entry is of."""
+    """The contract of an entry, one of Mistral's four."""
 
     scope: Scope
     kind: Kind
@@ -81,14 +81,14 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class LogEntry:
-    """A rule was broken."""
+    """A log entry that a rule was broken."""
 
     source: Source
     time: datetime
     """Without a time zone."""
     label: str
     path: str
-    """Of the rule."""
+    """Path of the rule."""
     file_system_type: str = ""
     file_system_name: str = ""
     file_system_host: str = ""
@@ -98,17 +98,17 @@ class LogEntry:
     measured: int
     """In the base unit of the measurement: bytes, microseconds, calls."""
     measured_us: int
-    """How long it was measured."""
+    """Duration of the measurement."""
     threshold: int
     timeframe_us: int
     host: str
     pid: int
     """The process that contributed most."""
     processor: int
-    """Where that process last did such a call."""
+    """The processor of that process's last such call."""
     command: str
     file: str
-    """Of the call that passed the threshold."""
+    """The file of the call that exceeded the threshold."""
     job_group: str
     job: str
     rank: int | None
@@ -117,16 +117,16 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class Log:
-    """What could be read of a log, and the lines that could not."""
+    """The entries of a log, and problems with unreadable lines."""
 
     entries: list[LogEntry]
     unreadable: list[Problem]
 
 
 def read_log(text: str, file: str, source: Source | None = None) -> Log:
-    """Reads a log; `file` is what problems call it, `source` says what lines are of that do not say it themselves.
+    """Reads a log; `file` is its name in problems, `source` the contract of lines that do not name theirs.
 
-    A line that cannot be read costs no other. Raises `SourceError` with a line for each problem if none can be read.
+    An unreadable line does not affect others. Raises `SourceError` with a line for each problem if all are unreadable.
     """
     entries: list[LogEntry] = []
     problems = Problems()
@@ -141,7 +141,7 @@ def read_log(text: str, file: str, source: Source | None = None) -> Log:
 
 
 def read_entry(line: str, source: Source | None = None) -> LogEntry:
-    """Reads a line without its end. Raises `Unreadable`."""
+    """Parses a line without its end. Raises `Unreadable`."""
     fields = _fields(line)
     version = _FIELDS.get(len(fields))
     if version is None:
@@ -189,7 +189,7 @@ def read_entry(line: str, source: Source | None = None) -> LogEntry:
 
 
 def _fields(line: str) -> list[str]:
-    """The fields; what is no line has another number of them."""
+    """The fields; their number is wrong for an invalid line."""
     fields = [_ESCAPED.sub(_unescaped, field) for field in _split(line)]
     quoted = list(_split_csv(line))
     if any(_needs_quotes(field) for field in quoted):
@@ -202,9 +202,9 @@ def _fields(line: str) -> list[str]:
 
 
 def _is_version_6(fields: Sequence[str], path_as_csv: str) -> bool:
-    """True for a line of version 6 with quotes that also split it into as many CSV fields as version 5 has.
+    """True for a line of version 6 whose quotes also split it into as many CSV fields as version 5 has.
 
-    A line of version 5 has no call types where version 6 has them, unless its label and path have three commas: then
+    A line of version 5 has no call types at their index in version 6, unless its label and path have three commas: then
     the path of the rule, which is absolute, decides.
     """
     if _FIELDS.get(len(fields)) != VERSIONS[1]:
@@ -217,33 +217,33 @@ def _is_version_6(fields: Sequence[str], path_as_csv: str) -> bool:
 
 
 def _needs_quotes(field: str) -> bool:
-    """True for a field in quotes that has a quote or a comma within, and that without a backslash."""
+    """True for a quoted field that contains a quote, or a comma without a backslash."""
     match = _QUOTED.fullmatch(field)
     return match is not None and re.search(r'""|(?<!\\),', match[1]) is not None
 
 
 def _split_csv(line: str) -> Iterator[str]:
     """The fields as in CSV, still quoted."""
-    at = 0
+    position = 0
     while True:
-        match = _CSV_FIELD.match(line, at)
+        match = _CSV_FIELD.match(line, position)
         assert match is not None  # a field may be empty
         yield match[0]
         if match.end() == len(line):
             return
-        at = match.end() + 1
+        position = match.end() + 1
 
 
 def _split(line: str) -> Iterator[str]:
     """The fields, still escaped."""
-    at = 0
+    position = 0
     while True:
-        match = _FIELD.match(line, at)
+        match = _FIELD.match(line, position)
         assert match is not None  # a field may be empty
         yield match[0]
         if match.end() == len(line):
             return
-        at = match.end() + 1
+        position = match.end() + 1
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -266,7 +266,7 @@ def _number(text: str, noun: str) -> int:
 
 
 def _rate(text: str, units: Units) -> tuple[int, int]:
-    """Reads a quantity and a time, such as `2MB/1s`."""
+    """Parses a quantity and a time, such as `2MB/1s`."""
     quantity, slash, time = text.partition("/")
     if not slash:
         raise Unreadable(f"{shown(text)} has no time frame", "write it as 2MB/1s")
@@ -274,7 +274,7 @@ def _rate(text: str, units: Units) -> tuple[int, int]:
 
 
 def write_log(entries: Iterable[LogEntry], version: Version = 6, *, marked: bool = False) -> str:
-    """The text of a log. Only `marked` lines, as plug-ins get them, say what contract they are of."""
+    """The text of a log. Only `marked` lines, for plug-ins, name their contract."""
     return "".join(write_entry(entry, version, marked=marked) + "\n" for entry in entries)
 
 

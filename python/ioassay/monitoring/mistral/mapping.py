@@ -1,7 +1,7 @@
-"""Mistral's rules ↔ rules of ioassay: which classes of calls its types are, which measure its measurements.
+"""Converts Mistral's rules to rules of ioassay and back: types of calls ↔ classes, measurements ↔ measures.
 
-What Mistral measures and a recorder does not is refused, by name and line. What a recorder measures somewhat
-differently is a note where it leads to an alert, and refused where it would slow a job down.
+Measurements that a recorder does not have are refused, by name and line. Those that a recorder measures somewhat
+differently get a note in monitor rules, and are refused in throttle rules.
 Not: files (`contract_file`), alerts (`alerts`).
 """
 
@@ -63,7 +63,7 @@ CALL_TYPE: Final[Mapping[str, CallType]] = {
     **_of_group("MPI read", "mpi_read"),
     **_of_group("MPI write", "mpi_write"),
 }
-"""The type of Mistral's that each class of calls belongs to. All others, such as `close` and `sync`, have none."""
+"""Mistral's type of each class of calls. Other classes, such as `close` and `sync`, have none."""
 
 MEASUREMENT: Final[Mapping[Measure, Measurement]] = {
     "bandwidth": "bandwidth",
@@ -79,7 +79,7 @@ MEASUREMENT: Final[Mapping[Measure, Measurement]] = {
     "system-time": "system-time",
     "io-wait-time": "host-cpu-iowait-time",
 }
-"""What Mistral calls each measure."""
+"""Mistral's name of each measure."""
 
 MEASURE: Final[Mapping[Measurement, Measure]] = {
     "memory": "resident-memory",
@@ -87,55 +87,55 @@ MEASURE: Final[Mapping[Measurement, Measure]] = {
     "host-cpu-system-time": "system-time",
     **{measurement: measure for measure, measurement in MEASUREMENT.items()},
 }
-"""The measure of each measurement, but for `cpu-time`, which is two."""
+"""The measure of each measurement, except `cpu-time`, which is two."""
 
 _THROTTLED: Final[tuple[Measurement, ...]] = ("bandwidth", "count")
 _SIZED: Final = frozenset({"read", "write", "mpi_read", "mpi_write"})
 """Types of calls that have sizes."""
 
 _NEEDS: Final[Mapping[CallType, CallType]] = {"create": "open", "mpi_create": "mpi_open", "mpi_sync": "mpi_open"}
-"""Types some or all of whose calls recorders count as another type: files are created by opening them."""
+"""Types whose calls recorders count, at least partly, as another type: files are created by opening them."""
 
 _TRANSFERS: Final[tuple[CallType, ...]] = ("read", "write")
-"""Types whose calls have a distance from the one before, which Mistral measures of the seeks between them."""
+"""Types whose calls have a distance from the previous one; Mistral measures it at the seeks between them."""
 
 _HOST: Final = "host-cpu-"
 
 
 @dataclass(frozen=True)
 class Converted:
-    """Rules of ioassay made of a contract."""
+    """Rules of ioassay from a contract."""
 
     rules: list[Rule]
     notes: list[Problem]
-    """What is measured differently."""
+    """Differences in measurement."""
 
 
 _COUNTED: Final = frozenset(CALL_TYPE[name] for name in record_layout.OPERATIONS if name in CALL_TYPE)
-"""Types that classes of calls belong to."""
+"""Types that have classes of calls."""
 
 
 def classes_of(call_types: Iterable[CallType], measurement: Measurement) -> list[str]:
-    """The classes of calls that types have, in the recorder's order. Raises `Unreadable` for a type that has none."""
-    wanted: set[CallType] = set()
+    """The classes of calls of these types, in the recorder's order. Raises `Unreadable` for a type without classes."""
+    types: set[CallType] = set()
     for call_type in _TRANSFERS if measurement == "seek-distance" else call_types:
         needed = {call_type, _NEEDS.get(call_type, call_type)}
         if call_type != "none" and not needed & _COUNTED:
             raise Unreadable(f"calls of the type {call_type} are not recorded", "leave it out")
-        wanted |= needed
-    return [name for name in record_layout.OPERATIONS if CALL_TYPE.get(name) in wanted]
+        types |= needed
+    return [name for name in record_layout.OPERATIONS if CALL_TYPE.get(name) in types]
 
 
 def call_types_of(classes: Iterable[str], measure: Measure) -> tuple[CallType, ...]:
-    """The types that have these classes, in alphabetical order; `none` where no type has any."""
+    """The types of these classes, in alphabetical order; `none` if no class has a type."""
     if measure == "seek-distance":
         return ("seek",)
-    found = {CALL_TYPE[name] for name in classes if name in CALL_TYPE}
-    return tuple(name for name in CALL_TYPES if name in found) or ("none",)
+    types = {CALL_TYPE[name] for name in classes if name in CALL_TYPE}
+    return tuple(name for name in CALL_TYPES if name in types) or ("none",)
 
 
 def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Converted:
-    """Makes rules of a contract; `file` is what problems call it. Raises `SourceError` with a line for each problem."""
+    """Converts a contract; `file` is its name in problems. Raises `SourceError` with a line for each problem."""
     rules: list[Rule] = []
     notes: list[Problem] = []
     problems = Problems()
@@ -181,7 +181,7 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
     limit = rule.threshold * (_NS_PER_US if units_of(rule.measurement) is TIMES else 1)
     if limit > units.LARGEST:
         raise Unreadable("the threshold is longer than 584 years", "write a shorter time")
-    found = Rule(
+    converted = Rule(
         action=contract.kind,
         calls=classes_of(rule.call_types, rule.measurement),
         label=rule.label,
@@ -194,19 +194,19 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
         window_s=contract.timeframe_us // _US,
     )
     try:
-        check(found)
+        check(converted)
     except ValueError as error:
         raise Unreadable(*wrong_and_meant(error)) from None
-    return found
+    return converted
 
 
 def _is_of_processes(measurement: Measurement) -> bool:
-    """Whether it is measured of processes, not of their calls."""
+    """True for a measurement of processes, not of their calls."""
     return measurement.startswith(("memory", _HOST)) or measurement in ("user-time", "system-time", "cpu-time")
 
 
 def _path(text: str) -> str | None:
-    """The path of a rule; `None`: all files. Raises `Unreadable`."""
+    """The path of a rule; `None` for all files. Raises `Unreadable`."""
     if not text.startswith("/"):
         raise Unreadable(f"the path {shown(text)} is not absolute", "write an absolute path")
     if "$" in text:
@@ -218,7 +218,7 @@ def _path(text: str) -> str | None:
 
 
 def _differences(rule: MistralRule, contract: MistralContract) -> Iterator[str]:
-    """What is measured differently of a rule."""
+    """Differences between Mistral's measurement of a rule and ours."""
     names = frozenset(rule.call_types)
     if len(names & {"create", "open"}) == 1:
         yield "opens that create a file and opens that do not are one class of calls (create+open is exact)"
@@ -229,10 +229,10 @@ def _differences(rule: MistralRule, contract: MistralContract) -> Iterator[str]:
     if rule.measurement.startswith(_HOST):
         yield "the time is that of the watched processes, not of the whole host"
     lower = [
-        other.label
-        for other in contract.rules
-        if other.threshold < rule.threshold
-        and (other.path, other.call_types, other.sizes, other.measurement)
+        lower_rule.label
+        for lower_rule in contract.rules
+        if lower_rule.threshold < rule.threshold
+        and (lower_rule.path, lower_rule.call_types, lower_rule.sizes, lower_rule.measurement)
         == (rule.path, rule.call_types, rule.sizes, rule.measurement)
     ]
     if lower and contract.kind == "monitor":
@@ -240,7 +240,7 @@ def _differences(rule: MistralRule, contract: MistralContract) -> Iterator[str]:
 
 
 def contracts_of(rules: Sequence[Rule]) -> dict[tuple[protocol.Scope, Kind], MistralContract]:
-    """The contracts that rules make, by scope and kind. Raises `UsageError` for what Mistral has no words for."""
+    """Converts rules to contracts, by scope and kind. Raises `UsageError` for rules that Mistral cannot express."""
     groups: dict[tuple[protocol.Scope, Kind], list[Rule]] = {}
     for rule in rules:
         groups.setdefault((rule["scope"], rule["action"]), []).append(rule)
@@ -279,16 +279,16 @@ def _mistral_rule(rule: Rule) -> MistralRule:
     if max(limit, rule["least_bytes"], rule.get("most_bytes") or 0) > LARGEST:
         raise Unreadable(f"rule {label} has a larger number than plug-ins take", "write a smaller one")
     sizes = SizeRange(rule["least_bytes"], rule.get("most_bytes"))
-    found = MistralRule(rule["label"], rule.get("path") or "/", call_types, sizes, measurement, limit)
-    contract = MistralContract(rule["action"], rule["window_s"] * _US, (found,))
+    converted = MistralRule(rule["label"], rule.get("path") or "/", call_types, sizes, measurement, limit)
+    contract = MistralContract(rule["action"], rule["window_s"] * _US, (converted,))
     try:
-        same = _rule(found, contract, rule["scope"])
+        converted_back = _rule(converted, contract, rule["scope"])
     except Unreadable as error:
         raise Unreadable(f"rule {label}: {error.wrong}", error.meant) from None
-    if sorted(same["calls"]) != sorted(rule["calls"]):
-        names = ", ".join(name for name in same["calls"] if name not in rule["calls"])
+    if sorted(converted_back["calls"]) != sorted(rule["calls"]):
+        names = ", ".join(name for name in converted_back["calls"] if name not in rule["calls"])
         raise Unreadable(
             f"rule {label}: Mistral's {'+'.join(call_types)} has {names or 'other classes'} too",
             f"add them to its calls: {names}" if names else "Mistral cannot express this rule",
         )
-    return found
+    return converted

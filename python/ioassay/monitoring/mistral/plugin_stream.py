@@ -1,11 +1,11 @@
-"""What Mistral and an output plug-in say to each other: lines on the plug-in's standard input, answers on its output.
+"""The protocol between Mistral and an output plug-in: lines on the plug-in's standard input, answers on its output.
 
-    → :PGNSUPVRSN:5:6:        the versions that are offered, at once
-    ← :PGNVERSION:6:          the version that the plug-in speaks; or :PGNSHUTDWN:, before it exits
+    → :PGNSUPVRSN:5:6:        the offered versions, at once
+    ← :PGNVERSION:6:          the version of the plug-in; or :PGNSHUTDWN:, before it exits
     → :PGNDATASRT:1:          a block, with a number that counts from 1
     → local#monitor#…         log lines of that version
     → :PGNDATAEND:1:          its end, with the same number
-    → :PGNSHUTDWN:            the plug-in finishes what it has, and exits
+    → :PGNSHUTDWN:            the plug-in finishes its work, and exits
 
 `testdata/plugin_stream.json` has streams that the agent must write like this module.
 Not: starting plug-ins and waiting for their answers (the agent does).
@@ -23,10 +23,10 @@ from ioassay.monitoring.mistral.terms import Unreadable, shown
 from ioassay.yaml_models.source import Origin, Problem, SourceError
 
 OFFER: Final = f":PGNSUPVRSN:{VERSIONS[0]}:{VERSIONS[-1]}:\n"
-"""How a stream begins."""
+"""The first line of a stream."""
 
 SHUTDOWN: Final = ":PGNSHUTDWN:\n"
-"""How it ends; from a plug-in, that it exits."""
+"""The last line; from a plug-in, before it exits."""
 
 _CONTROL: Final = re.compile(
     r":(PGNSUPVRSN):([0-9]{1,9}):([0-9]{1,9}):|:(PGNDATASRT|PGNDATAEND):([0-9]{1,18}):|:(PGNSHUTDWN):"
@@ -37,13 +37,13 @@ _ANSWER: Final = re.compile(r":PGNVERSION:([0-9]{1,9}):")
 
 @dataclass
 class Stream:
-    """What a plug-in received."""
+    """The parsed input of a plug-in."""
 
     least_version: int
     most_version: int
     blocks: list[list[LogEntry]] = field(default_factory=list)
     unreadable: list[Problem] = field(default_factory=list)
-    """Log lines that cannot be read; the others of their block can."""
+    """Unreadable log lines; the others of their block are read."""
     is_shut_down: bool = False
 
 
@@ -53,12 +53,12 @@ def write_block(number: int, entries: Iterable[LogEntry], version: Version) -> s
 
 
 def write_stream(blocks: Sequence[Sequence[LogEntry]], version: Version) -> str:
-    """All that a plug-in receives that answers `version`."""
+    """The whole input of a plug-in that answers `version`."""
     return "".join((OFFER, *(write_block(*block, version) for block in enumerate(blocks, start=1)), SHUTDOWN))
 
 
 def read_answer(line: str) -> Version | None:
-    """The version that a plug-in answers with; `None`: it exits. Raises `Unreadable` for anything else."""
+    """The version in a plug-in's answer; `None` if it exits. Raises `Unreadable` for anything else."""
     if line == SHUTDOWN.rstrip("\n"):
         return None
     match = _ANSWER.fullmatch(line)
@@ -69,10 +69,10 @@ def read_answer(line: str) -> Version | None:
 
 
 def read_stream(text: str, file: str) -> Stream:
-    """Reads what a plug-in received; `file` is what problems call it.
+    """Parses the input of a plug-in; `file` is its name in problems.
 
-    A log line that cannot be read costs no other. Raises `SourceError` with the line for anything else that is not what
-    a plug-in gets. What follows the end of the stream is not looked at, as by a plug-in.
+    An unreadable log line does not affect others. Raises `SourceError` with the line for anything else that does not
+    belong there. Lines after the end of the stream are ignored, as by a plug-in.
     """
     stream: Stream | None = None
     block: list[LogEntry] | None = None
@@ -92,7 +92,7 @@ def read_stream(text: str, file: str) -> Stream:
 
 
 def _after(line: str, stream: Stream | None, block: list[LogEntry] | None) -> tuple[Stream, list[LogEntry] | None]:
-    """What the stream, and the block under way, are after a line. Raises `Unreadable`."""
+    """The stream and the current block after a line. Raises `Unreadable`."""
     match = _CONTROL.fullmatch(line)
     if stream is None:
         if match is None or match[1] is None:

@@ -1,7 +1,7 @@
-"""Mistral's words, quantities and size ranges, as contracts and log lines write them.
+"""Mistral's words, quantities and size ranges, as in contracts and log lines.
 
 Quantities are whole numbers of the base unit: bytes, microseconds, calls. Units are decimal.
-Not: lines (`contract_file`, `log`), what the words mean to ioassay (`mapping`).
+Not: lines (`contract_file`, `log`), converting the words (`mapping`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ioassay.yaml_models.source import Origin, Problem, SourceError, printable, 
 Word = TypeVar("Word", bound=str)
 
 Kind = Literal["monitor", "throttle"]
-"""What a contract does, and so what its log reports."""
+"""The action of a contract, and of the entries in its log."""
 
 Scope = Literal["local", "global"]
-"""Whose contract it is: of a job, or of the administrators for all jobs."""
+"""The scope of a contract: a job, or all jobs, set by administrators."""
 
 CallType = Literal[
     "accept",
@@ -66,7 +66,7 @@ Measurement = Literal[
     "host-cpu-system-time",
     "host-cpu-iowait-time",
 ]
-"""What is measured. `memory` is `memory-rss`."""
+"""The measurements. `memory` is `memory-rss`."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -74,10 +74,10 @@ CALL_TYPES: Final[tuple[CallType, ...]] = get_args(CallType)
 MEASUREMENTS: Final[tuple[Measurement, ...]] = get_args(Measurement)
 
 LARGEST: Final = 2**63 - 1024
-"""The largest quantity that plug-ins take: they compute in floating point, and the result must be below 2^63."""
+"""The largest quantity for plug-ins: they compute in floating point, and the result must be below 2^63."""
 
 Units = Mapping[str, int]
-"""Suffixes and how much they stand for, the smallest first."""
+"""Suffixes with their factors, the smallest first."""
 
 SIZES: Final[Units] = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 TIMES: Final[Units] = {"us": 1, "ms": 10**3, "s": 10**6}
@@ -85,7 +85,7 @@ COUNTS: Final[Units] = {"": 1, "k": 10**3, "M": 10**6}
 
 
 class Unreadable(ValueError):
-    """A text that is not such a term of Mistral. Readers make an error with its line of it."""
+    """A text that is not a valid term of Mistral. Readers add the line."""
 
     def __init__(self, wrong: str, meant: str) -> None:
         super().__init__(f"{wrong}; {meant}")
@@ -94,14 +94,14 @@ class Unreadable(ValueError):
 
 
 class Problems:
-    """Collects what is unreadable, so that all of it is reported at once."""
+    """Collects unreadable texts, so that all are reported at once."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
 
     @contextmanager
     def at(self, origin: Origin) -> Iterator[None]:
-        """Notes an `Unreadable` that is raised within, with its place."""
+        """Collects an `Unreadable` raised within, with its place."""
         try:
             yield
         except Unreadable as error:
@@ -114,20 +114,19 @@ class Problems:
 
 
 def shown(text: str) -> str:
-    """`text` for a message: in quotes, on one line, short, and such that any terminal can hold it."""
+    """`text` for a message: quoted, on one line, short, and printable on any terminal."""
     return printable(quoted(text))
 
 
 def word(text: str, words: tuple[Word, ...], noun: str) -> Word:
-    """The one of `words` that `text` is. Raises `Unreadable`."""
-    for known in words:
-        if known == text:
-            return known
+    """The word in `words` that equals `text`. Raises `Unreadable`."""
+    for candidate in words:
+        if candidate == text:
+            return candidate
     raise Unreadable(f"{shown(text)} is not a {noun}", f"use {', '.join(words)}")
 
 
 def units_of(measurement: Measurement) -> Units:
-    """The units of a measurement."""
     if measurement in ("bandwidth", "seek-distance") or measurement.startswith("memory"):
         return SIZES
     return COUNTS if measurement == "count" else TIMES
@@ -146,7 +145,7 @@ def parse_quantity(text: str, units: Units) -> int:
 
 
 def format_quantity(quantity: int, units: Units) -> str:
-    """A quantity of the base unit in the largest unit of which it is a whole number."""
+    """A quantity of the base unit, in the largest unit that divides it."""
     suffix, factor = max(
         ((suffix, factor) for suffix, factor in units.items() if quantity % factor == 0 and factor <= max(quantity, 1)),
         key=lambda unit: unit[1],
@@ -164,7 +163,7 @@ class SizeRange:
 
     @classmethod
     def parse(cls, text: str) -> SizeRange:
-        """Reads `all`, `4kB-1MB`, `-1MB` or `4kB-`. Raises `Unreadable`."""
+        """Parses `all`, `4kB-1MB`, `-1MB` or `4kB-`. Raises `Unreadable`."""
         if text == "all":
             return cls()
         least, dash, most = text.partition("-")
@@ -172,10 +171,10 @@ class SizeRange:
             raise Unreadable(f"{shown(text)} is not a size range", "write all, 4kB-1MB, 4kB- or -1MB")
         if least in ("", "0"):  # the one number that needs no unit
             least = "0B"
-        found = cls(parse_quantity(least, SIZES), parse_quantity(most, SIZES) if most else None)
-        if found.most_bytes is not None and found.most_bytes < found.least_bytes:
+        sizes = cls(parse_quantity(least, SIZES), parse_quantity(most, SIZES) if most else None)
+        if sizes.most_bytes is not None and sizes.most_bytes < sizes.least_bytes:
             raise Unreadable(f"{shown(text)} ends before it begins", "write the smaller size first")
-        return found
+        return sizes
 
     def __str__(self) -> str:
         if self == SizeRange():
@@ -185,6 +184,6 @@ class SizeRange:
 
 
 def parse_call_types(text: str) -> tuple[CallType, ...]:
-    """Reads types of calls joined with `+`, in alphabetical order, each once. Raises `Unreadable`."""
-    found = {word(name, CALL_TYPES, "type of calls") for name in text.split("+")}
-    return tuple(name for name in CALL_TYPES if name in found)
+    """Parses types of calls joined with `+`; alphabetical, each once. Raises `Unreadable`."""
+    types = {word(name, CALL_TYPES, "type of calls") for name in text.split("+")}
+    return tuple(name for name in CALL_TYPES if name in types)

@@ -1,4 +1,4 @@
-"""Lines that agents write → documents. They may come from agents of others: nothing in them is believed unchecked."""
+"""Parses lines of agents as documents. They may come from agents of other users, so every field is checked."""
 
 from __future__ import annotations
 
@@ -22,40 +22,39 @@ _TEXTS: Final = frozenset({"label", "key", "text"})
 
 @dataclass(frozen=True)
 class Document:
-    """What was so in one second."""
+    """A document of one second."""
 
     kind: str
     second: int
-    """Since 1970."""
+    """Unix time."""
     texts: Mapping[str, str]
-    """Labels, keys and texts. What is not known is missing."""
+    """Labels, keys and texts; unknown ones are missing."""
     numbers: Mapping[str, int]
 
     @property
     def node(self) -> str:
-        """The node that it is about."""
         return self.text("node")
 
     def text(self, name: str) -> str:
-        """A text; empty where it is not known."""
+        """A text; empty if unknown."""
         return self.texts.get(name, "")
 
     def number(self, name: str) -> int:
-        """A number; 0 where it is not known."""
+        """A number; 0 if unknown."""
         return self.numbers.get(name, 0)
 
 
 def parse(line: bytes) -> Document | None:
-    """The document of a line, with the fields of its kind that have the right type. `None`: the line is none."""
+    """The document in a line, with those fields of its kind that have the right type; `None` if the line is invalid."""
     if len(line) > LONGEST_LINE:
         return None
     try:
-        found = json.loads(line.decode())
+        fields = json.loads(line.decode())
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         return None
-    kind, second, node = found.get("kind"), found.get("second"), found.get("node")
+    kind, second, node = fields.get("kind"), fields.get("second"), fields.get("node")
     if not isinstance(kind, str) or kind not in _KINDS or not isinstance(node, str):
         return None
     if not _is_number(second) or second >= _LARGEST_SECOND:
@@ -63,10 +62,10 @@ def parse(line: bytes) -> Document | None:
     texts: dict[str, str] = {}
     numbers: dict[str, int] = {}
     for field in _KINDS[kind].fields:
-        value = found.get(field.name)
+        value = fields.get(field.name)
         if field.kind in _TEXTS:
             if isinstance(value, str):
-                # Half of a surrogate pair is JSON, and nothing that can be printed.
+                # Half of a surrogate pair is valid JSON, but cannot be printed.
                 texts[field.name] = value[:LONGEST_TEXT].encode(errors="replace").decode()
         elif _is_number(value):
             numbers[field.name] = value

@@ -1,6 +1,6 @@
-"""Where lines of documents come from: a pipe, or the growing files of several nodes. Both in bounded memory.
+"""Reads lines of documents from a pipe, or from the growing files of several nodes, in bounded memory.
 
-Not: what lines say (`documents`), starting an agent (`cli.watch.view`).
+Not: parsing lines (`documents`), starting an agent (`cli.watch.view`).
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.monitoring.view.documents import LONGEST_LINE
 
 FIRST_BYTES: Final = 1 << 20
-"""What is read at most of the end of a file that is there already: some minutes of a node."""
+"""Most bytes read from the end of an existing file: some minutes of a node."""
 
 _LEAST_FIRST_BYTES: Final = 32 << 10
 _ALL_FIRST_BYTES: Final = 32 << 20
-"""What is read of the ends of all files together, but for `_LEAST_FIRST_BYTES` of each."""
+"""Most bytes read from the ends of all files together, but at least `_LEAST_FIRST_BYTES` of each."""
 
 MOST_BYTES: Final = 8 << 20
-"""What is read at a time."""
+"""Most bytes per read."""
 
 MOST_FILES: Final = 4096
 _OTHER_FILES: Final = 64
-"""What else may be open in this process."""
+"""Other open files of this process."""
 POLL_S: Final = 0.25
 
 
 class Lines:
-    """Cuts what comes into lines. Of one that is too long, nothing is kept."""
+    """Splits data into lines. Lines that are too long are dropped."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._skips = False
 
     def add(self, data: bytes) -> list[bytes]:
-        """The lines that are whole now."""
-        *whole, rest = (self._rest + data).split(b"\n")
-        if self._skips and whole:
-            del whole[0]
+        """The lines that are complete now."""
+        *complete, rest = (self._rest + data).split(b"\n")
+        if self._skips and complete:
+            del complete[0]
             self._skips = False
         if len(rest) > LONGEST_LINE:
             rest, self._skips = b"", True
         self._rest = rest
-        return [line for line in whole if line.strip()]
+        return [line for line in complete if line.strip()]
 
     def skip(self) -> None:
-        """Skips what comes up to the end of the line, of which the beginning is not known."""
+        """Drops data up to the end of the current line, whose beginning is unknown."""
         self._rest, self._skips = b"", True
 
 
 class Source(Protocol):
-    """Where lines come from."""
+    """A source of lines."""
 
     has_ended: bool
-    """No more lines will come."""
+    """True if no more lines will come."""
 
     def read(self, timeout_s: float) -> Sequence[bytes]:
-        """The lines that have come, waiting for them for so long at most. Raises `CannotRun`."""
+        """New lines, after waiting for them up to `timeout_s`. Raises `CannotRun`."""
         ...
 
 
 class Pipe:
-    """Standard input, or what an agent says."""
+    """Standard input, or the output of an agent."""
 
     def __init__(self, descriptor: int) -> None:
         self.has_ended = False
@@ -78,7 +78,6 @@ class Pipe:
         self._lines = Lines()
 
     def read(self, timeout_s: float) -> list[bytes]:
-        """The lines that have come."""
         if not select.select([self._descriptor], [], [], timeout_s)[0]:
             return []
         data = os.read(self._descriptor, MOST_BYTES)
@@ -89,7 +88,7 @@ class Pipe:
 
 
 class _File:
-    """A file that grows, and is replaced by a new one of the same name."""
+    """A growing file, which is rotated under the same name."""
 
     def __init__(self, descriptor: int, first_bytes: int) -> None:
         self._descriptor = descriptor
@@ -102,23 +101,23 @@ class _File:
 
     def read(self) -> list[bytes]:
         size = os.fstat(self._descriptor).st_size
-        if size < self._at:  # a write that failed was taken back
+        if size < self._at:  # a failed write was undone
             self._at = size
             self._lines.skip()
         data = os.pread(self._descriptor, MOST_BYTES, self._at)
         self._at += len(data)
         return self._lines.add(data)
 
-    def is_still(self, about: os.stat_result) -> bool:
-        own = os.fstat(self._descriptor)
-        return (own.st_dev, own.st_ino) == (about.st_dev, about.st_ino)
+    def is_still(self, other_status: os.stat_result) -> bool:
+        status = os.fstat(self._descriptor)
+        return (status.st_dev, status.st_ino) == (other_status.st_dev, other_status.st_ino)
 
     def close(self) -> None:
         os.close(self._descriptor)
 
 
 class Directory:
-    """The files `NODE.jsonl` of a directory, which agents write on a shared file system."""
+    """The files `NODE.jsonl` of a directory on a shared file system, written by agents."""
 
     has_ended = False
 
@@ -131,17 +130,16 @@ class Directory:
         self._files: dict[str, _File] = {}
         self._most_files = max(1, _allow_open_files(MOST_FILES + _OTHER_FILES) - _OTHER_FILES)
         self._last = ""
-        """The file after which the next look goes on, where the last one was cut short."""
+        """The file after which the next poll continues, if the last one was cut short."""
 
     def read(self, timeout_s: float) -> list[bytes]:
-        """The lines that have come."""
-        until = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         while True:
             lines = self._look()
-            left = until - time.monotonic()
-            if lines or left <= 0:
+            remaining_s = deadline - time.monotonic()
+            if lines or remaining_s <= 0:
                 return lines
-            time.sleep(min(POLL_S, left))
+            time.sleep(min(POLL_S, remaining_s))
 
     def _look(self) -> list[bytes]:
         try:
@@ -153,8 +151,8 @@ class Directory:
                 f"{self._path} has files of {len(names)} nodes, and this process may open {self._most_files}.",
                 f"Raise the limit of open files: ulimit -n {MOST_FILES + _OTHER_FILES}",
             )
-        for gone in self._files.keys() - set(names):
-            self._files.pop(gone).close()
+        for removed in self._files.keys() - set(names):
+            self._files.pop(removed).close()
         first_bytes = min(FIRST_BYTES, max(_LEAST_FIRST_BYTES, _ALL_FIRST_BYTES // max(1, len(names))))
         lines: list[bytes] = []
         read_bytes = 0
@@ -163,25 +161,25 @@ class Directory:
             if read_bytes >= MOST_BYTES:
                 break
             self._last = name
-            # A file that cannot be read now may be read the next time.
+            # A file that is unreadable now may be readable in the next poll.
             with contextlib.suppress(OSError):
-                found = self._look_at(name, first_bytes)
-                lines += found
-                read_bytes += sum(map(len, found))
+                new_lines = self._look_at(name, first_bytes)
+                lines += new_lines
+                read_bytes += sum(map(len, new_lines))
         else:
             self._last = ""
         return lines
 
     def _look_at(self, name: str, first_bytes: int) -> list[bytes]:
         file, lines = self._files.get(name), []
-        about = os.stat(self._path / name, follow_symlinks=False)
-        if not stat.S_ISREG(about.st_mode):
+        status = os.stat(self._path / name, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
             return []
         if file is not None:
             lines = file.read()
-            if file.is_still(about):
+            if file.is_still(status):
                 return lines
-            lines += file.read()  # what came between the look and the rotation
+            lines += file.read()  # lines between the read and the rotation
             self._files.pop(name).close()
         opened = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         file = self._files[name] = _File(opened, first_bytes)
@@ -189,7 +187,7 @@ class Directory:
 
 
 def _allow_open_files(wanted: int) -> int:
-    """Raises this process's limit of open files as far as it may, to `wanted` at most. Returns how many it may open."""
+    """Raises this process's soft limit of open files up to `wanted`. Returns how many files it may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

@@ -1,7 +1,7 @@
-"""What jobs, nodes, rules and devices do in the latest second: documents in, state out, in bounded memory.
+"""The state of jobs, nodes, rules and devices in the latest second, from documents, in bounded memory.
 
-A node's second is shown once it is complete: when the agent has spoken of itself, which it does last, or when documents
-of a later second come. What is added to earlier seconds later, such as the calls that took several, is left out.
+A node's second is shown once it is complete: after the agent's document about itself, which comes last, or when
+documents of a later second arrive. Later additions to earlier seconds, such as calls that took several, are left out.
 Not: the clock, tables.
 """
 
@@ -17,12 +17,12 @@ from ioassay.profiles.model import DIRECTION
 
 MOST_NODES: Final = 4096
 MOST_ROWS: Final = 10_000
-"""Documents of a node's second that are kept; an agent makes some hundred."""
+"""Most documents of a node's second; an agent sends some hundred."""
 MOST_ALERTS: Final = 1000
 AHEAD_S: Final = 5
-"""A node whose clock is further ahead is left out: beside its seconds all other nodes would look silent."""
+"""A node whose clock is further ahead is left out: compared with it, all other nodes would look silent."""
 SILENT_AFTER_S: Final = 10
-"""A node of which nothing was heard for so long, while others spoke, takes no part in sums."""
+"""A node without documents for this long, while others send some, is left out of sums."""
 
 DEVICES: Final = {
     "disk": ("device", "read_bytes", "write_bytes"),
@@ -32,12 +32,12 @@ DEVICES: Final = {
     "network": ("interface", "received_bytes", "sent_bytes"),
     "infiniband": ("port", "received_bytes", "sent_bytes"),
 }
-"""Kinds of documents about devices: what each is called by, and its bytes in both directions."""
+"""Kinds of documents about devices: the fields of the name, and of the bytes in both directions."""
 
 
 @dataclass
 class Rates:
-    """What calls did in a second."""
+    """Totals of calls in a second."""
 
     read_bytes: int = 0
     write_bytes: int = 0
@@ -47,7 +47,7 @@ class Rates:
     slowest_ns: int = 0
 
     def add(self, io: Document) -> None:
-        """Adds the calls of a class, if it is on storage. Those of MPI-IO and maps are left out: they count twice."""
+        """Adds the calls of a class if it is on storage. MPI-IO and maps are left out: they would count twice."""
         direction = DIRECTION.get(io.text("class"))
         if direction is None:
             return
@@ -62,7 +62,6 @@ class Rates:
         self.slowest_ns = max(self.slowest_ns, io.number("slowest_ns"))
 
     def merge(self, other: Rates) -> None:
-        """Adds those of another node or job."""
         self.read_bytes += other.read_bytes
         self.write_bytes += other.write_bytes
         self.metadata_calls += other.metadata_calls
@@ -72,19 +71,19 @@ class Rates:
 
     @property
     def mean_ns(self) -> float | None:
-        """The mean time of a call; `None`: there was none."""
+        """Mean time of a call; `None` without calls."""
         return self.busy_ns / self.calls if self.calls else None
 
 
 @dataclass
 class Second:
-    """What a node said of a second."""
+    """The documents of a node's second."""
 
     second: int
     rows: list[Document] = field(default_factory=list)
 
     def add(self, document: Document) -> None:
-        """Adds a document, if there are not too many."""
+        """Adds a document, unless there are too many."""
         if len(self.rows) < MOST_ROWS:
             self.rows.append(document)
 
@@ -114,15 +113,15 @@ class NodeRow:
     name: str
     second: int
     is_silent: bool
-    """Nothing was heard of it while others spoke."""
+    """True if it sent no documents while others did."""
     rates: Rates
     jobs: int
     cpu_share: float | None
-    """Of the processors that worked."""
+    """Share of busy processors."""
     memory_share: float | None
-    """That programs cannot get any more."""
+    """Share of unavailable memory."""
     dropped: int
-    """Documents that its agent had to give up."""
+    """Documents that its agent dropped."""
 
 
 @dataclass
@@ -135,29 +134,29 @@ class Device:
     read_bytes: int
     write_bytes: int
     busy_share: float | None
-    """Of the second, in which it had requests; `None`: it does not count that."""
+    """Share of the second with requests; `None` if not counted."""
 
 
 @dataclass
 class Load:
-    """What a job, or a client, asks of a target of a file server, per second."""
+    """The load of a job, or of a client, on a target of a file server, per second."""
 
     target: str
     service: str
     node: str
     """The server."""
     who: str
-    """The job id as the target has it, or `client NAME` where the target does not count by job."""
+    """The job id in the target's counters, or `client NAME` if the target does not count by job."""
     user: str
     command: str
-    """Of the watched job with this id, where there is one."""
+    """Command of the watched job with this id, if there is one."""
     read_bytes: float = 0
     write_bytes: float = 0
     requests: float = 0
     share: float | None = None
-    """Of the bytes of the target; of its requests where it moves none; `None`: it has none of either."""
+    """Share of the target's bytes, or of its requests if it moves none; `None` without both."""
     others: int = 0
-    """How many jobs or clients it is, where it is the sum of others."""
+    """Number of jobs or clients, if it is a sum."""
 
 
 @dataclass
@@ -167,13 +166,13 @@ class RuleRow:
     label: str
     job: str
     user: str
-    """By number, where the rule adds up all jobs of a user."""
+    """User id, if the rule sums all jobs of a user."""
     jobs: str = ""
-    """Which jobs it is for; empty: all."""
+    """The selected jobs; empty for all."""
     measure: str = ""
     nodes: int = 0
     measured: int = 0
-    """The greatest of a node, or the sum of all nodes where they share a limit."""
+    """The highest of any node, or the sum over nodes that share a limit."""
     allowed: int = 0
     waits: int = 0
     waited_ns: int = 0
@@ -183,7 +182,6 @@ class RuleRow:
 
     @property
     def state(self) -> str:
-        """Its state, in words."""
         if self.waits:
             return "throttles"
         return "broken" if self.is_broken else "ok"
@@ -197,21 +195,21 @@ class _Node:
 
 @dataclass
 class View:
-    """All nodes that documents speak of."""
+    """The state of all nodes."""
 
     alerts: deque[Document] = field(default_factory=lambda: deque(maxlen=MOST_ALERTS))
     """The latest last."""
     alert_count: int = 0
     refused: int = 0
-    """Lines that were no documents."""
+    """Invalid lines."""
     ahead: str = ""
-    """Which node's clock is ahead, and by how much."""
+    """A message about a node whose clock is ahead."""
     _nodes: dict[str, _Node] = field(default_factory=dict)
 
     def add(self, document: Document, now: int | None = None) -> bool:
-        """Takes note of a document, unless it is of a clock that is ahead of `now`, the present second.
+        """Adds a document, unless its clock is ahead of `now`, the current second.
 
-        Returns whether it did.
+        Returns True if it was added.
         """
         if now is not None and document.second > now + AHEAD_S:
             self.ahead = f"The clock of {document.node} is {document.second - now} s ahead of this node's"
@@ -234,17 +232,17 @@ class View:
 
     @property
     def second(self) -> int | None:
-        """The latest second that is complete on a node."""
+        """The latest complete second of any node."""
         return max((node.complete.second for node in self._nodes.values() if node.complete), default=None)
 
     def seconds(self) -> dict[str, Second]:
         """The latest complete second of each node that is not silent."""
         newest = self.second or 0
         complete = ((name, node.complete) for name, node in sorted(self._nodes.items()) if node.complete)
-        return {name: one for name, one in complete if newest - one.second < SILENT_AFTER_S}
+        return {name: latest for name, latest in complete if newest - latest.second < SILENT_AFTER_S}
 
     def totals(self) -> Rates:
-        """What all jobs do on all nodes together."""
+        """Totals of all jobs on all nodes."""
         rates = Rates()
         for second in self.seconds().values():
             for io in second.of("io"):
@@ -252,16 +250,16 @@ class View:
         return rates
 
     def jobs(self) -> list[Job]:
-        """Jobs, those that move most first."""
+        """The jobs, by amount."""
         jobs: dict[str, Job] = {}
         for second in self.seconds().values():
-            here = set()
+            names = set()
             for row in second.rows:
                 if row.kind not in ("io", "job", "in_flight"):
                     continue
                 name = row.text("job")
                 job = jobs.setdefault(name, Job(name))
-                here.add(name)
+                names.add(name)
                 if row.kind == "io":
                     job.rates.add(row)
                 elif row.kind == "in_flight":
@@ -270,12 +268,12 @@ class View:
                     job.user, job.command = row.text("user"), job.command or row.text("command")
                     job.processes += row.number("processes")
                     job.throttled_ns += row.number("throttled_ns")
-            for name in here:
+            for name in names:
                 jobs[name].nodes += 1
         return sorted(jobs.values(), key=lambda job: (-_weight(job.rates), job.name))
 
     def nodes(self) -> list[NodeRow]:
-        """Nodes, by name."""
+        """The nodes, by name."""
         live = self.seconds()
         rows = []
         for name, node in sorted(self._nodes.items()):
@@ -301,8 +299,8 @@ class View:
         return rows
 
     def devices(self) -> list[Device]:
-        """Devices that are in use, the busiest first."""
-        found = []
+        """The devices in use, the busiest first."""
+        devices = []
         for second in self.seconds().values():
             for row in second.rows:
                 if row.kind not in DEVICES:
@@ -311,31 +309,36 @@ class View:
                 busy = min(1.0, row.number("busy_ns") / 1e9) if "busy_ns" in row.numbers else None
                 device = Device(row.node, row.kind, row.text(name), row.number(read), row.number(write), busy)
                 if busy or device.read_bytes or device.write_bytes:
-                    found.append(device)
+                    devices.append(device)
         return sorted(
-            found,
-            key=lambda one: (-(one.busy_share or 0), -(one.read_bytes + one.write_bytes), one.node, one.name),
+            devices,
+            key=lambda device_: (
+                -(device_.busy_share or 0),
+                -(device_.read_bytes + device_.write_bytes),
+                device_.node,
+                device_.name,
+            ),
         )
 
     def loads(self) -> list[Load]:
-        """Who loads which target: the targets with most load first, and on each those with most."""
+        """The loads on targets: targets by load, and on each the loads by amount."""
         live = self.seconds()
         jobs = {row.text("job"): row for second in live.values() for row in second.of("job")}
-        found: list[tuple[float, Load]] = []
+        weighted: list[tuple[float, Load]] = []
         for second in live.values():
             rows: dict[tuple[str, str], list[Document]] = {}
             for kind in ("target_job", "target_client"):
                 by_target: dict[tuple[str, str], list[Document]] = {}
                 for row in second.of(kind):
                     by_target.setdefault(_target(row), []).append(row)
-                # Clients only where a target does not count by job.
+                # Clients only if a target does not count by job.
                 rows = by_target | rows
             for target in second.of("target"):
                 per_second = 1000 / max(1, target.number("over_ms"))
                 weight = _load(target) * per_second
-                who = rows.get(_target(target)) or ([target] if _load(target) else [])
-                found += [(weight, _load_row(target, row, jobs, per_second)) for row in who]
-        found.sort(
+                loading = rows.get(_target(target)) or ([target] if _load(target) else [])
+                weighted += [(weight, _load_row(target, row, jobs, per_second)) for row in loading]
+        weighted.sort(
             key=lambda pair: (
                 -pair[0],
                 pair[1].target,
@@ -344,15 +347,15 @@ class View:
                 pair[1].who,
             )
         )
-        return [load for _, load in found]
+        return [load for _, load in weighted]
 
     def in_flight(self) -> list[Document]:
-        """Calls that have been under way for longer than a second, the oldest first."""
+        """Calls in flight for longer than a second, the oldest first."""
         calls = [call for second in self.seconds().values() for call in second.of("in_flight")]
         return sorted(calls, key=lambda call: -call.number("since_ns"))
 
     def rules(self) -> list[RuleRow]:
-        """Rules, those that throttle or are broken first."""
+        """The rules, throttling and broken ones first."""
         rules: dict[tuple[str, str, str], RuleRow] = {}
         for second in self.seconds().values():
             for row in second.of("rule"):
@@ -380,12 +383,12 @@ SHARED_SCOPES: Final = frozenset({"whole job", "user"})
 
 
 def user_added_up(document: Document) -> str:
-    """The number of the user all of whose jobs a rule adds up; empty where it adds up others."""
+    """The user id if a rule sums all jobs of a user; otherwise empty."""
     return document.text("user") if document.text("scope") == "user" else ""
 
 
 _METADATA_BYTES: Final = 4096
-"""A metadata call weighs like a page, so that jobs of either kind are near the top."""
+"""Weight of a metadata call: a page, so that both kinds of jobs rank high."""
 
 
 def _weight(rates: Rates) -> int:
@@ -409,30 +412,30 @@ def _load(row: Document) -> int:
 
 
 def _load_row(target: Document, row: Document, jobs: Mapping[str, Document], per_second: float) -> Load:
-    """What is said of a target, of one that loads it; `row` is the target's own where it knows none."""
-    who, user, others, watched = "all clients", "", 0, None
+    """The load of `row` on a target; `row` is the target's own document if it has no others."""
+    name, user, count, watched = "all clients", "", 0, None
     if row.kind == "target_job":
-        job, others = row.text("job"), row.number("jobs")
-        who, user = job or "no job id", row.text("user")
+        job, count = row.text("job"), row.number("jobs")
+        name, user = job or "no job id", row.text("user")
         watched = jobs.get(row.text("scheduler_job") or job)
     elif row.kind == "target_client":
-        client, others = row.text("client"), row.number("clients")
-        who = client if others > 1 else f"client {client}"
-    whole = _bytes(target) or _requests(target)
-    part = _bytes(row) if _bytes(target) else _requests(row)
+        client, count = row.text("client"), row.number("clients")
+        name = client if count > 1 else f"client {client}"
+    total = _bytes(target) or _requests(target)
+    amount = _bytes(row) if _bytes(target) else _requests(row)
     return Load(
         target=target.text("target"),
         service=target.text("service"),
         node=target.node,
-        who=who,
+        who=name,
         user=user or (watched.text("user") if watched else ""),
         command=watched.text("command") if watched else "",
         read_bytes=row.number("read_bytes") * per_second,
         write_bytes=row.number("write_bytes") * per_second,
         requests=_requests(row) * per_second,
-        # The parts are read a moment after the whole.
-        share=min(1.0, part / whole) if whole else None,
-        others=others if others > 1 else 0,
+        # Parts are read slightly later than the total.
+        share=min(1.0, amount / total) if total else None,
+        others=count if count > 1 else 0,
     )
 
 

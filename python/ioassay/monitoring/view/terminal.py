@@ -1,7 +1,7 @@
-"""The state of jobs and nodes as tables for a terminal: what matters most keeps its place where there is little room.
+"""The state of jobs and nodes as tables for a terminal: the most important rows remain in small terminals.
 
-Each section has a line of headings, whose first names it and says how much of it is shown. Wide terminals have two
-columns of sections, and more columns in each.
+Each section has a line of headings; the first one names the section and says how much of it is shown. Wide terminals
+have two columns of sections, and more columns in each.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ioassay.text import format
 from ioassay.text.units import format_count
 
 WIDE: Final = 150
-"""From so many columns on, sections stand in two columns."""
+"""Terminal width from which sections are in two columns."""
 
 _ROOMY: Final = 110
-"""From so many columns on, a section shows all it knows."""
+"""Terminal width from which a section shows all columns."""
 
 _QUIET_AFTER_S: Final = 5
 _HEADER_LINES: Final = 2
@@ -36,7 +36,7 @@ _SCALE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def scaled(number: float, unit: str = "") -> str:
-    """A number with three significant digits in the decimal unit that suits it: `1.23 GB`, `12k`."""
+    """A number with three significant digits and a decimal prefix: `1.23 GB`, `12k`."""
     factor, prefix = next(((factor, prefix) for factor, prefix in _SCALE if number >= factor), (1.0, ""))
     value = number / factor
     digits = f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.{1 if value >= 10 else 2}f}"
@@ -65,34 +65,32 @@ def _user(number: str) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of a section."""
-
     heading: str
     cell: Callable[[Any], str]
     right: bool = True
     roomy: bool = False
-    """Only where there is much room."""
+    """Shown only in wide sections."""
     least: int | None = None
-    """The fewest characters that a text is cut to."""
+    """Fewest characters of a shortened text."""
 
 
 @dataclass(frozen=True)
 class _Section:
-    """Rows of a kind, the most important first."""
+    """A table with the most important rows first."""
 
     name: str
     columns: Sequence[_Column]
     rows: Sequence[Any]
     total: int
-    """How many rows there are, also where only the first are given."""
+    """The total number of rows, even if only the first are given."""
     style: Callable[[Any], str] = lambda _: ""
     weight: int = 1
-    """How much of free room it gets, compared with others."""
+    """Its weight in sharing free lines."""
 
     def table(self, rows: int, width: int) -> Table:
-        """The first rows."""
-        shown = self.rows[:rows]
-        heading = self.name if len(shown) == self.total else f"{self.name} ({len(shown)} of {self.total})"
+        """The first rows as a table."""
+        visible = self.rows[:rows]
+        heading = self.name if len(visible) == self.total else f"{self.name} ({len(visible)} of {self.total})"
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", width=width)
         columns = [column for column in self.columns if not column.roomy or width >= _ROOMY]
         for number, column in enumerate(columns):
@@ -105,14 +103,14 @@ class _Section:
                 min_width=column.least,
                 ratio=1 if column.least is not None and number == len(columns) - 1 else None,
             )
-        for row in shown:
+        for row in visible:
             table.add_row(*(Text(column.cell(row)) for column in columns), style=self.style(row))
         return table
 
 
 def render(view: View, width: int, height: int, now: int | None = None, note: str = "") -> RenderableType:
-    """The view in a terminal of that size. `now` is the present second, where documents are expected to be new; `note`
-    is what else there is to say.
+    """The view in a terminal of that size. `now` is the current second, if documents are live; `note`
+    is an additional message.
     """
     head = _head(view, now, note)
     sections = [section for section in _sections(view) if section.rows]
@@ -132,17 +130,17 @@ def render(view: View, width: int, height: int, now: int | None = None, note: st
 
 
 def _stacked(sections: Sequence[_Section], width: int, room: int) -> RenderableType:
-    """Sections one below the other, with an empty line between them, in so many lines."""
+    """Sections one below the other, separated by empty lines, in `room` lines."""
     shares = _share(sections, room)
-    shown: list[RenderableType] = []
+    visible: list[RenderableType] = []
     for section, rows in zip(sections, shares, strict=True):
         if rows:
-            shown += [*([Text("")] if shown else []), section.table(rows, width)]
-    return Group(*shown)
+            visible += [*([Text("")] if visible else []), section.table(rows, width)]
+    return Group(*visible)
 
 
 def _share(sections: Sequence[_Section], room: int) -> list[int]:
-    """How many rows each section has. The first come first; each needs a heading, and a line before it."""
+    """The rows of each section. Earlier sections have precedence; each needs a heading, and an empty line before."""
     shares = [0] * len(sections)
     for number in range(len(sections)):
         cost = 2 if number == 0 else 3
@@ -162,7 +160,7 @@ def _share(sections: Sequence[_Section], room: int) -> list[int]:
 
 
 def _head(view: View, now: int | None, note: str) -> list[Text]:
-    """The summary of all, in two lines."""
+    """Two lines about the whole view."""
     lines = ((summary(view, now), "bold"), (note, "yellow"))
     return [Text(line, style=style, no_wrap=True, overflow="ellipsis") for line, style in lines]
 
@@ -203,15 +201,15 @@ def alert_line(alert: Document) -> str:
     return ", ".join(parts)
 
 
-def _whose(job: str, user: str, otherwise: str) -> str:
-    """Whose calls a rule adds up."""
-    return job or (f"user {_user(user)}" if user else otherwise)
+def _whose(job: str, user: str, default: str) -> str:
+    """Whose calls a rule sums."""
+    return job or (f"user {_user(user)}" if user else default)
 
 
 def _broken(alert: Document) -> str:
-    """How a rule was broken: `512MB of 500MB in 10 s`; of one that throttles, `12 calls held 2.1 s`.
+    """How a rule was broken: `512MB of 500MB in 10 s`; for a throttle rule, `12 calls held 2.1 s`.
 
-    A rule that throttles held the job to its limit, so that what was measured is no more than what is allowed.
+    A throttle rule kept the job within its limit, so the measured amount does not exceed it.
     """
     if alert.text("action") == "throttle" and (waits := alert.number("waits")):
         return f"{scaled(waits)} call{'' if waits == 1 else 's'} held {_time(alert.number('waited_ns'))}"
@@ -261,7 +259,7 @@ _JOB: Final = (
 
 
 def _target_name(load: Load) -> str:
-    """A target of Lustre says what it is of; that of NFS is a path, or all of a server."""
+    """A target's name: Lustre's names include the file system; NFS has a path, or the whole server."""
     if load.service.startswith("Lustre"):
         return load.target
     return load.target if load.target.startswith("/") else f"{load.service} {load.node}"
