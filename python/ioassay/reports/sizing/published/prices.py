@@ -19,6 +19,7 @@ from ioassay.sizing.published.model import (
     PriceHypothesis,
     Scope,
 )
+from ioassay.text.format import ABSENT
 from ioassay.text.prose import listed
 
 _MEASURES: dict[Measure, str] = {
