@@ -33,7 +33,7 @@ class LabAccess:
     nodes: Sequence[Node]
     """The hosts that clients can be on."""
     secrets: Mapping[str, str]
-    """What the engine is told of the storage system through its environment."""
+    """What the engine gets to know of the storage system through its environment."""
     entry: LabEntry
     """For the record of the run."""
 

@@ -75,7 +75,7 @@ class Source:
     def read(cls, path: Path, below: Path | None = None) -> Source:
         """Reads a regular file, which is opened only once: a file renamed over it is not read.
 
-        A path that was typed may be a link. One found in a directory must not lead out of it, because anybody may own
+        A path that was typed may be a link. One found in a directory must not lead out of it, because any user may own
         it: with the directory as `below`, no link beneath it is followed.
 
         Raises `Refused` for a file that is not text of a tool, `OSError` for one that cannot be read.

@@ -1,4 +1,4 @@
-"""IOR's forms of 2.10 to 4.1, each as that version printed it, and what becomes of them when they are damaged."""
+"""IOR's forms of 2.10 to 4.1, each as that version printed it, also damaged."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ Max Read:  278.49 MiB/sec (292.02 MB/sec)
 
 Run finished: Fri Sep 29 11:43:57 2006
 """
-"""The columns of 2.10.0.1, written by hand: its program is not to be had any more."""
+"""The columns of 2.10.0.1, written by hand: its program is no longer available."""
 
 
 def test_rows_without_a_total_have_a_time_from_amount_and_rate() -> None:
@@ -239,7 +239,7 @@ def test_a_truncated_file_is_refused_or_has_no_other_number(data: st.DataObject)
 def test_a_table_by_rank_that_lacks_lines_of_one_access_is_refused(data: st.DataObject) -> None:
     source = Source.read(FILES / "ior" / "4.0.0-ranks.csv")
     cut = source.text[: data.draw(st.integers(0, len(source.text) - 1))]
-    # With nothing but whole rows of the first access, nobody can tell.
+    # With nothing but whole rows of the first access, the cut is undetectable.
     assert read_or_refused(ior.read, changed(source, cut)) is None or cut.count("\n") in (2, 3, 4, 5, 9, 13)
 
 

@@ -1,4 +1,4 @@
-"""mdtest's forms of 1.9 to 4.1, each as that version printed it, and what becomes of them when they are damaged."""
+"""mdtest's forms of 1.9 to 4.1, each as that version printed it, also damaged."""
 
 from __future__ import annotations
 

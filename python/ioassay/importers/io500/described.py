@@ -106,7 +106,7 @@ def _read(path: Path, files: Files, read: Callable[[Source], Read]) -> Read | No
 
 
 def _configured(source: Source) -> Iterator[Setting]:
-    """Every key that has a value, after its section; in small letters, as the program does not tell them apart."""
+    """Every key that has a value, after its section; in lower case, as the program ignores case."""
     parser = configparser.ConfigParser(interpolation=None, strict=False, comment_prefixes=("#", ";"))
     try:
         parser.read_string(source.text)

@@ -3,7 +3,7 @@
 The program hashes its version, each phase's score and the score itself, as it prints them, and combines the hashes by
 exclusive or (IO500/io500, `src/main.c` and `u_hash_update_key_val` of `src/util.c`). What it hashes differs:
 io500-isc21_v1 left out both means; what verifies a file counts every phase, also optional ones, which the program
-hashes with the extended score; an invalid run adds that it is none. Anybody can compute it anew: it shows edits only.
+hashes with the extended score; an invalid run adds that it is none. It can be computed anew: it shows edits only.
 """
 
 from __future__ import annotations

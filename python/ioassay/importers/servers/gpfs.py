@@ -7,7 +7,7 @@ left out. Format: IBM's documentation of mmpmon, "Display I/O statistics per mou
 node".
 
 Not: `mmperfmon`. A value that it prints for a bucket is the mean of what the sensor counted in each of its periods, and
-how long those are its output does not tell. In a public one (NERSC/pytokio, tests/inputs/mmperfmon-nsdds.txt.gz, of
+its output does not state how long those are. In a public one (NERSC/pytokio, tests/inputs/mmperfmon-nsdds.txt.gz, of
 2019, buckets of 60 s) 110 of 300 amounts read from disks are multiples of 512 bytes, and 197 are a third of one.
 """
 

@@ -73,7 +73,7 @@ BEEGFS_CLIENT_CACHE = Rule(
 
 _DURABILITY_SETTINGS = {
     "tuneRemoteFSync": "fsync() ends when data is in a server's memory, where a power failure loses it",
-    "sysSessionChecksEnabled": "a server that crashed loses cached data, and no client is told",
+    "sysSessionChecksEnabled": "a server that crashed loses cached data, and clients do not notice",
 }
 
 

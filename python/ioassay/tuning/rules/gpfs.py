@@ -168,7 +168,7 @@ GPFS_WORKER_THREADS = Rule(
     "it; the default of 48 suits a node with few processes.",
     risk="It takes effect when GPFS restarts on the node. More operations at once raise their latency when disks are "
     "already busy: the documentation advises to throttle back when disks queue. IBM names 1024 for protocol nodes of "
-    "ESS. Parameters that it derives and somebody has set explicitly stay as they are.",
+    "ESS. Parameters that it derives stay as they are where they were set explicitly.",
     sources=(
         MMCHCONFIG,
         PROTOCOL_NODES,

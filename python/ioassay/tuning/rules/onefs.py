@@ -21,7 +21,7 @@ RANDOM_ONLY = "for random I/O in small records; the same study measured sequenti
 def judge_setting(system: System, setting: str, wanted: str, read: str, write: str) -> Iterator[Judgement]:
     """What is known of a setting of the cluster: only what the user said."""
     if not is_onefs(system):
-        yield NotApplicable("the storage is not known to be OneFS; an NFS mount does not tell, --storage onefs does")
+        yield NotApplicable("the storage is not known to be OneFS; an NFS mount does not show it, --storage onefs does")
         return
     now = system.storage_settings.get(setting)
     if now is None:

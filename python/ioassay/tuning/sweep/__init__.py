@@ -1,4 +1,4 @@
-"""Experiments: parameters with values, an objective, a budget; what is best, and whether it truly beats today's.
+"""Experiments: parameters with values, an objective, a budget; what is best, whether it really beats today's.
 
     experiment  what is asked, from YAML or the command line (`options`)
     prepare     what was asked becomes a document, with today's values and what rules recommend
