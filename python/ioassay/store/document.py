@@ -220,7 +220,7 @@ class StopRule(StoredModel):
     share: Amount = Field(
         description="Largest half-width of the 95 % interval of each median, as a share of the median."
     )
-    at_least: Count = Field(description="Repetitions with a valid measurement before it is looked at.")
+    at_least: Count = Field(description="Repetitions with a valid measurement before the stop rule is checked.")
     at_most: Count = Field(description="Repetitions after which it ends in any case.")
 
 

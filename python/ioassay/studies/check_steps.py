@@ -35,7 +35,7 @@ class _Steps:
     workload: Workload
     at: Locate
     phases: list[str] = field(default_factory=list)
-    """Those before the one that is looked at."""
+    """Those before the one that is checked."""
     trees: set[str] = field(default_factory=set)
     """Whose directories are there."""
 

@@ -1,4 +1,4 @@
-"""What a study can say of file sets and trees: what is written, read, created and looked at.
+"""What a study can say of file sets and trees: what is written, read, created and queried.
 
 Not here: what is done to them (`studies.steps`), how they divide among ranks (`studies.sweep`).
 """

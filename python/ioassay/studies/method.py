@@ -46,7 +46,7 @@ def method(study: Study) -> list[str]:
 
 
 def _sets(workload: Workload) -> Iterator[str]:
-    """What is written, read, created and looked at."""
+    """What is written, read, created and queried."""
     for name, files in workload.files.items():
         label = "" if name == DATA and len(workload.files) == 1 else f", file set {name}"
         yield f"{workload.title}{label}: {_share(files)}{_file_set(files)}."
@@ -72,7 +72,7 @@ def _file_set(files: FileSet) -> str:
         }.get(files.layout, f"{layout.removesuffix('a file each')}{files.files_per_rank} files each")
     size = _SIZES[files.size_key].format(size=format_bytes(files.size))
     segments = f", in {files.segments} segments" if files.segments > 1 else ""
-    strided = ", the transfers of the ranks by turns" if files.interleave == "strided" else ""
+    strided = ", the transfers of the ranks alternating" if files.interleave == "strided" else ""
     offset = f", beginning {format_bytes(files.offset)} into each file" if files.offset else ""
     payload = "" if files.payload == "repeated" else f" The data is {files.payload}"
     moved = f"moved in transfers of {format_bytes(files.transfer)} {plan_text.order(spelling.ORDER.plan(files.order))}"

@@ -30,7 +30,7 @@ pub fn open(server: &Server, prefix: &str) -> Result<Sink, SinkError> {
     let allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_.".contains(letter);
     if !prefix.starts_with(|letter: char| letter.is_ascii_lowercase()) || !prefix.chars().all(allowed) {
         return Err(SinkError(format!(
-            "{prefix:?} cannot begin the names of indices; use small letters of ASCII, digits, and - _ . behind them"
+            "{prefix:?} cannot begin the names of indices; use lower-case ASCII letters, digits, and - _ . behind them"
         )));
     }
     let store = Store::open("Elasticsearch", server, "Bearer")?;

@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How long a process that was killed may take to disappear.
 const DISAPPEARING: Duration = Duration::from_millis(300);
 
-/// How often a process is looked at that has closed its output.
+/// Poll interval for the exit of a process that has closed its output.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// How much of standard error is kept, in characters.

@@ -85,7 +85,7 @@ def sweep(
 ) -> int:
     """Find the best settings by experiment, and prove the gain.
 
-    Every point is measured in turns with today's settings. The best one is measured again with fresh pairs, and so is
+    Each point is measured alternately with today's settings. The best one is measured again with fresh pairs, and so is
     what each parameter contributes. All settings are put back at the end, whatever ends it.
     """
     from ioassay.execution.places import places  # noqa: PLC0415
@@ -158,7 +158,7 @@ def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: 
     restore_today(document, journal, say)
     _show_plan(document)
     if any(one.key is None for one in document.parameters):
-        confirm("Change these settings in turns, and put them back at the end?", yes=yes)
+        confirm("Change these settings during the sweep, and restore them at the end?", yes=yes)
     (place,) = places([document.target], document.destroy_data, document.clients)
     if pairs := definitions(document.parameters):
         directory.write(COMMANDS, commands_text(pairs).encode())

@@ -332,8 +332,8 @@ _UNSAID: Mapping[LossKind, str] = {"damaged-bytes": "the tables are damaged"}
 
 
 CALLERS_NOTE = (
-    "The recorder looked at the stacks of some calls, which share out what is known of all: calls, bytes and times are "
-    "estimates, and files those of the calls that it looked at."
+    "The recorder sampled the stacks of some calls, which share out what is known of all: calls, bytes and times are "
+    "estimates, and files those of the sampled calls."
 )
 
 _MOST_CALLERS = 2

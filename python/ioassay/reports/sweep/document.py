@@ -221,7 +221,7 @@ def _method(answer: Answer) -> list[Block]:
         Bullets(constraints),
         Notes(
             [
-                "Each measurement of a point stands beside one with today's settings, in turns (before, after, after, "
+                "Each measurement of a point alternates with one of today's settings (before, after, after, "
                 "before, …), so that what changes with time changes both.",
                 "The best of many points is best partly by chance. The answer rests on fresh pairs alone, measured "
                 "after the search.",

@@ -98,7 +98,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
                 for candidate in without
             ),
             *(
-                f"{one.title}: nothing says what several do together; looked at one alone."
+                f"{one.title}: nothing says what several do together; only one was considered."
                 for one in known
                 if one.is_alone
             ),

@@ -310,7 +310,7 @@ def test_a_table_of_measurements_is_used_up_to_its_end_and_not_beyond(place: Pla
 def test_bricks_of_which_nothing_says_how_they_scale_are_looked_at_alone(place: Place) -> None:
     found = place.searched("usable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
     assert found.shortfalls[0].limited_by == "a single brick, because nothing says what several do together"
-    assert found.unknown == ("small with drive-8TB: nothing says what several do together; looked at one alone.",)
+    assert found.unknown == ("small with drive-8TB: nothing says what several do together; only one was considered.",)
 
 
 def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> None:

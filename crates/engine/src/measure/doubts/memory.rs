@@ -93,7 +93,7 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
         ),
         Some(file_system) => (
             Some(format!(
-                "on {file_system} opening a file drops its cached pages, so looking would empty what is looked at"
+                "on {file_system} opening a file drops its cached pages, so measuring residency would empty the cache"
             )),
             "clear the caches of its process with a hook in the cold-cache step, or use a file set twice their size",
         ),
@@ -366,6 +366,6 @@ mod tests {
         let rclone = unknown("fuse.rclone", None, nothing).unwrap();
         assert!(rclone.starts_with("on fuse.rclone opening a file drops its cached pages"), "{rclone}");
         assert!(rclone.ends_with("; rclone may have kept the files in its cache directory"), "{rclone}");
-        assert!(unknown("fuse.rclone", None, hooks).unwrap().ends_with("looking would empty what is looked at"));
+        assert!(unknown("fuse.rclone", None, hooks).unwrap().ends_with("measuring residency would empty the cache"));
     }
 }

@@ -26,7 +26,7 @@ use crate::storage::{Access, Connection, Members, OpenFile, Opening, Part, Setup
 const MESSAGE_BYTES: usize = 1024;
 
 /// Why a function that is required is there.
-pub(super) const LOOKED_AT: &str = "looked at when it was loaded";
+pub(super) const LOOKED_AT: &str = "checked when it was loaded";
 
 /// The setup as the plug-in sees it, and all that it points to.
 struct Handed {

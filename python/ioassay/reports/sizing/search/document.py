@@ -349,7 +349,7 @@ def _left_out_count(search: Search) -> list[Block]:
         "their file system is not supported so large": search.beyond_limits,
     }
     told = [f"{len(names)} because {why}" for why, names in reasons.items() if names]
-    whole = f"Bricks and modules left out, or looked at alone: {listed(told)}; --format md names each."
+    whole = f"Bricks and modules left out, or considered alone: {listed(told)}; --format md names each."
     return [Paragraph(whole)] if told else []
 
 
