@@ -132,7 +132,7 @@ def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None
     all_classes = sorted(name for direction in directions for name in GROUPS[direction])
     reasons = {
         "servers count requests (RPCs), not calls; throttle `bandwidth`": rule["measure"] != "bandwidth",
-        "servers do not tell kinds of reads or writes apart; use `calls: [read]`, `[write]` or `[read, write]`": (
+        "servers do not distinguish kinds of reads or writes; use `calls: [read]`, `[write]` or `[read, write]`": (
             sorted(rule["calls"]) != all_classes
         ),
         "servers do not see the sizes of calls; leave out `sizes`": (

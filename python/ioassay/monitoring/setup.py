@@ -84,7 +84,9 @@ def _prefix(text: str) -> str:
         or not text.isascii()
         or not all(character.islower() or character in "0123456789-_." for character in text)
     ):
-        raise ValueError(f"{quoted(text)} cannot begin names of indices; use small letters, digits, and - _ . behind")
+        raise ValueError(
+            f"{quoted(text)} cannot begin names of indices; use lower-case letters, digits, and - _ . behind"
+        )
     return text
 
 

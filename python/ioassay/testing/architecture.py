@@ -45,7 +45,7 @@ LAYERS = (
 HELPERS = "helpers"
 """The modules at the top of the package, which are no room: errors, the version, mounts."""
 
-CIRCLES: Mapping[str, int] = {"analysis": 2, "cli": 2, "profiles": 2, "store": 6}
+CIRCLES: Mapping[str, int] = {"analysis": 2, "cli": 2, "profiles": 2, "store": 5}
 """By room, how many of its modules import each other in circles, within functions and for types alone included. These
 numbers may only shrink: a module that two others need belongs below both."""
 

@@ -58,7 +58,7 @@ def storage_targets(snapshot: Snapshot | None, typed: int | None) -> SourcedNumb
     """The storage targets (OSTs) that the file system has."""
     if typed is not None:
         return SourcedNumber(typed, "--storage-targets")
-    why = "the file system does not tell how many it has"
+    why = "the file system does not report how many it has"
     if snapshot is not None and is_lustre(snapshot):
         try:
             if (found := len(set(_TARGETS_OF.findall(snapshot.printed("lfs", "df") or "")))) > 0:
