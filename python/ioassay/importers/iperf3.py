@@ -98,7 +98,7 @@ def _case(source: Source, test: Parsed) -> Case:
     is_client = start.has("connecting_to")
     test = replace(test, values={**test.values, "end": _with_names_of_directions(test.part("end"), is_client).values})
     end = test.part("end")
-    streams = settings.whole("num_streams")
+    streams = settings.integer("num_streams")
     version = start.text("version").removeprefix("iperf ")
     return Case(
         tool_version=version,
@@ -114,7 +114,7 @@ def _case(source: Source, test: Parsed) -> Case:
                 "congestion control": end.text(_CONGESTION) if end.has(_CONGESTION) else None,
             }
         ),
-        started_unix_ns=start.part("timestamp").whole("timesecs") * NS_PER_S if start.has("timestamp") else None,
+        started_unix_ns=start.part("timestamp").integer("timesecs") * NS_PER_S if start.has("timestamp") else None,
     )
 
 
@@ -153,7 +153,7 @@ def _ways(test: Parsed, settings: Parsed, end: Parsed, is_client: bool) -> list[
         raise Refused("is of both directions (--bidir), but has the sums of one only", test.line)
     sends = _sends(test)
     if settings.has("reverse"):
-        direction = down if settings.whole("reverse") else up
+        direction = down if settings.integer("reverse") else up
     elif sends is not None:  # up to 3.0.10
         direction = up if sends == is_client else down
     else:
@@ -181,7 +181,7 @@ def _sends(test: Parsed) -> bool | None:
 def _measured(source: Source, test: Parsed, direction: _Direction, streams: int) -> Measurement:
     end = test.part("end")
     total, is_of_receiver = _total(end, direction)
-    moved, seconds = total.whole("bytes"), total.number("seconds")
+    moved, seconds = total.integer("bytes"), total.number("seconds")
     if not seconds:
         raise Refused("has a test that took no time", test.line)
     ranks = list(_each(end, direction, is_of_receiver))
@@ -195,7 +195,7 @@ def _measured(source: Source, test: Parsed, direction: _Direction, streams: int)
         line=_line_of(source, test, total.what),
         phase=direction.phase,
         operation=direction.operation,
-        transfer_bytes=test.part("start").part("test_start").whole("blksize") or None,
+        transfer_bytes=test.part("start").part("test_start").integer("blksize") or None,
         ranks=streams,
         bytes=moved,
         duration_ns=round(seconds * NS_PER_S),
@@ -208,10 +208,10 @@ def _measured(source: Source, test: Parsed, direction: _Direction, streams: int)
 def _total(end: Parsed, direction: _Direction) -> tuple[Parsed, bool]:
     """The received sum, and true; or the sent one, and false, if the file does not know the other."""
     for name in (f"sum_received{direction.ending}", f"sum{direction.ending}"):
-        if end.has(name) and (total := replace(end.part(name), what=name)).whole("bytes"):
+        if end.has(name) and (total := replace(end.part(name), what=name)).integer("bytes"):
             return total, name.startswith("sum_received") or not _counts_lost(total, direction)
     sent = replace(end.part(f"sum_sent{direction.ending}"), what=f"sum_sent{direction.ending}")
-    if not sent.whole("bytes"):
+    if not sent.integer("bytes"):
         raise Refused("reports neither sent nor received bytes", end.line)
     return sent, False
 
@@ -220,8 +220,8 @@ def _counts_lost(datagrams: Parsed, direction: _Direction) -> bool:
     """True if a sum of datagrams counts the sent ones, even at the receiver (3.7)."""
     if not datagrams.has("lost_packets"):
         return False
-    lost, packets = datagrams.whole("lost_packets"), datagrams.whole("packets")
-    return lost > 0 and (direction.sent or (packets > 0 and datagrams.whole("bytes") % packets == 0))
+    lost, packets = datagrams.integer("lost_packets"), datagrams.integer("packets")
+    return lost > 0 and (direction.sent or (packets > 0 and datagrams.integer("bytes") % packets == 0))
 
 
 def _line_of(source: Source, test: Parsed, name: str) -> int:
@@ -234,7 +234,7 @@ def _each(end: Parsed, direction: _Direction, is_of_receiver: bool) -> Iterator[
     for stream in end.parts("streams") if end.has("streams") else ():
         sums = stream.part("udp" if stream.has("udp") else "receiver" if is_of_receiver else "sender")
         if _is_of(sums, direction):
-            yield Rank(rank=rank, end_ns=round(sums.number("seconds") * NS_PER_S), bytes=sums.whole("bytes"))
+            yield Rank(rank=rank, end_ns=round(sums.number("seconds") * NS_PER_S), bytes=sums.integer("bytes"))
             rank += 1
 
 
@@ -258,7 +258,7 @@ def _samples(test: Parsed, direction: _Direction) -> Samples | None:
     if not tenths or any(late):
         return None
     rows = [
-        (rank, sample_number, stream.whole("bytes"), stream.whole("packets") if stream.has("packets") else 0)
+        (rank, sample_number, stream.integer("bytes"), stream.integer("packets") if stream.has("packets") else 0)
         for sample_number, streams in enumerate(measured_intervals)
         for rank, stream in enumerate(streams)
     ]
@@ -269,10 +269,10 @@ def _samples(test: Parsed, direction: _Direction) -> Samples | None:
 def _settings(start: Parsed, settings: Parsed, version: str) -> list[Setting]:
     rate = settings.values.get("target_bitrate") or start.values.get("target_bitrate") or 0
     window = start.values.get("sock_bufsize") or 0
-    omitted = settings.whole("omit") if settings.has("omit") else 0
+    omitted = settings.integer("omit") if settings.has("omit") else 0
     values = {
         "protocol": settings.text("protocol"),
-        "block": f"blocks of {format_bytes(settings.whole('blksize'))}",
+        "block": f"blocks of {format_bytes(settings.integer('blksize'))}",
         "rate": f"at most {format_link_rate(rate)} each" if isinstance(rate, int) and rate else "",
         "window": f"windows of {format_bytes(window)}" if isinstance(window, int) and window else "",
         "omit": f"after {omitted} s" if omitted else "",
@@ -283,11 +283,11 @@ def _settings(start: Parsed, settings: Parsed, version: str) -> list[Setting]:
 
 def _amount(settings: Parsed) -> str:
     """The duration or the amount, in words."""
-    if settings.has("bytes") and settings.whole("bytes"):
-        return format_bytes(settings.whole("bytes"))
-    if settings.has("blocks") and settings.whole("blocks"):
-        return f"{settings.whole('blocks')} blocks"
-    return f"{settings.whole('duration')} s"
+    if settings.has("bytes") and settings.integer("bytes"):
+        return format_bytes(settings.integer("bytes"))
+    if settings.has("blocks") and settings.integer("blocks"):
+        return f"{settings.integer('blocks')} blocks"
+    return f"{settings.integer('duration')} s"
 
 
 def _lost(end: Parsed, direction: _Direction) -> Doubt | None:
@@ -296,7 +296,7 @@ def _lost(end: Parsed, direction: _Direction) -> Doubt | None:
     if not end.has(name):
         return None
     datagrams = end.part(name)
-    sent, lost = datagrams.whole("packets"), datagrams.whole("lost_packets")
+    sent, lost = datagrams.integer("packets"), datagrams.integer("lost_packets")
     if lost:
         message = f"{lost} of {sent} datagrams were lost"
     elif (missing := _missing_bytes(end, direction)) is not None:
@@ -316,7 +316,7 @@ def _missing_bytes(end: Parsed, direction: _Direction) -> int | None:
     names = (f"sum_sent{direction.ending}", f"sum_received{direction.ending}")
     if not all(end.has(name) for name in names):
         return None
-    sent, received = (end.part(name).whole("bytes") for name in names)
+    sent, received = (end.part(name).integer("bytes") for name in names)
     return sent - received if received < sent * (1 - _IN_FLIGHT) else None
 
 

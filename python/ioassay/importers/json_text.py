@@ -57,7 +57,7 @@ class Parsed:
     what: str = "the document"
     """Its name in a refusal."""
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         """A whole number from 0 to 2^63 - 1."""
         value = self._required(name)
         if type(value) is not int or not 0 <= value < _BEYOND_COUNTING:

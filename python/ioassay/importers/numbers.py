@@ -62,8 +62,8 @@ def adds_up(moved_bytes: int, rate: Printed, seconds: Printed) -> bool:
     return least * 0.999 <= moved_bytes / MIB <= most * 1.001
 
 
-def whole(text: str, line: int, label: str) -> int:
-    """The whole number from 0 on in `text`. Raises `Refused` for anything else; `what` names it."""
+def integer(text: str, line: int, label: str) -> int:
+    """The whole number from 0 on in `text`. Raises `Refused` for anything else; `label` names it."""
     if not (text.isascii() and text.isdigit()):
         raise Refused(f"has {text!r} where a whole number should be ({label})", line)
     return int(text)

@@ -24,7 +24,7 @@ from ioassay.testing.importer_samples import (
 
 
 @pytest.mark.parametrize(
-    ("told", "ended_ms"),
+    ("time_fields", "ended_ms"),
     [
         ('"timestamp": 1795204191, "timestamp_ms": 1795204191956,', 1795204191956),
         ('"timestamp": 1795204191,', 1795204191000),
@@ -35,8 +35,8 @@ from ioassay.testing.importer_samples import (
         ("", None),
     ],
 )
-def test_the_end_ignores_milliseconds_of_another_second(told: str, ended_ms: int | None) -> None:
-    (case,) = cases(read, OLD.replace('"jobs"', f'{told} "jobs"', 1))
+def test_the_end_ignores_milliseconds_of_another_second(time_fields: str, ended_ms: int | None) -> None:
+    (case,) = cases(read, OLD.replace('"jobs"', f'{time_fields} "jobs"', 1))
     assert case.ended_unix_ns == (None if ended_ms is None else ended_ms * 1_000_000)
 
 
@@ -84,7 +84,7 @@ NUMBERED = """{"fio version" : "fio-2.14", "jobs" : [{"jobname" : "n", "groupid"
 """json+ of 2.14: bins of microseconds by their numbers."""
 
 
-def one(text: str, **attributes: str) -> Measurement:
+def only_measurement(text: str, **attributes: str) -> Measurement:
     """The measurement with these attributes."""
     measurements = [
         m for m in measured(read, text) if all(getattr(m, name) == value for name, value in attributes.items())
@@ -103,7 +103,7 @@ def test_jobs_of_a_group_run_side_by_side_and_a_stonewall_begins_a_phase() -> No
 
 
 def test_processes_of_one_job_are_ranks_of_one_measurement() -> None:
-    writer = one(sample("fio/fio-3.33-two-groups.json"), job="writer")
+    writer = only_measurement(sample("fio/fio-3.33-two-groups.json"), job="writer")
     assert writer.ranks == 2
     assert writer.each is not None
     assert writer.bytes == writer.each["bytes"].sum() == 16 << 20
@@ -117,7 +117,7 @@ def test_a_measurement_names_the_line_of_its_part_of_the_file() -> None:
 
 
 def test_the_sum_of_different_jobs_has_no_options_and_no_ranks() -> None:
-    summed = one(sample("fio/fio-3.33-group-reporting.json"), job="writer", operation="write")
+    summed = only_measurement(sample("fio/fio-3.33-group-reporting.json"), job="writer", operation="write")
     assert (summed.ranks, summed.transfer_bytes, summed.order, summed.bytes) == (None, None, "", 16 << 20)
 
 
@@ -150,7 +150,7 @@ def test_a_file_that_ends_with_a_status_before_the_end_is_refused() -> None:
 def test_lines_around_the_document_do_not_matter() -> None:
     text = sample("fio/fio-3.33-normal-and-json.json")
     assert not text.startswith("{")
-    assert one(text).bytes == 8 << 20
+    assert only_measurement(text).bytes == 8 << 20
 
 
 def test_latencies_of_json_plus_hold_every_operation_within_its_bin() -> None:
@@ -164,7 +164,7 @@ def test_latencies_of_json_plus_hold_every_operation_within_its_bin() -> None:
 
 
 def test_bins_of_old_versions_are_microseconds_by_number() -> None:
-    latencies = one(NUMBERED).latencies
+    latencies = only_measurement(NUMBERED).latencies
     assert latencies is not None
     assert list(zip(latencies.lowest_ns, latencies.highest_ns, latencies.count, strict=True)) == [
         (100_000, 100_999, 1),
@@ -195,7 +195,7 @@ def test_bins_that_do_not_hold_all_operations_are_refused() -> None:
 
 
 def test_bytes_before_2_21_are_kib() -> None:
-    old = one(OLD)
+    old = only_measurement(OLD)
     assert (old.bytes, old.operations, old.ranks) == (1048575 * 1024, None, None)
     assert old.rate_operations_per_s == 26188
 
@@ -247,24 +247,24 @@ def test_reads_and_writes_in_one_number_are_refused() -> None:
 def test_a_write_without_fsync_is_doubted_and_a_direct_or_synced_one_is_not() -> None:
     text = sample("fio/fio-3.33-verify.json")
     for option, doubted in (("", True), ('"direct" : "1",', False), ('"end_fsync" : "1",', False)):
-        write = one(text.replace('"job options" : {', '"job options" : {' + option), operation="write")
+        write = only_measurement(text.replace('"job options" : {', '"job options" : {' + option), operation="write")
         assert ("unsynced-write" in {d.kind for d in write.doubts}) == doubted
 
 
 def test_the_block_size_may_differ_by_direction() -> None:
-    options = Options({"bs": "8k,16k"}, is_told=True)
+    options = Options({"bs": "8k,16k"}, is_printed=True)
     assert {name: options.transfer_bytes(name) for name in ("read", "write")} == {"read": 8192, "write": 16384}
 
 
 def test_sizes_of_a_job_in_si_units_are_powers_of_ten() -> None:
-    assert Options({"bs": "4k", "kb_base": "1000"}, is_told=True).transfer_bytes("read") == 4000
+    assert Options({"bs": "4k", "kb_base": "1000"}, is_printed=True).transfer_bytes("read") == 4000
 
 
 @pytest.mark.parametrize(
-    ("said", "ms"), [("7", 7000), ("7s", 7000), ("2m", 120_000), ("1h", 3_600_000), ("250ms", 250), ("5msec", 5)]
+    ("text", "ms"), [("7", 7000), ("7s", 7000), ("2m", 120_000), ("1h", 3_600_000), ("250ms", 250), ("5msec", 5)]
 )
-def test_times_have_the_units_of_fio(said: str, ms: int) -> None:
-    assert Options({"runtime": said}, is_told=True).most_runtime_ms == ms
+def test_times_have_the_units_of_fio(text: str, ms: int) -> None:
+    assert Options({"runtime": text}, is_printed=True).most_runtime_ms == ms
 
 
 def unlike(text: str) -> list[str]:
@@ -399,7 +399,8 @@ def test_damage_changes_no_number(texts: tuple[str, str]) -> None:
 def test_uncached_io_is_distinguished_from_buffered() -> None:
     def of(**more: str) -> set[str]:
         return {
-            setting.name for setting in Options({"rw": "read", "ioengine": "io_uring", **more}, is_told=True).settings
+            setting.name
+            for setting in Options({"rw": "read", "ioengine": "io_uring", **more}, is_printed=True).settings
         }
 
     assert of(uncached="1") - of() == {"uncached"}

@@ -332,7 +332,7 @@ def test_a_score_edited_in_one_file_is_doubted_with_both_values(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("= 22.076675", "= 32.076675", "total: result_summary.txt has 22.076675, but result.txt 32.076675"),
         ("= 6.486577", "= 9.486577", "bandwidth: result_summary.txt has 6.486577, but result.txt 9.486577"),
@@ -340,10 +340,10 @@ def test_a_score_edited_in_one_file_is_doubted_with_both_values(tmp_path: Path) 
     ],
 )
 def test_a_number_edited_in_result_txt_is_doubted_and_fits_no_hash(
-    tmp_path: Path, old: str, new: str, said: str
+    tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     submission = _edited(_copy("program-2025", tmp_path), "result.txt", old, new)
-    assert said in _messages(submission)
+    assert message in _messages(submission)
     (doubt,) = (doubt for doubt in _phase(submission, "find").doubts if doubt.kind == "score-hash")
     assert "result.txt has the hash AD436794 for its scores" in doubt.message
     assert Setting(name="score hash", value="AD436794, fits none") in submission.cases[0].facts

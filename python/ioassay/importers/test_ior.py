@@ -362,9 +362,9 @@ def test_text_after_the_end_of_the_json_changes_nothing() -> None:
     assert numbers(all_cases) == numbers(ior.read(source, lambda _: None))
 
 
-@pytest.mark.parametrize(("printed_as", "told"), [("(3.1)", "3.1"), ("1.3.2 (1320)", "1.3.2 (1320)"), ("", None)])
-def test_the_version_of_the_api_has_no_brackets(printed_as: str, told: str | None) -> None:
+@pytest.mark.parametrize(("printed_as", "version"), [("(3.1)", "3.1"), ("1.3.2 (1320)", "1.3.2 (1320)"), ("", None)])
+def test_the_version_of_the_api_has_no_brackets(printed_as: str, version: str | None) -> None:
     source = printed("ior/4.0.0-wearout.txt")
     key = "apiVersion          : "
     (case,) = ior.read(changed(source, source.text.replace(key, key + printed_as)), lambda _: None)
-    assert next((fact.value for fact in case.facts if fact.name == "API version"), None) == told
+    assert next((fact.value for fact in case.facts if fact.name == "API version"), None) == version

@@ -34,7 +34,7 @@ def test_incomplete_documents_and_trailing_text_are_refused_with_their_line(text
 @pytest.mark.parametrize("value", [None, True, -1, 1.5, "1", float("inf"), [], {}])
 def test_other_values_are_refused_as_whole_numbers(value: object) -> None:
     with pytest.raises(Refused, match="whole number"):
-        Parsed({"a": value}, 7).whole("a")
+        Parsed({"a": value}, 7).integer("a")
 
 
 @pytest.mark.parametrize("value", [None, True, -1.5, "1", float("inf"), float("nan"), 10**400, [], {}])

@@ -61,9 +61,9 @@ _Stream = tuple[str, ...]
 Result = TypeVar("Result")
 
 
-def unknown_prefix(line: str, at: int) -> str | None:
+def unknown_prefix(line: str, column: int) -> str | None:
     """Why there is no result, if the tool's first line begins at column `at` of `line`; else `None`."""
-    before = line[:at]
+    before = line[:column]
     if not before.strip():
         return None
     return f"has {before[-40:]!r} before the tool's lines, which is an unknown prefix: remove it from every line"

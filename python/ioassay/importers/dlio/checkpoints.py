@@ -74,7 +74,7 @@ def _case(execution: Execution, size: int | None, measured: Sequence[Measurement
 def _settings(execution: Execution) -> list[Setting]:
     parallel = "model.parallelism"
     zero = execution.setting(f"{parallel}.zero_stage")
-    tensor, pipeline = (execution.whole(f"{parallel}.{name}") or 1 for name in ("tensor", "pipeline"))
+    tensor, pipeline = (execution.integer(f"{parallel}.{name}") or 1 for name in ("tensor", "pipeline"))
     settings = {
         "model": name_of_model(execution),
         "work": "checkpoints",

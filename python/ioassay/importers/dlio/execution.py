@@ -78,7 +78,7 @@ class Execution:
         """The first of these settings that is set; an empty string if none is."""
         return next((self.settings[name] for name in names if self.settings.get(name)), "")
 
-    def whole(self, *names: str) -> int | None:
+    def integer(self, *names: str) -> int | None:
         """The first of these settings as a whole number above 0."""
         text = self.setting(*names)
         return int(text) or None if _WHOLE.fullmatch(text) else None
@@ -211,7 +211,7 @@ def count(parsed: Parsed, name: str) -> int | None:
     """A count; `None` for 0 and where it is missing. Raises `Refused`."""
     if not parsed.has(name):
         return None
-    value = parsed.whole(name)
+    value = parsed.integer(name)
     if value > _MOST:
         raise Refused(f"has {name} of {str(value)[:20]}, more than any execution", parsed.line)
     return value or None

@@ -209,7 +209,7 @@ def _data(execution: Execution, kind: str) -> _Set:
     name = f"num_files_{kind}"
     each = "num_samples_per_file"
     files, samples = (
-        count(summary, key) if summary is not None and summary.has(key) else execution.whole(f"dataset.{key}")
+        count(summary, key) if summary is not None and summary.has(key) else execution.integer(f"dataset.{key}")
         for key in (name, each)
     )
     record = execution.number("dataset.record_length_bytes", "dataset.record_length")
@@ -217,7 +217,7 @@ def _data(execution: Execution, kind: str) -> _Set:
         files=files,
         samples_per_file=samples,
         record_bytes=record or _printed_record(execution.metric, kind),
-        batch=execution.whole("reader.batch_size" if kind == "train" else "reader.batch_size_eval"),
+        batch=execution.integer("reader.batch_size" if kind == "train" else "reader.batch_size_eval"),
     )
 
 
@@ -241,7 +241,7 @@ def _work(execution: Execution, data: _Set, key: tuple[int, str], seconds: float
     if not (data.files and data.samples_per_file):
         return None
     steps = data.files * data.samples_per_file // (data.batch * ranks)
-    most_steps = execution.whole("train.total_training_steps") if key[1] == "train" else None
+    most_steps = execution.integer("train.total_training_steps") if key[1] == "train" else None
     steps = min(steps, most_steps) if most_steps else steps
     return _Work(steps * data.batch * ranks, steps, seconds, 0.0)
 
@@ -257,7 +257,7 @@ def _settings(execution: Execution, kind: str, data: _Set) -> list[Setting]:
     compute = execution.setting("train.computation_time" if kind == "train" else "evaluation.eval_time")
     deviation = execution.number("dataset.record_length_bytes_stdev", "dataset.record_length_stdev")
     record = f"samples of {format_size(round(data.record_bytes))}" if data.record_bytes else ""
-    threads = execution.whole("reader.read_threads")
+    threads = execution.integer("reader.read_threads")
     settings = {
         "model": name_of_model(execution),
         "work": "training" if kind == "train" else "evaluation",

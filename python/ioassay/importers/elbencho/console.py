@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ioassay.importers.elbencho import latencies
 from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
 from ioassay.importers.model import Latencies
-from ioassay.importers.numbers import MIB, whole
+from ioassay.importers.numbers import MIB, integer
 from ioassay.importers.source import Refused, Source
 from ioassay.text.units import parse_bytes
 
@@ -147,7 +147,7 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
     def totals(column: int, *, mixed: bool = False) -> Totals:
         def value(*names: str) -> int | None:
             name = next((name for name in names if name in phase.values), None)
-            return None if name is None else whole(phase.values[name][column], phase.line, name)
+            return None if name is None else integer(phase.values[name][column], phase.line, name)
 
         # In a mix, each row says whether it is of reads or of writes.
         rates, totals = ((" read",), (" read",)) if mixed else (("", " write"), (" total", " write"))
@@ -192,7 +192,7 @@ def _elapsed_ms(phase: _Phase, column: int) -> int:
     """Milliseconds. Old versions print them whole; newer ones `87ms`, `2m5.755s`."""
     for name in ("Elapsed ms", "time ms"):
         if name in phase.values:
-            return whole(phase.values[name][column], phase.line, name)
+            return integer(phase.values[name][column], phase.line, name)
     text = phase.values.get("Elapsed time", ("", ""))[column]
     match = _ELAPSED.fullmatch(text)
     if not text or match is None:

@@ -6,7 +6,7 @@ from ioassay.importers.elbencho import latencies
 from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
 from ioassay.importers.json_text import Parsed, documents
 from ioassay.importers.model import Latencies
-from ioassay.importers.numbers import whole
+from ioassay.importers.numbers import integer
 from ioassay.importers.source import Refused, Source
 
 _SWITCHES = {"true": "1", "false": "0"}
@@ -19,46 +19,46 @@ def rows(source: Source) -> list[Row]:
     return rows_read
 
 
-def _row(source: Source, told: Parsed) -> Row:
-    if "phase_type" not in told.values:
-        raise Refused("is not elbencho's JSON: a document has no `phase_type`", told.line)
-    configuration = told.part("config")
-    first, last = told.part("first_done"), told.part("last_done")
+def _row(source: Source, document: Parsed) -> Row:
+    if "phase_type" not in document.values:
+        raise Refused("is not elbencho's JSON: a document has no `phase_type`", document.line)
+    configuration = document.part("config")
+    first, last = document.part("first_done"), document.part("last_done")
     return Row(
         file=source.path,
-        line=told.line,
-        phase=told.text("phase_type"),
-        began=told.text("iso_start_date"),
-        label=told.text("label") if told.has("label") else "",
+        line=document.line,
+        phase=document.text("phase_type"),
+        began=document.text("iso_start_date"),
+        label=document.text("label") if document.has("label") else "",
         version=configuration.text("version"),
         command=configuration.text("command"),
-        configuration={name: _said(configuration, key) for name, key in CONFIGURATION.items()},
-        first=_done(first),
-        last=_done(last),
-        first_mixed=_done(first, "rwmix_read"),
-        last_mixed=_done(last, "rwmix_read"),
+        configuration={name: _configuration_text(configuration, key) for name, key in CONFIGURATION.items()},
+        first=_totals(first),
+        last=_totals(last),
+        first_mixed=_totals(first, "rwmix_read"),
+        last_mixed=_totals(last, "rwmix_read"),
     )
 
 
-def _said(configuration: Parsed, key: str) -> str:
-    said = configuration.text(key) if configuration.has(key) else ""
-    return _SWITCHES.get(said, said)
+def _configuration_text(configuration: Parsed, key: str) -> str:
+    text = configuration.text(key) if configuration.has(key) else ""
+    return _SWITCHES.get(text, text)
 
 
-def _done(told: Parsed, part: str | None = None) -> Totals:
-    at_ms = _whole(told, "elapsed_time_ms")
+def _totals(parsed: Parsed, part: str | None = None) -> Totals:
+    at_ms = _whole(parsed, "elapsed_time_ms")
     if at_ms is None:
-        raise Refused("has a phase without a time", told.line)
-    own = told if part is None else _part(told, part)
-    spent = _part(told, "latency")
+        raise Refused("has a phase without a time", parsed.line)
+    totals = parsed if part is None else _part(parsed, part)
+    spent = _part(parsed, "latency")
     io, entries = _part(spent, "IO"), _part(spent, "entries")
     return Totals(
         at_ms=at_ms,
-        bytes=_whole(own, "bytes"),
-        bytes_per_s=_whole(own, "bytes/s"),
-        ios_per_s=_whole(own, "iops"),
-        entries=_whole(own, "entries"),
-        entries_per_s=_whole(own, "entries/s"),
+        bytes=_whole(totals, "bytes"),
+        bytes_per_s=_whole(totals, "bytes/s"),
+        ios_per_s=_whole(totals, "iops"),
+        entries=_whole(totals, "entries"),
+        entries_per_s=_whole(totals, "entries/s"),
         io_latencies=_latencies(io, part),
         entry_latencies=_latencies(entries, part),
         longest_io_us=_whole(io if part is None else _part(io, part), "max_us"),
@@ -66,21 +66,24 @@ def _done(told: Parsed, part: str | None = None) -> Totals:
     )
 
 
-def _latencies(told: Parsed, part: str | None) -> Latencies | None:
-    histogram = _part(told, "histogram")
-    own = histogram if part is None else _part(histogram, part)
-    if not own.has("buckets"):
+def _latencies(parsed: Parsed, part: str | None) -> Latencies | None:
+    histogram = _part(parsed, "histogram")
+    histogram_part = histogram if part is None else _part(histogram, part)
+    if not histogram_part.has("buckets"):
         return None
-    counts = [(one.text("range"), whole(one.text("count"), told.line, "count")) for one in own.parts("buckets")]
+    counts = [
+        (bucket.text("range"), integer(bucket.text("count"), parsed.line, "count"))
+        for bucket in histogram_part.parts("buckets")
+    ]
     ends = [(range_.removesuffix("us").split("-")[-1], count) for range_, count in counts]
-    longest_us = _whole(told if part is None else _part(told, part), "max_us")
-    return latencies.of_bins(ends, told.line, longest_us or None)
+    longest_us = _whole(parsed if part is None else _part(parsed, part), "max_us")
+    return latencies.of_bins(ends, parsed.line, longest_us or None)
 
 
-def _part(told: Parsed, name: str) -> Parsed:
-    """An object in it, an empty one where there is none."""
-    return told.part(name) if told.has(name) else Parsed({}, told.line)
+def _part(parsed: Parsed, name: str) -> Parsed:
+    """An object in it; an empty one if there is none."""
+    return parsed.part(name) if parsed.has(name) else Parsed({}, parsed.line)
 
 
-def _whole(told: Parsed, name: str) -> int | None:
-    return whole(told.text(name), told.line, name) if told.has(name) else None
+def _whole(parsed: Parsed, name: str) -> int | None:
+    return integer(parsed.text(name), parsed.line, name) if parsed.has(name) else None

@@ -13,7 +13,7 @@ from statistics import median
 
 from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
 from ioassay.importers.model import Doubt, Samples
-from ioassay.importers.numbers import whole
+from ioassay.importers.numbers import integer
 from ioassay.importers.source import Refused, Source
 
 _DATE = "ISO Date"
@@ -60,7 +60,7 @@ class _LiveRow:
     def __init__(self, line: int, values: Mapping[str, str]) -> None:
         self.line, self.values = line, values
         self.at_ms, self.bytes, self.iops, self.entries, self.percent = (
-            whole(values[name], line, name) for name in ("RuntimeMS", "DoneBytes", "IOPS", "Entries", "Done%")
+            integer(values[name], line, name) for name in ("RuntimeMS", "DoneBytes", "IOPS", "Entries", "Done%")
         )
 
     def is_before(self, later: _LiveRow) -> bool:
@@ -111,7 +111,7 @@ def _row(source: Source, phase: Sequence[_LiveRow]) -> Row:
 
 
 def _highest(phase: Sequence[_LiveRow], name: str) -> int | None:
-    return max(whole(row.values[name], row.line, name) for row in phase) if name in phase[-1].values else None
+    return max(integer(row.values[name], row.line, name) for row in phase) if name in phase[-1].values else None
 
 
 def _samples(phase: Sequence[_LiveRow]) -> Samples | None:

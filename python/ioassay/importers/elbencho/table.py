@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioassay.importers.elbencho.rows import CONFIGURATION, Row, Totals
-from ioassay.importers.numbers import MIB, whole
+from ioassay.importers.numbers import MIB, integer
 from ioassay.importers.source import Refused, Source
 
 _FIRST_COLUMN = "ISO date"
@@ -91,4 +91,4 @@ def _row(source: Source, line: int, values: Mapping[str, str]) -> Row:
 
 
 def _whole(text: str, name: str, line: int) -> int | None:
-    return whole(text, line, name) if text else None
+    return integer(text, line, name) if text else None

@@ -79,7 +79,7 @@ class _Job:
     @property
     def options(self) -> Options:
         """The options; none if the entry sums up different jobs, of which fio prints the options of one."""
-        return Options({}, is_told=False) if self.unlike else self.entries[0].options
+        return Options({}, is_printed=False) if self.unlike else self.entries[0].options
 
     @cached_property
     def unlike(self) -> str:
@@ -87,8 +87,8 @@ class _Job:
         it.
         """
         options = self.entries[0].options
-        if options.given.get("name", self.name) != self.name:
-            return f"its name is {self.name}, and that of its options {options.given['name']}"
+        if options.values.get("name", self.name) != self.name:
+            return f"its name is {self.name}, and that of its options {options.values['name']}"
         for operation in self.operations:
             if not options.moves(operation):
                 return f"its options have it {options.access}, but it did a {operation}"
@@ -108,12 +108,12 @@ class _Job:
         """The number of processes; for a sum (group_reporting) as configured, `None` if fio does not print it."""
         if len(self.entries) > self.hosts and not self.unlike:
             return len(self.entries)
-        return self.hosts * self.options.jobs if self.options.is_told else None
+        return self.hosts * self.options.jobs if self.options.is_printed else None
 
 
 def _more_than_told(entry: Entry, options: Options, processes: int) -> str:
     """What an entry did that `processes` with these options cannot do, in words; empty if there is nothing."""
-    if not options.is_told:
+    if not options.is_printed:
         return ""
     most_ms = processes * (entry.runtime_ms * _PROCESS_OVERHEAD + _PROCESS_OVERHEAD_MS)
     if entry.processes_ms is not None and entry.runtime_ms and entry.processes_ms > most_ms:

@@ -105,7 +105,7 @@ def execution(source: Source, document: Parsed) -> Execution:
 def _is_unused(entry: Parsed) -> bool:
     """True for an entry that no job has filled: fio 3.33 prints one if only some jobs have `group_reporting`."""
     parts = [entry.part(name) for name in _OPERATIONS if name in entry.values]
-    return "jobname" not in entry.values and bool(parts) and not any(part.whole("io_bytes") for part in parts)
+    return "jobname" not in entry.values and bool(parts) and not any(part.integer("io_bytes") for part in parts)
 
 
 def _nothing(entries: Sequence[Entry]) -> str:
@@ -147,7 +147,7 @@ def _entry(entry: Parsed, lines: _Lines, index: int, inherited: Mapping[str, str
     moved = {
         operation: _moved(part, lines.of(index, operation))
         for operation, part in parts.items()
-        if operation not in impossible and part.whole("io_bytes")
+        if operation not in impossible and part.integer("io_bytes")
     }
     eta_s = entry.values.get("eta")
     if isinstance(eta_s, int) and _goes_on(eta_s, options, moved.values()):
@@ -155,25 +155,25 @@ def _entry(entry: Parsed, lines: _Lines, index: int, inherited: Mapping[str, str
     possible = [part for operation, part in (*parts.items(), *others.items()) if operation not in impossible]
     return Entry(
         name=name,
-        group=entry.whole("groupid"),
+        group=entry.integer("groupid"),
         line=lines.of(index, "jobname"),
-        error=entry.whole("error"),
-        ignored_errors=entry.whole("total_err") if entry.has("total_err") else 0,
+        error=entry.integer("error"),
+        ignored_errors=entry.integer("total_err") if entry.has("total_err") else 0,
         host=entry.text("hostname") if is_of_clients else None,
         options=options,
         moved=moved,
-        runtime_ms=sum(part.whole("runtime") for part in possible),
-        processes_ms=entry.whole("job_runtime") if entry.has("job_runtime") else None,
+        runtime_ms=sum(part.integer("runtime") for part in possible),
+        processes_ms=entry.integer("job_runtime") if entry.has("job_runtime") else None,
         others=[
             words
             for other, words in _OTHERS.items()
             if other in others
             and other not in impossible
-            and others[other].whole("io_bytes")
+            and others[other].integer("io_bytes")
             and not (other == "mixed" and parts)
         ],
         impossible=list(impossible.values()),
-        started_unix_ns=entry.whole("job_start") * 1_000_000 if entry.has("job_start") else None,
+        started_unix_ns=entry.integer("job_start") * 1_000_000 if entry.has("job_start") else None,
     )
 
 
@@ -205,16 +205,16 @@ def _goes_on(eta_s: int, options: Options, moved: Collection[IoTotals]) -> bool:
 
 def _moved(part: Parsed, line: int) -> IoTotals:
     parsed = Parsed(part.values, line, part.what)
-    runtime_ms, kib_per_s, iops = parsed.whole("runtime"), parsed.whole("bw"), parsed.number("iops")
+    runtime_ms, kib_per_s, iops = parsed.integer("runtime"), parsed.integer("bw"), parsed.number("iops")
     is_exact = parsed.has("io_kbytes") or parsed.has("bw_bytes")
-    moved = parsed.whole("io_bytes") * (1 if is_exact else 1024)
-    operations = parsed.whole("total_ios") if parsed.has("total_ios") else None
+    moved = parsed.integer("io_bytes") * (1 if is_exact else 1024)
+    operations = parsed.integer("total_ios") if parsed.has("total_ios") else None
     if runtime_ms:
         # fio truncates when it divides, and old versions truncate to KiB before.
         least, most = (amount * 1000 / runtime_ms / 1024 for amount in (moved, moved + (0 if is_exact else 1024)))
         fits = least - 1.01 <= kib_per_s <= most + 0.01
         if parsed.has("bw_bytes"):
-            fits = fits and abs(parsed.whole("bw_bytes") - moved * 1000 / runtime_ms) <= 1.01
+            fits = fits and abs(parsed.integer("bw_bytes") - moved * 1000 / runtime_ms) <= 1.01
         if operations is not None:
             fits = fits and abs(operations * 1000 / runtime_ms - iops) <= 1.01
         if not fits:
@@ -225,7 +225,7 @@ def _moved(part: Parsed, line: int) -> IoTotals:
         operations,
         iops,
         runtime_ms,
-        parsed.whole("short_ios") if parsed.has("short_ios") else 0,
+        parsed.integer("short_ios") if parsed.has("short_ios") else 0,
         bins(parsed),
         beyond_bins(parsed),
     )

@@ -36,7 +36,7 @@ def bins(direction: Parsed) -> Bins:
     for name, unit_ns in _UNITS:
         if direction.has(name) and (latency := direction.part(name)).has("bins"):
             histogram = _bins(latency.part("bins"), unit_ns)
-            if latency.has("N") and latency.whole("N") != histogram.total():
+            if latency.has("N") and latency.integer("N") != histogram.total():
                 raise Refused(f"has latency bins in {latency.what} that do not add up to its N", direction.line)
             return _with_open_end(histogram, latency, unit_ns)
     return Bins()
@@ -72,11 +72,11 @@ def beyond_bins(direction: Parsed) -> BeyondBins | None:
 
 def _bins(part: Parsed, unit_ns: int) -> Bins:
     is_numbered = _CONSTANTS[0] in part.values
-    if is_numbered and [part.whole(name) for name in _CONSTANTS[:2]] != [_BITS, _EACH]:
+    if is_numbered and [part.integer(name) for name in _CONSTANTS[:2]] != [_BITS, _EACH]:
         raise Refused("has latency bins of an unknown size", part.line)
     histogram = Bins()
     for name in part.values.keys() - set(_CONSTANTS):
-        count = part.whole(name)
+        count = part.integer(name)
         if not name.isdecimal():
             raise Refused(f"has a latency bin called {name!r}", part.line)
         lowest, highest = _range(int(name)) if is_numbered else _range_around(int(name), part.line)

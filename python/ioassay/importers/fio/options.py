@@ -26,15 +26,15 @@ _FORCES = ("fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_fi
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a job, its own before the global ones. `is_told` is false if the version prints none."""
+    """The options of a job, its own before the global ones. `is_printed` is false if the version of fio prints none."""
 
-    given: Mapping[str, str]
-    is_told: bool
+    values: Mapping[str, str]
+    is_printed: bool
 
     @property
     def access(self) -> str:
         """`read`, `randrw`, …; empty if unknown."""
-        text = self.given.get("rw") or self.given.get("readwrite") or ("read" if self.is_told else "")
+        text = self.values.get("rw") or self.values.get("readwrite") or ("read" if self.is_printed else "")
         return text.split(":")[0]
 
     @property
@@ -45,35 +45,35 @@ class Options:
         """True if the job was configured to do this, or may have been; verification reads."""
         if not self.access:
             return True
-        verifies = operation == "read" and self.given.get("verify", "0") not in ("0", "none")
+        verifies = operation == "read" and self.values.get("verify", "0") not in ("0", "none")
         return operation in self.access or self.access.endswith("rw") or verifies
 
     @property
     def jobs(self) -> int:
         """Number of identical processes."""
-        text = self.given.get("numjobs", "")
+        text = self.values.get("numjobs", "")
         return int(text) if text.isdigit() and int(text) else 1
 
     def transfer_bytes(self, operation: str) -> int | None:
         """Bytes of one I/O; `None` if they differ, or are unknown."""
-        if not self.is_told or any(name in self.given for name in ("bsrange", "blocksize_range", "bssplit")):
+        if not self.is_printed or any(name in self.values for name in ("bsrange", "blocksize_range", "bssplit")):
             return None
-        sizes = (self.given.get("bs") or self.given.get("blocksize") or "4096").split(",")
+        sizes = (self.values.get("bs") or self.values.get("blocksize") or "4096").split(",")
         return self._bytes(sizes[1] if operation == "write" and len(sizes) > 1 and sizes[1] else sizes[0])
 
     @property
     def size_bytes(self) -> int | None:
         """The most that one job reads or writes, over all its files."""
-        return self._bytes(self.given.get("size", ""))
+        return self._bytes(self.values.get("size", ""))
 
     @property
     def names(self) -> list[str]:
         """The files that all jobs share; empty if each has its own."""
-        return [name for name in self.given.get("filename", "").split(":") if name]
+        return [name for name in self.values.get("filename", "").split(":") if name]
 
     @property
     def layout(self) -> str:
-        if not self.is_told or "filename_format" in self.given or "opendir" in self.given:
+        if not self.is_printed or "filename_format" in self.values or "opendir" in self.values:
             return ""
         return "N-1" if self.names else "N-N"
 
@@ -81,7 +81,7 @@ class Options:
         """Number of files that `ranks` use."""
         if self.names or not self.layout:
             return len(self.names) or None
-        files_per_job = self.given.get("nrfiles", "1")
+        files_per_job = self.values.get("nrfiles", "1")
         return ranks * int(files_per_job) if ranks is not None and files_per_job.isdigit() else None
 
     def file_set_bytes(self, ranks: int | None) -> int | None:
@@ -92,29 +92,29 @@ class Options:
 
     @property
     def is_direct(self) -> bool:
-        return self._is_on("direct") or self.given.get("buffered") == "0"
+        return self._is_on("direct") or self.values.get("buffered") == "0"
 
     @property
     def may_leave_unsynced(self) -> bool:
         """True if written data may still be in memory when the job ends."""
-        engine = self.given.get("ioengine", "psync")
-        forced = any(self.given.get(name, "0") not in ("0", "none") for name in _FORCES)
-        return self.is_told and engine in _THROUGH_THE_CACHE and not self.is_direct and not forced
+        engine = self.values.get("ioengine", "psync")
+        forced = any(self.values.get(name, "0") not in ("0", "none") for name in _FORCES)
+        return self.is_printed and engine in _THROUGH_THE_CACHE and not self.is_direct and not forced
 
     @property
     def keeps_cache(self) -> bool:
         """True if the job leaves its files in the page cache at its start; fio drops them by default."""
-        return self.given.get("invalidate") == "0" or self._is_on("pre_read")
+        return self.values.get("invalidate") == "0" or self._is_on("pre_read")
 
     @property
     def most_runtime_ms(self) -> int | None:
         """The time limit. fio does not say whether a job also lasts that long (time_based)."""
-        return _ms(self.given.get("runtime") or self.given.get("timeout", ""))
+        return _ms(self.values.get("runtime") or self.values.get("timeout", ""))
 
     @property
     def ramp_ms(self) -> int:
         """How long a job runs before it is measured."""
-        return _ms(self.given.get("ramp_time", "")) or 0
+        return _ms(self.values.get("ramp_time", "")) or 0
 
     @property
     def outlasts_ramp(self) -> bool:
@@ -126,30 +126,30 @@ class Options:
     @property
     def may_have_short_ios(self) -> bool:
         """True if files may be smaller than an I/O."""
-        return any(name in self.given for name in ("nrfiles", "filesize", "bs_unaligned", "blocksize_unaligned"))
+        return any(name in self.values for name in ("nrfiles", "filesize", "bs_unaligned", "blocksize_unaligned"))
 
     @property
     def target(self) -> str | None:
-        return self.given.get("directory") or self.given.get("filename")
+        return self.values.get("directory") or self.values.get("filename")
 
     @property
     def settings(self) -> list[Setting]:
         """Settings that distinguish its results, in the order of a title."""
-        if not self.is_told:
+        if not self.is_printed:
             return []
         transfer = self.transfer_bytes("read" if self.moves("read") else "write")
-        depth = self.given.get("iodepth", "1")
-        forced = [name for name in _FORCES if self.given.get(name, "0") not in ("0", "none")]
-        mix = self.given.get("rwmixread", "")
+        depth = self.values.get("iodepth", "1")
+        forced = [name for name in _FORCES if self.values.get(name, "0") not in ("0", "none")]
+        mix = self.values.get("rwmixread", "")
         values = {
             "access": self.access,
             "transfer": "" if transfer is None else f"transfers of {format_bytes(transfer)}",
             "depth": f"queue depth {depth}" if depth != "1" else "",
-            "engine": self.given.get("ioengine", ""),
+            "engine": self.values.get("ioengine", ""),
             "layout": self.layout,
             "mix": f"{mix} % reads" if mix else "",
             "direct": "direct I/O" if self.is_direct else "",
-            "uncached": "uncached I/O" if self.given.get("uncached", "0") != "0" else "",
+            "uncached": "uncached I/O" if self.values.get("uncached", "0") != "0" else "",
             "fsync": ", ".join(forced),
         }
         return nonempty_settings(values)
@@ -158,16 +158,18 @@ class Options:
     def amount(self) -> str:
         """The work of a job, in words."""
         limits = [
-            f"{name} {self.given[name]}" for name in ("size", "io_size", "number_ios", "runtime") if name in self.given
+            f"{name} {self.values[name]}"
+            for name in ("size", "io_size", "number_ios", "runtime")
+            if name in self.values
         ]
         return ", ".join(limits)
 
     def _is_on(self, name: str) -> bool:
-        return self.given.get(name) in ("1", "", "true")
+        return self.values.get(name) in ("1", "", "true")
 
     def _bytes(self, text: str) -> int | None:
         match = _SIZE.fullmatch(text.strip())
-        base = 1000 if self.given.get("kb_base") == "1000" else 1024
+        base = 1000 if self.values.get("kb_base") == "1000" else 1024
         return int(match[1]) * base ** "_kmgtp".index(match[2].lower() or "_") if match else None
 
 

@@ -143,8 +143,8 @@ def case(parsed: Parsed) -> Case:
     doubted = contradictions.by_phase(_places(parsed), sections, parsed.sections_in, parsed.names)
     begins = [moment for section in sections.values() if (moment := _moment(section, "t_start")) is not None]
     ends = [moment for section in sections.values() if (moment := _moment(section, "t_end")) is not None]
-    began = [case.started_unix_ns for case in phase_cases if case.started_unix_ns is not None]
-    ended = [case.ended_unix_ns for case in phase_cases if case.ended_unix_ns is not None]
+    case_begins = [case.started_unix_ns for case in phase_cases if case.started_unix_ns is not None]
+    case_ends = [case.ended_unix_ns for case in phase_cases if case.ended_unix_ns is not None]
     return Case(
         tool_version=_version(parsed),
         settings=[Setting(name="benchmark", value="IO500")],
@@ -157,16 +157,16 @@ def case(parsed: Parsed) -> Case:
         ],
         target=next((case.target for case in phase_cases if case.target), None),
         facts=[*_of_phases(phase_cases), *parsed.description.facts, *_hash_facts(parsed)],
-        started_unix_ns=min(begins or began, default=None),
-        ended_unix_ns=max(ends or ended, default=None),
+        started_unix_ns=min(begins or case_begins, default=None),
+        ended_unix_ns=max(ends or case_ends, default=None),
     )
 
 
 def _of_phases(phase_cases: Sequence[Case]) -> list[Setting]:
     """Facts from the phases' files about where they ran; each has its own path."""
     names = ("machine", "API", "API version", "MPI-IO hints", "file system")
-    settings = [one for case in phase_cases for one in (*case.facts, *case.settings)]
-    return [one for name in names for one in dict.fromkeys(settings) if one.name == name]
+    settings = [setting for case in phase_cases for setting in (*case.facts, *case.settings)]
+    return [setting for name in names for setting in dict.fromkeys(settings) if setting.name == name]
 
 
 def _hash_facts(parsed: Parsed) -> list[Setting]:
@@ -245,8 +245,10 @@ class _Line:
 def _line(parsed: Parsed, phase: str) -> _Line:
     section = parsed.section(phase)
     if parsed.summary is not None:
-        one: Phase = parsed.summary.phases[phase]
-        return _Line(parsed.summary_in, one.line, one.value, one.seconds, one.is_invalid)
+        summary_phase: Phase = parsed.summary.phases[phase]
+        return _Line(
+            parsed.summary_in, summary_phase.line, summary_phase.value, summary_phase.seconds, summary_phase.is_invalid
+        )
     score, time = section.get("score"), section.get("t_delta")
     if score is None:
         raise Refused(f"has no score for {phase}")

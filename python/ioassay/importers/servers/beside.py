@@ -232,7 +232,7 @@ def _documents(host_: Host, begin_ns: int, end_ns: int) -> Iterator[dict[str, ob
             labels["cluster"] = ""
         lines += [
             {"kind": kind.name, "second": second, "node": host_.name, **labels, **values}
-            for second, values in spread.whole()
+            for second, values in spread.covered_seconds()
         ]
     yield from sorted(lines, key=lambda line: line["second"])  # type: ignore[arg-type, return-value]
 
@@ -273,7 +273,7 @@ class _Seconds:
                 # The amounts of all seconds add up to the interval's.
                 self._amounts[second][name] += value * end_offset // length - value * begin_offset // length
 
-    def whole(self) -> Iterator[tuple[int, dict[str, int]]]:
+    def covered_seconds(self) -> Iterator[tuple[int, dict[str, int]]]:
         """The seconds that are covered."""
         for second in sorted(self._amounts):
             if self._covered_ns[second] >= _WHOLE_NS:

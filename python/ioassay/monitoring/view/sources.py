@@ -186,10 +186,10 @@ class Directory:
         return lines + file.read()
 
 
-def _allow_open_files(wanted: int) -> int:
+def _allow_open_files(number: int) -> int:
     """Raises this process's soft limit of open files up to `wanted`. Returns how many files it may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < number:
+        soft = number if hard == resource.RLIM_INFINITY else min(number, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return wanted if soft == resource.RLIM_INFINITY else min(soft, wanted)
+    return number if soft == resource.RLIM_INFINITY else min(soft, number)
