@@ -12,6 +12,7 @@ Not: measuring the speeds (`probe`); what the settings mean (`studies/builtin/qu
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ from ioassay.analysis.intervals import FEWEST
 
 if TYPE_CHECKING:
     from ioassay.calibration.probe import Speeds
+
+_MOST_RANKS = 4
+"""One process seldom saturates a parallel file system's client; more than a few measure the node's processors."""
 
 _PHASES_S = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 """Durations of a phase. Phases shorter than a second are doubted, but without three repetitions a rate has no
@@ -87,6 +91,11 @@ class Sizes:
             f"write_time={round(1000 * self.write_s)}ms",
             f"repetitions={self.repetitions}",
         ]
+
+
+def suitable_ranks() -> int:
+    """The number of ranks on this node: its available processors, at most four."""
+    return min(_MOST_RANKS, len(os.sched_getaffinity(0)))
 
 
 def suitable(speeds: Speeds, ranks: int, free_bytes: int | None, left_s: float) -> Sizes:

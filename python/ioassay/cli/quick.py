@@ -56,7 +56,7 @@ def quick(
     from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
     drawing.start()  # it gets ready while the rest is imported, and waits for the report
-    from ioassay.calibration import probe, processes, sizes  # noqa: PLC0415
+    from ioassay.calibration import probe, sizes  # noqa: PLC0415
     from ioassay.calibration.budget import Budget  # noqa: PLC0415
     from ioassay.cli.finish import Ended  # noqa: PLC0415
     from ioassay.cli.progress import brief  # noqa: PLC0415
@@ -66,7 +66,7 @@ def quick(
 
     budget = Budget.of_this_process(limit_s)
     watcher = brief(budget)
-    ranks = processes.suitable()
+    ranks = sizes.suitable_ranks()
     with watcher.probing():
         speeds = probe.measure(place, ranks, free_bytes, watcher)
     chosen = sizes.suitable(speeds, ranks, free_bytes, budget.left_s)
