@@ -212,6 +212,8 @@ class Records:
         parts = [SIZES.to_frame()]
         for verb, other in _OTHER.items():
             for name, begin, end in zip(_SIZES, SIZE_BEGINS_BYTES, [*SIZE_BEGINS_BYTES[1:], None], strict=True):
+                if not self._has_calls(verb, name):  # most have none, and each takes a millisecond
+                    continue
                 own, others = self._of_size(verb, name), self._of_size(other, name)
                 rows: list[tuple[int, int | None, pl.Expr]] = [(begin, end, own)]
                 if end is not None and self._module == "POSIX":
@@ -227,7 +229,15 @@ class Records:
         return pl.concat(parts).filter(pl.col("calls") > 0)
 
     def _of_size(self, verb: str, name: str) -> pl.Expr:
-        return self.counter(f"SIZE_{verb}{'_AGG' if self._module == 'MPI-IO' else ''}_{name}")
+        return self.counter(self._size_counter(verb, name))
+
+    def _size_counter(self, verb: str, name: str) -> str:
+        return f"SIZE_{verb}{'_AGG' if self._module == 'MPI-IO' else ''}_{name}"
+
+    def _has_calls(self, verb: str, name: str) -> bool:
+        """Whether any call was of this size."""
+        whole = f"{self._prefix}_{self._size_counter(verb, name)}"
+        return whole in self._rows.columns and bool((self._rows[whole] > 0).any())
 
     def _common_calls(self, size: int) -> pl.Expr:
         """Reads and writes of a size, as far as it is one of the most common."""
