@@ -18,7 +18,7 @@ What several commands share:
     complete           what could follow on a command line, with `completion_values` and `built_in`
     manual             the manual pages
     slurm_job          the same of a job of Slurm
-    finish             what is said of runs that have ended
+    finish             the output when runs have ended
 
 How to add a command: docs/development/adding-commands.md.
 """

@@ -1,4 +1,4 @@
-"""What is said of runs that have ended: their summaries or documents, how each of them ended, and an exit code."""
+"""The output when runs have ended: their summaries or documents, how each of them ended, and an exit code."""
 
 from __future__ import annotations
 

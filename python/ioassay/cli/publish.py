@@ -73,7 +73,7 @@ def publish(
 
 
 def _can_print() -> bool:
-    """Whether there is a browser; where there is none, that is said."""
+    """Whether there is a browser; prints a message where there is none."""
     from ioassay.reports.pdf import find_browser  # noqa: PLC0415
 
     try:

@@ -1,4 +1,4 @@
-"""`--quiet` and `--verbose`, before or behind the command: what is said beside its answer. Not: what is said."""
+"""`--quiet` and `--verbose`, before or behind the command: how much a command prints beside its answer."""
 
 from __future__ import annotations
 

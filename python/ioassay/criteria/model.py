@@ -43,7 +43,7 @@ LIMITS = ("peak", "sustained", "every_point", "slow_samples", "p99_latency", "sl
 class Criterion(Part):
     """A criterion: which series it is about, from how many clients on, and at least one limit.
 
-    What it means where it has several limits, or means several series, is said in `criteria.verdicts`.
+    What it means where it has several limits, or means several series, is stated in `criteria.verdicts`.
     """
 
     name: Identifier = Field(description="Name in verdicts. Unique in the file.")

@@ -144,7 +144,7 @@ def _time(panel: Panel, *, labels: bool) -> Specification:
 
 
 def _rate(column: str, title: str | None, highest: float) -> Specification:
-    """The axis is said in full for every panel: panels of a grid share a scale only on request."""
+    """The axis is written out for every panel: panels of a grid share a scale only on request."""
     scale = {"domain": [0, HEADROOM * highest], "nice": True}
     return quantitative(column, title=title, scale=scale, axis={"tickCount": 3})
 

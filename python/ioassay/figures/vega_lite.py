@@ -17,12 +17,12 @@ Rows = pl.DataFrame | Iterable[Mapping[str, object]]
 
 
 def quantitative(field: str, **said: object) -> Specification:
-    """An encoding of numbers, with what else is said of it: `title`, `scale`, `axis`. `None` there means without."""
+    """An encoding of numbers, with its properties: `title`, `scale`, `axis`. `None` there means without."""
     return {"field": field, "type": "quantitative", **said}
 
 
 def nominal(field: str, **said: object) -> Specification:
-    """An encoding of names, with what else is said of it: `scale`, `legend`, `sort`. `None` there means without."""
+    """An encoding of names, with its properties: `scale`, `legend`, `sort`. `None` there means without."""
     return {"field": field, "type": "nominal", **said}
 
 

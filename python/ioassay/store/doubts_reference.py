@@ -29,7 +29,7 @@ what to do about it; reports, `ioassay compare`, `ioassay check` and the table `
 and figures. The thresholds, and the reasons for them, are in `crates/engine/src/measure/doubts/`.
 
 The effect of a kind decides where a report shows it. A doubt that changes a conclusion stands in words beside each
-number that it concerns, unless it concerns nearly all of them: then it is said once. A condition of the run is said
+number that it concerns, unless it concerns nearly all of them: then it is stated once. A condition of the run is stated
 once. Details are listed among the limits.
 
 `ioassay tune sweep` and `ioassay tune io500` do not count a measurement whose doubt voids a comparison: memory or a

@@ -42,7 +42,7 @@ class NetHost(_Document):
     processors: Count
     machine: str = Field(description="The kernel's boot identifier: hosts that share it are one machine.")
     stated_bits_per_s: Count | None = Field(
-        description="What its network interface, or the link of its lab, is said to carry; `None`: not said."
+        description="What its network interface, or the link of its lab, is stated to carry; `None`: unknown."
     )
 
 

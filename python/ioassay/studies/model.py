@@ -170,7 +170,7 @@ LIMITS: Mapping[str, Limit] = {
     "operations_rate": Limit("operations/s", units.parse_operations_rate, "2kIOPS"),
     "spread_between_repetitions": Limit("1", units.parse_share, "25%"),
 }
-"""Limits by measure. What the measures mean is said where they are computed: `ioassay.analysis.acceptance`."""
+"""Limits by measure. What the measures mean is stated where they are computed: `ioassay.analysis.acceptance`."""
 
 
 def _as_measure(criterion: dict[str, Any]) -> dict[str, Any]:

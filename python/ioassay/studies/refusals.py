@@ -123,7 +123,7 @@ def refuse(resolved: ResolvedStudy) -> None:
 def problems_of(resolved: ResolvedStudy, errors: Sequence[tuple[CaseEntry, EventError]]) -> list[Problem]:
     """What the engine's errors about plans of these cases say of the study; none where it is the target's.
 
-    Where it does not refuse all points of a workload, it is said with the values for which it does.
+    Where it does not refuse all points of a workload, the message has the values for which it does.
     """
     refused: dict[tuple[str, Problem], list[CaseEntry]] = {}
     for case, error in errors:

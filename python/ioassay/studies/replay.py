@@ -243,7 +243,7 @@ class Stream(Part):
 
     @property
     def body(self) -> OfStream:
-        """What is said of it."""
+        """The description of it."""
         body: OfStream = getattr(self, self.verb)
         return body
 

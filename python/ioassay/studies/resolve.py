@@ -126,7 +126,7 @@ class _WrittenOut:
 
 
 def _checked(choice: Choice, *, is_first: bool) -> _WrittenOut:
-    """What is wrong with the study as a whole is said of the first choice alone. Raises `SourceError`."""
+    """What is wrong with the study as a whole is reported for the first choice alone. Raises `SourceError`."""
     tree = spread(choice.tree, keys(Workload), keys(FileSet))
     study = validate(Study, tree, _advise)
 

@@ -1,7 +1,7 @@
 """Words of a study that carry values, such as `strided 4` or `every 8 writes`: how they are spelled, and what the
 plan says for each.
 
-A whole choice is one text, so that a setting or `--set` can hold it. Each form is said once: the page of reference,
+A whole choice is one text, so that a setting or `--set` can hold it. Each form is declared once: the page of reference,
 the refusals and the plan come from it.
 
 Not here: which key takes which words (`studies.files`, `studies.steps`).

@@ -346,7 +346,7 @@ class Work(Part):
 
     @cached_property
     def body(self) -> Phase | Find | Replay:
-        """What is said of it. Only where there is a verb."""
+        """The description of it. Only where there is a verb."""
         assert self.verb is not None
         body: Phase | Find | Replay = getattr(self, self.verb.replace("-", "_"))
         return body

@@ -138,7 +138,7 @@ def _swept(workload: Workload) -> str | None:
 
 
 def rank_ranges(point: Point) -> dict[str, RankRange]:
-    """The ranks of each file set and tree: shares one after the other, all ranks where nothing is said."""
+    """The ranks of each file set and tree: shares one after the other, all ranks where none is given."""
     ranges, first = {}, 0
     for name, part in _parts(point.workload):
         count = int(point.ranks * part.ranks) if part.ranks else point.ranks

@@ -139,7 +139,7 @@ class Amount:
     """A printed number with its unit."""
 
     text: str
-    """The whole as printed, followed by what was said of its unit elsewhere: `140K IOPS`."""
+    """The whole as printed, followed by what the source states of its unit elsewhere: `140K IOPS`."""
     number: Fraction
     """140 of `140K`."""
     unit: str

@@ -1,4 +1,4 @@
-"""A checked claim as a line of arithmetic: what was said, and what its figures give.
+"""A checked claim as a line of arithmetic: what was claimed, and what its figures give.
 
 Not: whether the claim follows (`claims`), where the line stands (`ioassay.reports.systems`).
 """
@@ -65,7 +65,7 @@ def _operand(one: ResolvedOperand) -> str:
 
 
 def _digits(value: float, said: Amount | None) -> str:
-    """A digit more than was said: enough to see whether it rounds to that."""
+    """A digit more than was claimed: enough to see whether it rounds to that."""
     decimals = len(str(Fraction(1, 2) / said.half)) if said else 2
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".")

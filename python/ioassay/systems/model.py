@@ -183,9 +183,9 @@ class Figure(Part):
     )
     transfer: Size | None = Field(default=None, description="Bytes of one call.")
     total: Size | None = Field(default=None, description="Bytes of all files together.")
-    files: Count | None = Field(default=None, description="Files of all clients together, where it is said.")
-    clients: Count | None = Field(default=None, description="Client nodes, where it is said.")
-    threads: Count | None = Field(default=None, description="Threads or processes of all clients, where it is said.")
+    files: Count | None = Field(default=None, description="Files of all clients together, where it is stated.")
+    clients: Count | None = Field(default=None, description="Client nodes, where it is stated.")
+    threads: Count | None = Field(default=None, description="Threads or processes of all clients, where it is stated.")
     value: Prose = Field(description="The number and its unit as printed: `12.4 GB/s`, `140K`.")
     unit: Prose | None = Field(
         default=None,

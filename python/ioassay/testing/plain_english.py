@@ -33,6 +33,7 @@ PHRASES: Mapping[str, str] = {
     "has been heard, have been heard": "heartbeat, reply",
     "here most of all": "this is the worst",
     "in turns, by turns": "alternating, alternately",
+    "are said, is said, was said, were said": "is stated, reported, printed",
     "is so in": "is affected",
     "known better than": "the interval is …",
     "lays down": "specifies",

@@ -5,7 +5,7 @@
     troff           how text becomes the source of a page
     command_pages   the pages of `ioassay` and its commands
     program_pages   the pages of `ioassay-engine` and `ioassay-agent`, made of what they print for --help
-    facts           what is said of all commands: exit status, environment, files
+    facts           what all commands share: exit status, environment, files
 
 Not: where packages put them.
 """

@@ -67,7 +67,7 @@ def test_drive_failures_name_the_odds_and_every_assumption(tmp_path: Path) -> No
 
 def test_figures_that_the_catalogue_lacks_are_named_and_what_to_add(tmp_path: Path) -> None:
     shown = text(times.failures(drive_failures(*sized(tmp_path, without="annual_failure_rate"))))
-    assert "no annual failure rate of own-drive, so nothing is said of failing drives or the chance of loss" in shown
+    assert "no annual failure rate of own-drive, so the report leaves out failing drives or the chance of loss" in shown
     assert "Add `annual_failure_rate`" in shown
     assert "Rebuild time of a drive" in shown
     assert "Chance" not in shown

@@ -153,12 +153,12 @@ def _two_digits(number: float) -> str:
 
 
 def _missing(found: BrickFailures) -> str:
-    """What the catalogue lacks of a drive, and what is not said therefore."""
+    """What the catalogue lacks of a drive, and what the report leaves out therefore."""
     unsaid = list(dict.fromkeys(said for key in found.missing for said in _NEEDED_FOR[key]))
     lacks = listed([_FIGURES[key] for key in found.missing], "or")
     keys = listed([f"`{key}`" for key in found.missing])
     return (
-        f"The catalogue has no {lacks} of {found.choice.drive}, so nothing is said of {listed(unsaid, 'or')}. "
+        f"The catalogue has no {lacks} of {found.choice.drive}, so the report leaves out {listed(unsaid, 'or')}. "
         f"Add {keys} to the drive in a catalogue of your own."
     )
 

@@ -175,7 +175,7 @@ def _no_changes(examination: Examination) -> Text:
     if left:
         return (Span("No setting was judged:", "warning"), " what is missing or undecided is listed below.")
     if len(reasons) > _MOST_REASONS:
-        return (Span("No setting was judged:", "warning"), " no rule applies here. Below it is said why each does not.")
+        return (Span("No setting was judged:", "warning"), " no rule applies here. The reason of each is below.")
     return (Span("No setting was judged.", "warning"), f" {' '.join(reasons)}")
 
 
