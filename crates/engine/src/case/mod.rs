@@ -1,4 +1,4 @@
-//! One case as one rank lives it: step after step, in step with the others.
+//! Runs the steps of one case on one rank, in step with the other ranks.
 //!
 //! Every rank runs [`run`] with the same plan. What differs is the rank's number, and that rank 0 writes the events.
 //! Not here: what a job of a phase does ([`crate::work`]), where ranks come from, what a number is worth.

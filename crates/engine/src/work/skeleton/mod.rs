@@ -1,5 +1,5 @@
 //! `skeleton`: a kind of work to copy. Copy this folder, fill it in, add a variant to the enum of the plan in
-//! `crates/protocol/src/plan.rs` and a line to the registry.
+//! `crates/protocol/src/plan.rs` and a line to the registry. Every step: `docs/development/adding-a-kind-of-work.md`.
 //!
 //! Its operations do nothing. That is enough to run it through the tests of the registry, so that this page stays true.
 
