@@ -13,7 +13,19 @@ import pytest
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 
-SLOW = {"jinja2", "numpy", "optuna", "pandas", "polars", "pydantic", "rich", "scipy", "vl_convert", "yaml"}
+SLOW = {
+    "jinja2",
+    "numpy",
+    "optuna",
+    "pandas",
+    "polars",
+    "pydantic",
+    "pydantic_core",
+    "rich",
+    "scipy",
+    "vl_convert",
+    "yaml",
+}
 
 DARSHAN = Path(__file__).parents[1] / "python/ioassay/profiles/darshan/testdata/mpi.darshan"
 
@@ -32,11 +44,11 @@ LOADED = {
     "run --help": "",
     "studies": "",
     "list runs": "",
-    "run study.yaml --target target --dry-run": "pydantic rich yaml",
-    "run study.yaml --target target --out runs/c": "jinja2 polars pydantic rich yaml",
-    "compare runs/a runs/b": "polars pydantic rich yaml",
-    "check runs/a --baseline runs/b": "polars pydantic rich yaml",
-    "report runs/a -o report.html": "jinja2 polars pydantic",
+    "run study.yaml --target target --dry-run": "pydantic pydantic_core rich yaml",
+    "run study.yaml --target target --out runs/c": "jinja2 polars pydantic pydantic_core rich yaml",
+    "compare runs/a runs/b": "polars rich yaml",
+    "check runs/a --baseline runs/b": "polars rich yaml",
+    "report runs/a -o report.html": "jinja2 polars",
     "profile mpi.darshan": "numpy polars rich",
 }
 """By command what it loads of `SLOW`."""

@@ -6,19 +6,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
-from pydantic import Field, PrivateAttr
+from msgspec import field
 
 from ioassay.protocol import facts
+from ioassay.store import json_head
 from ioassay.store.kinds import RUN
 from ioassay.store.measurement import Measurement
 from ioassay.store.net_document import NetDocument
 from ioassay.store.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
 from ioassay.store.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, SweepPoint
-from ioassay.store.point_types import Axis, Point
+from ioassay.store.point_types import Axis, Point, counted
 from ioassay.store.states import RunState
-from ioassay.store.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
+from ioassay.store.stored_struct import (
+    Amount,
+    Component,
+    Count,
+    Moment,
+    Node,
+    Setting,
+    StoredStruct,
+    bounded,
+    checked_node,
+)
 from ioassay.store.summary import called
 from ioassay.text.units import RateUnit
 
@@ -40,86 +52,101 @@ Operation = facts.Operation
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
-class TransferOrder(StoredModel):
+class TransferOrder(StoredStruct, kw_only=True):
     """Numbers of transfers by where they begin. The first of a file is consecutive."""
 
-    consecutive: Count = Field(description="Where the one before ended.")
-    forward: Count = Field(description="Beyond that.")
-    backward: Count = Field(description="Before it.")
+    consecutive: Count
+    """Where the one before ended."""
+    forward: Count
+    """Beyond that."""
+    backward: Count
+    """Before it."""
 
 
-class JobEntry(StoredModel):
+class JobEntry(StoredStruct, kw_only=True):
     """What some ranks do in a phase, as tables and reports need it."""
 
-    name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
-    operations: list[Operation] = Field(description="A measurement for each: one, of a mix two, of a replacement four.")
-    ranks: Count = Field(description="How many ranks do it; 0: an imported result does not state it.")
-    file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
-    layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
+    name: str
+    """Name of the job, unique in the phase. The only one is called as the phase."""
+    operations: list[Operation]
+    """A measurement for each: one, of a mix two, of a replacement four."""
+    ranks: Count
+    """How many ranks do it; 0: an imported result does not tell."""
+    file_set: str
+    """Name of the file set or tree; empty for a walk through everything."""
+    layout: str
+    """`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree."""
     order: str
-    files: Count | None = Field(
-        description="Files of the file set: its objects; 0 for trees. `None`: an imported result does not state it."
-    )
-    transfer_bytes: Count | None = Field(description="Bytes of one call; `None` where nothing is moved.")
-    file_set_bytes: Count = Field(
-        description="Size of the file set, or of the items of the tree; 0: an imported result does not state it."
-    )
-    planned_bytes: Count = Field(
-        description="What it moves in one pass when nothing stops it early; of an imported result what it moved."
-    )
+    files: Count | None
+    """Files of the file set: its objects; 0 for trees. `None`: an imported result does not tell."""
+    transfer_bytes: Count | None
+    """Bytes of one call; `None` where nothing is moved."""
+    file_set_bytes: Count
+    """Size of the file set, or of the items of the tree; 0: an imported result does not tell."""
+    planned_bytes: Count
+    """What it moves in one pass when nothing stops it early; of an imported result what it moved."""
     planned_operations: Count
-    api: str | None = Field(default=None, description="The storage API. `None`, here and below: unknown.")
-    direct: bool | None = Field(default=None, description="Past the page cache; `None` for a walk as well.")
-    uncached: bool | None = Field(
-        default=None,
-        description="Through the page cache, whose pages are dropped at once (`RWF_DONTCACHE`); `None`, as of earlier "
-        "versions: not.",
-    )
-    depth: Count | None = Field(default=None, description="Transfers that each rank keeps in flight.")
-    fsync: str | None = Field(
-        default=None, description="When what it changes is forced to stable storage; `None` where it changes nothing."
-    )
-    payload: str | None = Field(default=None, description="What is or was written; `None` where nothing is moved.")
-    rate_bytes_per_s: Count | None = Field(
-        default=None,
-        description="The rate that its plan sets for all ranks together; `None`: none, or one in operations.",
-    )
-    rate_operations_per_s: Count | None = Field(default=None, description="The same in operations.")
-    think_ns: Count | None = Field(default=None, description="The pause between operations that its plan sets.")
-    sizes: dict[Operation, list[tuple[Count, Count]]] = Field(
-        default={}, description="Of a replay: sizes of transfers with their number, by operation."
-    )
-    orders: dict[Operation, TransferOrder] = Field(
-        default={}, description="Of a replay: where its transfers begin, by operation."
-    )
-    command: str = Field(description="The equivalent command line of IOR or mdtest.")
+    api: str | None = None
+    """The storage API. `None`, here and below: not told."""
+    direct: bool | None = None
+    """Past the page cache; `None` for a walk as well."""
+    uncached: bool | None = None
+    """Through the page cache, whose pages are dropped at once (`RWF_DONTCACHE`); `None`, as of earlier versions: not.
+    """
+    depth: Count | None = None
+    """Transfers that each rank keeps in flight."""
+    fsync: str | None = None
+    """When what it changes is forced to stable storage; `None` where it changes nothing."""
+    payload: str | None = None
+    """What is or was written; `None` where nothing is moved."""
+    rate_bytes_per_s: Count | None = None
+    """The rate that its plan sets for all ranks together; `None`: none, or one in operations."""
+    rate_operations_per_s: Count | None = None
+    """The same in operations."""
+    think_ns: Count | None = None
+    """The pause between operations that its plan sets."""
+    sizes: dict[Operation, list[tuple[Count, Count]]] = field(default_factory=dict)
+    """Of a replay: sizes of transfers with their number, by operation."""
+    orders: dict[Operation, TransferOrder] = field(default_factory=dict)
+    """Of a replay: where its transfers begin, by operation."""
+    command: str
+    """The equivalent command line of IOR or mdtest."""
 
 
-class PhaseEntry(StoredModel):
+class PhaseEntry(StoredStruct, kw_only=True):
     """A timed phase of a case."""
 
-    name: str = Field(description="Name of the phase, unique in the case, for example `write`.")
-    jobs: list[JobEntry] = Field(description="What is done in it side by side.")
+    name: str
+    """Name of the phase, unique in the case, for example `write`."""
+    jobs: list[JobEntry]
+    """What is done in it side by side."""
 
 
-class CaseEntry(StoredModel):
+class CaseEntry(StoredStruct, kw_only=True):
     """One point of the sweep, fully resolved. The plan that the engine got lies in `logs/CASE/plan.json`."""
 
-    id: Component = Field(description="Unique in the run; names its folder under `logs/`.")
-    workload: str = Field(description="Name of the workload in the study.")
-    point: Point = Field(
-        description="Its value on every axis of the sweep, in base units. `groups` is there only where it is swept; "
-        "`ranks_per_client` is the most on any client; an imported result leaves out what its files do not state."
-    )
-    repetition: Count = Field(description="1, 2, …")
-    file_set_bytes: Count = Field(
-        description="Size of all its files together; 0: an imported result does not state it."
-    )
-    written_bytes: Count = Field(description="What all its phases together write in one pass, as far as it is known.")
+    checks = MappingProxyType({"id": json_head.component, "point": counted})
+
+    id: Component
+    """Unique in the run; names its folder under `logs/`."""
+    workload: str
+    """Name of the workload in the study."""
+    point: Point
+    """Its value on every axis of the sweep, in base units. `groups` is there only where it is swept; `ranks_per_client`
+    is the most on any client; an imported result leaves out what its files do not tell.
+    """
+    repetition: Count
+    """1, 2, …"""
+    file_set_bytes: Count
+    """Size of all its files together; 0: an imported result does not tell."""
+    written_bytes: Count
+    """What all its phases together write in one pass, as far as it is known."""
     phases: list[PhaseEntry]
     state: CaseState = "pending"
-    error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
-    skipped: str | None = Field(default=None, description="Why it is not needed, as a sentence.")
+    error: str | None = None
+    """Why it failed, as a sentence with the remedy."""
+    skipped: str | None = None
+    """Why it is not needed, as a sentence."""
 
     @property
     def clients(self) -> int:
@@ -167,21 +194,21 @@ class CaseEntry(StoredModel):
         ]
 
 
-class FigureEntry(StoredModel):
+class FigureEntry(StoredStruct, kw_only=True):
     """A figure that the study asks for: a rate against clients."""
 
     title: str
-    workloads: list[str] = Field(description="One line each.")
+    workloads: list[str]
+    """One line each."""
     operation: Operation
-    phase: str | None = Field(default=None, description="Only this phase; `None`: every phase with that operation.")
+    phase: str | None = None
+    """Only this phase; `None`: every phase with that operation."""
     unit: RateUnit
-    against: str | None = Field(
-        default=None,
-        description="The axis that it is drawn against; `None`: clients or ranks, else the first other axis.",
-    )
+    against: str | None = None
+    """The axis that it is drawn against; `None`: clients or ranks, else the first other axis."""
 
 
-class SummaryRow(StoredModel):
+class SummaryRow(StoredStruct, kw_only=True):
     """A row of the peak and sustained table."""
 
     label: str
@@ -189,7 +216,7 @@ class SummaryRow(StoredModel):
     unit: RateUnit
 
 
-class SurveyEntry(StoredModel):
+class SurveyEntry(StoredStruct, kw_only=True):
     """A table of rates by files and ranks, with the saturation point."""
 
     title: str
@@ -201,154 +228,185 @@ Benchmark = Literal["io500"]
 """A benchmark whose score is computed from phases that are called as its own (`ioassay.analysis.io500`)."""
 
 
-class Criterion(StoredModel):
+class Criterion(StoredStruct, kw_only=True):
     """A criterion that the study is judged by. See `ioassay.analysis.acceptance` for the measures."""
 
     measure: str
-    of: str = Field(description="Name of a workload, or `all`.")
-    phase: str | None = Field(default=None, description="Name of the only phase that is meant.")
+    of: str
+    """Name of a workload, or `all`."""
+    phase: str | None = None
+    """Name of the only phase that is meant."""
     operation: Operation | Literal["all"]
     at_most: float | None = None
     at_least: float | None = None
-    unit: str = Field(description="Unit of the limit: `bytes/s`, `operations/s`, `s`, `1`.")
+    unit: str
+    """Unit of the limit: `bytes/s`, `operations/s`, `s`, `1`."""
     because: str
 
 
-class StopRule(StoredModel):
+class StopRule(StoredStruct, kw_only=True):
     """When a point of the sweep has been repeated often enough: see `ioassay.analysis.stop_rule`."""
 
-    share: Amount = Field(
-        description="Largest half-width of the 95 % interval of each median, as a share of the median."
-    )
-    at_least: Count = Field(description="Repetitions with a valid measurement before the stop rule is checked.")
-    at_most: Count = Field(description="Repetitions after which it ends in any case.")
+    share: Amount
+    """Largest half-width of the 95 % interval of each median, as a share of the median."""
+    at_least: Count
+    """Repetitions with a valid measurement before it is looked at."""
+    at_most: Count
+    """Repetitions after which it ends in any case."""
 
 
-class WorkloadEntry(StoredModel):
+class WorkloadEntry(StoredStruct, kw_only=True):
     """A workload's name and title, what it sweeps, and its stop rule."""
 
     name: str
     title: str
-    axes: list[Axis] = Field(
-        default_factory=list, description="What it sweeps besides clients, ranks per client and groups."
-    )
-    until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
+    axes: list[Axis] = field(default_factory=list)
+    """What it sweeps besides clients, ranks per client and groups."""
+    until: StopRule | None = None
+    """`None`: repeated a fixed number of times."""
 
 
-class RankBytes(StoredModel):
+class RankBytes(StoredStruct, kw_only=True):
     """How unequal ranks are."""
 
-    least: Count = Field(description="Bytes of the rank that moves least.")
-    most: Count = Field(description="Bytes of the rank that moves most.")
+    least: Count
+    """Bytes of the rank that moves least."""
+    most: Count
+    """Bytes of the rank that moves most."""
 
 
-class RecordedClass(StoredModel):
+class RecordedClass(StoredStruct, kw_only=True):
     """What an application did in a direction; zeros: nothing."""
 
     operations: Count = 0
     bytes: Count = 0
-    order: TransferOrder | None = Field(default=None, description="`None`: unknown.")
-    rank_bytes: RankBytes | None = Field(default=None, description="`None`: unknown.")
-    sizes: list[tuple[Count, Count]] = Field(default=[], description="Sizes of transfers with the number of calls.")
-    timeline: list[Count] = Field(
-        default=[],
-        description="Bytes, of metadata calls, in equal steps of the duration, as weights; empty: unknown.",
-    )
+    order: TransferOrder | None = None
+    """`None`: unknown."""
+    rank_bytes: RankBytes | None = None
+    """`None`: unknown."""
+    sizes: list[tuple[Count, Count]] = field(default_factory=list)
+    """Sizes of transfers with the number of calls."""
+    timeline: list[Count] = field(default_factory=list)
+    """Bytes, of metadata calls, in equal steps of the duration, as weights; empty: unknown."""
 
 
-class LeftOutEntry(StoredModel):
+class LeftOutEntry(StoredStruct, kw_only=True):
     """What an application did and a replay of it does not."""
 
     operation: str
     calls: Count
-    time_ns: Count | None = Field(description="In these calls; `None`: unknown.")
+    time_ns: Count | None
+    """In these calls; `None`: unknown."""
 
 
-class ReplaysEntry(StoredModel):
+class ReplaysEntry(StoredStruct, kw_only=True):
     """The recorded application that a study replays."""
 
-    source: str = Field(description="The command that was recorded.")
+    source: str
+    """The command that was recorded."""
     processes: Count
-    duration_ns: Count = Field(description="From the beginning of its first phase of I/O to the end of its last one.")
-    phases: list[str] = Field(description="The phases of a case that together replay it.")
+    duration_ns: Count
+    """From the beginning of its first phase of I/O to the end of its last one."""
+    phases: list[str]
+    """The phases of a case that together replay it."""
     read: RecordedClass
     write: RecordedClass
     metadata: RecordedClass
     left_out: list[LeftOutEntry]
 
 
-class StudyEntry(StoredModel):
+class StudyEntry(StoredStruct, kw_only=True):
     """The study as it was run."""
+
+    checks = MappingProxyType({"settings": bounded})
 
     name: str
     title: str
     question: str
     source: str | None
     scale: str | None
-    settings: dict[str, Setting] = Field(
-        description="Every setting with the value it had; of imported results what their files state about how and "
-        "where they were measured, with a list of values where there are several, `–` in it where some do not state it."
-    )
-    text: str = Field(description="The study's YAML, as read.")
-    method: list[str] = Field(description="The method in sentences, written from the resolved study.")
+    settings: dict[str, Setting]
+    """Every setting with the value it had; of imported results what their files tell of how and where they were
+    measured, with a list of values where there are several, `–` in it where some do not tell.
+    """
+    text: str
+    """The study's YAML, as read."""
+    method: list[str]
+    """The method in sentences, written from the resolved study."""
     workloads: list[WorkloadEntry]
     figures: list[FigureEntry]
     summary: list[SummaryRow]
-    surveys: list[SurveyEntry] = Field(default_factory=list)
+    surveys: list[SurveyEntry] = field(default_factory=list)
     acceptance: list[Criterion]
-    scores: Benchmark | None = Field(default=None, description="The benchmark whose score the report has.")
-    replays: ReplaysEntry | None = Field(default=None, description="The application that it replays.")
+    scores: Benchmark | None = None
+    """The benchmark whose score the report has."""
+    replays: ReplaysEntry | None = None
+    """The application that it replays."""
     case_order: CaseOrder = "as-written"
-    seed: int | None = Field(
-        default=None, description="Where random choices began, that of the order of cases too; `None` of a front end."
-    )
+    seed: int | None = None
+    """Where random choices began, that of the order of cases too; `None` of a front end."""
 
     def until(self, workload: str) -> StopRule | None:
         """The stop rule of a workload, where it has one."""
         return next((entry.until for entry in self.workloads if entry.name == workload), None)
 
 
-class RunDocument(StoredModel):
+_LIVE_AT = "_live_at"
+"""An attribute that is not stored."""
+
+
+def _moment_or_unknown(text: str) -> None:
+    if text:
+        json_head.moment(text)
+
+
+class RunDocument(StoredStruct, kw_only=True, dict=True):
     """`run.json`."""
+
+    checks = MappingProxyType({"run": json_head.component, "started": _moment_or_unknown, "ended": json_head.moment})
 
     # First what the index reads of thousands of runs: see `summary`.
     kind: Literal["run"] = "run"
     version: int = RUN.version
-    run: Component = Field(description="Identifier of the run.")
+    run: Component
+    """Identifier of the run."""
     state: RunState = "running"
-    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not state it.")
+    started: Moment
+    """ISO 8601, UTC; empty: an imported result does not tell."""
     ended: Moment | None = None
-    target: str = Field(description="As the plan names it: an absolute path or a URL.")
+    target: str
+    """As the plan names it: an absolute path or a URL."""
     target_kind: TargetKind = "directory"
-    origin: Origin = Field(default_factory=StudyOrigin, description="Where the results come from.")
+    origin: Origin = field(default_factory=StudyOrigin)
+    """Where the results come from."""
     study: StudyEntry
-    cases: list[CaseEntry] = Field(description="In the order in which they run.")
-    workspace: str | None = Field(
-        default=None,
-        description="The engine's own directory or prefix on the target, recorded before the engine creates it.",
-    )
-    ceilings: NetDocument | None = Field(
-        default=None,
-        description="What the network between clients and servers can carry, as `ioassay net` measured it.",
-    )
+    cases: list[CaseEntry]
+    """In the order in which they run."""
+    workspace: str | None = None
+    """The engine's own directory or prefix on the target, recorded before the engine creates it."""
+    ceilings: NetDocument | None = None
+    """What the network between clients and servers can carry, as `ioassay net` measured it."""
     launcher: str
-    hosts: list[str] = Field(
-        default_factory=list,
-        description="The nodes that the launcher was given; empty: those of the allocation, else this one.",
-    )
-    mpi_in_ranks: bool = Field(
-        default=False, description="The ranks' own processes spoke MPI, because their storage API does."
-    )
-    launcher_options: list[str] = Field(default_factory=list, description="More that the launcher was given.")
-    recorded: bool = Field(default=False, description="Each engine was recorded, into the logs of its case.")
-    command: list[str] = Field(description="The command line that started the run.")
+    hosts: list[str] = field(default_factory=list)
+    """The nodes that the launcher was given; empty: those of the allocation, else this one."""
+    mpi_in_ranks: bool = False
+    """The ranks' own processes spoke MPI, because their storage API does."""
+    launcher_options: list[str] = field(default_factory=list)
+    """More that the launcher was given."""
+    recorded: bool = False
+    """Each engine was recorded, into the logs of its case."""
+    command: list[str]
+    """The command line that started the run."""
     ioassay_version: str
     engine_version: str | None = None
-    environment: list[Node] = Field(
-        default_factory=list, description="Every node, as the engine describes it (protocol: Environment)."
-    )
-    leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
-    _live_at: str | None = PrivateAttr(default=None)
+    environment: list[Node] = field(default_factory=list)
+    """Every node, as the engine describes it (protocol: Environment)."""
+    leftovers: list[str] = field(default_factory=list)
+    """Paths on the target that could not be removed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.environment = [checked_node(one) for one in self.environment]
 
     @property
     def workloads(self) -> list[str]:
@@ -359,11 +417,12 @@ class RunDocument(StoredModel):
     @property
     def live_at(self) -> str | None:
         """When the run was looked at, where it was still at work; `None` of one that has ended."""
-        return self._live_at
+        at: str | None = self.__dict__.get(_LIVE_AT)
+        return at
 
     def note_live(self, at: str) -> None:
         """Says that the run was at work when it was looked at. That is not stored."""
-        self._live_at = at
+        self.__dict__[_LIVE_AT] = at
 
     @property
     def stops_early(self) -> bool:

@@ -17,7 +17,7 @@ from ioassay.store import schema
 from ioassay.store.document import CaseEntry
 from ioassay.store.measurement import KEY
 from ioassay.store.point import text as point_text
-from ioassay.store.stored_types import LARGEST
+from ioassay.store.stored_struct import LARGEST
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event, EventPhase, Histogram, RankRecord, Stonewall, Suspension

@@ -7,13 +7,15 @@ rate (`analysis.ceilings`).
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from msgspec import field
 
+from ioassay.store import json_head
 from ioassay.store.kinds import NET
 from ioassay.store.states import NetState
-from ioassay.store.stored_types import Amount, Count, Moment, StoredModel
+from ioassay.store.stored_struct import Amount, Count, Moment, StoredStruct
 from ioassay.text.units import format_count
 
 Direction = Literal["to-servers", "to-clients"]
@@ -28,53 +30,60 @@ def path_name(clients: int, servers: int, direction: Direction) -> str:
     return " → ".join(ends if direction == "to-servers" else reversed(ends))
 
 
-class _Document(StoredModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class NetHost(_Document):
+class NetHost(StoredStruct, kw_only=True):
     """A host at one end."""
 
-    name: str = Field(description="As it was typed, of a lab's host its name there.")
-    hostname: str = Field(description="As the host calls itself.")
-    address: str | None = Field(description="Of a server: where iperf3 listened; `None` of a client.")
+    name: str
+    """As it was typed, of a lab's host its name there."""
+    hostname: str
+    """As the host calls itself."""
+    address: str | None
+    """Of a server: where iperf3 listened; `None` of a client."""
     iperf3_version: str
     processors: Count
-    machine: str = Field(description="The kernel's boot identifier: hosts that share it are one machine.")
-    stated_bits_per_s: Count | None = Field(
-        description="What its network interface, or the link of its lab, is stated to carry; `None`: unknown."
-    )
+    machine: str
+    """The kernel's boot identifier: hosts that share it are one machine."""
+    stated_bits_per_s: Count | None
+    """What its network interface, or the link of its lab, is said to carry; `None`: not said."""
 
 
-class Flow(_Document):
+class Flow(StoredStruct, kw_only=True):
     """One iperf3 client with one iperf3 server."""
 
     client: str
     server: str
     port: Count
-    received_bytes: Count = Field(description="What the receiving end counted while all flows were at work.")
-    duration_s: Amount = Field(description="In this time.")
-    retransmits: Count | None = Field(description="Segments sent again in the whole test; `None`: unknown.")
-    client_processor_percent: Amount = Field(description="What iperf3 took of a processor; threads add up.")
+    received_bytes: Count
+    """What the receiving end counted while all flows were at work."""
+    duration_s: Amount
+    """In this time."""
+    retransmits: Count | None
+    """Segments sent again in the whole test; `None`: not told."""
+    client_processor_percent: Amount
+    """What iperf3 took of a processor; threads add up."""
     server_processor_percent: Amount
-    files: str = Field(description="How the names of its raw files begin.")
+    files: str
+    """How the names of its raw files begin."""
 
 
-class Remark(_Document):
+class Remark(StoredStruct, kw_only=True):
     """A reason to take a measurement for less than what the network can carry."""
 
     kind: RemarkKind
     message: str
 
 
-class NetMeasurement(_Document):
+class NetMeasurement(StoredStruct, kw_only=True):
     """What some clients and some servers carried together, in one direction."""
 
     direction: Direction
-    clients: Count = Field(description="How many took part.")
+    clients: Count
+    """How many took part."""
     servers: Count
-    rate_bits_per_s: Amount = Field(description="Payload that arrived, over all flows while all of them were at work.")
-    common_s: Amount = Field(description="How long that was, for the flow of which it is known for the shortest time.")
+    rate_bits_per_s: Amount
+    """Payload that arrived, over all flows while all of them were at work."""
+    common_s: Amount
+    """How long that was, for the flow of which it is known for the shortest time."""
     flows: list[Flow]
     remarks: list[Remark]
 
@@ -84,28 +93,34 @@ class NetMeasurement(_Document):
         return path_name(self.clients, self.servers, self.direction)
 
 
-class NetSettings(_Document):
+class NetSettings(StoredStruct, kw_only=True):
     """How iperf3 was asked. `None`: its own default."""
 
     duration_s: Amount
     window_bytes: Count | None
     length_bytes: Count | None
-    streams: Count = Field(description="Parallel streams of each flow.")
+    streams: Count
+    """Parallel streams of each flow."""
 
 
-class NetDocument(StoredModel):
+class NetDocument(StoredStruct, kw_only=True):
     """`net.json`."""
+
+    checks = MappingProxyType({"started": json_head.moment, "ended": json_head.moment})
 
     kind: Literal["net"] = "net"
     version: int = NET.version
-    net: str = Field(description="Identifier, for example `20261122-020000-net`.")
+    net: str
+    """Identifier, for example `20261122-020000-net`."""
     command: list[str]
     ioassay_version: str
-    started: Moment = Field(description="ISO 8601, UTC.")
+    started: Moment
+    """ISO 8601, UTC."""
     ended: Moment | None = None
     state: NetState = "running"
-    lab: str | None = Field(default=None, description="The lab whose hosts took part.")
+    lab: str | None = None
+    """The lab whose hosts took part."""
     clients: list[NetHost]
     servers: list[NetHost]
     settings: NetSettings
-    measurements: list[NetMeasurement] = Field(default_factory=list)
+    measurements: list[NetMeasurement] = field(default_factory=list)

@@ -6,82 +6,94 @@ One of them, told apart by `kind`; what only one of them has is a field of its m
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import Literal
 
-from pydantic import Field
+from msgspec import field
 
-from ioassay.store.stored_types import Amount, Count, Moment, StoredModel
+from ioassay.store import json_head
+from ioassay.store.stored_struct import Amount, Count, Moment, StoredStruct
 
 
-class LabEntry(StoredModel):
+class LabEntry(StoredStruct, kw_only=True):
     """The lab that a run took place in."""
 
-    about: str | None = Field(description="What the target was made of; `None` if it was none of the lab.")
-    hosts: list[str] = Field(description="The hosts that clients could be on.")
-    link_bits_per_s: Count | None = Field(
-        description="Rate of each host's link in each direction; `None`: not limited."
-    )
-    started: Moment = Field(description="When the lab was started: ISO 8601, UTC.")
-    yaml: str = Field(description="The lab's YAML, as read; options of its command line may have changed it.")
+    checks = MappingProxyType({"started": json_head.moment})
+
+    about: str | None
+    """What the target was made of; `None` if it was none of the lab."""
+    hosts: list[str]
+    """The hosts that clients could be on."""
+    link_bits_per_s: Count | None
+    """Rate of each host's link in each direction; `None`: not limited."""
+    started: Moment
+    """When the lab was started: ISO 8601, UTC."""
+    yaml: str
+    """The lab's YAML, as read; options of its command line may have changed it."""
 
 
-class StudyOrigin(StoredModel):
+class StudyOrigin(StoredStruct, kw_only=True, tag_field="kind", tag="study"):
     """`ioassay run` ran a study."""
 
-    kind: Literal["study"] = "study"
-    storage: str | None = Field(
-        default=None, description="The storage system of a lab that the target is: `lab:NAME/STORAGE`."
-    )
-    clients: str | None = Field(
-        default=None, description="Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."
-    )
-    lab: LabEntry | None = Field(default=None, description="The lab of the target or the clients.")
+    storage: str | None = None
+    """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+    clients: str | None = None
+    """Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."""
+    lab: LabEntry | None = None
+    """The lab of the target or the clients."""
 
 
-class FrontEndOrigin(StoredModel):
+class FrontEndOrigin(StoredStruct, kw_only=True, tag_field="kind", tag="front-end"):
     """A front end of the engine ran a command line of another tool."""
 
-    kind: Literal["front-end"] = "front-end"
-    tool: str = Field(description="The tool whose command line it was.")
+    tool: str
+    """The tool whose command line it was."""
 
 
-class ImportedFile(StoredModel):
+class ImportedFile(StoredStruct, kw_only=True):
     """A file that was imported."""
 
-    path: str = Field(description="As it was named.")
+    path: str
+    """As it was named."""
     sha256: str
     bytes: Count
 
 
-class RefusedFile(StoredModel):
+class RefusedFile(StoredStruct, kw_only=True):
     """A file that was not imported."""
 
-    path: str = Field(description="As it was named.")
-    line: Count | None = Field(description="The line that broke, from 1, where it is one.")
+    path: str
+    """As it was named."""
+    line: Count | None
+    """The line that broke, from 1, where it is one."""
     reason: str
 
 
-class PrintedScore(StoredModel):
+class PrintedScore(StoredStruct, kw_only=True):
     """A number that a benchmark printed and that follows from its phases."""
 
-    list: Literal["standard", "extended"] = Field(description="The list of phases that it is of.")
+    list: Literal["standard", "extended"]
+    """The list of phases that it is of."""
     name: Literal["bandwidth", "metadata", "total"]
     value: float
-    half_unit: Amount = Field(description="Half the unit of the last digit that was printed.")
-    unit: str = Field(description="As printed.")
+    half_unit: Amount
+    """Half the unit of the last digit that was printed."""
+    unit: str
+    """As printed."""
     file: str
     line: Count
 
 
-class ImportOrigin(StoredModel):
+class ImportOrigin(StoredStruct, kw_only=True, tag_field="kind", tag="import"):
     """`ioassay import` read results of another tool."""
 
-    kind: Literal["import"] = "import"
-    tool: str = Field(description="As it is typed after `ioassay import`.")
-    versions: list[str] = Field(description="Of the tool, as far as the files tell.")
+    tool: str
+    """As it is typed after `ioassay import`."""
+    versions: list[str]
+    """Of the tool, as far as the files tell."""
     files: list[ImportedFile]
     refused: list[RefusedFile]
-    printed: list[PrintedScore] = Field(default_factory=list)
+    printed: list[PrintedScore] = field(default_factory=list)
 
 
-Origin = Annotated[StudyOrigin | FrontEndOrigin | ImportOrigin, Field(discriminator="kind")]
+Origin = StudyOrigin | FrontEndOrigin | ImportOrigin

@@ -23,7 +23,7 @@ from ioassay.store import protocol
 from ioassay.store.document import CaseEntry, JobEntry, Operation, PhaseEntry, TransferOrder
 from ioassay.store.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.store.replay_sizes import Replayed, replayed, replayed_operations, written_bytes_each
-from ioassay.store.stored_types import LARGEST
+from ioassay.store.stored_struct import LARGEST
 from ioassay.store.versions import damaged
 
 if TYPE_CHECKING:

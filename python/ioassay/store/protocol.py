@@ -17,18 +17,10 @@ from typing import Any, Literal
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-Document = Literal["agent", "contract", "event", "front-end", "plan", "progress", "record", "snapshot"]
+from ioassay.store.stored_struct import LIMITS, MOST_CHARACTERS
+
+Document = Literal["agent", "contract", "event", "front-end", "plan", "progress", "snapshot"]
 """A schema in `ioassay/schemas`."""
-
-MOST_CHARACTERS = 4 << 20
-"""Of a string in a stored document: more than a command line may have."""
-
-LIMITS = {
-    f"{sign}int{bits}": (0, 2**bits - 1) if sign == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    for sign in ("", "u")
-    for bits in (8, 16, 32, 64)
-}
-"""The lowest and highest number of each type of the engine's."""
 
 _Schema = Mapping[str, Any]
 

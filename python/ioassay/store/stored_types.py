@@ -8,9 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import ValidationError
 
 from ioassay.store import json_head, protocol
-
-LARGEST = 2**63 - 1
-"""What the tables' columns hold."""
+from ioassay.store.stored_struct import LARGEST, MOST_CHARACTERS
 
 
 def _node(value: dict[str, Any]) -> dict[str, Any]:
@@ -19,22 +17,6 @@ def _node(value: dict[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         raise ValueError(protocol.reason(error)) from None
     return node
-
-
-def _bounded(value: Any) -> Any:
-    """Python refuses to print integers of very many digits."""
-    match value:
-        case bool():
-            return value
-        case int() if abs(value) > LARGEST:
-            raise ValueError("an integer of more than 64 bits")
-        case list():
-            for one in value:
-                _bounded(one)
-        case dict():
-            for one in value.values():
-                _bounded(one)
-    return value
 
 
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
@@ -57,12 +39,8 @@ else:
     Node = Annotated[dict[str, Any], AfterValidator(_node)]
     """A node as the engine describes it."""
 
-Setting = Annotated[Any, AfterValidator(_bounded)]
-
 
 class StoredModel(BaseModel):
     """A document in a stored directory, or a part of one."""
 
-    model_config = ConfigDict(
-        extra="forbid", allow_inf_nan=False, str_max_length=protocol.MOST_CHARACTERS, defer_build=True
-    )
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=MOST_CHARACTERS, defer_build=True)

@@ -156,7 +156,11 @@ def test_a_newer_version_is_refused_with_kind_and_versions(tmp_path: Path, kind:
 def test_the_summary_of_an_old_run_is_that_of_the_whole_document(name: str) -> None:
     with StoredDirectory.open(OLD / name) as directory:
         document, summary = RUN.read(directory), RUN.summary(directory)
-    assert (document.run, document.origin.kind, document.study.name) == (summary.name, summary.origin, summary.study)
+    assert (document.run, document.model_dump()["origin"]["kind"], document.study.name) == (
+        summary.name,
+        summary.origin,
+        summary.study,
+    )
     assert (document.where, document.started, document.state) == (summary.target, summary.started, summary.state)
 
 

@@ -14,9 +14,24 @@ from ioassay.errors import UsageError
 from ioassay.store import json_head
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from typing import Protocol, Self
 
-Model = TypeVar("Model", bound="BaseModel")
+    class StoredDocument(Protocol):
+        """A `StoredModel` or a `StoredStruct`."""
+
+        @classmethod
+        def model_validate_json(cls, content: str | bytes, /) -> Self:
+            """The document in a text. Raises `ValueError`."""
+
+        @classmethod
+        def model_validate(cls, value: Any, /) -> Self:
+            """The document in plain dicts and lists. Raises `ValueError`."""
+
+        def model_dump_json(self, *, indent: int | None = None) -> str:
+            """Its text."""
+
+
+Model = TypeVar("Model", bound="StoredDocument")
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes a document of one version one of the next. It gets whatever a damaged document holds, and leaves what it does
@@ -71,22 +86,23 @@ def parse(
 
     Raises `UsageError` for another kind, for another version, with `remedy`, and for what is damaged.
     """
-    from pydantic import ValidationError  # noqa: PLC0415
-    from pydantic_core import from_json  # noqa: PLC0415
-
-    from ioassay.store import protocol  # noqa: PLC0415
-
     try:
         head = _head_of(content)
         if refused := refusal(head, kind, version, upgrades):
             raise UsageError(f"{file} {refused}.", remedy)
         if head.version == version:
             return model.model_validate_json(content)
-        return model.model_validate(upgraded(from_json(content), head.version, version, upgrades))
-    except ValidationError as error:
-        raise damaged(file, protocol.reason(error)) from error
+        return model.model_validate(upgraded(json_head.whole(content), head.version, version, upgrades))
     except ValueError as error:
-        raise damaged(file, str(error)) from error
+        raise damaged(file, _reason(error)) from error
+
+
+def _reason(error: ValueError) -> str:
+    if not hasattr(error, "errors"):
+        return str(error)
+    from ioassay.store import protocol  # noqa: PLC0415
+
+    return protocol.reason(error)  # type: ignore[arg-type]  # pydantic's, which loading it for its type would cost
 
 
 def refusal(head: Head, kind: str | None, version: int, upgrades: Mapping[int, Upgrade]) -> str | None:

@@ -12,8 +12,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
+import msgspec
 import polars as pl
-from pydantic_core import from_json
 
 from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS, Kind
 from ioassay.store.run_files import WATCH
@@ -128,10 +128,10 @@ class _Collected:
 
     def _add(self, host: WatchedHost, line: bytes) -> None:
         try:
-            document = from_json(line)
+            document = msgspec.json.decode(line)
             kind, second = document["kind"], document["second"]
             known = isinstance(kind, str) and type(second) is int and 0 <= second < _MOST_SECONDS
-        except (ValueError, TypeError, KeyError):
+        except (msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError):
             known = False
         if not known:
             self._damaged += 1

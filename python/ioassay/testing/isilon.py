@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ioassay.store.document import FigureEntry
+from ioassay.store.document import FigureEntry, Operation
 from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
+from ioassay.text.units import RateUnit
 
 MIB = 1 << 20
 
@@ -75,15 +76,16 @@ def doubted(builder: RunBuilder) -> RunBuilder:
 def paper_figures(run: LoadedRun) -> LoadedRun:
     """The paper's six figures: the random ones with both file sizes in one."""
     random = ["random-small", "random-large"]
+    figures: list[tuple[str, list[str], Operation, RateUnit]] = [
+        ("Sequential write performance (N-N)", ["sequential-n-n"], "write", "GB/s"),
+        ("Sequential read performance (N-N)", ["sequential-n-n"], "read", "GB/s"),
+        ("Sequential write performance (N-1)", ["sequential-n-1"], "write", "GB/s"),
+        ("Sequential read performance (N-1)", ["sequential-n-1"], "read", "GB/s"),
+        ("Random write performance (N-N)", random, "write", "kIOPS"),
+        ("Random read performance (N-N)", random, "read", "kIOPS"),
+    ]
     run.document.study.figures = [
         FigureEntry(title=title, workloads=workloads, operation=operation, unit=unit)
-        for title, workloads, operation, unit in (
-            ("Sequential write performance (N-N)", ["sequential-n-n"], "write", "GB/s"),
-            ("Sequential read performance (N-N)", ["sequential-n-n"], "read", "GB/s"),
-            ("Sequential write performance (N-1)", ["sequential-n-1"], "write", "GB/s"),
-            ("Sequential read performance (N-1)", ["sequential-n-1"], "read", "GB/s"),
-            ("Random write performance (N-N)", random, "write", "kIOPS"),
-            ("Random read performance (N-N)", random, "read", "kIOPS"),
-        )
+        for title, workloads, operation, unit in figures
     ]
     return run

@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ioassay.store.protocol import LIMITS
+from ioassay.store.stored_struct import LIMITS
 
 _MOST_ITEMS = 2
 
