@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from msgspec import field
 
@@ -404,9 +404,12 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
     leftovers: list[str] = field(default_factory=list)
     """Paths on the target that could not be removed."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.environment = [checked_node(one) for one in self.environment]
+    @classmethod
+    def model_validate_json(cls, content: str | bytes) -> Self:
+        """The document in a text. Raises `ValueError`."""
+        document = super().model_validate_json(content)
+        document.environment = [checked_node(one) for one in document.environment]
+        return document
 
     @property
     def workloads(self) -> list[str]:

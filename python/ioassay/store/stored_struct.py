@@ -14,14 +14,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NotRequired, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NotRequired, Self, TypedDict
 
 import msgspec
 from msgspec import Meta, Struct
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ioassay.protocol.event import Environment
 
 LARGEST = 2**63 - 1
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
 else:
     Node = dict[str, Any]
     """A node as the engine describes it: `checked_node`."""
-
-_Document = TypeVar("_Document", bound="StoredStruct")
 
 
 class StoredStruct(Struct, kw_only=True, forbid_unknown_fields=True):
