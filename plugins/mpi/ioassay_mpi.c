@@ -51,7 +51,7 @@ int ioassay_mpi_begin(int threads, int *rank, int *size) {
     int error = MPI_Init_thread(NULL, NULL, wanted, &got);
     if (error != MPI_SUCCESS) return error;
     if (got < wanted) return -1;
-    /* An error of a communicator that is broken is to be told, and not to end the process. */
+    /* An error of a broken communicator is returned, and does not end the process. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if ((error = MPI_Comm_dup(MPI_COMM_WORLD, &ours)) != MPI_SUCCESS) return error;
     MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);

@@ -3,9 +3,9 @@
  *
  * The engine is not linked against any MPI. It loads a library that implements these functions, compiled on the site by the
  * site's own mpicc (`ioassay mpi build`), so that one engine serves every MPI. Nothing here waits for another process, except
- * begin and end: whoever waits can give up on a process that is gone. How ranks meet, and what they say, is the engine's.
+ * begin and end: the waiting process can give up on a process that is gone. How ranks meet, and what they say, is the engine's.
  *
- * All functions are called from one thread, except that other libraries may use MPI from other threads where begin was told so.
+ * All functions are called from one thread, except that other libraries may use MPI from other threads where begin allows it.
  * Functions that return an int return 0 for success and an MPI error code otherwise, which ioassay_mpi_error_text explains.
  */
 #ifndef IOASSAY_MPI_H
@@ -47,7 +47,7 @@ int ioassay_mpi_send(int to, const void *bytes, size_t length, void **transfer);
 /* Sets `*there` to 1 if a message has arrived that was not received yet, and says from whom and how long it is. */
 int ioassay_mpi_look(int *there, int *from, size_t *length);
 
-/* Begins to receive the message that ioassay_mpi_look has just told of. */
+/* Begins to receive the message that ioassay_mpi_look has just reported. */
 int ioassay_mpi_receive(int from, void *bytes, size_t length, void **transfer);
 
 /* Sets `*done` to 1 if what is under way is done, and forgets it then. */

@@ -1,7 +1,7 @@
 """The record of a ready lab, and the paths of its files.
 
 The record is a sealed memfd that the first processes of the lab and of its hosts hold open: only its owner can have
-created it, nobody can change it, and it ends with the lab.
+created it, no process can change it, and it ends with the lab.
 Not here: what it costs at the moment (`lab.status`), which labs there are (`lab.running`).
 """
 

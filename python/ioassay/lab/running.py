@@ -73,7 +73,7 @@ class Running:
             raise CannotRun(f"The lab {self.name} is in use by {names}.", "Wait for it to end, or use --force.")
 
     def end(self) -> None:
-        """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something remains."""
+        """Ends it, and returns when it has left nothing behind. Raises `CannotRun` if something remains."""
         disks = {disk: attachment(disk) for disk in self._disks()}
         self.space.first.kill()
         until(lambda: not self.space.first.exists, f"the processes of the lab {self.name} to end")

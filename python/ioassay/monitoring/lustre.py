@@ -216,7 +216,7 @@ def _unquoted(job: str) -> str:
     """
     if len(job) < len('""') or not (job.startswith('"') and job.endswith('"')):
         return job
-    raw = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(job[1:-1]))
+    raw = _ESCAPED.sub(lambda escape: bytes([int(escape[1], 16)]), os.fsencode(job[1:-1]))
     return os.fsdecode(raw)
 
 

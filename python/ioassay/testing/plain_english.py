@@ -69,6 +69,7 @@ CLEAN_COMMENTS: Sequence[str] = (
     "crates/dev",
     "crates/host",
     "crates/units",
+    "plugins/mpi",
     "plugins/region",
     *(
         f"python/ioassay/{room}"
@@ -81,6 +82,7 @@ CLEAN_COMMENTS: Sequence[str] = (
             "figures",
             "frames",
             "importers",
+            "lab",
             "launchers",
             "monitoring",
             "net",
@@ -97,6 +99,7 @@ CLEAN_COMMENTS: Sequence[str] = (
 
 CLEAN_NAMES: Sequence[str] = (
     "crates/units",
+    "plugins/mpi",
     "plugins/region",
     *(
         f"python/ioassay/{room}"
@@ -104,7 +107,9 @@ CLEAN_NAMES: Sequence[str] = (
             "calibration",
             "doctor",
             "execution",
+            "lab",
             "launchers",
+            "monitoring",
             "net",
             "processes",
             "remote",

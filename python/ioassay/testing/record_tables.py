@@ -37,7 +37,7 @@ from ioassay.testing.builder import environment
 from ioassay.version import __version__
 
 BEGIN_NS = 1_764_000_000 * 10**9
-"""When made-up processes begin, if nothing else is said."""
+"""When made-up processes begin, if nothing else is given."""
 
 _NODE = "node1"
 _CHUNK_BYTES = 4096

@@ -70,7 +70,7 @@ def read_contract(text: str, file: str) -> MistralContract:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         fields = [column.strip() for column in line.split(",")]
-        with problems.at(Origin(f"{file}:{number}")):
+        with problems.collecting(Origin(f"{file}:{number}")):
             if contract is None:
                 contract = _header(fields, number)
             else:

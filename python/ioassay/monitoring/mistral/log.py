@@ -133,7 +133,7 @@ def read_log(text: str, file: str, source: Source | None = None) -> Log:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line:
             continue
-        with problems.at(Origin(f"{file}:{number}")):
+        with problems.collecting(Origin(f"{file}:{number}")):
             entries.append(read_entry(line, source))
     if not entries:
         problems.check()

@@ -146,7 +146,7 @@ def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Con
         raise SourceError([header.problem(wrong, "write 1s, 10s or 300s")])
     for rule in contract.rules:
         origin = Origin(f"{file}:{rule.line}", rule.label)
-        with problems.at(origin):
+        with problems.collecting(origin):
             if rule.label in labels:
                 raise Unreadable("the label is that of an earlier rule", "give each rule a label of its own")
             labels.add(rule.label)

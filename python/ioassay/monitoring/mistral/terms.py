@@ -100,7 +100,7 @@ class Problems:
         self.found: list[Problem] = []
 
     @contextmanager
-    def at(self, origin: Origin) -> Iterator[None]:
+    def collecting(self, origin: Origin) -> Iterator[None]:
         """Collects an `Unreadable` raised within, with its place."""
         try:
             yield
