@@ -54,13 +54,15 @@ def _remounted(before: Snapshot, files: Mapping[str, bytes], where: str, value: 
     point, _, option = where.rpartition("/")
     path = before.resolve("proc/self/mountinfo")
     lines = files.get(path, b"").decode(errors="replace").splitlines()
-    for at, line in enumerate(lines):
+    for number, line in enumerate(lines):
         of_mount, _, of_system = line.partition(" - ")
         fields = of_system.split(" ")
         if of_mount.split(" ")[4] == (point or "/"):
-            kept = [one for one in fields[-1].split(",") if one.partition("=")[0] != option]
+            other_options = [
+                mount_option for mount_option in fields[-1].split(",") if mount_option.partition("=")[0] != option
+            ]
             changed = {"on": [option], "off": []}.get(value, [f"{option}={value}"])
-            lines[at] = f"{of_mount} - {' '.join([*fields[:-1], ','.join([*kept, *changed])])}"
+            lines[number] = f"{of_mount} - {' '.join([*fields[:-1], ','.join([*other_options, *changed])])}"
     return {path: "\n".join(lines).encode()}
 
 
@@ -73,7 +75,7 @@ def _written(text: str, value: str) -> str:
     choices = text.replace("[", "").replace("]", "").split()
     if not re.search(r"\[[^\]]+\]", text):
         return value
-    return " ".join(f"[{one}]" if one == value else one for one in dict.fromkeys((*choices, value)))
+    return " ".join(f"[{choice}]" if choice == value else choice for choice in dict.fromkeys((*choices, value)))
 
 
 def _after_reload(before: Snapshot, where: str, value: str) -> dict[str, bytes]:

@@ -173,7 +173,7 @@ def _is_shipped(name: str) -> bool:
 
 def running_up(imports: Sequence[tuple[Module, Module]]) -> Iterator[str]:
     """The imports of rooms that are not below the importer's, in words."""
-    height = {room: at for at, layer in enumerate(reversed(LAYERS)) for room in layer}
+    height = {room: level for level, layer in enumerate(reversed(LAYERS)) for room in layer}
     for importer, imported in imports:
         if importer.room != imported.room and height[imported.room] >= height[importer.room]:
             yield f"{importer.name} imports {imported.name}"
@@ -221,10 +221,10 @@ def changed_circles(groups: Sequence[Sequence[str]], known: Mapping[str, int]) -
 def rust_crates() -> tuple[set[tuple[str, str]], dict[str, str]]:
     """(user, used) of the workspace's crates that are shipped, and what their manifests say they are."""
     command = ["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     members = {
         package["name"].removeprefix("ioassay-"): package
-        for package in json.loads(done.stdout)["packages"]
+        for package in json.loads(result.stdout)["packages"]
         if package["manifest_path"].startswith(f"{ROOT}/crates/")
     }
     uses = {

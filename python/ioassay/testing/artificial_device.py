@@ -56,12 +56,12 @@ class ArtificialDevice:
         self.values |= values
 
     def drifted(self) -> list[str]:
-        """Nothing else changes them."""
+        """The settings that changed by themselves: none."""
         return []
 
     def run(self, out: Path, settings: Sequence[str], interruption: Interruption) -> LoadedRun:
         """A run under the values in force, of which `settings` (`KEY=VALUE`) change some."""
-        in_force = self.values | dict(one.split("=", 1) for one in settings)
+        in_force = self.values | dict(setting.split("=", 1) for setting in settings)
         number = len(self.measured)
         self.measured.append(in_force)
         rate = self.response(in_force) * (1 - self.drift) ** number

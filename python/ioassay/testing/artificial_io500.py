@@ -35,9 +35,9 @@ def saturating(most: float, half: float) -> Curve:
     return lambda ranks: most * ranks / (ranks + half)
 
 
-def peaked(most: float, at: int) -> Curve:
+def peaked(most: float, best_ranks: int) -> Curve:
     """Rises in proportion up to `at` ranks, and falls as steeply beyond."""
-    return lambda ranks: most * min(ranks / at, at / ranks)
+    return lambda ranks: most * min(ranks / best_ranks, best_ranks / ranks)
 
 
 def flat(rate: float) -> Curve:
@@ -95,7 +95,9 @@ class ArtificialSystem:
 
 def tune_document(ceiling: float | None = None, **changed: Any) -> TuneIo500Document:
     """A procedure that has measured nothing, on one node with up to 64 ranks."""
-    known = CeilingEntry(write_bytes_per_s=ceiling, read_bytes_per_s=ceiling, source="--theory") if ceiling else None
+    ceiling_entry = (
+        CeilingEntry(write_bytes_per_s=ceiling, read_bytes_per_s=ceiling, source="--theory") if ceiling else None
+    )
     document = TuneIo500Document(
         tuning="20260202-024000-tune-io500-0001",
         started="2026-02-02T02:40:00+00:00",
@@ -106,7 +108,7 @@ def tune_document(ceiling: float | None = None, **changed: Any) -> TuneIo500Docu
         stonewall="10s",
         study_settings=["stonewall=10s"],
         facts=[SystemFact(name="Processors per node", value="64", source="this node")],
-        ceiling=known,
+        ceiling=ceiling_entry,
         ceiling_unknown="" if ceiling else "no --theory was given",
         striping=StripingEntry(
             applies=False, why="the target is xfs; only directories of Lustre have a striping to set"

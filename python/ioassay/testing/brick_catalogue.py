@@ -54,7 +54,12 @@ def catalogue(bricks: Mapping[str, Any] | None = None, **groups: Mapping[str, An
         components[group] = components.get(group, {}) | dict(more)
     file = CatalogueFile.model_validate(as_yaml({"name": "made-up", "title": "Made up", **components}))
     return Catalogue(
-        {name: Entry(name, one, {}, None, "") for group in GROUPS for name, one in getattr(file, group).items()}, {}
+        {
+            name: Entry(name, component, {}, None, "")
+            for group in GROUPS
+            for name, component in getattr(file, group).items()
+        },
+        {},
     )
 
 

@@ -20,5 +20,5 @@ def dumped(page: Path, width: int = 1200) -> str:
         command.append(f"--window-size={width},1000")
         if os.geteuid() == 0:
             command.append("--no-sandbox")
-        done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=_LIMIT_S, check=True)
-    return done.stdout
+        result = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=_LIMIT_S, check=True)
+    return result.stdout

@@ -61,7 +61,7 @@ class _Workload:
 
 @dataclass
 class RunBuilder:
-    """What the run shall look like. Every method returns the builder, so calls chain."""
+    """Builds a run. Every method returns the builder, so calls chain."""
 
     sweep: tuple[int, ...] = (1, 2, 4, 8)
     repeated: int = 1
@@ -78,12 +78,12 @@ class RunBuilder:
     """Of the axis `other`: each of them halves the rates of the one before."""
 
     def title(self, title: str) -> RunBuilder:
-        """The study's title."""
+        """Sets the title of the study."""
         self.titled = title
         return self
 
     def clients(self, *clients: int) -> RunBuilder:
-        """The sweep."""
+        """Sets the numbers of clients of the sweep."""
         self.sweep = clients
         return self
 
@@ -93,7 +93,7 @@ class RunBuilder:
         return self
 
     def repetitions(self, repetitions: int) -> RunBuilder:
-        """How often every case runs."""
+        """Sets the number of repetitions of each case."""
         self.repeated = repetitions
         return self
 
@@ -187,7 +187,6 @@ class RunBuilder:
         return self
 
     def build(self) -> LoadedRun:
-        """The run."""
         cases = self._cases()
         tables: dict[str, list[dict[str, Any]]] = {name: [] for name in schema.TABLES}
         started = STARTED_UNIX_NS
@@ -210,9 +209,9 @@ class RunBuilder:
             for value in self.values or [None]
         ]
         if self.stopped is not None:
-            at, state, error = self.stopped
-            cases[at].state, cases[at].error = state, error
-            for case in cases[at + 1 :]:
+            number, state, error = self.stopped
+            cases[number].state, cases[number].error = state, error
+            for case in cases[number + 1 :]:
                 case.state = "pending"
         return cases
 
@@ -372,16 +371,17 @@ class RunBuilder:
         count = -(-end_ns // interval)
         moving_ns = end_ns - fsync_ns
         weights = [
-            max(0, min((at + 1) * interval, moving_ns) - at * interval) * dice.uniform(0.8, 1.2) for at in range(count)
+            max(0, min((sample + 1) * interval, moving_ns) - sample * interval) * dice.uniform(0.8, 1.2)
+            for sample in range(count)
         ]
-        whole = sum(weights)
-        for at, weight in enumerate(weights):
-            share = weight / whole
+        total_weight = sum(weights)
+        for sample, weight in enumerate(weights):
+            share = weight / total_weight
             tables["samples"].append(
                 where
                 | {
                     "rank": number,
-                    "sample": at,
+                    "sample": sample,
                     "bytes": round(bytes_moved * share),
                     "operations": round(operations * share),
                     "suspended_ns": 0,

@@ -79,7 +79,7 @@ class Failure:
 def damaged_copy(source: Path, target: Path, dice: random.Random) -> str:
     """Copies a stored directory to `target`, with one to three things wrong. Returns what."""
     shutil.copytree(source, target, symlinks=True)
-    done = []
+    damages = []
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         # A link may be of an earlier damage, and what is written to it would reach a file of the machine.
         files = sorted(
@@ -92,8 +92,8 @@ def damaged_copy(source: Path, target: Path, dice: random.Random) -> str:
         file = dice.choice(files)
         how = dice.choice(_of(file))
         how(file, dice)
-        done.append(f"{how.__name__.strip('_')} {file.relative_to(target)}")
-    return ", ".join(done)
+        damages.append(f"{how.__name__.strip('_')} {file.relative_to(target)}")
+    return ", ".join(damages)
 
 
 def _of(file: Path) -> Sequence[Callable[[Path, random.Random], None]]:
@@ -159,17 +159,17 @@ def _json_lines(file: Path, dice: random.Random) -> None:
     lines = file.read_text(errors="replace").splitlines()
     if not lines:
         return
-    at = dice.randrange(len(lines))
+    number = dice.randrange(len(lines))
     match dice.randrange(8):
         case 0:
-            del lines[at]
+            del lines[number]
         case 1:
-            lines.insert(dice.randrange(len(lines)), lines[at])
+            lines.insert(dice.randrange(len(lines)), lines[number])
         case 2:
             dice.shuffle(lines)
         case _:
             with contextlib.suppress(ValueError, RecursionError):
-                lines[at] = _text(json.loads(lines[at]), dice)
+                lines[number] = _text(json.loads(lines[number]), dice)
     file.write_text("".join(f"{line}\n" for line in lines))
 
 
@@ -256,7 +256,7 @@ def _with_values(table: pl.DataFrame, column: str, dice: random.Random) -> pl.Da
     return table.with_columns(pl.when(rows).then(value).otherwise(pl.col(column)).alias(column))
 
 
-def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[], object]]:
+def uses(run: Path, undamaged: Path, *, with_figures: bool) -> dict[str, Callable[[], object]]:
     """Everything that is done with a stored directory, by name. `whole` is an undamaged run to compare it with."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.cli.check import check  # noqa: PLC0415
@@ -274,7 +274,7 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
     if (run / "net.json").exists() or (run / "net.json").is_symlink():
         return {
             "net": lambda: read_net(run),
-            "ceilings": lambda: report([whole], output=out, form="md", ceilings=run),
+            "ceilings": lambda: report([undamaged], output=out, form="md", ceilings=run),
             "list": lambda: list_(run),
         }
     if (run / "record.json").exists() or (run / "record.json").is_symlink():
@@ -286,22 +286,22 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
             "list": lambda: list_(run),
             **({"html": lambda: profile([run], output=out, form="html")} if with_figures else {}),
         }
-    found: dict[str, Callable[[], object]] = {
+    uses_of_run: dict[str, Callable[[], object]] = {
         "md": lambda: report([run], output=out, form="md"),
         "is run": lambda: is_run(run),
         "list": lambda: list_(run),
         "terminal": lambda: terminal.summary(RunReport(doubted(load(run))).content),
         "json": lambda: report([run], output=out, form="json"),
         "csv": lambda: report([run], output=out, form="csv"),
-        "compare": lambda: compare([str(whole), str(run)], output=out, form="md"),
-        "check": lambda: check(run, baseline=str(whole), tolerance="5%"),
-        "trend": lambda: trend([whole, run], tolerance="5%", any_target=True),
+        "compare": lambda: compare([str(undamaged), str(run)], output=out, form="md"),
+        "check": lambda: check(run, baseline=str(undamaged), tolerance="5%"),
+        "trend": lambda: trend([undamaged, run], tolerance="5%", any_target=True),
         "samples": lambda: _samples(run),
     }
     if with_figures:
-        found["html"] = lambda: report([run], form="html")
-        found["publish"] = lambda: publish([run], run.parent / "published")
-    return found
+        uses_of_run["html"] = lambda: report([run], form="html")
+        uses_of_run["publish"] = lambda: publish([run], run.parent / "published")
+    return uses_of_run
 
 
 def _samples(run: Path) -> pl.DataFrame:
@@ -349,14 +349,14 @@ def _where(error: BaseException) -> str:
     return f"{type(error).__name__} in {place}"
 
 
-def tried(sources: Sequence[Path], whole: Path, seed: int, numbers: Sequence[int]) -> Iterator[Failure]:
+def tried(sources: Sequence[Path], undamaged: Path, seed: int, numbers: Sequence[int]) -> Iterator[Failure]:
     """The failures of these variations."""
     for number in numbers:
         dice = random.Random(f"{seed} {number}")
         with tempfile.TemporaryDirectory(prefix="ioassay-damage-") as scratch:
             run = Path(scratch) / "run"
             damage = damaged_copy(dice.choice(sources), run, dice)
-            possible = uses(run, whole, with_figures=number % 100 == 99)
+            possible = uses(run, undamaged, with_figures=number % 100 == 99)
             # All of them read it in the same way, so each variation is put to some only.
             for name in dict.fromkeys([next(iter(possible)), dice.choice(sorted(possible))]):
                 use = possible[name]
@@ -392,7 +392,7 @@ def stored_directories(place: Path) -> list[Path]:
         str(target),
         "--out",
         str(run),
-        *(word for one in small for word in ("--set", one)),
+        *(word for setting in small for word in ("--set", setting)),
     ]
     ioassay = [sys.executable, "-c", "from ioassay.cli import main; main()"]
     # Whether its criteria are met does not matter here.
@@ -435,24 +435,24 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("directories", nargs="*", type=Path, help="stored directories; the first is a whole run")
     chosen = parser.parse_args(arguments)
-    seen: dict[str, int] = {}
+    failures_at: dict[str, int] = {}
     with tempfile.TemporaryDirectory(prefix="ioassay-stored-") as place:
         sources = chosen.directories or stored_directories(Path(place))
         begun = time.monotonic()
         numbers = range(chosen.first, chosen.first + chosen.tries)
         for failure in tried(sources, sources[0], chosen.seed, numbers):
-            seen[failure.where] = seen.get(failure.where, 0) + 1
-            if seen[failure.where] == 1:
+            failures_at[failure.where] = failures_at.get(failure.where, 0) + 1
+            if failures_at[failure.where] == 1:
                 print(
                     f"--- {failure.number}: {failure.damage}; {failure.use}: {failure.where}\n{failure.text}",
                     flush=True,
                 )
-    for where, times in sorted(seen.items(), key=lambda item: -item[1]):
+    for where, times in sorted(failures_at.items(), key=lambda item: -item[1]):
         print(f"{times:5} {where}")
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     took_s = time.monotonic() - begun
-    print(f"{chosen.tries} variations, {len(seen)} distinct failures, {took_s:.0f} s, {peak_bytes >> 20} MiB")
-    return 1 if seen or peak_bytes > LIMIT_BYTES else 0
+    print(f"{chosen.tries} variations, {len(failures_at)} distinct failures, {took_s:.0f} s, {peak_bytes >> 20} MiB")
+    return 1 if failures_at or peak_bytes > LIMIT_BYTES else 0
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def _checkpoints(table: TableBuilder, rank: int) -> None:
     count = DURATION_S // PERIOD_S
     for checkpoint in range(count):
         for second in range(CHECKPOINT_S):
-            at = checkpoint * PERIOD_S + 60 + second
-            table.second("write", at, 16, moved=CHECKPOINT_BYTES, ns=900 * MS, slowest_ns=70 * MS)
+            moment = checkpoint * PERIOD_S + 60 + second
+            table.second("write", moment, 16, moved=CHECKPOINT_BYTES, ns=900 * MS, slowest_ns=70 * MS)
     file = table.file(f"checkpoint.{rank:04}", {"open": count, "close": count}, inode=100 + rank, ns=count * MS)
     calls = count * CHECKPOINT_S * 16
     ns = count * CHECKPOINT_S * 900 * MS

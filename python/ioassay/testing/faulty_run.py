@@ -31,10 +31,10 @@ def faulty_run() -> LoadedRun:
     builder = RunBuilder().clients(*CLIENTS).repetitions(6)
     for name in ("rising", "uneven", "falling", "stopping"):
         builder.workload(name, write=0.25e9, read=0.25e9)
-    for at, clients in enumerate(CLIENTS):
+    for number, clients in enumerate(CLIENTS):
         builder.rates("rising", "write", clients, *(clients * rate * 1e8 for rate in (1.0, 1.02, 0.98, 1.2, 0.8, 1.01)))
         collapsed = 0.1 if clients == 4 else 1.0
-        builder.rates("uneven", "write", clients, *(collapsed * (at + 1) * rate for rate in _SCATTER))
+        builder.rates("uneven", "write", clients, *(collapsed * (number + 1) * rate for rate in _SCATTER))
     run = _in_turn(builder.build())
     ends = pl.when(pl.col("node") == "client03").then(pl.col("end_ns").max().over("case", "phase") * 1.2)
     return LoadedRun(
@@ -75,12 +75,12 @@ def _watched(run: LoadedRun) -> Watch:
     for row in run.measurements.iter_rows(named=True):
         workload, phase = row["case"].split("-")[0], row["phase"]
         first, seconds = row["started_unix_ns"] // SECOND, -(-row["duration_ns"] // SECOND)
-        for at in range(seconds + _PAUSE_S):
-            share = 1 / seconds if at < seconds else 0.0
+        for offset in range(seconds + _PAUSE_S):
+            share = 1 / seconds if offset < seconds else 0.0
             for server in _SERVERS:
                 amount = int(row["bytes"] * share / len(_SERVERS))
                 if workload == "uneven" and phase == "write":
-                    late = 1 / 8 if seconds <= at < seconds + 8 else 0.0
+                    late = 1 / 8 if seconds <= offset < seconds + 8 else 0.0
                     amount = int(row["bytes"] / len(_SERVERS) * (0.2 * share + 0.8 * late))
                 elif phase == "write":
                     amount *= 2
@@ -89,12 +89,12 @@ def _watched(run: LoadedRun) -> Watch:
                 elif workload == "falling":
                     amount = amount * 3 if server == "oss1" else amount // 3
                 wrote = phase == "write"
-                moved[server, first + at] = HostSecond(
-                    server, first + at, read=0 if wrote else amount, write=amount if wrote else 0
+                moved[server, first + offset] = HostSecond(
+                    server, first + offset, read=0 if wrote else amount, write=amount if wrote else 0
                 )
-            full = workload == "stopping" and phase == "read" and at < seconds
-            moved["client01", first + at] = HostSecond(
-                "client01", first + at, received=118_000_000 if full else 1_000_000
+            full = workload == "stopping" and phase == "read" and offset < seconds
+            moved["client01", first + offset] = HostSecond(
+                "client01", first + offset, received=118_000_000 if full else 1_000_000
             )
     return watched([*hosts, link], moved.values())
 

@@ -149,8 +149,8 @@ class _Server:
             self._hanging |= set(operations)
         elif command == "answer":
             self._hanging.clear()
-            held, self._held = self._held, []
-            for request in held:
+            waiting, self._held = self._held, []
+            for request in waiting:
                 self._answer(request)
         return [_NAMES[_opcode(request)] for request in self._held]
 
@@ -190,11 +190,11 @@ class _Server:
         raise OSError(errno.ENOSYS, "")
 
     def _attributes(self, node: int) -> bytes:
-        found = self._nodes[node]
-        size = len(found.content)
+        entry = self._nodes[node]
+        size = len(entry.content)
         blocks = -(-size // 512)
-        links = 2 if stat.S_ISDIR(found.mode) else 1
-        owner = (found.mode, links, found.uid, found.gid, 0, _BLOCK_BYTES, 0)
+        links = 2 if stat.S_ISDIR(entry.mode) else 1
+        owner = (entry.mode, links, entry.uid, entry.gid, 0, _BLOCK_BYTES, 0)
         return struct.pack("<6Q10I", node, size, blocks, 0, 0, 0, 0, 0, 0, *owner)
 
     def _entry(self, node: int) -> bytes:
@@ -223,11 +223,11 @@ class _Server:
     def _setattr(self, node: int, body: bytes, who: tuple[int, int]) -> bytes:
         valid, _, _, size = struct.unpack_from("<IIQQ", body)
         (mode,) = struct.unpack_from("<I", body, 68)
-        found = self._nodes[node]
+        entry = self._nodes[node]
         if valid & 1:
-            found.mode = stat.S_IFMT(found.mode) | stat.S_IMODE(mode)
+            entry.mode = stat.S_IFMT(entry.mode) | stat.S_IMODE(mode)
         if valid & 8:
-            _resize(found.content, size)
+            _resize(entry.content, size)
         return self._getattr(node, body, who)
 
     def _mkdir(self, node: int, body: bytes, who: tuple[int, int]) -> bytes:
@@ -236,8 +236,8 @@ class _Server:
 
     def _create(self, node: int, body: bytes, who: tuple[int, int]) -> bytes:
         _, mode, umask, _ = struct.unpack_from("<IIII", body)
-        made = self._new(node, body[16:].rstrip(b"\0"), stat.S_IFREG | (mode & ~umask & 0o7777), who)
-        return self._entry(made) + self._open(made, body, who)
+        created = self._new(node, body[16:].rstrip(b"\0"), stat.S_IFREG | (mode & ~umask & 0o7777), who)
+        return self._entry(created) + self._open(created, body, who)
 
     def _unlink(self, node: int, body: bytes, who: tuple[int, int]) -> bytes:
         self._child(node, name := body.rstrip(b"\0"))

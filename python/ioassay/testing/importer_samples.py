@@ -46,58 +46,60 @@ def cases(read: Reader, text: str) -> list[Case]:
 
 def measured(read: Reader, text: str) -> list[Measurement]:
     """The measurements of all cases."""
-    return [one for case in cases(read, text) for one in case.measured]
+    return [measurement for case in cases(read, text) for measurement in case.measured]
 
 
 def refused(read: Reader, text: str) -> Refused:
     """Why a text is refused. Raises `AssertionError` if it is not."""
     try:
-        found = cases(read, text)
+        imported = cases(read, text)
     except Refused as error:
         return error
-    raise AssertionError(f"it was imported: {found}")
+    raise AssertionError(f"it was imported: {imported}")
 
 
 @st.composite
 def damages(draw: st.DrawFn, texts: Sequence[str]) -> tuple[str, str]:
     """A text, and what is left of it: cut off at any place, or with a line or a word of it missing or doubled."""
-    whole = draw(st.sampled_from(texts))
+    original = draw(st.sampled_from(texts))
     if draw(st.booleans()):
-        return whole, whole[: draw(st.integers(0, len(whole) - 1))]
-    parts = list(_parts(whole, draw(st.booleans())))
-    at = draw(st.integers(0, len(parts) - 1))
-    parts[at] *= draw(st.sampled_from([0, 2]))
-    return whole, "".join(parts)
+        return original, original[: draw(st.integers(0, len(original) - 1))]
+    parts = list(_parts(original, draw(st.booleans())))
+    position = draw(st.integers(0, len(parts) - 1))
+    parts[position] *= draw(st.sampled_from([0, 2]))
+    return original, "".join(parts)
 
 
 def _parts(text: str, by_word: bool) -> Iterable[str]:
     return [part for part in _WORD.findall(text) if part] if by_word else text.splitlines(keepends=True)
 
 
-def assert_same_or_refused(read: Reader, whole: str, damaged: str) -> None:
+def assert_same_or_refused(read: Reader, original: str, damaged: str) -> None:
     """Whatever a reader still takes from a damaged text says the same as the whole."""
     try:
-        found = measured(read, damaged)
+        measurements = measured(read, damaged)
     except Refused:
         return
-    known = measured(read, whole)
-    for one in found:
-        assert any(_agrees(one, other) for other in known), f"{one} is not in the whole text"
+    original_measurements = measured(read, original)
+    for measurement in measurements:
+        assert any(_agrees(measurement, other) for other in original_measurements), (
+            f"{measurement} is not in the whole text"
+        )
 
 
-def _agrees(one: Measurement, other: Measurement) -> bool:
-    same = (one.phase, one.operation) == (other.phase, other.operation)
+def _agrees(measurement: Measurement, other: Measurement) -> bool:
+    same = (measurement.phase, measurement.operation) == (other.phase, other.operation)
     return same and all(
-        a is None or (b is not None and math.isclose(a, b, rel_tol=1e-6)) for a, b in _numbers(one, other)
+        a is None or (b is not None and math.isclose(a, b, rel_tol=1e-6)) for a, b in _numbers(measurement, other)
     )
 
 
-def _numbers(one: Measurement, other: Measurement) -> Iterator[tuple[float | None, float | None]]:
+def _numbers(measurement: Measurement, other: Measurement) -> Iterator[tuple[float | None, float | None]]:
     for name in ("bytes", "operations", "duration_ns", "rate_bytes_per_s", "rate_operations_per_s"):
-        mine, known = getattr(one, name), getattr(other, name)
-        if mine is not None and known is None and name == "rate_operations_per_s":
-            known = other.operations and other.duration_ns and other.operations * 1e9 / other.duration_ns
-        yield mine, known
+        number, other_number = getattr(measurement, name), getattr(other, name)
+        if number is not None and other_number is None and name == "rate_operations_per_s":
+            other_number = other.operations and other.duration_ns and other.operations * 1e9 / other.duration_ns
+        yield number, other_number
 
 
 Numbers = list[tuple[int, str, str, float | None, float | None, int | None]]
@@ -122,9 +124,16 @@ def beside_of(source: Source) -> OpenSibling:
 def numbers(cases: list[Case]) -> Numbers:
     """What an importer took for results."""
     return [
-        (one.line, one.phase, one.operation, one.rate_bytes_per_s, one.rate_operations_per_s, one.bytes)
+        (
+            measurement.line,
+            measurement.phase,
+            measurement.operation,
+            measurement.rate_bytes_per_s,
+            measurement.rate_operations_per_s,
+            measurement.bytes,
+        )
         for case in cases
-        for one in case.measured
+        for measurement in case.measured
     ]
 
 

@@ -20,11 +20,13 @@ def scsi_disks(
     """The files and links of disks `sdb`, `sdc` … of one adapter."""
     files: dict[str, str] = {}
     links: dict[str, str] = {}
-    for at, letter in enumerate(names):
+    for number, letter in enumerate(names):
         name = f"sd{letter}"
-        path = f"devices/pci0000:00/0000:00:03.0/host0/target0:0:{at}/0:0:{at}:0/block/{name}"
-        made = disk(name, queue={"max_segments": segments, **queue}, **attributes)
-        files |= {one.replace(f"sys/block/{name}", f"sys/{path}"): text for one, text in made.items()}
+        path = f"devices/pci0000:00/0000:00:03.0/host0/target0:0:{number}/0:0:{number}:0/block/{name}"
+        disk_files = disk(name, queue={"max_segments": segments, **queue}, **attributes)
+        files |= {
+            path_of_disk.replace(f"sys/block/{name}", f"sys/{path}"): text for path_of_disk, text in disk_files.items()
+        }
         links[f"sys/block/{name}"] = f"../{path}"
         links[f"sys/class/block/{name}"] = f"../../{path}"
     files |= below("sys/class/scsi_host/host0", {"proc_name": driver, "sg_tablesize": segments, "can_queue": 600})
@@ -43,8 +45,8 @@ def oss_snapshot(
     """The study's server: OSTs on virtual disks of an MD3460, by default untuned; `more` files, which come last."""
     letters = _DISKS[:targets]
     files, links = scsi_disks(letters, {"max_sectors_kb": max_sectors_kb}, segments, vendor="DELL", model="MD34xx")
-    for at, letter in enumerate(letters):
-        target = f"scratch-OST{at:04x}"
+    for number, letter in enumerate(letters):
+        target = f"scratch-OST{number:04x}"
         files |= below(f"sys/fs/lustre/osd-ldiskfs/{target}", {"mntdev": f"/dev/sd{letter}"})
         files |= below(f"sys/fs/lustre/obdfilter/{target}", {"brw_size": brw_size_mib})
     return snapshot(files | dict(more or {}), links=links, host="oss1", taken_s=taken_s)
@@ -65,8 +67,8 @@ def lustre_client_snapshot(
 ) -> Snapshot:
     """A client of that server, with /scratch mounted."""
     files = {"proc/self/mountinfo": "50 1 0:40 / /scratch rw,relatime - lustre 10.0.0.1@o2ib:/scratch rw,flock"}
-    for at in range(targets):
-        name = f"sys/fs/lustre/osc/scratch-OST{at:04x}-osc-ffff9c1a8b7d2800"
+    for number in range(targets):
+        name = f"sys/fs/lustre/osc/scratch-OST{number:04x}-osc-ffff9c1a8b7d2800"
         files |= below(name, {"max_pages_per_rpc": pages_per_rpc, "max_rpcs_in_flight": 8})
     files |= below("sys/fs/lustre/llite/scratch-ffff9c1a8b7d2800", {"max_read_ahead_per_file_mb": 64})
     printed = {"lfs getstripe -d /scratch": f"stripe_count:  {stripe_count} stripe_size:   1048576 pattern: raid0\n"}

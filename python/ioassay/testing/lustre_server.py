@@ -87,10 +87,10 @@ class LustreServer:
     def _amounts(self, unit: str, samples: int, total: int) -> str:
         if unit == "reqs":
             return ""
-        one = total // samples if samples else 0
+        sample = total // samples if samples else 0
         if self._number < 14:
-            return f", min:{one:8}, max:{one:8}, sum:{total:16}"
-        text = f", min: {one:8}, max: {one:8}, sum: {total:16}, sumsq: {one * one * samples:18}"
+            return f", min:{sample:8}, max:{sample:8}, sum:{total:16}"
+        text = f", min: {sample:8}, max: {sample:8}, sum: {total:16}, sumsq: {sample * sample * samples:18}"
         if unit == "bytes" and self._number >= 16:
             text += f", hist: {{ 1M: {samples} }}" if samples else ", hist: {  }"
         return text
@@ -114,17 +114,17 @@ class LustreServer:
         yield self._header("snapshot_time", 25)
         for name, unit, samples, total in self._counters(target, counters):
             if samples:
-                one = total // samples
-                amounts = "" if unit == "reqs" else f" {one} {one} {total}"
-                amounts += f" {one * one * samples}" if amounts and self._number >= 14 else ""
+                sample = total // samples
+                amounts = "" if unit == "reqs" else f" {sample} {sample} {total}"
+                amounts += f" {sample * sample * samples}" if amounts and self._number >= 14 else ""
                 yield f"{name:<25} {samples} samples [{unit}]{amounts}\n"
 
     def _job_id(self, job: str) -> str:
         if self._number < 15:
-            return "".join(one if one.isprintable() and one.isascii() else "?" for one in job)
+            return "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in job)
         escaped = "".join(
-            chr(one) if (chr(one).isalnum() and one < 128) or chr(one) in _PRINTED else f"\\x{one:02X}"
-            for one in job.encode()
+            chr(byte) if (chr(byte).isalnum() and byte < 128) or chr(byte) in _PRINTED else f"\\x{byte:02X}"
+            for byte in job.encode()
         )
         return f'"{escaped}"' if "\\" in escaped or ":" in escaped or escaped.startswith("@") else escaped
 

@@ -65,14 +65,14 @@ _STARTED: EventStarted = {
 
 
 def _event(case: CaseEntry, key: Measurement, rate: float) -> EventPhase:
-    _, phase, name, measured = key
+    _, phase, name, measured_operation = key
     job = case.job(phase, name)
-    [operation] = [each for each in job.operations if each == measured]
+    [operation] = [job_operation for job_operation in job.operations if job_operation == measured_operation]
     operations = max(1, job.planned_operations // len(job.operations))
-    each = job.transfer_bytes or 0
+    transfer_bytes = job.transfer_bytes or 0
     duration_ns = max(1, round(operations / rate * 1e9))
-    ranks = [_rank(job, at, operations // job.ranks, each, duration_ns) for at in range(job.ranks)]
-    done = sum(rank["operations"] for rank in ranks)
+    ranks = [_rank(job, number, operations // job.ranks, transfer_bytes, duration_ns) for number in range(job.ranks)]
+    operations_done = sum(rank["operations"] for rank in ranks)
     return {
         "event": "phase",
         "step": 0,
@@ -81,33 +81,33 @@ def _event(case: CaseEntry, key: Measurement, rate: float) -> EventPhase:
         "operation": operation,
         "started_unix_ns": STARTED_UNIX_NS + case.measured.index(key) * 10**9,
         "complete": True,
-        "bytes": done * each,
-        "operations": done,
+        "bytes": operations_done * transfer_bytes,
+        "operations": operations_done,
         "duration_ns": duration_ns,
         "first_finished_ns": duration_ns,
-        "first_finished_bytes": done * each,
-        "first_finished_operations": done,
+        "first_finished_bytes": operations_done * transfer_bytes,
+        "first_finished_operations": operations_done,
         "stonewall": {
             "at_ns": duration_ns // 2,
-            "bytes": done // 2 * each,
-            "operations": done // 2,
-            "least_operations": done // 2 // job.ranks,
-            "most_operations": done // 2 // job.ranks,
+            "bytes": operations_done // 2 * transfer_bytes,
+            "operations": operations_done // 2,
+            "least_operations": operations_done // 2 // job.ranks,
+            "most_operations": operations_done // 2 // job.ranks,
         },
-        "matched": done // 2 if operation == "find" else None,
+        "matched": operations_done // 2 if operation == "find" else None,
         "start_spread_ns": 0,
         "finish_spread_ns": 0,
         "sample_interval_ns": 10**9,
         "resident_bytes_before": None,
-        "latencies": {"lowest_ns": [1000], "highest_ns": [1010], "count": [done]},
+        "latencies": {"lowest_ns": [1000], "highest_ns": [1010], "count": [operations_done]},
         "ranks": ranks,
         "doubts": [],
     }
 
 
-def _rank(job: JobEntry, number: int, operations: int, each: int, duration_ns: int) -> RankRecord:
+def _rank(job: JobEntry, number: int, operations: int, transfer_bytes: int, duration_ns: int) -> RankRecord:
     samples = -(-duration_ns // 10**9)
-    spread = [operations // samples + (at < operations % samples) for at in range(samples)]
+    spread = [operations // samples + (sample < operations % samples) for sample in range(samples)]
     return {
         "rank": number,
         "node": 0,
@@ -118,11 +118,11 @@ def _rank(job: JobEntry, number: int, operations: int, each: int, duration_ns: i
         "transfer_ns": duration_ns,
         "fsync_ns": 0,
         "close_ns": 0,
-        "bytes": operations * each,
+        "bytes": operations * transfer_bytes,
         "operations": operations,
         "short_transfers": 0,
         "slowest_ns": 1010,
-        "at_stonewall": {"bytes": operations // 2 * each, "operations": operations // 2},
+        "at_stonewall": {"bytes": operations // 2 * transfer_bytes, "operations": operations // 2},
         "usage": {
             "user_ns": duration_ns // 20,
             "system_ns": duration_ns // 10,
@@ -132,9 +132,9 @@ def _rank(job: JobEntry, number: int, operations: int, each: int, duration_ns: i
             "major_faults": 0,
             "peak_memory_bytes": 8 << 20,
             "device_read_bytes": None,
-            "device_write_bytes": operations * each,
+            "device_write_bytes": operations * transfer_bytes,
             "waited_ns": 0,
         },
-        "sample_bytes": [count * each for count in spread],
+        "sample_bytes": [count * transfer_bytes for count in spread],
         "sample_operations": spread,
     }

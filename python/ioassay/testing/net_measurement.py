@@ -56,15 +56,15 @@ def carried(
         servers=servers,
         rate_bits_per_s=rate_gbit * GBIT,
         common_s=28.0,
-        flows=[flow(at % clients, at % servers) for at in range(max(clients, servers))],
+        flows=[flow(number % clients, number % servers) for number in range(max(clients, servers))],
         remarks=[Remark(kind=remark, message="it was busy")] if remark else [],
     )
 
 
 def net(servers: int, *measured: Any, hosts: list[NetHost] | None = None, streams: int = 1) -> NetDocument:
     """A document with so many servers, and what `carried` takes for each measurement."""
-    measurements = [carried(*one) for one in measured]
-    clients = max((one.clients for one in measurements), default=1)
+    measurements = [carried(*arguments) for arguments in measured]
+    clients = max((measurement.clients for measurement in measurements), default=1)
     return NetDocument(
         net="20260202-010000-net",
         command=["ioassay", "net"],
@@ -72,8 +72,8 @@ def net(servers: int, *measured: Any, hosts: list[NetHost] | None = None, stream
         started="2026-02-02T01:00:00+00:00",
         ended="2026-02-02T01:03:00+00:00",
         state="complete",
-        clients=hosts or [host(f"client{at}") for at in range(clients)],
-        servers=[host(f"server{at}") for at in range(servers)],
+        clients=hosts or [host(f"client{number}") for number in range(clients)],
+        servers=[host(f"server{number}") for number in range(servers)],
         settings=NetSettings(duration_s=30, window_bytes=2 << 20, length_bytes=1 << 20, streams=streams),
         measurements=measurements,
     )

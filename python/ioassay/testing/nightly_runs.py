@@ -16,10 +16,10 @@ from ioassay.testing.builder import RunBuilder
 FIRST = datetime(2026, 2, 2, 2, 40, tzinfo=UTC)
 
 
-def night(at: int, builder: RunBuilder) -> LoadedRun:
+def night(number: int, builder: RunBuilder) -> LoadedRun:
     """What `builder` makes, begun `at` nights after the first."""
     run = builder.build()
-    run.document.started = (FIRST + timedelta(days=at)).isoformat(timespec="seconds")
+    run.document.started = (FIRST + timedelta(days=number)).isoformat(timespec="seconds")
     return run
 
 
@@ -29,6 +29,7 @@ def history(rates: Sequence[float] | NDArray[np.float64], hours: float = 24) -> 
     curve = Curve(("w", "write", "write"), "w, write", "write", "rate_bytes_per_s", {})
     curve = Curve(**{**vars(curve), "rates": {"rate_bytes_per_s": Rates((points[-1],), None, None)}})
     runs = [
-        Run(Subject(f"run-{at}", "run", ()), "s", "/t", FIRST + timedelta(hours=hours * at)) for at in range(len(rates))
+        Run(Subject(f"run-{number}", "run", ()), "s", "/t", FIRST + timedelta(hours=hours * number))
+        for number in range(len(rates))
     ]
     return History(curve, tuple(map(Measured, runs, points)), ())

@@ -71,7 +71,9 @@ def predicted(
     """Predicts a study, given as text, on the only configuration of another text; both are written into `folder`."""
     (folder / "catalogue.yaml").write_text(catalogue)
     (folder / "config.yaml").write_text(configuration)
-    file, known = read(str(folder / "config.yaml"))
-    ((name, of),) = file.configurations.items()
-    seen = storage(known, name, of, file.sources)
-    return predict(resolve(parse_source(study, "study.yaml", "study"), None, []), seen, name, of.title or "")
+    file, storage_catalogue = read(str(folder / "config.yaml"))
+    ((name, entry),) = file.configurations.items()
+    storage_model = storage(storage_catalogue, name, entry, file.sources)
+    return predict(
+        resolve(parse_source(study, "study.yaml", "study"), None, []), storage_model, name, entry.title or ""
+    )

@@ -39,44 +39,49 @@ def only(judgements: list[Judgement], kind: type[_Kind]) -> _Kind:
 
 def changes(rule: Rule, node: Node, *, array: Array | None = None) -> list[Change]:
     """The changes that it recommends, and nothing else than those and what is fine."""
-    found = judged(rule, node, array)
-    assert all(isinstance(one, Change | Fine) for one in found), found
-    return [one for one in found if isinstance(one, Change)]
+    judgements = judged(rule, node, array)
+    assert all(isinstance(judgement, Change | Fine) for judgement in judgements), judgements
+    return [judgement for judgement in judgements if isinstance(judgement, Change)]
 
 
 def change(rule: Rule, node: Node, *, array: Array | None = None) -> Change:
     """The only change that it recommends."""
-    found = changes(rule, node, array=array)
-    assert len(found) == 1, found
-    return found[0]
+    recommended = changes(rule, node, array=array)
+    assert len(recommended) == 1, recommended
+    return recommended[0]
 
 
 def fine(rule: Rule, node: Node, *, array: Array | None = None) -> list[str]:
     """The values that are as they should be; it says nothing else."""
-    found = judged(rule, node, array)
-    assert all(isinstance(one, Fine) for one in found), found
-    return [one.value for one in found if isinstance(one, Fine)]
+    judgements = judged(rule, node, array)
+    assert all(isinstance(judgement, Fine) for judgement in judgements), judgements
+    return [judgement.value for judgement in judgements if isinstance(judgement, Fine)]
 
 
 def not_applicable(rule: Rule, node: Node, *, array: Array | None = None) -> str:
     """Why it does not apply; it says nothing else."""
-    found = judged(rule, node, array)
-    assert all(isinstance(one, NotApplicable) for one in found), found
-    return "; ".join(one.why for one in found if isinstance(one, NotApplicable))
+    judgements = judged(rule, node, array)
+    assert all(isinstance(judgement, NotApplicable) for judgement in judgements), judgements
+    return "; ".join(judgement.why for judgement in judgements if isinstance(judgement, NotApplicable))
 
 
 def not_readable(rule: Rule, node: Node, *, array: Array | None = None) -> list[NotReadable]:
     """The values that cannot be read, beside what is fine."""
-    found = judged(rule, node, array)
-    assert not any(isinstance(one, Change) for one in found), found
-    return [one for one in found if isinstance(one, NotReadable)]
+    judgements = judged(rule, node, array)
+    assert not any(isinstance(judgement, Change) for judgement in judgements), judgements
+    return [judgement for judgement in judgements if isinstance(judgement, NotReadable)]
 
 
 def settings_of(judgements: Iterable[Judgement]) -> list[str]:
     """All that would be set, in order: `block:sda/nr_requests=1024`."""
-    return [str(assignment) for one in judgements if isinstance(one, Change) for assignment in one.assignments]
+    return [
+        str(assignment)
+        for judgement in judgements
+        if isinstance(judgement, Change)
+        for assignment in judgement.assignments
+    ]
 
 
-def assignments(found: Change) -> dict[str, str]:
+def assignments(recommended: Change) -> dict[str, str]:
     """What a change would set."""
-    return {one.name: one.value for one in found.assignments}
+    return {assignment.name: assignment.value for assignment in recommended.assignments}

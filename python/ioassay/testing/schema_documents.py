@@ -56,9 +56,9 @@ def almost(draw: st.DrawFn, right: st.SearchStrategy[Any]) -> Any:
 def _containers(value: Any) -> list[Any]:
     """Every object and list in a document, with itself."""
     if isinstance(value, dict):
-        return [value, *(one for each in value.values() for one in _containers(each))]
+        return [value, *(container for item in value.values() for container in _containers(item))]
     if isinstance(value, list):
-        return [value, *(one for each in value for one in _containers(each))]
+        return [value, *(container for item in value for container in _containers(item))]
     return []
 
 
@@ -73,16 +73,16 @@ class _Documents:
         if "const" in schema:
             return st.just(schema["const"])
         if "$ref" in schema:
-            own = {key: value for key, value in schema.items() if key in ("properties", "required")}
+            own_keys = {key: value for key, value in schema.items() if key in ("properties", "required")}
             named = self._reference(schema["$ref"].removeprefix("#/$defs/"))
-            return _joined(named, self._object(own)) if own else named
+            return _joined(named, self._object(own_keys)) if own_keys else named
         for either in ("oneOf", "anyOf"):
             if either in schema:
-                variants = st.one_of([self.of(one) for one in schema[either]])
+                variants = st.one_of([self.of(variant) for variant in schema[either]])
                 return _joined(variants, self._object(schema)) if "properties" in schema else variants
         kind = schema["type"]
         if isinstance(kind, list):
-            return st.one_of([self.of({**schema, "type": one}) for one in kind])
+            return st.one_of([self.of({**schema, "type": variant}) for variant in kind])
         match kind:
             case "string":
                 return _TEXTS
@@ -122,4 +122,4 @@ def _integers(schema: _Schema) -> st.SearchStrategy[int]:
 
 def _joined(first: st.SearchStrategy[Any], second: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Objects with the keys of both."""
-    return st.builds(lambda one, other: {**one, **other}, first, second)
+    return st.builds(lambda first_object, second_object: {**first_object, **second_object}, first, second)

@@ -33,7 +33,7 @@ def snapshot(
 
     `taken_s`: when, in seconds since 1970.
     """
-    commands = {f"commands/{at}.txt": (line, text) for at, (line, text) in enumerate((printed or {}).items())}
+    commands = {f"commands/{number}.txt": (line, text) for number, (line, text) in enumerate((printed or {}).items())}
     document: Document = {
         "kind": "snapshot",
         "version": VERSION,

@@ -29,10 +29,12 @@ class Node:
     def with_files(self, files: Mapping[str, object]) -> Node:
         """The node with other contents of files; `None` removes one, and everything below a directory."""
         gone = tuple(path for path, content in files.items() if content is None)
-        kept = {
-            path: text for path, text in self.files.items() if not any(f"{path}/".startswith(f"{one}/") for one in gone)
+        remaining = {
+            path: text
+            for path, text in self.files.items()
+            if not any(f"{path}/".startswith(f"{gone_path}/") for gone_path in gone)
         }
-        return replace(self, files=kept | {path: str(text) for path, text in files.items() if text is not None})
+        return replace(self, files=remaining | {path: str(text) for path, text in files.items() if text is not None})
 
     def with_links(self, links: Mapping[str, str]) -> Node:
         """The node with more links."""
@@ -197,7 +199,7 @@ def nfs_client() -> Node:
             **two_numa_nodes(),
             **frequency("performance", preference="performance"),
         },
-        links={f"sys/class/bdi/0:{one}": f"../../devices/virtual/bdi/0:{one}" for one in (52, 53)},
+        links={f"sys/class/bdi/0:{device}": f"../../devices/virtual/bdi/0:{device}" for device in (52, 53)},
         target="/scratch/data",
     )
     return plugged(bare, adapter("ens1f0", megabits=100_000, node=1))
@@ -249,7 +251,7 @@ def nfs_server() -> Node:
         {
             MOUNTINFO: f"{_ROOT_MOUNT}70 25 9:0 / /export rw,noatime shared:40 - xfs /dev/md0 {xfs}\n",
             "proc/mdstat": "Personalities : [raid6] [raid5] [raid4]\n"
-            f"md0 : active raid6 {' '.join(f'{name}[{at}]' for at, name in enumerate(_MEMBERS))}\n"
+            f"md0 : active raid6 {' '.join(f'{name}[{number}]' for number, name in enumerate(_MEMBERS))}\n"
             "      31254511616 blocks super 1.2 level 6, 128k chunk, algorithm 2 [10/10] [UUUUUUUUUU]\n"
             "      bitmap: 0/30 pages [0KB], 65536KB chunk\n\nunused devices: <none>\n",
             **disks,

@@ -30,8 +30,8 @@ from ioassay.testing.architecture import (
     ],
 )
 def test_an_import_of_a_room_that_is_not_below_runs_up(importer: str, imported: str, runs_up: bool) -> None:
-    said = list(running_up([(Module(importer), Module(imported))]))
-    assert said == ([f"{importer} imports {imported}"] if runs_up else [])
+    found_imports = list(running_up([(Module(importer), Module(imported))]))
+    assert found_imports == ([f"{importer} imports {imported}"] if runs_up else [])
 
 
 def test_every_room_of_the_package_is_in_a_layer() -> None:
@@ -42,7 +42,7 @@ def test_every_room_of_the_package_is_in_a_layer() -> None:
     } == set()
 
 
-def test_arrows_that_follow_from_others_are_left_out() -> None:
+def test_redundant_arrows_are_left_out() -> None:
     assert reduced({("a", "b"), ("b", "c"), ("a", "c"), ("a", "d"), ("c", "d")}) == {("a", "b"), ("b", "c"), ("c", "d")}
 
 

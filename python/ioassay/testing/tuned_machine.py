@@ -54,8 +54,8 @@ def made_up_machine(root: Path, *devices: str) -> Path:
 def loop_device(place: Path, size_bytes: int = 64 << 20) -> Iterator[str]:
     """A loop device of its own, such as `loop5123`, which is gone afterwards with all its settings."""
     file = place / "loop-file"
-    with open(file, "wb") as made:
-        made.truncate(size_bytes)
+    with open(file, "wb") as backing_file:
+        backing_file.truncate(size_bytes)
     with open("/dev/loop-control", "rb") as control:
         number = next(_numbers)
         while Path(f"/sys/block/loop{number}").exists():

@@ -177,9 +177,9 @@ def _oss(
     usual = {"max_hw_sectors_kb": 16383, "physical_block_size": 512, "rotational": 1}
     absent = ("wbt_lat_usec", "write_cache")
     for host in range(2):
-        at = f"sys/devices/pci0000:00/0000:0{host + 3}:00.0/host{host}"
-        files |= below(f"{at}/scsi_host/host{host}", {"proc_name": "mpt3sas", **adapter})
-        links[f"sys/class/scsi_host/host{host}"] = f"../../{at.removeprefix('sys/')}/scsi_host/host{host}"
+        device_path = f"sys/devices/pci0000:00/0000:0{host + 3}:00.0/host{host}"
+        files |= below(f"{device_path}/scsi_host/host{host}", {"proc_name": "mpt3sas", **adapter})
+        links[f"sys/class/scsi_host/host{host}"] = f"../../{device_path.removeprefix('sys/')}/scsi_host/host{host}"
     for target in range(_TARGETS):
         upper = f"dm-{target}"
         files |= _only(disk(upper, queue={**usual, **queue}), absent)
@@ -192,7 +192,8 @@ def _oss(
             )
             path = disk(name, queue={**usual, **queue}, vendor="DELL", model="MD34xx", queue_depth=254)
             files |= {
-                one.replace(f"sys/block/{name}", f"sys/{real}"): text for one, text in _only(path, absent).items()
+                path_of_file.replace(f"sys/block/{name}", f"sys/{real}"): text
+                for path_of_file, text in _only(path, absent).items()
             }
             links[f"sys/block/{name}"] = f"../{real}"
             links[f"sys/block/{upper}/slaves/{name}"] = f"../../../{real}"
@@ -217,6 +218,6 @@ def _only(files: Mapping[str, str], absent: tuple[str, ...]) -> dict[str, str]:
     return {path: text for path, text in files.items() if not path.endswith(absent)}
 
 
-def _of_memory(made: Snapshot, memory_bytes: int, kernel: str = "Linux 6.1.0") -> Snapshot:
-    environment: Environment = {**made.environment, "memory_bytes": memory_bytes, "kernel": kernel}
-    return dataclasses.replace(made, document={**made.document, "environment": environment})
+def _of_memory(original: Snapshot, memory_bytes: int, kernel: str = "Linux 6.1.0") -> Snapshot:
+    environment: Environment = {**original.environment, "memory_bytes": memory_bytes, "kernel": kernel}
+    return dataclasses.replace(original, document={**original.document, "environment": environment})

@@ -32,12 +32,12 @@ def watched(hosts: Sequence[WatchedHost], seconds: Iterable[HostSecond]) -> Watc
 
     def table(kind: str, name: str, **values: pl.Series | int) -> pl.DataFrame:
         """The documents of a kind, about `name`; what is not given is 0."""
-        given = {column: value if isinstance(value, pl.Series) else pl.lit(value) for column, value in values.items()}
+        columns = {column: value if isinstance(value, pl.Series) else pl.lit(value) for column, value in values.items()}
         schema = empty.table(kind).schema
-        own = keys.with_columns(pl.lit(name).alias("name"), **given)
-        return own.with_columns(pl.lit(0).alias(column) for column in schema if column not in own.columns).select(
-            pl.col(column).cast(kind) for column, kind in schema.items()
-        )
+        documents = keys.with_columns(pl.lit(name).alias("name"), **columns)
+        return documents.with_columns(
+            pl.lit(0).alias(column) for column in schema if column not in documents.columns
+        ).select(pl.col(column).cast(kind) for column, kind in schema.items())
 
     tables = {
         "disk": table("disk", "sda", read_bytes=rows["read"], write_bytes=rows["write"]),
