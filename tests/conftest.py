@@ -1,4 +1,4 @@
-"""Where tests measure: directories and file systems of their own."""
+"""Fixtures: directories and file systems to measure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SLOWEST_FIRST = (
     "test_storage_apis",
     "test_doctor",
 )
-"""Files that take long: whole files are handed out (`--dist loadfile`), and one at the end would run alone."""
+"""Slow files, which start first: workers get whole files (`--dist loadfile`), and a late slow one would run alone."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,7 +66,7 @@ def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def deliver() -> Path:
-    """A program that has the sinks of the agent, and gets its documents from standard input."""
+    """A program with the sinks of the agent that reads documents from standard input."""
     root = Path(__file__).parents[1]
     built = ["cargo", "build", "--quiet", "--locked", "--workspace", "--example", "deliver"]
     subprocess.run(built, cwd=root, check=True)
@@ -83,7 +83,7 @@ def target(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Mounts a tmpfs with these options and returns where; skips the test where that is not allowed."""
+    """Mounts a tmpfs with these options and returns its mount point; skips the test if mounting is not allowed."""
     mounted: list[Path] = []
 
     def do(options: str) -> Path:

@@ -26,26 +26,26 @@ class Command:
 
 
 def steps(page: str) -> Iterator[str | Command]:
-    """In their order: the text of each YAML block, and each command."""
+    """The YAML blocks and commands of a page, in order."""
     for kind, text in _BLOCK.findall(page):
         if kind == "yaml":
             yield text
             continue
         for command in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
-            words, *shown = command.splitlines()
-            yield Command(words, tuple(line for line in shown if line != "[…]"))
+            words, *output = command.splitlines()
+            yield Command(words, tuple(line for line in output if line != "[…]"))
 
 
 def carry_out(
     step: Command, directory: Path, pattern: Callable[[str], str], *, columns: int, codes: Iterable[int] = (0,)
 ) -> None:
-    """Runs a command in a shell, and looks for the lines that the page shows, in their order.
+    """Runs a command in a shell, and checks that it prints the lines of the page in order.
 
     `pattern` makes a regular expression of a line that is shown; spaces around it do not count. The command ends with
     one of `codes`.
     """
     env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": str(columns)}
-    done = subprocess.run(
+    result = subprocess.run(
         step.words,
         shell=True,
         cwd=directory,
@@ -56,8 +56,8 @@ def carry_out(
         text=True,
         check=False,
     )
-    assert done.returncode in codes, f"{step.words}\n{done.stdout}"
-    printed = iter(done.stdout.splitlines())
-    for shown in step.shown:
-        expected = re.compile(pattern(shown))
-        assert any(expected.fullmatch(line.strip()) for line in printed), f"{step.words}: {shown}\n{done.stdout}"
+    assert result.returncode in codes, f"{step.words}\n{result.stdout}"
+    printed = iter(result.stdout.splitlines())
+    for shown_line in step.shown:
+        expected = re.compile(pattern(shown_line))
+        assert any(expected.fullmatch(line.strip()) for line in printed), f"{step.words}: {shown_line}\n{result.stdout}"

@@ -29,7 +29,7 @@ from ioassay.store.run_directory import load, read_document
 DEADLINE_S = 120
 
 OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-"""The environment in which Open MPI starts something for root."""
+"""The environment in which Open MPI starts processes as root."""
 
 HEAD = """\
 name: {name}
@@ -62,7 +62,7 @@ def workload(
     total: str = "1MiB",
     **more: str,
 ) -> str:
-    """A workload of a study; by default one that takes no time."""
+    """A workload of a study; by default a very short one."""
     text = WORKLOAD.format(name=name, layout=layout, order=order, transfer=transfer, total=total)
     return text + "".join(f"    {key}: {value}\n" for key, value in more.items())
 
@@ -144,7 +144,7 @@ class Measurement(Command):
         self.target = target
 
     def events(self, name: str) -> list[Event]:
-        """What the engine has reported so far for the first case of a workload."""
+        """The engine's events so far for the first case of a workload."""
         return [event for file in self.out.glob(f"logs/{name}.*/events.jsonl") for event in read_events(file)]
 
     def is_moving(self, name: str) -> bool:
@@ -165,7 +165,7 @@ class Measurement(Command):
         until(moving_or_over, f"{name} to move data")
 
     def shorten(self) -> None:
-        """Makes the long case short before the run goes on: it would take its time."""
+        """Shortens the long case before the run resumes."""
         plans = self.out / "logs/plans.jsonl"
         long = f'"transfer_bytes": {LONG_TRANSFER_BYTES},'
         assert long in plans.read_text()
@@ -173,7 +173,7 @@ class Measurement(Command):
 
     @property
     def guard(self) -> int:
-        """The process that stands between this command and the engine."""
+        """The guard: the process between this command and the engine."""
         # Beside it may be a process that looks at a directory which does not answer.
         (guard,) = filter(runs_a_case, children(self.pid))
         return guard
@@ -196,11 +196,11 @@ class Measurement(Command):
 
     @property
     def document(self) -> RunDocument:
-        """`run.json` as it stands."""
+        """The current `run.json`."""
         return read_document(self.out)
 
     def load(self) -> LoadedRun:
-        """The run as any reader gets it."""
+        """The stored run."""
         return load(self.out)
 
 
@@ -210,7 +210,7 @@ def ioassay(*arguments: str | Path, directory: Path | None = None) -> tuple[int,
 
 
 def measure(file: Path, target: str | Path, out: Path, *more: str) -> LoadedRun:
-    """Runs a study to its end, with nothing to complain of and a report."""
+    """Runs a study to its end and asserts success and a report."""
     code, _, err = ioassay("run", file, "--target", target, "--out", out, *more)
     assert code == 0, err
     run = load(out)
@@ -221,7 +221,7 @@ def measure(file: Path, target: str | Path, out: Path, *more: str) -> LoadedRun:
 
 
 def skip_without(lab: Lab, *needed: Requirement) -> None:
-    """Skips the test aloud where this lab cannot be started, or where what the test needs besides is missing."""
+    """Skips the test if this lab cannot be started, or if other requirements of the test are missing."""
     if lacking := missing([*lab.requirements(), *needed]):
         pytest.skip(f"the lab {lab.name} needs {', '.join(map(str, lacking))}")
     if os.geteuid() != 0:
@@ -230,7 +230,7 @@ def skip_without(lab: Lab, *needed: Requirement) -> None:
 
 @contextmanager
 def up(lab: str, name: str, *options: str, needed: Sequence[Requirement] = ()) -> Iterator[str]:
-    """A lab that is up, under this name, as long as the context. `needed` is what the test needs besides."""
+    """A lab that is up under this name within the context. `needed` are further requirements of the test."""
     skip_without(read(LABS.find(lab)), *needed)
     code, _, err = ioassay("lab", "up", lab, "--name", name, *options)
     assert code == 0, err
@@ -242,13 +242,13 @@ def up(lab: str, name: str, *options: str, needed: Sequence[Requirement] = ()) -
 
 
 def run_or_skip(command: Sequence[str | Path], lacking: str) -> None:
-    """Runs a command that the machine may refuse. Then the test is skipped, and says what the machine is `lacking`."""
+    """Runs a command that may fail on this machine; the test is then skipped with what the machine is `lacking`."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         pytest.skip(f"this machine {lacking}: {error}")
-    if done.returncode != 0:
-        pytest.skip(f"this machine {lacking}: {done.stderr.strip()}")
+    if result.returncode != 0:
+        pytest.skip(f"this machine {lacking}: {result.stderr.strip()}")
 
 
 def states(document: RunDocument) -> dict[str, str]:

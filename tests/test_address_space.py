@@ -24,14 +24,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _limited(size_bytes: int, *arguments: str | Path) -> tuple[int, str, list[str]]:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "ioassay", *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size_bytes, size_bytes)),
     )
-    return done.returncode, done.stdout, done.stderr.splitlines()
+    return result.returncode, result.stdout, result.stderr.splitlines()
 
 
 @pytest.mark.parametrize("size_bytes", [2 * GIB, 24 * GIB])
@@ -48,17 +48,17 @@ def test_a_report_names_every_figure_that_it_lacks(size_bytes: int, run: Path, t
 
 
 def test_a_pdf_is_refused_in_one_sentence_with_its_remedy(run: Path, tmp_path: Path) -> None:
-    code, out, said = _limited(8 * GIB, "report", run, "--summary", "--format", "pdf", "-o", tmp_path / "summary.pdf")
+    code, out, errors = _limited(8 * GIB, "report", run, "--summary", "--format", "pdf", "-o", tmp_path / "summary.pdf")
     assert (code, out) == (3, "")
-    assert "cannot print: the address space is limited to 8.00 GiB" in said[0] or "none was found" in said[0]
-    assert len(said) == 2
+    assert "cannot print: the address space is limited to 8.00 GiB" in errors[0] or "none was found" in errors[0]
+    assert len(errors) == 2
     assert not any(tmp_path.iterdir())
 
 
 def test_everything_but_figures_is_published(run: Path, tmp_path: Path) -> None:
-    code, out, said = _limited(16 * GIB, "publish", run, "-o", tmp_path / "published")
+    code, out, errors = _limited(16 * GIB, "publish", run, "-o", tmp_path / "published")
     assert (code, out) == (1, "")
-    assert said[-1].startswith("Figures are missing: ")
+    assert errors[-1].startswith("Figures are missing: ")
     assert {path.suffix for path in (tmp_path / "published" / "figures").iterdir()} == {".csv"}
     assert (tmp_path / "published" / "summary.html").read_text().count("could not be drawn") == 2
     assert "could not be drawn" in (tmp_path / "published" / "README.md").read_text()
@@ -69,9 +69,9 @@ def test_a_run_keeps_its_results_and_its_page(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(HEAD.format(name="limited") + workload("w") + figure)
     target = tmp_path / "target"
     target.mkdir()
-    code, out, said = _limited(4 * GIB, "run", tmp_path / "study.yaml", "--target", target, "--out", tmp_path / "run")
+    code, out, errors = _limited(4 * GIB, "run", tmp_path / "study.yaml", "--target", target, "--out", tmp_path / "run")
     assert code == 1
     assert "Report: " in out
-    assert said[-1].startswith("Figures are missing: ")
+    assert errors[-1].startswith("Figures are missing: ")
     assert "could not be drawn" in (tmp_path / "run" / "report.html").read_text()
     assert load(tmp_path / "run").measurements.height == 2

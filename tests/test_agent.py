@@ -1,4 +1,4 @@
-"""The agent beside real recorded processes: what it says, what rules do, and what users can do to it."""
+"""The agent with real recorded processes: its documents, its rules, and interference by users."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ WRITES = {
 }
 
 
-# What a rule says once.
+# The remark that a rule has once.
 RESTORED = "the file of rules was truncated and is restored: rules did not hold for up to 2 s"
 
 
 class Watched:
-    """A recorded command that an agent watches, with what the agent says."""
+    """A recorded command that an agent watches, with the agent's documents."""
 
     def __init__(
         self,
@@ -86,22 +86,22 @@ class Watched:
         self.process = subprocess.Popen(recording, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def documents(self, kind: str) -> list[dict[str, Any]]:
-        """What the agent has said so far."""
+        """The agent's documents so far."""
         return documents_in(self.out, kind)
 
     def until(self, kind: str, **fields: object) -> dict[str, Any]:
         """Waits for a document with these fields."""
-        found: list[dict[str, Any]] = []
+        matching: list[dict[str, Any]] = []
 
         def look() -> bool:
             assert self.process.poll() is None, self.process.communicate()[1]
             for document in self.documents(kind):
                 if all(document.get(name) == value for name, value in fields.items()):
-                    found.append(document)
-            return bool(found)
+                    matching.append(document)
+            return bool(matching)
 
         until(look, f"a document {kind} with {fields}")
-        return found[-1]
+        return matching[-1]
 
     def agent(self) -> int:
         """The process of the agent."""
@@ -113,7 +113,7 @@ class Watched:
         return pid
 
     def tables(self) -> Path:
-        """Where the tables are."""
+        """The directory of the tables."""
         return Path(json.loads((self.record / "record.json").read_text())["tables"])
 
     def replace_contract(self, text: str) -> None:
@@ -123,7 +123,7 @@ class Watched:
         new.rename(self.record / "watch/contract.json")
 
     def end(self) -> str:
-        """Ends the command. What was said on standard error."""
+        """Ends the command; returns its standard error."""
         self.orders.unlink(missing_ok=True)
         _, err = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, err
@@ -137,12 +137,12 @@ def documents_in(directory: Path, kind: str) -> list[dict[str, Any]]:
     return [document for document in documents if document["kind"] == kind]
 
 
-def calls_said(documents: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def calls_reported(documents: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Calls of documents `io`, by class."""
-    said: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
     for document in documents:
-        said[document["class"]] += document["calls"]
-    return dict(said)
+        calls[document["class"]] += document["calls"]
+    return dict(calls)
 
 
 def calls_recorded(record: Path) -> dict[str, int]:
@@ -174,7 +174,7 @@ def watched(directory: Path, *rules: Mapping[str, Any], **more: Any) -> Iterator
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets tables lie with their test: a record that is killed leaves them."""
+    """Keeps tables in the test's directory, because a killed record leaves them."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
@@ -188,7 +188,7 @@ def test_the_agent_says_every_call_once_and_goes_with_the_command(tmp_path: Path
         until(lambda: is_gone(agent), "the agent to end")
     assert first["node"] == os.uname().nodename
     assert first["job"] == "record"
-    assert calls_said(command.documents("io")) == calls_recorded(command.record)
+    assert calls_reported(command.documents("io")) == calls_recorded(command.record)
     profile = load_profile([command.record])
     ids = [document["id"] for document in command.documents("io")]
     assert len(ids) == len(set(ids))
@@ -209,8 +209,8 @@ def test_a_broken_rule_names_the_process_and_its_file(tmp_path: Path) -> None:
         assert alert["file"] == str(command.data / "0")
         mount = mount_of(command.data)
         assert mount is not None
-        found = (alert["mount_point"], alert["file_system"], alert["mount_source"] or None)
-        assert found == (mount.point, mount.file_system, mount.source)
+        alert_mount = (alert["mount_point"], alert["file_system"], alert["mount_source"] or None)
+        assert alert_mount == (mount.point, mount.file_system, mount.source)
         assert alert["sizes"] == "0-1048576"
         assert str(command.data / "0") in alert["command"]
         assert f"{alert['pid']}" in {entry.name for entry in Path("/proc").iterdir()}
@@ -222,7 +222,7 @@ def test_an_agent_that_is_stopped_judges_its_last_second_and_the_window_that_is_
     with watched(tmp_path, {**WRITES, "window_s": 86_400}) as command:
         command.until("io", **{"class": "write"})
         agent = command.agent()
-        # In the middle of a second, of which much is counted then.
+        # The agent is stopped in the middle of a second, which then has many calls.
         time.sleep(1.5 - time.time() % 1)
         os.kill(agent, signal.SIGTERM)
         until(lambda: is_gone(agent), "the agent to end")
@@ -281,7 +281,7 @@ def test_rules_are_for_the_jobs_that_they_select(tmp_path: Path, monkeypatch: py
 def test_records_of_a_user_share_one_limit(tmp_path: Path) -> None:
     throttle = {**WRITES, "label": "user", "action": "throttle", "scope": "user", "limit": 1 << 20}
     with watched(tmp_path, throttle, block=64 << 10) as command:
-        # It begins with a part of the limit, until it has looked for other nodes.
+        # It starts with a part of the limit until it has looked for other nodes.
         until(lambda: len(command.documents("rule")) >= 7, "seven seconds")
         states = command.documents("rule")[3:7]
         assert sum(state["measured"] for state in states) == pytest.approx(4 << 20, rel=0.1)
@@ -388,11 +388,11 @@ def test_a_job_whose_file_of_rules_is_truncated_is_held_to_its_rate_again(tmp_pa
         until(lambda: command.documents("rule")[-1]["second"] >= begin, "the rule to hold again")
         written, began = _written(command), time.monotonic()
         until(lambda: command.documents("rule")[-1]["second"] >= begin + 5, "five seconds")
-        # As the kernel counts it, whatever recorders say.
+        # The kernel's count is independent of the recorders.
         assert (_written(command) - written) / (time.monotonic() - began) == pytest.approx(rate, rel=0.05)
         states = {state["second"]: state for state in command.documents("rule")}
-        held = [states[second]["measured"] for second in range(begin + 1, begin + 5)]
-        assert sum(held) == pytest.approx(4 * rate, rel=0.05)
+        measured = [states[second]["measured"] for second in range(begin + 1, begin + 5)]
+        assert sum(measured) == pytest.approx(4 * rate, rel=0.05)
         assert [state["second"] for state in states.values() if state["remark"]] == [begin - 2]
         log = "".join(file.read_text() for file in (command.record / "watch").glob("agent-*.log"))
         assert log.count(RESTORED) == 1
@@ -409,7 +409,7 @@ def test_a_job_is_held_where_its_processes_cannot_open_the_file_of_rules(tmp_pat
         until(lambda: command.documents("rule")[-1]["second"] >= begin + 6, "six seconds")
         states = {state["second"]: state["measured"] for state in command.documents("rule")}
         assert sum(states[second] for second in range(begin + 2, begin + 6)) == pytest.approx(4 * rate, rel=0.05)
-        # Nobody waits for an agent that has died.
+        # No process waits for a dead agent.
         os.kill(command.agent(), signal.SIGKILL)
         written = _written(command)
         until(lambda: _written(command) > written + 20 * rate, "the job to go on unhindered")
@@ -463,7 +463,7 @@ def test_the_agent_refuses_a_wrong_setup_in_words(tmp_path: Path) -> None:
 
 
 class AgentOfNode:
-    """An agent that watches all recorded processes of the node, with what it says of one job.
+    """An agent that watches all recorded processes of the node, with its documents of one job.
 
     Its rules reach those of other tests too, so what has one needs the machine for itself.
     """
@@ -473,23 +473,29 @@ class AgentOfNode:
         self.out, self.registrations = directory / "out", directory / "registrations"
         contract, setup = directory / "contract.json", directory / "agent.json"
         contract.write_text(json.dumps({"version": PROTOCOL_VERSION, "rules": list(rules)}))
-        asked = {"version": PROTOCOL_VERSION, "tables": "node", "node": False, "contract": str(contract), "run": None}
+        document = {
+            "version": PROTOCOL_VERSION,
+            "tables": "node",
+            "node": False,
+            "contract": str(contract),
+            "run": None,
+        }
         sinks = [{"kind": "json-lines", "directory": str(self.out)}]
-        setup.write_text(json.dumps({**asked, "sinks": sinks, "spool": None}))
+        setup.write_text(json.dumps({**document, "sinks": sinks, "spool": None}))
         self.arguments = [str(find_agent()), str(setup), "--registrations", str(self.registrations)]
         self.process = subprocess.Popen(self.arguments, stderr=subprocess.PIPE, text=True)
         until((self.registrations / "agent").exists, "the agent to begin")
 
     def environment(self) -> dict[str, str]:
-        """What a recorder has to know of it here, where it does not serve /run."""
+        """The environment of a recorder that uses this agent, which does not serve /run."""
         return {**os.environ, "IOASSAY_REGISTRATIONS": str(self.registrations), "SLURM_JOB_ID": self.job}
 
     def documents(self, kind: str) -> list[dict[str, Any]]:
-        """What it has said of the job."""
+        """Its documents of the job."""
         return [document for document in documents_in(self.out, kind) if document.get("job") == self.job]
 
     def end(self) -> str:
-        """Ends it. What it said on standard error."""
+        """Ends it; returns its standard error."""
         self.process.terminate()
         _, err = self.process.communicate(timeout=30)
         assert self.process.returncode == 0, err
@@ -498,7 +504,7 @@ class AgentOfNode:
 
 @contextmanager
 def agent_of_node(directory: Path, *rules: Mapping[str, Any]) -> Iterator[AgentOfNode]:
-    """Has an agent of the node until the end of the block."""
+    """Runs an agent of the node until the end of the block."""
     agent = AgentOfNode(directory, *rules)
     try:
         yield agent
@@ -521,7 +527,7 @@ def test_a_record_on_a_watched_node_is_watched_from_its_first_call_to_its_last(t
         assert (command.returncode, command.stderr) == (0, f"ioassay-engine: recorded in {tmp_path}/{name}\n")
         until(lambda: agent.documents("job"), "the job")
         assert agent.end() == ""
-        assert calls_said(agent.documents("io")) == calls_recorded(tmp_path / name)
+        assert calls_reported(agent.documents("io")) == calls_recorded(tmp_path / name)
         assert sum(document["measured"] for document in agent.documents("rule")) == 100_000
         # A child of vfork has no table of its own that could say which job it is of.
         assert not [document for document in documents_in(agent.out, "job") if document["job"] == name]
@@ -584,4 +590,4 @@ def test_the_agent_of_a_node_sees_a_job_in_namespaces_of_its_own(tmp_path: Path)
             orders.unlink(missing_ok=True)
             recorded.kill()
             recorded.wait()
-        assert calls_said(agent.documents("io")) == calls_recorded(tmp_path / "record")
+        assert calls_reported(agent.documents("io")) == calls_recorded(tmp_path / "record")

@@ -71,7 +71,7 @@ def drawn(draw: st.DrawFn, values: list[str]) -> str:
 
 @st.composite
 def studies(draw: st.DrawFn, options: list[str] = OPTIONS) -> str:
-    """Studies of every kind, some of which cannot be."""
+    """Studies of every kind, some of them invalid."""
     layout = drawn(draw, ["layout: N-N", "layout: N-1", "layout: N-M, groups: 2", "layout: N-M, groups: [1, 2, 4]"])
     more = draw(
         st.lists(
@@ -85,8 +85,8 @@ def studies(draw: st.DrawFn, options: list[str] = OPTIONS) -> str:
     verbs = draw(st.lists(st.sampled_from(["write", "read", "mixed"]), max_size=3))
     steps = ["write"]
     for number, verb in enumerate(verbs):
-        said = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
-        body = ", ".join([f"name: p{number}", *(["read: 60%"] if verb == "mixed" else []), *said])
+        options_of_step = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
+        body = ", ".join([f"name: p{number}", *(["read: 60%"] if verb == "mixed" else []), *options_of_step])
         steps.append(f"{verb}: {{{body}}}")
     storage = drawn(draw, ["posix", "{api: posix, direct: yes}", "{api: posix, vectors: 4}"])
     return (
@@ -112,7 +112,7 @@ ITEM_OPTIONS = [
 
 @st.composite
 def tree_studies(draw: st.DrawFn, items: list[str] = ITEM_OPTIONS) -> str:
-    """Studies of metadata, some of which cannot be."""
+    """Studies of metadata, some of them invalid."""
     sharing = drawn(draw, ["unique", "shared", "shared-items"])
     more = draw(st.lists(st.sampled_from(["depth: 2, branch: 2", "leaves_only: yes", "of: directories", "ranks: 1/2"])))
     tree = ", ".join([f"items: 3, sharing: {sharing}", *dict.fromkeys(more)])
@@ -121,8 +121,8 @@ def tree_studies(draw: st.DrawFn, items: list[str] = ITEM_OPTIONS) -> str:
     steps = []
     for number, verb in enumerate(verbs):
         options = ["named: '*1'", "at_least: 1", "newer_than: p1", "entries: files"] if verb == "find" else items
-        said = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
-        steps.append(f"{{{verb}: {{{', '.join([f'name: p{number}', *said])}}}}}")
+        options_of_step = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
+        steps.append(f"{{{verb}: {{{', '.join([f'name: p{number}', *options_of_step])}}}}}")
     return (
         "name: s\ntitle: S\nquestion: Q?\nclients: [1, 2]\nranks_per_client: 4\nworkloads:\n"
         f"  w: {{title: W, tree: {{{tree}}}, steps: [{', '.join(steps)}]}}\n"
@@ -131,15 +131,15 @@ def tree_studies(draw: st.DrawFn, items: list[str] = ITEM_OPTIONS) -> str:
 
 @given(studies() | tree_studies())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-def test_the_engine_takes_every_plan_or_refuses_it_for_a_line_of_the_study(text: str) -> None:
-    refused: list[str] = []
+def test_the_engine_accepts_every_plan_or_the_study_is_refused_with_its_line(text: str) -> None:
+    problems: list[str] = []
     try:
         resolved = resolve(parse_source(text, "my.yaml", "study"), None, [])
         refuse(resolved)
     except SourceError as error:
-        refused = [str(problem) for problem in error.problems]
-    if refused:
-        assert all(re.match(r"my\.yaml:\d+: [a-z][^ ]*: .+; .", problem) for problem in refused), refused
+        problems = [str(problem) for problem in error.problems]
+    if problems:
+        assert all(re.match(r"my\.yaml:\d+: [a-z][^ ]*: .+; .", problem) for problem in problems), problems
         return
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
@@ -149,10 +149,10 @@ def test_the_engine_takes_every_plan_or_refuses_it_for_a_line_of_the_study(text:
             plans.append(directory / f"{number}.json")
             plans[-1].write_text(json.dumps(plan))
         command = [str(find_engine()), *check_arguments(directory / "events.jsonl", plans)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
         events = (directory / "events.jsonl").read_text() if (directory / "events.jsonl").exists() else ""
-        # File systems without direct I/O are the target's affair.
-        assert done.returncode == 0 or "direct" in events, (text, events, done.stderr)
+        # The target may not support direct I/O.
+        assert result.returncode == 0 or "direct" in events, (text, events, result.stderr)
         checked = [event for line in events.splitlines() if (event := json.loads(line))["event"] == "checked"]
         for (case, _), event in zip(cases, checked, strict=False):
             assert event["written_bytes"] == case.written_bytes, text
@@ -168,13 +168,13 @@ AMOUNTS = [
     "read_from: shift 1",
     "order: zipf 2",
 ]
-"""Options that say how much is done, or might."""
+"""Options that affect amounts, or might."""
 ITEM_AMOUNTS = ["limit: {operations: 3}", "bytes: 100", "bytes: 200", "shift: 1", "order: random"]
 
 
 @given(studies(AMOUNTS) | tree_studies(ITEM_AMOUNTS))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-def test_jobs_that_nothing_ends_early_do_what_their_plan_amounts_to(text: str) -> None:
+def test_jobs_without_an_early_end_do_their_planned_amounts(text: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
         try:
@@ -186,22 +186,22 @@ def test_jobs_that_nothing_ends_early_do_what_their_plan_amounts_to(text: str) -
             file, events, progress = (directory / f"{name}-{number}" for name in ("plan", "events", "progress"))
             file.write_text(json.dumps(plan))
             command = [str(find_engine()), *run_arguments(events, progress, file)]
-            done = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, (text, done.stderr)
+            result = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, check=False)
+            assert result.returncode == 0, (text, result.stderr)
             reported = [json.loads(line) for line in events.read_text().splitlines()]
             records = [event for event in reported if event["event"] == "phase"]
             is_limited = False
             for phase, job in ((entry.name, job) for entry in case.phases for job in entry.jobs):
-                own = [record for record in records if (record["name"], record["job"]) == (phase, job.name)]
-                assert [record["operation"] for record in own] == job.operations, text
-                did = [sum(record[key] for record in own) for key in ("operations", "bytes")]
+                job_records = [record for record in records if (record["name"], record["job"]) == (phase, job.name)]
+                assert [record["operation"] for record in job_records] == job.operations, text
+                measured = [sum(record[key] for record in job_records) for key in ("operations", "bytes")]
                 planned = [job.planned_operations, job.planned_bytes]
-                # A walk finds what there is, and of items that a limit left out nothing is done later.
+                # A walk finds existing items only, and later phases skip items that a limit left out.
                 is_most = is_limited and job.layout in ("unique", "shared", "shared-items")
                 if job.operations != ["find"]:
-                    is_right = all(map(operator.le, did, planned)) if is_most else did == planned
-                    assert is_right, (text, phase, did, planned)
-                is_limited |= any("limit" in one for one in jobs_of(plan, phase))
+                    is_right = all(map(operator.le, measured, planned)) if is_most else measured == planned
+                    assert is_right, (text, phase, measured, planned)
+                is_limited |= any("limit" in plan_job for plan_job in jobs_of(plan, phase))
 
 
 def jobs_of(plan: Plan, phase: str) -> list[Job]:

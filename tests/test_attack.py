@@ -48,7 +48,7 @@ _HARMS = {
 @pytest.mark.skipif(os.geteuid() != 0, reason="attacks mount file systems, which needs root")
 def test_attacks_do_no_harm(tmp_path: Path) -> None:
     families = [f"{family}={tries}" for family, tries in _TRIES.items()]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "tests.attack", *families, "--seed", str(_SEED), "--jobs", "2", "--keep", str(tmp_path)],
         cwd=Path(__file__).parents[1],
         capture_output=True,
@@ -56,11 +56,11 @@ def test_attacks_do_no_harm(tmp_path: Path) -> None:
         timeout=10 * DEADLINE_S,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("harm", _HARMS)
-def test_an_attack_that_does_harm_is_noticed(harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_harmful_attack_is_detected(harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = tmp_path / "engine"
     engine.write_text(f"#!/bin/sh\n{_HARMS[harm]}\n")
     engine.chmod(0o755)

@@ -45,20 +45,20 @@ Measured = Callable[..., Path]
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """Measures the study with `old` replaced by `new` in its text, each variation once."""
-    made: dict[tuple[str, str], Path] = {}
+    runs: dict[tuple[str, str], Path] = {}
     directory = tmp_path_factory.mktemp("runs")
 
     def do(old: str = "", new: str = "") -> Path:
-        if (old, new) not in made:
-            run = directory / f"run{len(made)}"
-            target = directory / f"target{len(made)}"
+        if (old, new) not in runs:
+            run = directory / f"run{len(runs)}"
+            target = directory / f"target{len(runs)}"
             target.mkdir()
             assert old in STUDY
-            file = directory / f"study{len(made)}.yaml"
+            file = directory / f"study{len(runs)}.yaml"
             file.write_text(STUDY.replace(old, new) if old else STUDY)
             measure(file, target, run)
-            made[old, new] = run
-        return made[old, new]
+            runs[old, new] = run
+        return runs[old, new]
 
     return do
 
@@ -68,12 +68,12 @@ def check(run: Path, baseline: Path, *accepted: str) -> tuple[int, str, str]:
     return ioassay("check", run, "--baseline", baseline, "--tolerance", "99.99%", "--json", *although)
 
 
-def says(printed: str) -> list[str]:
-    return [one["says"] for one in json.loads(printed)["checks"]]
+def messages_of(printed: str) -> list[str]:
+    return [check_entry["says"] for check_entry in json.loads(printed)["checks"]]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "conditions", "said"),
+    ("old", "new", "conditions", "difference"),
     [
         ("write: {fsync: at-close}", "write: {fsync: never}", ["fsync"], "fsync never against at-close"),
         ("{api: posix}", "{api: posix, direct: yes}", ["direct"], "direct I/O yes against no"),
@@ -82,27 +82,27 @@ def says(printed: str) -> list[str]:
     ],
 )
 def test_a_run_under_other_conditions_is_judged_only_when_each_is_accepted(
-    old: str, new: str, conditions: Sequence[str], said: str, measured: Measured
+    old: str, new: str, conditions: Sequence[str], difference: str, measured: Measured
 ) -> None:
     run, baseline = measured(old, new), measured()
     for already in range(len(conditions)):
         code, out, err = check(run, baseline, *conditions[:already])
         assert (code, out) == (2, "")
-        assert already or f"different conditions: {said} of {baseline.name}" in err
-        asked = " ".join(f"--although {condition}" for condition in conditions[already:])
-        assert f"accept the difference: {asked}\n" in err
+        assert already or f"different conditions: {difference} of {baseline.name}" in err
+        remedy = " ".join(f"--although {condition}" for condition in conditions[already:])
+        assert f"accept the difference: {remedy}\n" in err
     code, out, err = check(run, baseline, *conditions)
     assert (code, err) == (0, "")
-    assert any("different conditions: " in one for one in says(out))
+    assert any("different conditions: " in message for message in messages_of(out))
 
 
-def test_runs_that_were_measured_alike_are_never_refused(measured: Measured) -> None:
+def test_runs_under_the_same_conditions_are_never_refused(measured: Measured) -> None:
     code, out, err = check(measured("A study", "The same study, measured again"), measured())
     assert (code, err) == (0, "")
-    assert not any("alike" in one for one in says(out))
+    assert not any("alike" in message for message in messages_of(out))
 
 
-def test_a_run_that_does_not_tell_a_condition_is_not_refused_for_it(measured: Measured, tmp_path: Path) -> None:
+def test_a_run_without_a_recorded_condition_is_not_refused(measured: Measured, tmp_path: Path) -> None:
     earlier = shutil.copytree(measured(), tmp_path / "earlier")
     document = json.loads((earlier / "run.json").read_text())
     for job in [job for case in document["cases"] for phase in case["phases"] for job in phase["jobs"]]:

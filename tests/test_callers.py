@@ -1,4 +1,4 @@
-"""`record --stacks`: which functions of an application make its calls, in C, C++ and every Python that is here."""
+"""`record --stacks`: the functions of an application that make its calls, in C, C++ and every installed Python."""
 
 from __future__ import annotations
 
@@ -220,8 +220,8 @@ def pythons() -> list[Path]:
 def profiled(directory: Path, command: Sequence[str | Path], code: int = 0) -> Profile:
     out = directory / "record"
     words = [find_engine(), "record", "--stacks", "--out", out, "--", *command]
-    done = subprocess.run(words, cwd=directory, check=False, timeout=120)
-    assert done.returncode == code
+    result = subprocess.run(words, cwd=directory, check=False, timeout=120)
+    assert result.returncode == code
     return load_profile([out])
 
 
@@ -238,9 +238,9 @@ def compiled(directory: Path, source: str, *options: str | Path, compiler: str =
 
 def test_calls_come_from_the_functions_that_make_them_with_their_lines(tmp_path: Path) -> None:
     profile = profiled(tmp_path, [compiled(tmp_path, C_PROGRAM, "-g")])
-    found = sites(profile, "write")
-    assert set(found) == {"write_records", "write_blocks"}
-    records, blocks = found["write_records"], found["write_blocks"]
+    found_sites = sites(profile, "write")
+    assert set(found_sites) == {"write_records", "write_blocks"}
+    records, blocks = found_sites["write_records"], found_sites["write_blocks"]
     assert (Path(records.place.source or "").name, records.place.line) == ("program.c", 6)
     assert [place.function for place in records.outer] == ["checkpoint", "main"]
     assert (records.through, records.files) == ((), 2)
@@ -252,32 +252,38 @@ def test_calls_come_from_the_functions_that_make_them_with_their_lines(tmp_path:
     assert 0 < records.samples < 40_000
 
 
-def test_calls_on_files_of_which_no_call_was_looked_at_have_callers(tmp_path: Path) -> None:
+def test_calls_on_files_without_a_sampled_call_have_callers(tmp_path: Path) -> None:
     profile = profiled(tmp_path, [compiled(tmp_path, MANY_FILES)])
-    of = {name: sites(profile, name) for name in ("open", "write", "read")}
-    assert of["write"]["make_files"].files < 4000
-    for name, found in of.items():
-        known = profile.process_operations.filter(pl.col("operation") == name)
-        assert sum(site.calls for site in found.values()) == pytest.approx(known["calls"].sum(), abs=20)
-        assert sum(site.duration_ns for site in found.values()) == pytest.approx(known["duration_ns"].sum(), rel=0.01)
-    made = of["write"]["make_files"]
-    assert (made.calls, made.bytes) == (4000, 4000 * 1000)
-    assert {"make_files", "read_files"} <= set(of["open"])
+    sites_of = {name: sites(profile, name) for name in ("open", "write", "read")}
+    assert sites_of["write"]["make_files"].files < 4000
+    for name, site_by_function in sites_of.items():
+        operations = profile.process_operations.filter(pl.col("operation") == name)
+        assert sum(site.calls for site in site_by_function.values()) == pytest.approx(operations["calls"].sum(), abs=20)
+        assert sum(site.duration_ns for site in site_by_function.values()) == pytest.approx(
+            operations["duration_ns"].sum(), rel=0.01
+        )
+    write_site = sites_of["write"]["make_files"]
+    assert (write_site.calls, write_site.bytes) == (4000, 4000 * 1000)
+    assert {"make_files", "read_files"} <= set(sites_of["open"])
 
 
-def test_a_finding_on_many_files_names_who_uses_any_of_them(tmp_path: Path) -> None:
+def test_a_finding_on_many_files_names_their_callers(tmp_path: Path) -> None:
     program = compiled(tmp_path, MANY_FILES)
     profiled(tmp_path, [program])
     _, out, _ = ioassay("profile", tmp_path / "record", "--format", "json")
-    found = {one["evidence"]["direction"]: one for one in json.loads(out)["findings"] if one["kind"] == "small-files"}
-    assert len(found["write"]["rests_on"]) == 100
-    [site] = found["write"]["callers"]
+    finding_of = {
+        finding["evidence"]["direction"]: finding
+        for finding in json.loads(out)["findings"]
+        if finding["kind"] == "small-files"
+    }
+    assert len(finding_of["write"]["rests_on"]) == 100
+    [site] = finding_of["write"]["callers"]
     assert (site["place"]["function"], site["calls"]) == ("make_files", 4000)
 
 
-def test_without_debugging_information_functions_have_no_lines(tmp_path: Path) -> None:
+def test_functions_without_debugging_information_have_no_lines(tmp_path: Path) -> None:
     program = compiled(tmp_path, C_PROGRAM)
-    assert {one: site.place.line for one, site in sites(profiled(tmp_path, [program]), "write").items()} == {
+    assert {function: site.place.line for function, site in sites(profiled(tmp_path, [program]), "write").items()} == {
         "write_records": None,
         "write_blocks": None,
     }
@@ -295,14 +301,14 @@ def test_a_program_without_names_has_its_addresses(tmp_path: Path) -> None:
 def test_a_library_between_is_named(tmp_path: Path) -> None:
     compiled(tmp_path, LIBRARY, "-shared", "-fPIC", name="libformat.so")
     program = compiled(tmp_path, USER_OF_LIBRARY, tmp_path / "libformat.so", "-Wl,-rpath,$ORIGIN")
-    found = sites(profiled(tmp_path, [program]), "write")
-    assert {name: site.through for name, site in found.items()} == {"save_all": ("libformat",)}
+    found_sites = sites(profiled(tmp_path, [program]), "write")
+    assert {name: site.through for name, site in found_sites.items()} == {"save_all": ("libformat",)}
 
 
 def test_functions_of_cpp_have_the_names_of_the_source(tmp_path: Path) -> None:
     program = compiled(tmp_path, CPP_PROGRAM, "-g", compiler="g++")
-    found = sites(profiled(tmp_path, [program]), "write", "stream write")
-    assert {name: site.through for name, site in found.items()} == {"model::Solver::dump(int)": ("C++ library",)}
+    found_sites = sites(profiled(tmp_path, [program]), "write", "stream write")
+    assert {name: site.through for name, site in found_sites.items()} == {"model::Solver::dump(int)": ("C++ library",)}
 
 
 @pytest.mark.parametrize("python", pythons(), ids=str)
@@ -329,9 +335,13 @@ def test_a_finding_says_where_its_calls_come_from(tmp_path: Path) -> None:
     profiled(tmp_path, [compiled(tmp_path, C_PROGRAM, "-g")])
     _, out, _ = ioassay("profile", tmp_path / "record", "--json")
     document = json.loads(out)
-    [finding] = [one for one in document["findings"] if one["kind"] == "small-requests"]
+    [finding] = [candidate for candidate in document["findings"] if candidate["kind"] == "small-requests"]
     assert finding["callers"][0]["place"]["function"] == "write_records"
-    assert {one["place"]["function"] for one in document["callers"]} >= {"write_records", "write_blocks", "checkpoint"}
+    assert {caller["place"]["function"] for caller in document["callers"]} >= {
+        "write_records",
+        "write_blocks",
+        "checkpoint",
+    }
     _, out, _ = ioassay("profile", tmp_path / "record")
     assert "The calls come from write_records (program.c:6)" in re.sub(r"\s+", " ", out)
     code, _, _ = ioassay("profile", tmp_path / "record", "-o", tmp_path / "profile.html")
@@ -348,13 +358,13 @@ def test_symbols_that_are_damaged_are_a_loss_and_their_functions_addresses(tmp_p
     assert set(sites(profile, "write")) == {None}
 
 
-def test_whatever_bytes_of_tables_are_damaged_the_rest_is_read(tmp_path: Path) -> None:
+def test_damaged_tables_are_read_as_far_as_possible(tmp_path: Path) -> None:
     profiled(tmp_path, [compiled(tmp_path, C_PROGRAM)])
     [tables] = (tmp_path / "record").glob("*.tables")
     tables.with_suffix(".checksums").unlink()  # otherwise damaged blocks are left out
-    whole, random = tables.read_bytes(), Random(7)
+    intact, random = tables.read_bytes(), Random(7)
     for _ in range(40):
-        content = bytearray(whole)
+        content = bytearray(intact)
         for _ in range(8):
             content[random.randrange(4096, len(content))] = random.randrange(256)
         tables.write_bytes(content)
@@ -362,7 +372,7 @@ def test_whatever_bytes_of_tables_are_damaged_the_rest_is_read(tmp_path: Path) -
         assert callers(profile).of() is not None
 
 
-def test_without_the_option_nobody_looks(tmp_path: Path) -> None:
+def test_stacks_are_not_sampled_without_the_option(tmp_path: Path) -> None:
     program = compiled(tmp_path, USER_OF_LIBRARY.replace("int save(int file, long i);", LIBRARY))
     subprocess.run([find_engine(), "record", "--out", tmp_path / "record", "--", program], cwd=tmp_path, check=True)
     profile = load_profile([tmp_path / "record"])

@@ -1,4 +1,6 @@
-"""Rules with paths for programs that are started in another root directory (chroot), and what is said of the others."""
+"""Rules with paths for programs that start in another root directory (chroot), and remarks about programs
+out of reach.
+"""
 
 from __future__ import annotations
 
@@ -89,18 +91,18 @@ def test_a_program_that_changes_its_root_directory_itself_is_held_where_it_canno
         job.end()
 
 
-def test_a_program_in_a_chroot_without_the_recorder_is_said_to_be_out_of_reach(tmp_path: Path) -> None:
+def test_a_program_in_a_chroot_without_the_recorder_is_reported_as_out_of_reach(tmp_path: Path) -> None:
     root = tmp_path / "root"
     command = with_root(root, ["chroot", str(root), *WRITE], has_recorder=False)
     with watched(tmp_path, throttle("inside", root / "data"), command=command) as job:
         job.until("job", unrecorded=1)
         remark = states(job, "inside")[-1]["remark"]
         assert "cannot be reached: a static or setuid program, or one in a root directory (chroot)" in remark
-        said = job.end()
-    assert "not recorded" in said
+        messages = job.end()
+    assert "not recorded" in messages
 
 
-def test_a_root_directory_that_nobody_knows_is_said(tmp_path: Path) -> None:
+def test_an_unknown_root_directory_is_reported(tmp_path: Path) -> None:
     # What no library sees has changed it.
     root, source = tmp_path / "root", tmp_path / "enter.c"
     source.write_text(

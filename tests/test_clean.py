@@ -1,4 +1,4 @@
-"""What `clean` and `--resume` do not do: execute what a run directory says, or touch what is not the caller's."""
+"""`clean` and `--resume` neither execute commands of a run directory nor touch files of other users."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def left(target: Path, tmp_path: Path) -> Measurement:
 def _give_away(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root gives files away")
-    for one in (path, *path.rglob("*")):
-        os.chown(one, SOMEBODY, SOMEBODY, follow_symlinks=False)
+    for entry in (path, *path.rglob("*")):
+        os.chown(entry, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
 
 def _bytes_below(path: Path) -> dict[Path, bytes | None]:
-    return {one: one.read_bytes() if one.is_file() else None for one in sorted(path.rglob("*"))}
+    return {entry: entry.read_bytes() if entry.is_file() else None for entry in sorted(path.rglob("*"))}
 
 
 def test_clean_does_not_execute_the_launcher_of_the_run(
@@ -65,7 +65,7 @@ def test_clean_does_not_execute_the_launcher_of_the_run(
     assert list(left.target.iterdir()) == []
 
 
-def test_a_launcher_that_the_caller_names_is_taken(left: Measurement) -> None:
+def test_the_launcher_that_the_caller_names_is_used(left: Measurement) -> None:
     code, out, _ = ioassay("clean", left.out, "--hosts", "n1")
     assert (code, out) == (2, "")
     assert ioassay("clean", left.out, "--launcher", "local")[0] == 0
@@ -86,7 +86,7 @@ def test_a_run_of_somebody_else_is_not_resumed(left: Measurement, part: str) -> 
     assert _bytes_below(left.out) == before
 
 
-def test_of_a_run_of_somebody_else_the_callers_workspace_is_removed_and_nothing_is_written_into_the_run(
+def test_cleaning_another_users_run_removes_only_the_callers_workspace(
     left: Measurement,
 ) -> None:
     left.load()
@@ -125,7 +125,7 @@ def test_clean_of_a_copy_of_a_live_run_leaves_its_workspace_alone(target: Path, 
     code, _, err = live.end()
     assert (code, "SIGTERM" in err) == (3, True)
     assert list(target.iterdir()) == []
-    # Now there is nothing to be removed, and the copy says so too.
+    # Nothing is left to remove, and clean of the copy says so too.
     assert ioassay("clean", copy)[0] == 0
 
 
@@ -144,7 +144,7 @@ def test_a_damaged_table_keeps_neither_clean_nor_resume_from_their_work(left: Me
     assert left.load().measurements.height == 2
 
 
-def test_of_a_target_that_was_removed_nothing_remains(left: Measurement) -> None:
+def test_clean_reports_nothing_left_on_a_removed_target(left: Measurement) -> None:
     shutil.rmtree(left.target)
     code, out, err = ioassay("clean", left.out)
     assert (code, err) == (0, "")
@@ -159,7 +159,7 @@ def test_of_a_target_that_was_removed_nothing_remains(left: Measurement) -> None
     assert "may not be mounted" in out
 
 
-def test_of_an_imported_run_there_is_nothing_to_clean_or_to_resume(tmp_path: Path) -> None:
+def test_an_imported_run_has_nothing_to_clean_or_to_resume(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert ioassay("import", "ior", FILES / "ior/2.10.3-plain.txt", "--out", run)[0] == 0
     before = _bytes_below(run)

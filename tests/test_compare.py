@@ -1,4 +1,4 @@
-"""`ioassay compare` and `ioassay check`: what they print and write, and their exit codes."""
+"""`ioassay compare` and `ioassay check`: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def runs(tmp_path: Path) -> Path:
 def test_two_runs_and_a_published_system_are_compared_on_the_terminal(runs: Path) -> None:
     code, out, err = ioassay("compare", "before", "after", "isilon-f800", directory=runs)
     assert (code, err) == (0, "")
-    said = " ".join(out.split())
-    assert "before is up to 2.00 times as fast as after in Sequential, read" in said
-    assert "No significant difference between after and before in Sequential, write." in said
-    assert "isilon-f800, different conditions: tool IOR against ioassay of before." in said
-    assert "Configuration differences" in said
+    message = " ".join(out.split())
+    assert "before is up to 2.00 times as fast as after in Sequential, read" in message
+    assert "No significant difference between after and before in Sequential, write." in message
+    assert "isilon-f800, different conditions: tool IOR against ioassay of before." in message
+    assert "Configuration differences" in message
 
 
 def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
@@ -50,14 +50,14 @@ def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
     ratios = json.loads(printed)["ratios"]
     code, table, _ = ioassay("compare", "before", "after", "--format", "csv", directory=runs)
     assert code == 0
-    assert [float(row["ratio"]) for row in csv.DictReader(io.StringIO(table))] == [one["ratio"] for one in ratios]
+    assert [float(row["ratio"]) for row in csv.DictReader(io.StringIO(table))] == [ratio["ratio"] for ratio in ratios]
     for form in ("html", "md"):
         code, out, err = ioassay("compare", "before", "after", "--format", form, "-o", f"it.{form}", directory=runs)
         assert (code, out, err) == (0, "", f"it.{form}\n")
         assert "after against before" in (runs / f"it.{form}").read_text()
 
 
-def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_is_printed_through_a_browser(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compare = ("compare", "before", "after", "--format", "pdf")
     code, out, err = ioassay(*compare, directory=runs)
     assert (code, out) == (2, "")
@@ -75,7 +75,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["compare", "before"], "ioassay compare A B"),
         (["compare", "before", "isilon-f80"], "did you mean `isilon-f800`?"),
@@ -99,15 +99,15 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
         (["check", "before", "--criteria", "criteria.yaml"], "criteria.yaml:6: criteria[0].sustained"),
     ],
 )
-def test_what_is_typed_or_written_wrongly_is_refused(arguments: list[str], said: str, runs: Path) -> None:
+def test_wrong_input_is_refused(arguments: list[str], message: str, runs: Path) -> None:
     (runs / "empty").mkdir()
     (runs / "criteria.yaml").write_text(CRITERIA.replace("LIMIT", "fast"))
     code, out, err = ioassay(*arguments, directory=runs)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
 
 
-def test_a_check_that_cannot_be_done_says_so_in_junit_too(runs: Path) -> None:
+def test_a_check_that_is_not_possible_is_an_error_in_junit_too(runs: Path) -> None:
     code, _, err = ioassay("check", "absent", "--baseline", "before", "--junit", "junit.xml", directory=runs)
     (error,) = ElementTree.parse(runs / "junit.xml").findall(".//error")
     assert code == 2
@@ -126,7 +126,7 @@ def test_a_run_that_became_slower_exits_with_1_and_junit_names_each_point(runs: 
     assert code == 0
 
 
-def test_a_run_is_judged_by_its_own_study_without_being_told(runs: Path) -> None:
+def test_a_run_is_judged_by_its_own_study_by_default(runs: Path) -> None:
     builder = RunBuilder().workload("seq", "Sequential", write=4e9).criterion("rate", unit="bytes/s", at_least=1e12)
     store(builder.build(), runs / "slow")
     code, out, err = ioassay("check", "slow", directory=runs)

@@ -1,4 +1,4 @@
-"""Whatever a stored run holds, no control character of it reaches a terminal or a document."""
+"""No control character of a stored run reaches a terminal or a document."""
 
 from __future__ import annotations
 

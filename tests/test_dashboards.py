@@ -32,7 +32,7 @@ from .support import DEADLINE_S
 
 SECONDS: Final = 60
 BEGIN: Final = (int(time.time()) - 600) // 60 * 60
-"""A minute that is over."""
+"""A past minute."""
 
 VALUES: Final[Mapping[str, Sequence[str]]] = {
     "node": ("n1", "n2.site"),
@@ -87,14 +87,14 @@ Document = dict[str, Any]
 
 
 def documents() -> Iterator[tuple[str, int, Document]]:
-    """What agents of two nodes with two jobs say in a minute, of all kinds: kind, second and fields.
+    """The documents of agents on two nodes with two jobs in a minute, of all kinds: kind, second and fields.
 
     Numbers are the same in every second, so that all ways to add them up over time must agree.
     """
     for kind, about in KINDS.items():
-        known = [field for field in about.fields if field.kind in ("label", "key")]
-        for values in itertools.product(*(VALUES[field.name] for field in known)):
-            document: Document = dict(zip((field.name for field in known), values, strict=True))
+        label_fields = [field for field in about.fields if field.kind in ("label", "key")]
+        for values in itertools.product(*(VALUES[field.name] for field in label_fields)):
+            document: Document = dict(zip((field.name for field in label_fields), values, strict=True))
             for number, field in enumerate(about.fields):
                 if field.kind == "text":
                     document[field.name] = f"{field.name} of {values[0]}"
@@ -147,14 +147,14 @@ def class_group(word: str) -> str:
 
 
 def write_blocks(directory: Path) -> None:
-    """The data of Prometheus, by its own tool."""
+    """Writes the data of Prometheus with its own tool."""
     ending = {"amount": "_total", "greatest": "_max", "level": ""}
     samples: dict[tuple[str, str], dict[float, int]] = defaultdict(lambda: defaultdict(int))
     for kind, second, document in documents():
-        shown = {name: str(document[name]) for name in labels(kind) if (kind, name) != ("io", "user")}
-        if "class" in shown:
-            shown["class"] = class_group(shown["class"])
-        text = ",".join(f"{name}={json.dumps(value)}" for name, value in shown.items())
+        label_values = {name: str(document[name]) for name in labels(kind) if (kind, name) != ("io", "user")}
+        if "class" in label_values:
+            label_values["class"] = class_group(label_values["class"])
+        text = ",".join(f"{name}={json.dumps(value)}" for name, value in label_values.items())
         if kind in ("alert", "in_flight"):
             samples[f"ioassay_{kind}_total", text][second] += 1
             continue
@@ -172,16 +172,18 @@ def write_blocks(directory: Path) -> None:
         for series in group:
             numbers = samples[series]
             if is_counter and numbers:
-                # From half a second before its first one, in every second.
+                # A counter has samples from half a second before its first one, in every second.
                 seconds = [min(numbers) - 0.5, *range(min(numbers), BEGIN + SECONDS)]
                 totals = itertools.accumulate(numbers.get(second, 0) for second in seconds)
                 numbers = dict(zip(seconds, totals, strict=True))
             lines += [f"{metric}{{{series[1]}}} {number} {second}" for second, number in sorted(numbers.items())]
-    said = directory / "samples"
-    said.write_text("\n".join([*lines, "# EOF", ""]))
+    samples_file = directory / "samples"
+    samples_file.write_text("\n".join([*lines, "# EOF", ""]))
     tool = stores.PLACE / "usr/bin/promtool"
     subprocess.run(
-        [tool, "tsdb", "create-blocks-from", "openmetrics", said, directory / "data"], check=True, capture_output=True
+        [tool, "tsdb", "create-blocks-from", "openmetrics", samples_file, directory / "data"],
+        check=True,
+        capture_output=True,
     )
 
 
@@ -205,13 +207,15 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def send(program: Path, directory: Path, sink: Document) -> None:
-    """Has the sinks of the agent deliver what they know of the documents."""
+    """Delivers the documents through the sinks of the agent."""
     setup = directory / "agent.json"
     setup.write_text(json.dumps({"version": 1, "tables": "node", "node": False, "sinks": [sink]}))
     for node in VALUES["node"]:
-        said = [one for one in documents() if one[0] in JOB_KINDS and one[2]["node"] == node]
+        node_documents = [entry for entry in documents() if entry[0] in JOB_KINDS and entry[2]["node"] == node]
         lines = []
-        for _, group in itertools.groupby(sorted(said, key=lambda one: one[1]), key=lambda one: one[1]):
+        for _, group in itertools.groupby(
+            sorted(node_documents, key=lambda entry: entry[1]), key=lambda entry: entry[1]
+        ):
             lines += [json.dumps({"kind": kind, "second": second} | document) for kind, second, document in group]
             lines.append("")
         command = [str(program), str(setup), node, str(DEADLINE_S)]
@@ -227,18 +231,20 @@ def test_searches_are_tried_on_documents_as_the_sink_stores_them(
 ) -> None:
     def stored(prefix: str) -> list[tuple[str, str]]:
         """The documents, with the names of their indices behind the prefix."""
-        found: list[tuple[str, str]] = []
+        documents_found: list[tuple[str, str]] = []
         for kind in JOB_KINDS:
             hits = json.loads(opensearch.ask(f"/{prefix}-{kind}-*/_search?size=10000"))["hits"]["hits"]
-            found += [(hit["_index"].removeprefix(prefix), json.dumps(hit["_source"], sort_keys=True)) for hit in hits]
-        return sorted(found)
+            documents_found += [
+                (hit["_index"].removeprefix(prefix), json.dumps(hit["_source"], sort_keys=True)) for hit in hits
+            ]
+        return sorted(documents_found)
 
     def types(prefix: str) -> dict[str, dict[str, str]]:
-        known = tuple(f"{prefix}-{kind}-" for kind in JOB_KINDS)
+        prefixes = tuple(f"{prefix}-{kind}-" for kind in JOB_KINDS)
         return {
             index.removeprefix(prefix): {name: field["type"] for name, field in about["mappings"]["properties"].items()}
             for index, about in json.loads(opensearch.ask(f"/{prefix}-*/_mapping")).items()
-            if index.startswith(known)
+            if index.startswith(prefixes)
         }
 
     send(deliver, tmp_path, {"kind": "elasticsearch", "server": server(opensearch), "prefix": "delivered"})
@@ -254,9 +260,12 @@ def test_expressions_are_tried_on_series_as_the_sink_stores_them(
     def stored(store: Store) -> dict[str, list[list[float | str]]]:
         names = "|".join(JOB_KINDS)
         expression = f'{{__name__=~"ioassay_({names})_.*"}}'
-        asked = {"query": expression, "start": BEGIN, "end": BEGIN + SECONDS - 1, "step": 1}
-        answer = json.loads(store.ask(f"/api/v1/query_range?{urllib.parse.urlencode(asked)}"))
-        return {json.dumps(one["metric"], sort_keys=True): one["values"] for one in answer["data"]["result"]}
+        parameters = {"query": expression, "start": BEGIN, "end": BEGIN + SECONDS - 1, "step": 1}
+        answer = json.loads(store.ask(f"/api/v1/query_range?{urllib.parse.urlencode(parameters)}"))
+        return {
+            json.dumps(series_answer["metric"], sort_keys=True): series_answer["values"]
+            for series_answer in answer["data"]["result"]
+        }
 
     with stores.running(stores.prometheus(tmp_path)) as store:
         send(deliver, tmp_path, {"kind": "prometheus-remote-write", "server": server(store)})
@@ -294,10 +303,10 @@ def choices(dashboard: library.Json, *, everything: bool) -> Choices:
 
 def in_promql(text: str, chosen: Choices, step_s: int = 1) -> str:
     def value(match: re.Match[str]) -> str:
-        found = chosen[match[1]]
-        if isinstance(found, str):
-            return found
-        escaped = [re.sub(r"[\\$^*{}\[\]'+?.()|]", r"\\\\\g<0>", one) for one in found]
+        choice = chosen[match[1]]
+        if isinstance(choice, str):
+            return choice
+        escaped = [re.sub(r"[\\$^*{}\[\]'+?.()|]", r"\\\\\g<0>", alternative) for alternative in choice]
         return f"({'|'.join(escaped)})"
 
     # A data source that is scraped once a second.
@@ -308,12 +317,12 @@ def in_promql(text: str, chosen: Choices, step_s: int = 1) -> str:
 def in_lucene(text: str, chosen: Choices) -> str:
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        found = chosen[name]
-        if found == "*" or name == "prefix":
-            return str(found)
-        if isinstance(found, str):
-            return re.sub(r'([!*+\-=<>\s&|()\[\]{}^~?:\\/"])', r"\\\1", found)
-        return "(" + " OR ".join(json.dumps(one) for one in found) + ")"
+        choice = chosen[name]
+        if choice == "*" or name == "prefix":
+            return str(choice)
+        if isinstance(choice, str):
+            return re.sub(r'([!*+\-=<>\s&|()\[\]{}^~?:\\/"])', r"\\\1", choice)
+        return "(" + " OR ".join(json.dumps(alternative) for alternative in choice) + ")"
 
     return re.sub(r"\$\{(\w+)\}|\$(\w+)", value, text)
 
@@ -341,7 +350,7 @@ def search_body(target: library.Json, chosen: Choices, interval_ms: int) -> byte
                 size = int(settings["size"])
                 inner["terms"] = {"field": bucket["field"], "size": size, "order": {order: settings["order"]}}
             case "filters":
-                queries = {one["label"]: one["query"] for one in settings["filters"]}
+                queries = {filter_setting["label"]: filter_setting["query"] for filter_setting in settings["filters"]}
                 inner["filters"] = {
                     "filters": {name: {"query_string": {"query": query}} for name, query in queries.items()}
                 }
@@ -360,8 +369,10 @@ def search_body(target: library.Json, chosen: Choices, interval_ms: int) -> byte
         settings = metric.get("settings", {})
         if metric["type"] == "bucket_script":
             paths = {
-                one["name"]: "_count" if metrics[one["pipelineAgg"]]["type"] == "count" else one["pipelineAgg"]
-                for one in metric["pipelineVariables"]
+                variable["name"]: "_count"
+                if metrics[variable["pipelineAgg"]]["type"] == "count"
+                else variable["pipelineAgg"]
+                for variable in metric["pipelineVariables"]
             }
             place.setdefault("aggs", {})[metric["id"]] = {"bucket_script": {"buckets_path": paths} | settings}
         elif metric["type"] not in ("count", "raw_data"):
@@ -385,18 +396,20 @@ Series = dict[tuple[str, ...], dict[int, float]]
 
 
 def found_series(target: library.Json, answer: library.Json) -> Series:
-    """What Grafana reads from the answer to a search."""
-    shown = next(metric for metric in target["metrics"] if not metric.get("hide"))
-    found: Series = {}
+    """The series that Grafana reads from the response to a search."""
+    shown_metric = next(metric for metric in target["metrics"] if not metric.get("hide"))
+    series: Series = {}
 
     def read(place: library.Json, rest: Sequence[library.Json], key: tuple[str, ...]) -> None:
         buckets = place[rest[0]["id"]]["buckets"] if rest else []
         if not rest:
-            number = place["doc_count"] if shown["type"] == "count" else place[shown["id"]]["value"]
-            found.setdefault(key, {})[0] = number
+            number = place["doc_count"] if shown_metric["type"] == "count" else place[shown_metric["id"]]["value"]
+            series.setdefault(key, {})[0] = number
         elif rest[0]["type"] == "date_histogram":
-            numbers = {int(bucket["key"]) // 1000: bucket.get(shown["id"], {}).get("value") for bucket in buckets}
-            found[key] = {second: number for second, number in numbers.items() if number is not None}
+            numbers = {
+                int(bucket["key"]) // 1000: bucket.get(shown_metric["id"], {}).get("value") for bucket in buckets
+            }
+            series[key] = {second: number for second, number in numbers.items() if number is not None}
         elif isinstance(buckets, dict):
             for name, bucket in buckets.items():
                 read(bucket, rest[1:], (*key, name))
@@ -405,24 +418,24 @@ def found_series(target: library.Json, answer: library.Json) -> Series:
                 read(bucket, rest[1:], (*key, bucket["key"]))
 
     read(answer["aggregations"], target["bucketAggs"], ())
-    return found
+    return series
 
 
 def evaluate(store: Store, target: library.Json, chosen: Choices) -> Series:
-    """What Prometheus answers to a target. An expression that it does not understand is an error of HTTP."""
+    """The series that Prometheus returns for a target. An invalid expression is an HTTP error."""
     expression = in_promql(target["expr"], chosen)
     if target.get("instant"):
-        path, asked = "/api/v1/query", {"time": BEGIN + SECONDS - 1}
+        path, parameters = "/api/v1/query", {"time": BEGIN + SECONDS - 1}
     else:
-        path, asked = "/api/v1/query_range", {"start": BEGIN, "end": BEGIN + SECONDS - 1, "step": 1}
-    answer = json.loads(store.ask(f"{path}?{urllib.parse.urlencode({'query': expression} | asked)}"))
+        path, parameters = "/api/v1/query_range", {"start": BEGIN, "end": BEGIN + SECONDS - 1, "step": 1}
+    answer = json.loads(store.ask(f"{path}?{urllib.parse.urlencode({'query': expression} | parameters)}"))
     assert answer["status"] == "success"
-    found: Series = {}
+    series_by_key: Series = {}
     for series in answer["data"]["result"]:
         numbers = series.get("values") or [series["value"]]
         key = tuple(series["metric"].get(name, "") for name in legend(target))
-        found[key] = {int(second): float(number) for second, number in numbers}
-    return found
+        series_by_key[key] = {int(second): float(number) for second, number in numbers}
+    return series_by_key
 
 
 def legend(target: library.Json) -> Sequence[str]:
@@ -509,17 +522,17 @@ def test_totals_are_of_the_documents_that_were_stored(opensearch: Store, name: s
             continue
         metric = target["metrics"][0]
         kind = re.findall(r"_index:\$\{prefix\}-(\w+)-", target["query"])[0]
-        wanted = [value for label, value in chosen.items() if label == "job" and value != "*"]
+        chosen_jobs = [value for label, value in chosen.items() if label == "job" and value != "*"]
         moved = [*CLASS_GROUPS["read"], *CLASS_GROUPS["write"]]
         counted = moved if '"read"' in target["query"] else VALUES["class"]
         if '"open"' in target["query"]:
             counted = [*moved, *CLASS_GROUPS["metadata"]]
         expected = sum(
             1 if metric["type"] == "count" else document[metric["field"]]
-            for of, _, document in documents()
-            if of == kind
+            for document_kind, _, document in documents()
+            if document_kind == kind
             and document.get("class", counted[0]) in counted
-            and (not wanted or document.get("job") in wanted)
+            and (not chosen_jobs or document.get("job") in chosen_jobs)
             and (name != "node" or document["node"] == chosen["node"])
         )
         series = found_series(target, search(opensearch, target, chosen))
@@ -551,13 +564,13 @@ def test_variables_offer_the_values_that_there_are(
         if variable["type"] != "query":
             continue
         if source == "elasticsearch":
-            asked = json.loads(variable["query"])
+            query = json.loads(variable["query"])
             target = {
-                "query": asked["query"],
+                "query": query["query"],
                 "metrics": [{"type": "count", "id": "1"}],
                 "bucketAggs": [
-                    {"type": "terms", "id": "2", "field": asked["field"]}
-                    | {"settings": {"size": str(asked["size"]), "order": "desc", "orderBy": "1"}}
+                    {"type": "terms", "id": "2", "field": query["field"]}
+                    | {"settings": {"size": str(query["size"]), "order": "desc", "orderBy": "1"}}
                 ],
             }
             offered = {key[0] for key in found_series(target, search(opensearch, target, chosen))}
@@ -591,11 +604,11 @@ def test_marks_are_found(opensearch: Store, prometheus: Store, name: str) -> Non
             # Grafana asks for regions that begin or end within the time that is shown.
             for field, moment in (("timeField", BEGIN + 10), ("timeEndField", BEGIN + 30)):
                 within = {"gte": moment * 1000, "lte": moment * 1000, "format": "epoch_millis"}
-                asked = {"query": {"range": {mark[field]: within}}}
-                found = opensearch.ask(
-                    "/ioassay-phase-*/_search", json.dumps(asked).encode(), {"Content-Type": "application/json"}
+                query = {"query": {"range": {mark[field]: within}}}
+                response = opensearch.ask(
+                    "/ioassay-phase-*/_search", json.dumps(query).encode(), {"Content-Type": "application/json"}
                 )
-                assert json.loads(found)["hits"]["total"]["value"] > 0, mark[field]
+                assert json.loads(response)["hits"]["total"]["value"] > 0, mark[field]
     expressions = library.dashboard(name, "prometheus")
     for mark in expressions["annotations"]["list"]:
         target = mark["target"] | {"legendFormat": mark["titleFormat"]}

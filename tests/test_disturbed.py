@@ -29,22 +29,26 @@ MIB = 1 << 20
 Disk = Callable[[str], Path]
 
 PACED = "{rate: 50MB/s}"
-"""Whoever goes on meanwhile moves much more."""
+"""Less than any continuing process moves."""
 
 
 def disturbances(run: LoadedRun, phase: str) -> dict[str, dict[str, Any]]:
-    """What disturbed the only measurement of a phase, by what it was."""
+    """The disturbances of the only measurement of a phase, by kind."""
     rows = run.doubts.filter(kind="disturbed", phase=phase)["evidence"].to_list()
-    return {one["what"]: one for row in rows for one in json.loads(row)["by"]}
+    return {disturbance["what"]: disturbance for row in rows for disturbance in json.loads(row)["by"]}
 
 
 def of_device(run: LoadedRun, phase: str) -> dict[str, dict[str, Any]]:
-    return {what: one for what, one in disturbances(run, phase).items() if what not in ("processors", "steal", "quota")}
+    return {
+        what: disturbance
+        for what, disturbance in disturbances(run, phase).items()
+        if what not in ("processors", "steal", "quota")
+    }
 
 
 @contextmanager
 def busy(*command: str | Path) -> Iterator[None]:
-    """Runs a command again and again as long as the context."""
+    """Runs a command repeatedly within the context."""
     enough = threading.Event()
 
     def again() -> None:
@@ -66,20 +70,20 @@ def reading_and_writing(tmp_path: Path, disk: Path, name: str) -> LoadedRun:
     return measure(file, disk, tmp_path / name / "run")
 
 
-def test_a_neighbour_on_the_disk_is_told_with_what_it_moved(disk: Disk, tmp_path: Path) -> None:
-    own = disk("400m")
-    other = own / "other"
+def test_a_neighbour_on_the_disk_is_reported_with_its_bytes(disk: Disk, tmp_path: Path) -> None:
+    directory = disk("400m")
+    other = directory / "other"
     other.write_bytes(os.urandom(32 * MIB))
     with busy("dd", f"if={other}", "of=/dev/null", "bs=1M", "iflag=direct"):
-        run = reading_and_writing(tmp_path, own, "read")
+        run = reading_and_writing(tmp_path, directory, "read")
     for phase in ("write", "read"):
-        found = of_device(run, phase)["others-read"]
-        assert found["of"] >= found["amount"] >= 32 * MIB
+        disturbance = of_device(run, phase)["others-read"]
+        assert disturbance["of"] >= disturbance["amount"] >= 32 * MIB
     with busy("dd", "if=/dev/zero", f"of={other}", "bs=1M", "count=32", "oflag=direct", "conv=notrunc"):
-        run = reading_and_writing(tmp_path, own, "written")
+        run = reading_and_writing(tmp_path, directory, "written")
     for phase in ("write", "read"):
-        found = of_device(run, phase)["others-wrote"]
-        assert found["of"] >= found["amount"] >= 32 * MIB
+        disturbance = of_device(run, phase)["others-wrote"]
+        assert disturbance["of"] >= disturbance["amount"] >= 32 * MIB
 
 
 def test_a_disk_without_neighbours_is_not_doubted(disk: Disk, tmp_path: Path) -> None:
@@ -87,21 +91,21 @@ def test_a_disk_without_neighbours_is_not_doubted(disk: Disk, tmp_path: Path) ->
     assert of_device(run, "write") == of_device(run, "read") == {}
 
 
-def test_small_writes_that_sync_each_time_are_not_taken_for_a_neighbour(disk: Disk, tmp_path: Path) -> None:
+def test_small_synced_writes_are_not_mistaken_for_a_neighbour(disk: Disk, tmp_path: Path) -> None:
     steps = "[{write: {fsync: every 1 writes}}]"
     file = study(tmp_path, workload("seq", transfer="4KiB", total="4MiB", steps=steps))
     run = measure(file, disk("400m"), tmp_path / "run")
     assert of_device(run, "write") == {}
 
 
-def test_a_direct_write_waits_for_what_was_written_before_it_and_says_so(disk: Disk, tmp_path: Path) -> None:
-    own = disk("400m")
+def test_a_direct_write_waits_for_earlier_write_back_and_reports_it(disk: Disk, tmp_path: Path) -> None:
+    directory = disk("400m")
 
     def direct(name: str, more: str = "") -> LoadedRun:
         second = f"{{name: direct, storage: {{direct: yes}}{more}}}"
         steps = f"[{{write: {{name: first, fsync: never}}}}, {{write: {second}}}]"
         file = study(tmp_path / name, workload("seq", transfer="1MiB", total="128MiB", steps=steps))
-        return measure(file, own, tmp_path / name / "run")
+        return measure(file, directory, tmp_path / name / "run")
 
     waited = direct("waited")
     assert of_device(waited, "direct") == {}
@@ -114,29 +118,29 @@ def test_a_direct_write_waits_for_what_was_written_before_it_and_says_so(disk: D
 
 
 def ior(directory: Path, *around: str) -> str:
-    """What IOR's front end says of a write of 4 GiB to memory, more than a second of a processor's time."""
+    """The messages of IOR's front end about a write of 4 GiB to memory, which takes over a second of processor time."""
     command = [find_engine(), "ior", "-w", "-t", "64k", "-b", "64m", "-s", "1", "-o", directory / "file", "-D", "2"]
     command += ["-O", "minTimeDuration=2"]
-    done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+    result = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stderr
 
 
 @pytest.fixture
 def group() -> Iterator[Path]:
-    """A control group that lets its processes have a fifth of a processor."""
+    """A control group with a quota of a fifth of a processor."""
     if os.geteuid() != 0:
         pytest.skip("making a control group needs root")
-    two, one = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpu")
+    version_2, version_1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpu")
     name = f"ioassay-test-{os.getpid()}"
     try:
-        if one.is_dir():
-            place = one / name
+        if version_1.is_dir():
+            place = version_1 / name
             place.mkdir()
             (place / "cpu.cfs_period_us").write_text("50000")
             (place / "cpu.cfs_quota_us").write_text("10000")
         else:
-            place = two / name
+            place = version_2 / name
             place.mkdir()
             (place / "cpu.max").write_text("10000 50000")
     except OSError as error:
@@ -145,20 +149,20 @@ def group() -> Iterator[Path]:
     place.rmdir()
 
 
-def test_a_quota_of_processor_time_that_was_used_up_is_told(mount: Callable[[str], Path], group: Path) -> None:
+def test_an_exhausted_quota_of_processor_time_is_reported(mount: Callable[[str], Path], group: Path) -> None:
     enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
     assert "exhausted its CPU quota in" in ior(mount("size=100m"), "sh", "-c", enter, "sh")
     assert "quota" not in ior(mount("size=101m"))
 
 
 @pytest.mark.machine
-def test_processes_that_take_the_processors_of_ranks_are_told(mount: Callable[[str], Path]) -> None:
+def test_processes_that_take_the_processors_of_ranks_are_reported(mount: Callable[[str], Path]) -> None:
     hog = "while True: pass"
     hogs = [subprocess.Popen([sys.executable, "-c", hog]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
-        said = ior(mount("size=100m"))
+        messages = ior(mount("size=100m"))
     finally:
         for process in hogs:
             process.kill()
             process.wait()
-    assert "waiting for processors that other processes used" in said
+    assert "waiting for processors that other processes used" in messages

@@ -1,4 +1,6 @@
-"""`ioassay doctor` in a lab of two hosts with ssh and Slurm: nothing to complain of, then one thing after the other."""
+"""`ioassay doctor` in a lab of two hosts with ssh and Slurm: first without problems, then with one problem after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def lab() -> Iterator[str]:
 def examined(directory: Path, *arguments: str | Path) -> tuple[int, dict[str, dict[str, Any]]]:
     """The exit code, and every check by its name."""
     command = Command(["doctor", "--json", *arguments], directory)
-    # It waits for nodes that do not answer, and for targets.
+    # Doctor waits for unresponsive nodes and targets.
     out, err = command.process.communicate(timeout=4 * DEADLINE_S)
     assert out, err
     (site,) = json.loads(out)["sites"]
@@ -42,7 +44,7 @@ def examined(directory: Path, *arguments: str | Path) -> tuple[int, dict[str, di
 
 
 def not_well(checks: dict[str, dict[str, Any]]) -> set[str]:
-    """What is worse than a warning."""
+    """Checks that are worse than a warning."""
     return {name for name, check in checks.items() if check["status"] in ("failed", "not checked")}
 
 
@@ -54,7 +56,7 @@ def on(lab: str, host: str, *command: str) -> str:
 
 @contextmanager
 def unmounted(lab: str, host: str) -> Iterator[None]:
-    """The storage is not there on a host, as long as the context."""
+    """Unmounts the storage on a host within the context."""
     device = on(lab, host, "findmnt", "--noheadings", "--output", "SOURCE", WHERE).strip()
     on(lab, host, "umount", WHERE)
     try:
@@ -67,7 +69,7 @@ LAUNCHERS = ["local", "mpirun", "srun"]
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_with_a_site_that_is_well_nothing_is_wrong_and_nothing_is_left(lab: str, launcher: str, tmp_path: Path) -> None:
+def test_a_healthy_site_has_no_problem_and_nothing_is_left(lab: str, launcher: str, tmp_path: Path) -> None:
     code, checks = examined(tmp_path, "--target", f"lab:{lab}", "--launcher", launcher, "--ranks-per-node", "2")
     assert not_well(checks) == set(), checks
     assert code == 0
@@ -104,7 +106,7 @@ def test_a_host_on_which_something_else_is_mounted_there_is_named_with_it(lab: s
 
 
 @pytest.mark.parametrize(("launcher", "words"), [("mpirun", "ssh cannot connect"), ("srun", "Slurm cannot reach")])
-def test_a_host_that_is_cut_off_is_named_and_the_others_are_looked_at(
+def test_a_disconnected_host_is_named_and_the_others_are_examined(
     lab: str, launcher: str, words: str, tmp_path: Path
 ) -> None:
     assert ioassay("lab", "cut", f"{lab}/client2")[0] == 0
@@ -119,7 +121,7 @@ def test_a_host_that_is_cut_off_is_named_and_the_others_are_looked_at(
 
 
 @pytest.mark.parametrize("launcher", ["local", "mpirun"])
-def test_a_target_that_hangs_keeps_nobody_and_is_named_with_the_call(lab: str, launcher: str, tmp_path: Path) -> None:
+def test_a_hanging_target_is_named_with_the_call_and_blocks_nothing(lab: str, launcher: str, tmp_path: Path) -> None:
     on(lab, "client1", "fsfreeze", "--freeze", WHERE)
     command = Command(["doctor", "--json", "--target", f"lab:{lab}", "--launcher", launcher], tmp_path)
     try:
@@ -134,13 +136,13 @@ def test_a_target_that_hangs_keeps_nobody_and_is_named_with_the_call(lab: str, l
     assert len(named) == 1, checks["target"]["seen"]
     assert "mkdirat hangs" in checks["target"]["seen"]
     assert not_well(checks) == {"target", "same file system", "left behind"}, checks
-    # What the call was to do it does now; the line said so.
+    # The call finishes now, as the line predicted.
     _, _, workspace = checks["left behind"]["remedy"].partition("rm -r ")
     on(lab, "client1", "rm", "-rf", workspace)
     assert on(lab, "client1", "ls", "-A", WHERE) == ""
 
 
-def test_an_mpirun_of_another_mpi_is_found_out_before_and_while_it_starts_anything(
+def test_an_mpirun_of_another_mpi_is_detected_before_and_during_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shutil.which("mpicc") is None or family_of_mpirun(mpirun()) != "open-mpi":
@@ -163,7 +165,7 @@ def test_an_mpirun_of_another_mpi_is_found_out_before_and_while_it_starts_anythi
     assert checks["machines"]["status"] == "not checked"
 
 
-def test_that_open_mpi_starts_nothing_for_root_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_refusal_of_open_mpi_to_start_as_root_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("mpicc") is None or family_of_mpirun(mpirun()) != "open-mpi" or os.geteuid() != 0:
         pytest.skip("it takes root, and an Open MPI")
     for name in OPEN_MPI_AS_ROOT:
@@ -173,7 +175,7 @@ def test_that_open_mpi_starts_nothing_for_root_is_explained(tmp_path: Path, monk
     assert "OMPI_ALLOW_RUN_AS_ROOT" in checks["engine there"]["remedy"]
 
 
-def test_a_directory_of_this_machine_is_looked_at_without_a_lab(target: Path, tmp_path: Path) -> None:
+def test_a_local_directory_is_examined_without_a_lab(target: Path, tmp_path: Path) -> None:
     code, out, err = ioassay("doctor", "--target", target, directory=tmp_path)
     assert code == 0, out + err
     assert "ok           target" in out
@@ -181,21 +183,21 @@ def test_a_directory_of_this_machine_is_looked_at_without_a_lab(target: Path, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target"]
 
 
-def test_a_target_that_is_not_there_has_failed_with_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_target_has_failed_with_a_remedy(tmp_path: Path) -> None:
     code, checks = examined(tmp_path, "--target", tmp_path / "nowhere")
     assert code == 1
     assert not_well(checks) == {"target"}, checks
     assert "use an existing directory" in checks["target"]["remedy"].lower()
 
 
-def test_without_a_target_the_nodes_are_looked_at(tmp_path: Path) -> None:
+def test_the_nodes_are_examined_without_a_target(tmp_path: Path) -> None:
     code, checks = examined(tmp_path)
     assert code == 0
     assert not_well(checks) == {"target"}, checks
     assert checks["processors"]["status"] == "ok"
 
 
-def test_an_srun_without_nodes_has_failed_and_what_cannot_be_asked_is_not_checked(
+def test_an_srun_without_nodes_has_failed_and_dependent_checks_are_not_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
@@ -205,7 +207,7 @@ def test_an_srun_without_nodes_has_failed_and_what_cannot_be_asked_is_not_checke
     assert checks["io_uring"]["status"] == "not checked"
 
 
-def test_a_place_for_runs_where_nothing_can_be_written_has_failed(target: Path, tmp_path: Path) -> None:
+def test_a_read_only_directory_for_runs_has_failed(target: Path, tmp_path: Path) -> None:
     if not Path("/sys/kernel").is_dir():
         pytest.skip("there is no /sys, where nobody can create anything")
     code, checks = examined(tmp_path, "--target", target, "--out", "/sys/kernel")

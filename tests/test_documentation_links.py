@@ -1,7 +1,4 @@
-"""Every link of the documentation leads to a file that is there, and to a heading in it; the index has every page.
-
-How to change the documentation: docs/development/documentation.md.
-"""
+"""Every link of the documentation leads to an existing file and heading; the index has every page."""
 
 from __future__ import annotations
 

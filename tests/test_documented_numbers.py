@@ -44,16 +44,16 @@ KEPT = {program.stem: list(tables(program)) for program in sorted(RUN.glob("*.md
 def measured(page: str) -> Iterator[tuple[Table, Table]]:
     """The tables of a page whose columns a program prints, each with the printed one."""
     for table in tables(ROOT / page):
-        for printed in (one for program in KEPT.values() for one in program):
+        for printed in (program_table for program in KEPT.values() for program_table in program):
             if set(table.columns) <= set(printed.columns):
                 yield table, printed
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_row_of_a_simulated_table_was_printed_by_its_simulation(page: str) -> None:
-    found = list(measured(page))
-    assert found
-    for table, printed in found:
+    pairs = list(measured(page))
+    assert pairs
+    for table, printed in pairs:
         for row in table.rows:
             assert row in printed.of(table.columns), f"{' | '.join(row)} is not in {RUN.name}"
 
@@ -65,6 +65,8 @@ def test_every_table_of_the_page_on_statistics_was_simulated() -> None:
 
 def test_every_simulation_is_documented() -> None:
     printed = {table.columns for page in PAGES for _, table in measured(page)}
-    undocumented = [name for name, kept in KEPT.items() if not any(table.columns in printed for table in kept)]
+    undocumented = [
+        name for name, kept_tables in KEPT.items() if not any(table.columns in printed for table in kept_tables)
+    ]
     assert undocumented == []
     assert {program.stem for program in (ROOT / "bench" / "statistics").glob("*.py")} == {*KEPT, "run", "table"}

@@ -68,7 +68,7 @@ def is_read(kind: Any, document: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_schema_allows_is_read_by_both(kind: str, read_by_engine: Engine) -> None:
+def test_documents_of_the_schema_are_read_by_both(kind: str, read_by_engine: Engine) -> None:
     @EXAMPLES
     @given(documents(kind))
     def check(document: Any) -> None:
@@ -82,7 +82,7 @@ def test_what_a_schema_allows_is_read_by_both(kind: str, read_by_engine: Engine)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_almost_right_is_judged_alike(kind: str, read_by_engine: Engine) -> None:
+def test_almost_valid_documents_are_judged_the_same_by_both(kind: str, read_by_engine: Engine) -> None:
     verdicts = set()
 
     @EXAMPLES

@@ -1,4 +1,4 @@
-"""`ioassay run --dry-run`: what would be run is checked and shown, and nothing is written or touched."""
+"""`ioassay run --dry-run`: it checks and shows the cases of a run, and writes and changes nothing."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_a_dry_run_shows_cases_amounts_time_steps_and_commands_and_writes_nothin
     before = sorted(tmp_path.rglob("*"))
     code, out, err = ioassay("run", mine, "--target", target, "--out", tmp_path / "run", "--dry-run")
     assert (code, err) == (0, "")
-    said = " ".join(out.split())
-    assert f"Target: {target}" in said
-    assert "1 case" in said
-    assert "Time: 1.00 s to 8.00 s, plus the time to prepare files, fsync and empty caches." in said
-    assert "empty the caches on every node by asking the kernel to forget the files' pages" in said
-    assert "ior -a POSIX" in said
-    assert f"--stop-with-parent {tmp_path}/run/logs/" in said
-    assert "nothing was written" in said
+    text = " ".join(out.split())
+    assert f"Target: {target}" in text
+    assert "1 case" in text
+    assert "Time: 1.00 s to 8.00 s, plus the time to prepare files, fsync and empty caches." in text
+    assert "empty the caches on every node by asking the kernel to forget the files' pages" in text
+    assert "ior -a POSIX" in text
+    assert f"--stop-with-parent {tmp_path}/run/logs/" in text
+    assert "nothing was written" in text
     assert sorted(tmp_path.rglob("*")) == before
     assert all(len(line) <= 80 or line.startswith("  ") for line in out.splitlines()), out
 
@@ -46,7 +46,7 @@ def test_its_json_has_every_case_in_base_units(target: Path, tmp_path: Path, min
     assert document["written_bytes"] == case["written_bytes"] > 0
 
 
-def test_without_a_target_the_study_alone_is_checked(tmp_path: Path, mine: Path) -> None:
+def test_only_the_study_is_checked_without_a_target(tmp_path: Path, mine: Path) -> None:
     code, out, err = ioassay("run", mine, "--dry-run")
     assert (code, err) == (0, "")
     assert "The study is valid." in out
@@ -57,7 +57,7 @@ def test_without_a_target_the_study_alone_is_checked(tmp_path: Path, mine: Path)
     assert ".yaml:" in err, "the line of the study"
 
 
-def test_what_a_run_would_refuse_is_refused(target: Path, tmp_path: Path, mine: Path) -> None:
+def test_a_dry_run_refuses_what_a_run_refuses(target: Path, tmp_path: Path, mine: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/file").touch()
     code, _, err = ioassay("run", mine, "--target", target, "--out", tmp_path / "taken", "--dry-run")

@@ -47,15 +47,15 @@ def taken(case: CaseEntry, scratch: Path) -> Iterator[tuple[str, dict[str, Any]]
         assert not notes, notes
         _, _, ranks, *words = shlex.split(command)
         run = scratch / f"run{number}"
-        asked = [str(find_engine()), *words, "--ranks", ranks, "--run", str(run)]
-        done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        command_line = [str(find_engine()), *words, "--ranks", ranks, "--run", str(run)]
+        result = subprocess.run(command_line, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, (command, result.stdout, result.stderr)
         (file,) = (run / "logs").glob("*/plan.json")
         yield phase.name, json.loads(file.read_text())
 
 
 def of_data(plan: Plan | dict[str, Any], phase: str) -> dict[str, Any]:
-    """What IOR's options say of a phase."""
+    """The parts of a phase that IOR's options determine."""
     job = next(job for name, job in jobs(plan) if name == phase)
     work, (files,) = job["work"], plan["files"].values()
     order = work["order"] if isinstance(work["order"], str) else next(iter(work["order"]))
@@ -94,15 +94,15 @@ def test_ior_does_what_a_phase_on_files_does(files: str, write: str, read: str, 
     text = f"workloads:\n  w:\n    title: W\n    {files.replace(', ', chr(10) + '    ')}\n    order: sequential\n"
     text += f"    transfer: 4KiB\n    total: 128KiB\n    steps: [write: {{{write}}}, read: {{{read}}}]\n"
     case, plan = only_case(text, tmp_path)
-    for phase, found in taken(case, tmp_path):
-        wanted = of_data(plan, phase)
-        # IOR has none of ours.
-        ours = {} if wanted["payload"] else {"payload": None}
-        assert of_data(found, phase) | ours == wanted
+    for phase, front_end_plan in taken(case, tmp_path):
+        expected = of_data(plan, phase)
+        # IOR has no payloads of ioassay.
+        missing = {} if expected["payload"] else {"payload": None}
+        assert of_data(front_end_plan, phase) | missing == expected
 
 
 def of_items(plan: Plan | dict[str, Any], operation: str) -> dict[str, Any]:
-    """What mdtest's options say of a phase."""
+    """The parts of a phase that mdtest's options determine."""
     job = next(job for _, job in jobs(plan) if job["work"]["operation"]["kind"] == operation)
     work = job["work"]
     tree = dict(plan["trees"][work["tree"]])
@@ -118,7 +118,7 @@ def of_items(plan: Plan | dict[str, Any], operation: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("tree", "said"),
+    ("tree", "step_options"),
     [
         ("depth: 2, branch: 2", {"create": "bytes: 100, fsync: at-close", "read": "bytes: 100"}),
         ("depth: 1, branch: 3, leaves_only: yes, sharing: shared", {"stat": "shift: 1", "remove": "shift: 3"}),
@@ -131,12 +131,14 @@ def of_items(plan: Plan | dict[str, Any], operation: str) -> dict[str, Any]:
         ("of: directories, depth: 1", {"read": None}),
     ],
 )
-def test_mdtest_does_what_a_phase_on_a_tree_does(tree: str, said: dict[str, str | None], tmp_path: Path) -> None:
-    options = {verb: said.get(verb, "") for verb in ("create", "stat", "read", "remove")}
-    steps = [f"{verb}: {{{given}}}" for verb, given in options.items() if given is not None]
+def test_mdtest_does_what_a_phase_on_a_tree_does(
+    tree: str, step_options: dict[str, str | None], tmp_path: Path
+) -> None:
+    options = {verb: step_options.get(verb, "") for verb in ("create", "stat", "read", "remove")}
+    steps = [f"{verb}: {{{options_text}}}" for verb, options_text in options.items() if options_text is not None]
     text = f"workloads:\n  w:\n    title: W\n    tree: {{items: 3, {tree}}}\n"
     case, plan = only_case(f"{text}    steps: [create-tree, {', '.join(steps)}]\n", tmp_path)
     # mdtest makes its tree with its items.
     case.phases.pop(0)
-    for phase, found in taken(case, tmp_path):
-        assert of_items(found, phase) == of_items(plan, phase)
+    for phase, front_end_plan in taken(case, tmp_path):
+        assert of_items(front_end_plan, phase) == of_items(plan, phase)

@@ -1,4 +1,4 @@
-"""Every study in `examples/` runs, and every check of a document, so that what people copy from works."""
+"""Every study in `examples/` and every check in the documentation runs, so that copies of them work."""
 
 from __future__ import annotations
 

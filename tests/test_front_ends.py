@@ -1,4 +1,4 @@
-"""What a front end of the engine leaves becomes a run like any other, with its report."""
+"""The run directory of a front end of the engine is a run like any other, with a report."""
 
 from __future__ import annotations
 
@@ -41,8 +41,13 @@ def test_a_front_ends_run_is_reported_with_medians_and_doubts(target: Path, tmp_
     assert loaded.measurements["complete"].all()
     assert {file.name for file in run.glob("*.parquet")} == {f"{name}.parquet" for name in schema.TABLES}
     page = (run / "report.html").read_text()
-    for said in (f"IOR on {target}", "the median of the valid repetitions", "Cache resident", "IOR itself did not run"):
-        assert said in page
+    for phrase in (
+        f"IOR on {target}",
+        "the median of the valid repetitions",
+        "Cache resident",
+        "IOR itself did not run",
+    ):
+        assert phrase in page
     assert "Peak" not in page
 
     before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
@@ -50,7 +55,7 @@ def test_a_front_ends_run_is_reported_with_medians_and_doubts(target: Path, tmp_
     assert {file: file.read_bytes() for file in run.rglob("*") if file.is_file()} == before
 
 
-def test_every_format_tells_the_same_medians(target: Path, tmp_path: Path) -> None:
+def test_every_format_has_the_same_medians(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     measured(run, "-t", "256k", "-b", "1m", "-o", target / "file")
     _, markdown, _ = ioassay("report", run, "--format", "md")
@@ -59,7 +64,7 @@ def test_every_format_tells_the_same_medians(target: Path, tmp_path: Path) -> No
     assert json.loads(document)["run"]["origin"] == {"kind": "front-end", "tool": "ior"}
 
 
-def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
+def test_a_command_in_progress_is_refused_and_a_killed_one_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     engine = ior(run, "-w", "-F", "-t", "8", "-b", "1g", "-o", target / "file")
     until(lambda: any(read_events(file) for file in run.glob("logs/*/events.jsonl")), "the case to begin")
@@ -82,7 +87,9 @@ def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: P
     assert (target / "file.00000000").exists()
 
 
-def test_one_whose_guard_is_killed_removes_its_files_and_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
+def test_a_command_whose_guard_is_killed_removes_its_files_and_is_an_interrupted_run(
+    target: Path, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     engine = ior(run, "-w", "-F", "-t", "8", "-b", "1g", "-o", target / "file")
     until((target / "file.00000000").exists, "the case to begin")
@@ -98,7 +105,7 @@ def test_one_whose_guard_is_killed_removes_its_files_and_is_an_interrupted_run(t
     assert (document.state, document.leftovers) == ("interrupted", [])
 
 
-def test_there_is_nothing_to_clean_or_to_resume_of_a_command_line(target: Path, tmp_path: Path) -> None:
+def test_a_front_ends_run_has_nothing_to_clean_or_to_resume(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     measured(run, "-t", "256k", "-b", "1m", "-o", target / "file")
     code, out, _ = ioassay("clean", run)

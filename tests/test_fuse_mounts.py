@@ -1,4 +1,4 @@
-"""Mounts of FUSE that say strange things of themselves, or drop what is cached of a file when it is opened."""
+"""FUSE mounts that report implausible sizes, or drop the cached pages of a file when it is opened."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def missing(program: str) -> pytest.MarkDecorator:
 
 
 @missing("rclone")
-def test_inodes_that_are_not_counted_are_not_checked_and_the_run_says_so(tmp_path: Path) -> None:
+def test_uncounted_inodes_are_not_checked_and_the_run_has_a_note(tmp_path: Path) -> None:
     with rclone(tmp_path) as mount:
         file = study(tmp_path, workload("seq", transfer="1MiB", total="4MiB", steps="[write]"))
         status, printed, _ = ioassay("run", file, "--target", mount, "--dry-run")
         note = "none of its 1000000000 inodes is free, as FUSE file systems do that count none: inodes were not checked"
         assert (status, note in " ".join(printed.split())) == (0, True), printed
-        found = measure(file, mount, tmp_path / "run")
-    assert found.measurements["bytes"].to_list() == [4 * MIB]
-    [mounted] = [node["mount"] for node in found.document.environment]
+        run = measure(file, mount, tmp_path / "run")
+    assert run.measurements["bytes"].to_list() == [4 * MIB]
+    [mounted] = [node["mount"] for node in run.document.environment]
     assert mounted is not None
     assert mounted["notes"] == [f"the file system says that {note}"]
 
@@ -76,12 +76,12 @@ def test_inodes_that_are_not_counted_are_not_checked_and_the_run_says_so(tmp_pat
         pytest.param(fuse_overlayfs, 4 * MIB, marks=missing("fuse-overlayfs")),
     ],
 )
-def test_where_opening_a_file_drops_its_pages_residency_is_unknown(
+def test_residency_is_unknown_if_opening_a_file_drops_its_pages(
     mounted: Callable[[Path], AbstractContextManager[Path]], resident_bytes: int | None, tmp_path: Path
 ) -> None:
     with mounted(tmp_path) as mount:
         file = study(tmp_path, workload("seq", transfer="1MiB", total="4MiB", steps="[write, read]"))
-        found = measure(file, mount, tmp_path / "run")
-    assert found.measurements.filter(phase="read")["resident_bytes_before"].to_list() == [resident_bytes]
-    said = found.doubts.filter(phase="read", kind="cache-unknown")["message"][0]
-    assert ("opening a file drops its cached pages" in said) == (resident_bytes is None)
+        run = measure(file, mount, tmp_path / "run")
+    assert run.measurements.filter(phase="read")["resident_bytes_before"].to_list() == [resident_bytes]
+    message = run.doubts.filter(phase="read", kind="cache-unknown")["message"][0]
+    assert ("opening a file drops its cached pages" in message) == (resident_bytes is None)

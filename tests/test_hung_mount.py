@@ -1,4 +1,4 @@
-"""A target whose server does not answer: every command ends within seconds, says so, and names what may remain."""
+"""A target with an unresponsive server: every command ends within seconds, reports it, and names possible leftovers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ioassay.testing.hung_mount import FILE_SYSTEM, SOURCE, HungMount, hung_moun
 from .support import LONG, Command, Measurement, ioassay, study, until, workload
 
 ENDS_S = 60
-"""Far more than the ten seconds that it may take: a machine at work is no hung mount."""
+"""Far more than the allowed ten seconds, because the machine may be busy."""
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def mounted(tmp_path: Path) -> Iterator[Callable[..., HungMount]]:
         yield do
 
 
-def ended(command: Command) -> tuple[int, str, str]:
-    """Its end, which comes although calls on the mount do not."""
+def end_of(command: Command) -> tuple[int, str, str]:
+    """The result of a command, which ends although calls on the mount do not."""
     out, err = command.process.communicate(timeout=ENDS_S)
     return command.process.returncode, out, err
 
@@ -51,7 +51,7 @@ def says(printed: str, mount: HungMount) -> bool:
 
 
 @pytest.mark.parametrize("operation", ["getattr", "lookup", "statfs", "opendir"])
-def test_a_path_that_does_not_answer_is_asked_by_a_child_that_is_left_alone(
+def test_a_hanging_path_is_checked_by_a_child_process_that_is_abandoned(
     mounted: Callable[..., HungMount], operation: str, tmp_path: Path
 ) -> None:
     mount = mounted(operation)
@@ -69,7 +69,7 @@ def test_a_path_that_does_not_answer_is_asked_by_a_child_that_is_left_alone(
     assert says(refused.value.message, mount)
 
 
-def test_a_path_that_answers_answers_with_what_is_there_or_with_its_error(tmp_path: Path) -> None:
+def test_a_responsive_path_returns_its_result_or_its_error(tmp_path: Path) -> None:
     assert mounts.ask(tmp_path, lambda: list(tmp_path.iterdir())) == []
     with pytest.raises(FileNotFoundError, match="nowhere"):
         mounts.ask(tmp_path, lambda: os.stat(tmp_path / "nowhere"))
@@ -81,7 +81,7 @@ def test_a_run_on_a_mount_that_hangs_is_refused(
 ) -> None:
     mount = mounted(operation)
     file, out = study(tmp_path, workload("w")), tmp_path / "run"
-    code, _, err = ended(Command(["run", file, "--target", mount.point, "--out", out]))
+    code, _, err = end_of(Command(["run", file, "--target", mount.point, "--out", out]))
     assert code == 3
     assert "has not responded" in err
     assert says(err, mount), err
@@ -93,7 +93,7 @@ def test_a_run_directory_on_a_mount_that_hangs_is_refused(
 ) -> None:
     mount = mounted("lookup")
     file = study(tmp_path, workload("w"))
-    code, _, err = ended(Command(["run", file, "--target", target, "--out", mount.point / "run"]))
+    code, _, err = end_of(Command(["run", file, "--target", target, "--out", mount.point / "run"]))
     assert code == 3
     assert says(err, mount), err
 
@@ -106,7 +106,7 @@ def test_a_signal_ends_a_run_that_waits_for_its_target_at_once(
     command = Command(["run", file, "--target", mount.point, "--out", tmp_path / "run"])
     until(mount.waiting, "the target to be asked")
     command.process.send_signal(signal.SIGINT)
-    code, _, err = ended(command)
+    code, _, err = end_of(command)
     assert (code, "Traceback" in err, "has not responded" in err) == (3, False, False)
 
 
@@ -119,19 +119,19 @@ def test_a_signal_ends_a_run_whose_target_has_begun_to_hang_and_what_may_remain_
     command = Command(["run", file, "--target", mount.point, "--out", run])
     until(lambda: operation in mount.waiting() or command.process.poll() is not None, "the run to hang")
     command.process.send_signal(signal.SIGTERM)
-    code, _, err = ended(command)
+    code, _, err = end_of(command)
     assert code == 3, err
     workspace = mount.point / f"ioassay-{read_document(run).run}"
     assert f"Left on the target: {workspace}" in err
     assert read_document(run).leftovers == [str(workspace)]
 
     # While it hangs, not even SIGKILL ends the engine, and it still has the run.
-    code, out, err = ended(Command(["clean", run]))
+    code, out, err = end_of(Command(["clean", run]))
     assert (code, out) == (2, ""), err
     assert f"{run} is in use by an engine" in err
     assert read_document(run).leftovers == [str(workspace)]
 
-    # What hung is done now: the directory appears, and is found.
+    # The hung call finishes now: the directory appears, and is found.
     mount.answer()
     until(lambda: not mount.waiting(), "what hung to be answered")
     until(lambda: ioassay("clean", run)[0] == 0, "the run to be cleaned")
@@ -153,7 +153,7 @@ def test_clean_of_a_mount_that_hangs_ends_and_names_what_remains(
     measurement.end()
     (workspace,) = mount.point.iterdir()
     mount.hang(operation)
-    code, out, err = ended(Command(["clean", measurement.out]))
+    code, out, err = end_of(Command(["clean", measurement.out]))
     assert code == 3, out + err
     assert str(workspace) in out
     assert says(out, mount), out
@@ -167,7 +167,7 @@ def test_doctor_shows_a_target_that_hangs_and_goes_on(
     mounted: Callable[..., HungMount], operation: str, tmp_path: Path
 ) -> None:
     mount = mounted(operation)
-    code, out, err = ended(Command(["doctor", "--json", "--target", mount.point], tmp_path))
+    code, out, err = end_of(Command(["doctor", "--json", "--target", mount.point], tmp_path))
     assert code == 1, err
     (site,) = json.loads(out)["sites"]
     checks = {check["check"]: check for check in site["checks"]}
@@ -176,12 +176,12 @@ def test_doctor_shows_a_target_that_hangs_and_goes_on(
     assert str(mount.point) in "".join(check["seen"] for check in checks.values() if check["status"] == "failed")
 
 
-def test_doctor_shows_a_place_for_runs_that_hangs_and_goes_on(
+def test_doctor_shows_a_hanging_directory_for_runs_and_continues(
     mounted: Callable[..., HungMount], target: Path, tmp_path: Path
 ) -> None:
     mount = mounted("mkdir")
     command = Command(["doctor", "--json", "--target", target, "--out", mount.point / "runs"], tmp_path)
-    code, out, err = ended(command)
+    code, out, err = end_of(command)
     assert code == 1, err
     (site,) = json.loads(out)["sites"]
     checks = {check["check"]: check for check in site["checks"]}

@@ -46,9 +46,9 @@ def test_an_import_shows_the_main_rates_with_their_doubts(tmp_path: Path) -> Non
 def test_an_io500_submission_becomes_a_run_with_its_score(tmp_path: Path, name: str) -> None:
     code, stdout, stderr = ioassay("import", "io500", FILES / "io500" / name, "--out", tmp_path / "run", "--json")
     assert code == 0, stderr
-    (told,) = json.loads(stdout)["runs"]
-    assert told["measurements"] in (12, 13)
-    scores = {score["name"]: score for score in told["scores"]}
+    (summary,) = json.loads(stdout)["runs"]
+    assert summary["measurements"] in (12, 13)
+    scores = {score["name"]: score for score in summary["scores"]}
     assert list(scores) == ["bandwidth", "metadata", "total"]
     for score in scores.values():
         assert score["follows"] == (score["lowest"] * 0.999 < score["printed"] < score["highest"] * 1.001)
@@ -79,7 +79,7 @@ def test_nothing_to_import_is_bad_input_and_leaves_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "run").exists()
 
 
-def test_of_many_files_that_are_none_some_are_named_and_the_others_counted(tmp_path: Path) -> None:
+def test_only_some_of_many_unusable_files_are_named(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"page-{number:03}.txt").write_text("<html></html>" if number % 3 else "")
     code, stdout, stderr = ioassay("import", "fio", tmp_path, "--out", tmp_path / "run", "--json")
@@ -112,13 +112,13 @@ def test_a_run_is_named_after_a_file_that_gave_results(tmp_path: Path) -> None:
     assert load(tmp_path / "run").document.run == "fio-fio-3.33-verify.json"
 
 
-def test_a_tool_that_is_not_known_is_told_those_that_are(tmp_path: Path) -> None:
+def test_an_unknown_tool_is_refused_with_the_known_tools(tmp_path: Path) -> None:
     code, _, stderr = ioassay("import", "bonnie", tmp_path)
     assert code == 2
     assert "ior, mdtest, io500" in stderr
 
 
-def test_a_path_that_is_not_there_and_a_place_that_is_taken_are_said_first(tmp_path: Path) -> None:
+def test_a_missing_path_and_an_existing_run_directory_are_reported_first(tmp_path: Path) -> None:
     _, _, stderr = ioassay("import", "ior", tmp_path / "nowhere")
     assert "does not exist" in stderr
     (tmp_path / "taken").mkdir()
@@ -128,7 +128,7 @@ def test_a_path_that_is_not_there_and_a_place_that_is_taken_are_said_first(tmp_p
     assert "is not empty" in stderr
 
 
-def test_a_link_is_imported_where_it_was_typed_and_named_where_it_lies_in_a_tree(tmp_path: Path) -> None:
+def test_a_link_is_imported_if_typed_and_only_named_within_a_tree(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     link = tmp_path / "tree" / "latest.txt"
     link.symlink_to(FILES / "ior" / "2.10.3-plain.txt")

@@ -1,4 +1,4 @@
-"""Whatever ends a run: it ends soon, finished phases are kept, and the target is empty or the rest is named."""
+"""Interrupted runs end soon, keep finished phases, and leave an empty target or name the leftovers."""
 
 from __future__ import annotations
 
@@ -200,14 +200,14 @@ def test_a_terminal_that_interrupts_or_vanishes_ends_the_run_in_order(target: Pa
             signal.signal(number, signal.SIG_DFL)
         arguments = ["-m", "ioassay", "run", str(file), "--target", str(target), "--out", str(run)]
         os.execv(sys.executable, [sys.executable, *arguments])
-    seen = b""
-    while b"IOPS" not in seen and b"MB/s" not in seen:
-        seen += os.read(terminal, 4096)
+    output = b""
+    while b"IOPS" not in output and b"MB/s" not in output:
+        output += os.read(terminal, 4096)
     if how == "Ctrl-C":
         os.write(terminal, b"\x03")
         while chunk := _read(terminal):
-            seen += chunk
-        assert b"SIGINT" in seen
+            output += chunk
+        assert b"SIGINT" in output
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 3
@@ -223,7 +223,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_ctrl_c_while_the_report_is_written_says_that_the_run_is_complete(target: Path, tmp_path: Path) -> None:
+def test_ctrl_c_during_the_report_reports_a_complete_run(target: Path, tmp_path: Path) -> None:
     run = Measurement(study(tmp_path, workload("short")), target, tmp_path / "run")
     until(lambda: any(map(_draws, children(run.pid))), "the report to be drawn")
     os.kill(run.pid, signal.SIGINT)

@@ -50,11 +50,14 @@ def test_the_extended_list_has_a_score_of_its_own_beside_that_of_the_standard_li
     assert code == 1, err  # the scores are invalid
     standard, extended = json.loads(out)["io500"]
     assert (standard["list"], extended["list"]) == ("standard", "extended")
-    own = {phase["phase"]: phase for phase in extended["phases"]}
-    assert all(phase["score"] > 0 for phase in own.values()), own
-    ill = [name for name, phase in own.items() if not phase["valid"]]
-    assert ill == [rule.phase for rule in STANDARD if rule.walled], own
-    assert [name for name, phase in own.items() if not phase["counts"]] == ["mdworkbench-create", "mdworkbench-delete"]
+    phases = {phase["phase"]: phase for phase in extended["phases"]}
+    assert all(phase["score"] > 0 for phase in phases.values()), phases
+    invalid_phases = [name for name, phase in phases.items() if not phase["valid"]]
+    assert invalid_phases == [rule.phase for rule in STANDARD if rule.walled], phases
+    assert [name for name, phase in phases.items() if not phase["counts"]] == [
+        "mdworkbench-create",
+        "mdworkbench-delete",
+    ]
     assert extended["total"] > 0
     replaced = load(tmp_path / "run").measurements.filter(phase="mdworkbench-bench")
     assert sorted(replaced["operation"].to_list()) == ["create", "read", "remove", "stat"]

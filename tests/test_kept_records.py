@@ -1,4 +1,4 @@
-"""What becomes of the tables of a recorded command: kept with checksums, or left where they are if the disk is full."""
+"""The tables of a recorded command are kept with checksums, or left where they are if the disk is full."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def totals(profile: Profile) -> list[Any]:
 
 def test_a_changed_byte_of_a_record_is_a_loss(run: Run, tmp_path: Path) -> None:
     work = "for number in 1 2 3 4 5 6 7 8; do seq 1000 >file$number; cat file$number >/dev/null; done"
-    ran = run("record", "--out", tmp_path / "record", "--", "sh", "-c", f"cd {tmp_path} && {work}")
-    assert ran.returncode == 0, ran.stderr
+    recording = run("record", "--out", tmp_path / "record", "--", "sh", "-c", f"cd {tmp_path} && {work}")
+    assert recording.returncode == 0, recording.stderr
     (tables,) = (tmp_path / "record").glob("*.tables")
     intact = tables.read_bytes()
     assert load_profile([tmp_path / "record"]).losses == ()
@@ -67,8 +67,8 @@ def fill_and_fail(disk: Path) -> list[str]:
 def small(request: pytest.FixtureRequest) -> Path:
     """A disk that can be filled."""
     kind, size = {"tmpfs": ("mount", "size=4m"), "ext4": ("disk", "500m")}[request.param]
-    made: Path = request.getfixturevalue(kind)(size)
-    return made
+    directory: Path = request.getfixturevalue(kind)(size)
+    return directory
 
 
 @pytest.mark.parametrize("trace", [(), ("--trace",)], ids=["", "trace"])
@@ -77,15 +77,19 @@ def test_a_record_on_a_full_disk_is_incomplete_and_can_be_completed(
 ) -> None:
     tables, record = tmp_path / "tables", small / "record"
     tables.mkdir()
-    ran = run("record", *trace, "--tables", tables, "--out", record, "--", *fill_and_fail(small))
-    assert ran.returncode == 7, ran.stderr
+    recording = run("record", *trace, "--tables", tables, "--out", record, "--", *fill_and_fail(small))
+    assert recording.returncode == 7, recording.stderr
     (left,) = tables.iterdir()
-    assert f"ioassay-engine: its tables are in {left}" in ran.stderr
-    assert f"ioassay-engine complete {record}" in ran.stderr
+    assert f"ioassay-engine: its tables are in {left}" in recording.stderr
+    assert f"ioassay-engine complete {record}" in recording.stderr
     assert [path.name for path in record.iterdir()] == ["record.json"]
-    found = document(record)
-    assert (found["state"], found["exit_status"], found["tables"]) == ("incomplete", 7, str(left))
-    assert "No space left on device (ENOSPC)" in found["reason"]
+    record_document = document(record)
+    assert (record_document["state"], record_document["exit_status"], record_document["tables"]) == (
+        "incomplete",
+        7,
+        str(left),
+    )
+    assert "No space left on device (ENOSPC)" in record_document["reason"]
 
     before = load_profile([record])
     assert not before.is_running
@@ -99,8 +103,12 @@ def test_a_record_on_a_full_disk_is_incomplete_and_can_be_completed(
     completed = run("complete", record)
     assert completed.returncode == 0, completed.stderr
     assert list(tables.iterdir()) == []
-    found = document(record)
-    assert (found["state"], found["exit_status"], found["tables"]) == ("complete", 7, None)
+    record_document = document(record)
+    assert (record_document["state"], record_document["exit_status"], record_document["tables"]) == (
+        "complete",
+        7,
+        None,
+    )
     after = load_profile([record])
     assert (after.losses, totals(after)) == ((), totals(before))
     if trace:
@@ -143,7 +151,7 @@ def test_a_record_whose_recording_was_killed_runs_as_long_as_its_processes_and_c
     assert {name: moved for name, _, moved in totals(after)}["write"] == written.stat().st_size
 
 
-def test_a_record_that_has_no_space_for_its_document_leaves_nothing(run: Run, mount: Callable[[str], Path]) -> None:
+def test_a_record_without_space_for_its_document_leaves_nothing(run: Run, mount: Callable[[str], Path]) -> None:
     small = mount("size=64k")
     subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler"], capture_output=True, check=False)
     failed = run("record", "--out", small / "record", "--", "true")
@@ -172,7 +180,7 @@ def test_a_command_that_cannot_be_started_leaves_nothing(run: Run, tmp_path: Pat
     ],
     ids=["tables", "below a file", "here"],
 )
-def test_a_record_that_cannot_be_begun_says_which_option_to_change(
+def test_a_record_that_cannot_begin_names_the_option_to_change(
     engine: Path, tmp_path: Path, options: list[str], remedy: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -195,19 +203,19 @@ def test_a_static_program_that_is_the_command_is_named(run: Run, tmp_path: Path)
     program, record = tmp_path / "static", tmp_path / "record"
     source = "int main(void) { return 0; }"
     subprocess.run(["gcc", "-static", "-x", "c", "-o", program, "-"], input=source, text=True, check=True)
-    ran = run("record", "--out", record, "--", program)
-    assert f"ioassay-engine: {program} (process " in ran.stderr
-    assert "was not recorded: it is linked statically" in ran.stderr
+    recording = run("record", "--out", record, "--", program)
+    assert f"ioassay-engine: {program} (process " in recording.stderr
+    assert "was not recorded: it is linked statically" in recording.stderr
     (escaped,) = document(record)["escaped"]
     assert (escaped["path"], escaped["reason"]) == (str(program), "static")
 
 
-def test_an_incomplete_record_whose_tables_are_gone_says_so(run: Run, mount: Callable[[str], Path]) -> None:
+def test_an_incomplete_record_without_its_tables_is_refused(run: Run, mount: Callable[[str], Path]) -> None:
     small, tables = mount("size=4m"), mount("size=4m")
-    ran = run("record", "--tables", tables, "--out", small / "record", "--", *fill_and_fail(small))
+    recording = run("record", "--tables", tables, "--out", small / "record", "--", *fill_and_fail(small))
     (left,) = tables.iterdir()
     left.rename(tables / "moved")
-    assert ran.returncode == 7
+    assert recording.returncode == 7
     refused = run("complete", small / "record")
     assert (refused.returncode, document(small / "record")["state"]) == (3, "incomplete")
     assert str(left) in refused.stderr

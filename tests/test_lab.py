@@ -1,4 +1,4 @@
-"""A lab as its user meets it: up, used, cut off, down; and whatever ends it, nothing of it is left."""
+"""A lab from its start to its end: use, disconnected hosts, interruptions; nothing of it is left."""
 
 from __future__ import annotations
 
@@ -32,31 +32,29 @@ MOUNT = "/run/ioassay/mnt/gluster"
 
 
 def traces() -> dict[str, object]:
-    """Everything of the machine that a lab could leave something in, apart from what others do there."""
+    """The state of the machine in which a lab could leave something."""
 
-    def said(*command: str) -> list[str]:
+    def lines_of(*command: str) -> list[str]:
         return sorted(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
 
     return {
-        "processes": sorted(
-            found[0] for pid in psutil.pids() for what in (LAB, HOST) if (found := recognized(what, pid))
-        ),
+        "processes": sorted(lab[0] for pid in psutil.pids() for what in (LAB, HOST) if (lab := recognized(what, pid))),
         "mounts": sorted(Path("/proc/mounts").read_text().splitlines()),
-        "loop devices": said("losetup", "--all"),
-        "links": said("ip", "-oneline", "link"),
+        "loop devices": lines_of("losetup", "--all"),
+        "links": lines_of("ip", "-oneline", "link"),
         "namespaces": len(_network_namespaces()),
-        "listening": said("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric"),
+        "listening": lines_of("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric"),
         "files": [sorted(Path(place).glob("*")) for place in ("/run", "/var/tmp", "/var/log", "/var/lib/glusterd")],
     }
 
 
 def _network_namespaces() -> set[str]:
     """Those of all processes. `lsns` fails where a process ends while it looks."""
-    found = set()
+    namespaces = set()
     for link in Path("/proc").glob("[0-9]*/ns/net"):
         with contextlib.suppress(OSError):
-            found.add(os.readlink(link))
-    return found
+            namespaces.add(os.readlink(link))
+    return namespaces
 
 
 @pytest.fixture
@@ -96,7 +94,7 @@ def test_hosts_have_names_addresses_ssh_and_memory_of_their_own_and_share_the_st
     assert on(client1, "sh", "-c", f"rm {MOUNT}/file; exit 7")[0] == 7
 
 
-def test_what_is_cut_off_is_not_reached_until_it_is_healed(gluster: str) -> None:
+def test_a_disconnected_host_is_not_reached_until_it_is_healed(gluster: str) -> None:
     reach = ("ssh", "-o", "ConnectTimeout=1", "client2", "true")
     assert ioassay("lab", "cut", f"{gluster}/client2")[0] == 0
     assert on(f"{gluster}/client1", *reach)[0] == 255
@@ -109,10 +107,10 @@ def test_links_have_their_rate_in_both_directions(gluster: str) -> None:
     leaving = on(f"{gluster}/client1", "tc", "qdisc", "show", "dev", "eth0")[1]
     lab = running()[gluster].space
     arriving = lab.run("tc", "qdisc", "show", "dev", "client1")
-    assert all("tbf" in shown and "rate 100Mbit" in shown for shown in (leaving, arriving))
+    assert all("tbf" in listing and "rate 100Mbit" in listing for listing in (leaving, arriving))
 
 
-def test_status_says_what_it_consists_of_and_nothing_listens_beyond_it(gluster: str) -> None:
+def test_status_lists_the_parts_of_a_lab_and_nothing_listens_outside(gluster: str) -> None:
     code, out, _ = ioassay("lab", "status", gluster, "--json")
     status = json.loads(out)
     assert code == 0
@@ -161,7 +159,7 @@ def test_a_lab_in_use_is_not_ended_and_an_interrupted_run_leaves_nothing_on_it(g
     assert load(tmp_path / "run").document.state == "interrupted"
 
 
-def test_a_run_says_it_when_its_lab_ends_under_it(passing: str, tmp_path: Path) -> None:
+def test_a_run_reports_the_end_of_its_lab(passing: str, tmp_path: Path) -> None:
     run = Measurement(study(tmp_path, LONG), Path(f"lab:{passing}"), tmp_path / "run")
     run.until_moving()
     assert ioassay("lab", "down", passing, "--force")[0] == 0
@@ -198,21 +196,19 @@ class Starting:
         )
 
     def until_said(self, words: str) -> None:
-        """Waits until it says that it does this."""
+        """Waits until it prints this step."""
         assert self.process.stderr is not None
         assert any(line.strip().endswith(words) for line in self.process.stderr), f"never said: {words}"
 
-    def end(self, *, given: str | None = None) -> int:
+    def end(self, *, text: str | None = None) -> int:
         """Waits for its end and returns its exit code."""
-        self.process.communicate(given, timeout=DEADLINE_S)
+        self.process.communicate(text, timeout=DEADLINE_S)
         return self.process.returncode
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 @pytest.mark.parametrize("stage", ["3 hosts on a network", "gluster", "ssh"])
-def test_whatever_ends_it_half_way_leaves_nothing(
-    stage: str, number: signal.Signals, untouched: dict[str, object]
-) -> None:
+def test_an_interrupted_start_leaves_nothing(stage: str, number: signal.Signals, untouched: dict[str, object]) -> None:
     skip_without(read(LABS.find("gluster")))
     starting = Starting("gluster", "--hosts", "2")
     starting.until_said(f": {stage}")
@@ -222,7 +218,9 @@ def test_whatever_ends_it_half_way_leaves_nothing(
     until(lambda: NAME not in running(), "the lab to be gone")
 
 
-def test_a_server_that_ends_before_it_is_ready_is_told_with_its_last_words(untouched: dict[str, object]) -> None:
+def test_a_server_that_ends_before_it_is_ready_is_reported_with_the_end_of_its_log(
+    untouched: dict[str, object],
+) -> None:
     skip_without(read(LABS.find("xfs")))
     nursery = Nursery(NAME)
     try:
@@ -238,7 +236,7 @@ def test_a_server_that_ends_before_it_is_ready_is_told_with_its_last_words(untou
 
 
 @pytest.mark.parametrize("victim", ["first process", "who watches it"])
-def test_whatever_kills_it_leaves_nothing(victim: str, passing: str) -> None:
+def test_a_killed_lab_leaves_nothing(victim: str, passing: str) -> None:
     first = psutil.Process(running()[passing].space.pid)
     killed = first if victim == "first process" else first.parent()
     assert killed is not None
@@ -251,7 +249,7 @@ def test_in_the_foreground_it_ends_with_its_input(untouched: dict[str, object]) 
     starting = Starting("xfs", "--foreground")
     starting.until_said("to end the lab.")
     assert NAME in running()
-    assert starting.end(given="") == 0
+    assert starting.end(text="") == 0
     assert NAME not in running()
 
 
@@ -261,7 +259,7 @@ def test_a_name_is_taken_once(passing: str) -> None:
     assert "is already up" in err
 
 
-def test_what_cannot_be_meant_is_refused_with_what_can() -> None:
+def test_invalid_arguments_are_refused_with_a_remedy() -> None:
     for arguments, words in {
         ("up", "glustr"): "did you mean `gluster`?",
         ("up", "xfs", "--link", "1G"): 'unknown suffix "G"; use kbit Mbit Gbit',
@@ -274,7 +272,7 @@ def test_what_cannot_be_meant_is_refused_with_what_can() -> None:
     assert (code, "needs the name of a lab." in err) == (2, True), err
 
 
-def test_a_lab_that_is_not_up_is_said_to_be_so() -> None:
+def test_a_lab_that_is_not_up_is_reported() -> None:
     for arguments in (
         ("lab", "down", "nothing"),
         ("lab", "exec", "nothing", "true"),
@@ -322,7 +320,7 @@ storage:
 """
 
 
-def test_a_lab_of_ones_own_uses_all_of_its_servers(untouched: dict[str, object], tmp_path: Path) -> None:
+def test_a_users_own_lab_uses_all_of_its_servers(untouched: dict[str, object], tmp_path: Path) -> None:
     skip_without(read(LABS.find("moosefs")))
     file = tmp_path / "mine.yaml"
     file.write_text(MINE)

@@ -1,4 +1,4 @@
-"""Processes that look like a lab and are not one of ours: whoever made them, root's commands leave them alone."""
+"""Processes that look like a lab but are not ours: commands of root ignore them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def as_stranger() -> None:
 
 
 def hold_record() -> None:
-    """Whoever calls this makes a record, and what it executes next holds it open."""
+    """Creates a record that the next program of this process holds open."""
     file = record.create()
     record.publish(file, RECORD)
     fcntl.fcntl(file, fcntl.F_SETFD, 0)
@@ -83,7 +83,7 @@ def stranger() -> None:
 
 
 def program_of_a_stranger_with_roots_rights() -> None:
-    """As one with the set-user-ID bit that takes root's identity: what it was handed remains."""
+    """A program that takes root's identity by its set-user-ID bit, and keeps inherited descriptors."""
     os.seteuid(STRANGER)
     hold_record()
     os.seteuid(0)
@@ -137,7 +137,7 @@ class Impostor:
 
     @property
     def is_unharmed(self) -> bool:
-        """True while it runs and nothing of it was executed."""
+        """True while it runs and none of its programs was executed."""
         return self.first.is_running() and self.first.status() != psutil.STATUS_ZOMBIE and not self.trace.exists()
 
 
@@ -145,25 +145,25 @@ class Impostor:
 def impostor(way: str) -> Iterator[Impostor]:
     place = Path(tempfile.mkdtemp())
     place.chmod(0o777)
-    found = Impostor(way, place)
+    created = Impostor(way, place)
     try:
-        yield found
+        yield created
     finally:
-        found.end()
+        created.end()
         shutil.rmtree(place)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_only_looks_like_a_lab_is_none(way: str) -> None:
-    with impostor(way) as found:
+def test_an_impostor_is_not_a_lab(way: str) -> None:
+    with impostor(way) as process:
         assert NAME not in running()
         with pytest.raises(CannotRun, match="is not up"):
             find(NAME)
-        assert found.is_unharmed
+        assert process.is_unharmed
 
 
-def test_no_command_executes_ends_or_believes_what_another_user_made_look_like_a_lab(tmp_path: Path) -> None:
-    with impostor("another user's namespaces") as found:
+def test_no_command_uses_or_ends_another_users_impostor(tmp_path: Path) -> None:
+    with impostor("another user's namespaces") as process:
         for arguments in (("lab", "status"), ("lab", "status", "--json")):
             code, out, _ = ioassay(*arguments)
             assert (code, NAME in out) == (0, False), out
@@ -178,16 +178,16 @@ def test_no_command_executes_ends_or_believes_what_another_user_made_look_like_a
         ):
             code, _, err = ioassay(*arguments)
             assert (code, f"The lab {NAME} is not up." in err) == (3, True), (arguments, err)
-        assert found.is_unharmed
+        assert process.is_unharmed
 
 
-def test_a_host_whose_process_has_ended_leads_nowhere_also_when_its_number_is_taken_again() -> None:
-    ended = subprocess.Popen(["sleep", "300"])
-    space = Space(ProcessHandle(ended.pid))
+def test_a_host_whose_process_has_ended_is_unusable_even_if_its_number_is_reused() -> None:
+    process = subprocess.Popen(["sleep", "300"])
+    space = Space(ProcessHandle(process.pid))
     assert space.attempt("true").returncode == 0
-    ended.kill()
-    ended.wait()
-    with number_taken_again(ended.pid):
+    process.kill()
+    process.wait()
+    with number_taken_again(process.pid):
         assert space.attempt("true").returncode != 0
         with pytest.raises(ProcessLookupError):
             space.path("/").stat()

@@ -1,4 +1,4 @@
-"""The storage systems of labs, and Slurm: started for real, used from two hosts, and gone without a trace."""
+"""The storage systems of labs, and Slurm: real servers, used from two hosts, that leave no trace."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class Up:
 def lab(place: Path, storage: dict[str, dict[str, str]], *needed: Requirement, **more: str) -> Iterator[Up]:
     """A lab with two hosts that measure, its disks in `place`, which leaves nothing. Skips where it cannot be had."""
     name = f"h-test-{os.getpid()}"
-    wanted = Lab.model_validate({"name": name, "title": "For tests", "hosts": "2", "storage": storage, **more})
-    skip_without(wanted, *needed)
+    lab_model = Lab.model_validate({"name": name, "title": "For tests", "hosts": "2", "storage": storage, **more})
+    skip_without(lab_model, *needed)
     before = traces()
-    nursery = up(wanted, "", place, lambda said: None)
+    nursery = up(lab_model, "", place, lambda step: None)
     try:
         running = find(name)
         ready = running.ready()
@@ -93,9 +93,9 @@ def pid_space(pid: int) -> str | None:
 
 def traces() -> dict[str, int]:
     """The machine's own files where a server that is not kept in its lab would write, and when each was written."""
-    found = [path for place in MACHINES_OWN for path in [Path(place), *Path(place).rglob("*")]]
-    found += [path for pattern in ("jetty-server*", "hadoop-*", "pmix*") for path in Path("/tmp").glob(pattern)]
-    return {str(path): path.lstat().st_mtime_ns for path in found if path.exists()}
+    paths = [path for place in MACHINES_OWN for path in [Path(place), *Path(place).rglob("*")]]
+    paths += [path for pattern in ("jetty-server*", "hadoop-*", "pmix*") for path in Path("/tmp").glob(pattern)]
+    return {str(path): path.lstat().st_mtime_ns for path in paths if path.exists()}
 
 
 def assert_nobody_listens_on_all_addresses(started: Up) -> None:
@@ -151,7 +151,7 @@ printf 'user = "%s:%s"' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" |
 
 
 @pytest.mark.parametrize("over", ["disk", "gluster"])
-def test_an_object_that_one_host_puts_into_s3_another_one_gets(over: str, tmp_path: Path, engine: Path) -> None:
+def test_another_host_gets_an_object_from_s3(over: str, tmp_path: Path, engine: Path) -> None:
     below: dict[str, dict[str, str]] = {"gluster": {}} if over == "gluster" else {}
     with lab(tmp_path, {**below, "s3": {"over": over}}, CURL) as started:
         url = "http://server1:7070/lab/below/object"
@@ -179,7 +179,7 @@ def test_the_credentials_of_a_lab_are_its_own_and_only_roots(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("datanodes", ["1", "2"])
-def test_a_file_that_one_host_creates_in_hdfs_another_one_opens(datanodes: str, tmp_path: Path, engine: Path) -> None:
+def test_another_host_opens_a_file_in_hdfs(datanodes: str, tmp_path: Path, engine: Path) -> None:
     with lab(tmp_path, {"hdfs": {"datanodes": datanodes}}, CURL) as started:
         url = "http://server1:9870/webhdfs/v1/target/file?user.name=lab&op="
         curl = ["curl", "--silent", "--show-error", "--fail", "--location"]
@@ -207,8 +207,8 @@ def test_a_job_that_one_host_submits_runs_on_all_of_them(tmp_path: Path) -> None
     with lab(tmp_path, {"ext4": {}}, slurm="yes") as started:
         assert started.record.slurm
         for client in ("client1", "client2"):
-            ran = started.run(client, "srun", "--nodes=2", "--ntasks-per-node=1", "hostname")
-            assert sorted(ran.split()) == ["client1", "client2"]
+            printed = started.run(client, "srun", "--nodes=2", "--ntasks-per-node=1", "hostname")
+            assert sorted(printed.split()) == ["client1", "client2"]
         many = started.run("client1", "srun", "--nodes=2", "--ntasks-per-node=8", "hostname")
         assert sorted(many.split()) == ["client1"] * 8 + ["client2"] * 8
         file = f"{started.target.place}/file"
@@ -219,6 +219,6 @@ def test_a_job_that_one_host_submits_runs_on_all_of_them(tmp_path: Path) -> None
 
 def test_a_job_that_no_hosts_can_take_is_refused_and_does_not_wait_forever(tmp_path: Path) -> None:
     with lab(tmp_path, {"ext4": {}}, slurm="yes") as started:
-        done = started.hosts["client1"].attempt("srun", "--nodes=3", "hostname")
-        assert done.returncode != 0
-        assert "Unable to allocate resources" in done.stderr
+        result = started.hosts["client1"].attempt("srun", "--nodes=3", "hostname")
+        assert result.returncode != 0
+        assert "Unable to allocate resources" in result.stderr

@@ -1,4 +1,4 @@
-"""`ioassay list`, and folders of runs where runs are named."""
+"""`ioassay list`, and folders of runs as arguments."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NIGHTS = ["night-0", "night-1", "night-2"]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A directory with `runs`, in which are three nights and a measurement of the network."""
-    for at, name in enumerate(NIGHTS):
+    for number, name in enumerate(NIGHTS):
         builder = RunBuilder().clients(1).repetitions(3).workload("seq", "Sequential")
-        store(night(at, builder), tmp_path / "runs/nightly" / name)
+        store(night(number, builder), tmp_path / "runs/nightly" / name)
     NetDirectory(tmp_path / "runs/net", net_measurement.net(2, (1, 2, "to-servers", 9.4)))
     return tmp_path
 
@@ -39,18 +39,18 @@ def test_each_stored_directory_is_a_line_the_newest_first(folder: Path) -> None:
     assert lines[-1].split()[2:] == ["net", "–", "iperf3", "server0,", "server1", "complete", "runs/net"]
 
 
-def test_json_has_the_whole_of_each(folder: Path) -> None:
+def test_json_has_all_fields_of_each_directory(folder: Path) -> None:
     code, out, _ = ioassay("list", "runs/nightly", "--json", directory=folder)
     assert code == 0
     document = json.loads(out)
     assert document["unreadable"] == []
-    assert [Path(one["path"]).name for one in document["directories"]] == NIGHTS[::-1]
+    assert [Path(entry["path"]).name for entry in document["directories"]] == NIGHTS[::-1]
     first = document["directories"][0]
     assert (first["kind"], first["origin"], first["state"]) == ("run", "study", "complete")
     assert first.keys() == {"path", "kind", "name", "origin", "study", "target", "started", "state"}
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_is_listed(folder: Path) -> None:
+def test_an_unreadable_directory_is_named_and_the_rest_is_listed(folder: Path) -> None:
     (folder / "runs/nightly/night-1/run.json").write_text('{"kind": "run", "version": 99}')
     code, out, err = ioassay("list", directory=folder)
     assert code == 0
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_listed(folder: Path) -> No
     assert "Not readable: runs/nightly/night-1: runs/nightly/night-1/run.json has version 99 of the kind run" in err
 
 
-def test_a_line_stays_a_line_whatever_a_run_holds(folder: Path) -> None:
+def test_a_run_with_hostile_text_is_listed_in_one_line(folder: Path) -> None:
     file = folder / "runs/nightly/night-1/run.json"
     document = json.loads(file.read_text())
     document |= {"target": "/a\n/b\t\x1b[2J\u202e" + "c" * 1000}
@@ -72,7 +72,7 @@ def test_a_line_stays_a_line_whatever_a_run_holds(folder: Path) -> None:
     assert "/a /b" in out
 
 
-def test_a_folder_that_holds_nothing_and_one_that_is_not_there(folder: Path) -> None:
+def test_an_empty_and_a_missing_folder_are_reported(folder: Path) -> None:
     (folder / "empty").mkdir()
     assert ioassay("list", "empty", directory=folder) == (0, "", "No stored runs in empty.\n")
     code, _, err = ioassay("list", "nowhere", directory=folder)

@@ -1,4 +1,4 @@
-"""Which of the modules that take long to import each command may load: it pays for no others before it answers."""
+"""The slow modules that each command may load: it must not import others."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_a_command_loads_no_more_than_it_needs(command: str, place: Path) -> Non
         "import sys\nfrom ioassay.__main__ import main\n"
         "try: main()\nfinally: print(*sys.modules, file=open('modules', 'w'))"
     )
-    done = subprocess.run([sys.executable, "-c", code, *command.split()], cwd=place, check=False, capture_output=True)
-    assert done.returncode in (0, 1), done.stderr  # 1: a check that fails
+    result = subprocess.run([sys.executable, "-c", code, *command.split()], cwd=place, check=False, capture_output=True)
+    assert result.returncode in (0, 1), result.stderr  # 1: a check that fails
     loaded = {module.partition(".")[0] for module in (place / "modules").read_text().split()}
     assert sorted(loaded & SLOW) == LOADED[command].split()
 
@@ -90,5 +90,5 @@ def test_every_module_can_be_imported() -> None:
         "    if '.testing' not in module.name and not last.startswith(('test_', '__main__', 'conftest')):\n"
         "        importlib.import_module(module.name)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""More rules with paths than recorders have slots: which hold, for whom, and what is said of the others."""
+"""More rules with paths than recorders have slots: the rules in force, and remarks about the others."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ while os.path.exists(orders):
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets tables lie with their test."""
+    """Keeps tables in the test's directory."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
 def throttle(label: str, path: Path | str, limit: int = MIB) -> dict[str, Any]:
-    """A rule that holds writes beneath a path to a rate."""
+    """A rule that limits writes below a path to a rate."""
     return {**WRITES, "label": label, "action": "throttle", "path": str(path), "limit": limit}
 
 
@@ -53,7 +53,7 @@ def contract(rules: Sequence[Mapping[str, Any]]) -> str:
 
 
 def states(command: Watched, label: str) -> list[dict[str, Any]]:
-    """What was said of a rule, second by second."""
+    """The states of a rule, second by second."""
     return [state for state in command.documents("rule") if state["label"] == label]
 
 
@@ -70,29 +70,29 @@ def is_held_to(measured: float, allowed: float) -> bool:
 
 
 def log_of(command: Watched) -> str:
-    """What the agent has said on standard error."""
+    """The agent's standard error."""
     log = command.record / f"watch/agent-{os.uname().nodename}.log"
     return log.read_text() if log.exists() else ""
 
 
-def test_of_ten_thousand_rules_those_for_files_in_use_hold_and_others_files_run_free(tmp_path: Path) -> None:
+def test_ten_thousand_rules_hold_files_in_use_and_no_others(tmp_path: Path) -> None:
     data, link = tmp_path / "data", tmp_path / "link"
     (tmp_path / "real").mkdir()
     link.symlink_to("real")
-    # One rule knows its file by another spelling, and one by what its own path leads to.
-    mine = [
+    # One rule has another spelling of its file's path, and one a path with a link.
+    used_rules = [
         throttle("spelled", data / "a"),
         throttle("linked", link, 2 * MIB),
         {**throttle("counted", data / "free"), "action": "monitor"},
     ]
-    rules = [*others(MANY // 2), *mine, *others(MANY)[MANY // 2 + 3 :]]
+    rules = [*others(MANY // 2), *used_rules, *others(MANY)[MANY // 2 + 3 :]]
     assert len(rules) == MANY
     command = writers(tmp_path, f"{data}/./../data//a", f"{tmp_path}/real/b", f"{data}/free")
     with watched(tmp_path, *rules, command=command) as watching:
-        until(lambda: min(len(states(watching, rule["label"])) for rule in mine) >= 7, "seven seconds")
-        held = [sum(state["measured"] for state in states(watching, label)[2:6]) for label in ("spelled", "linked")]
-        assert is_held_to(held[0], 4 * MIB), held
-        assert is_held_to(held[1], 8 * MIB), held
+        until(lambda: min(len(states(watching, rule["label"])) for rule in used_rules) >= 7, "seven seconds")
+        measured = [sum(state["measured"] for state in states(watching, label)[2:6]) for label in ("spelled", "linked")]
+        assert is_held_to(measured[0], 4 * MIB), measured
+        assert is_held_to(measured[1], 8 * MIB), measured
         assert min(state["measured"] for state in states(watching, "counted")[2:6]) > 10 * MIB
         assert {state["label"] for state in watching.documents("rule")} == {"spelled", "linked", "counted"}
         alert = watching.until("alert", label="spelled")
@@ -109,15 +109,17 @@ def test_contracts_grow_and_shrink_while_a_job_runs(tmp_path: Path) -> None:
         began = command.until("rule", label="second")["second"]
         until(lambda: len(states(command, "second")) >= 6, "six seconds")
         for label, rate in (("first", MIB), ("second", 2 * MIB)):
-            held = [state["measured"] for state in states(command, label) if began + 1 < state["second"] < began + 5]
-            assert is_held_to(sum(held), 3 * rate), held
+            measured = [
+                state["measured"] for state in states(command, label) if began + 1 < state["second"] < began + 5
+            ]
+            assert is_held_to(sum(measured), 3 * rate), measured
         # A rate that changes takes effect on the slots that rules have already.
         command.replace_contract(contract([{**first, "limit": 4 * MIB}, *others(MANY)[: MANY // 2], second]))
         until(lambda: states(command, "first")[-1]["allowed"] == 4 * MIB, "the new limit")
         began = states(command, "first")[-1]["second"]
         until(lambda: states(command, "first")[-1]["second"] >= began + 5, "five seconds")
-        held = [state["measured"] for state in states(command, "first") if began + 1 < state["second"] < began + 5]
-        assert is_held_to(sum(held), 12 * MIB), held
+        measured = [state["measured"] for state in states(command, "first") if began + 1 < state["second"] < began + 5]
+        assert is_held_to(sum(measured), 12 * MIB), measured
         command.replace_contract(contract([{**second, "action": "monitor", "label": "counted"}]))
         began = command.until("rule", label="counted")["second"]
         until(lambda: any(state["measured"] > 10 * MIB for state in states(command, "counted")), "it to run free")
@@ -136,8 +138,8 @@ def test_rules_without_slots_of_their_own_hold_again_when_their_file_was_truncat
         os.truncate(file, int(left * file.stat().st_size))
         begin = command.until("rule", label="mine", remark=RESTORED)["second"] + 2
         until(lambda: states(command, "mine")[-1]["second"] >= begin + 5, "five seconds")
-        held = [state["measured"] for state in states(command, "mine") if begin < state["second"] < begin + 5]
-        assert sum(held) == pytest.approx(4 * MIB, rel=0.05), held
+        measured = [state["measured"] for state in states(command, "mine") if begin < state["second"] < begin + 5]
+        assert sum(measured) == pytest.approx(4 * MIB, rel=0.05), measured
         command.end()
 
 
@@ -157,7 +159,7 @@ while os.path.exists(orders):
 """
 
 
-def test_a_rule_that_finds_no_slot_gets_that_of_one_that_is_not_used(tmp_path: Path) -> None:
+def test_a_rule_without_a_slot_gets_that_of_an_unused_rule(tmp_path: Path) -> None:
     data, program = tmp_path / "data", tmp_path / "in_turn.py"
     program.write_text(IN_TURN)
     count = 40  # a throttling rule takes two slots of 63
@@ -168,8 +170,8 @@ def test_a_rule_that_finds_no_slot_gets_that_of_one_that_is_not_used(tmp_path: P
         assert {f"file {number}" for number in range(20)} <= {state["label"] for state in watching.documents("rule")}
         assert not states(watching, f"file {count - 1}")
         until(lambda: len(states(watching, f"file {count - 1}")) >= 5, "the last file to be held")
-        held = [state["measured"] for state in states(watching, f"file {count - 1}")[1:4]]
-        assert is_held_to(sum(held), 3 * MIB), held
+        measured = [state["measured"] for state in states(watching, f"file {count - 1}")[1:4]]
+        assert is_held_to(sum(measured), 3 * MIB), measured
         watching.end()
 
 
@@ -194,15 +196,15 @@ def test_a_process_without_room_for_the_rules_is_named(tmp_path: Path) -> None:
     with watched(tmp_path, everything, command=command) as watching:
         until(go.exists, "the process to have no more room")
         watching.replace_contract(contract([everything, throttle("held", data / "a"), *others(MANY)]))
-        said = "its address space has no room for the rules (ulimit -v)"
-        until(lambda: said in log_of(watching), "the agent to name it")
-        # It goes on, and rules that need no table hold.
-        until(lambda: said in states(watching, "all")[-1]["remark"], "the rule to say it")
+        remark = "its address space has no room for the rules (ulimit -v)"
+        until(lambda: remark in log_of(watching), "the agent to name it")
+        # It continues, and rules that need no table still apply.
+        until(lambda: remark in states(watching, "all")[-1]["remark"], "the rule to say it")
         assert states(watching, "all")[-1]["measured"] > 10 * MIB
         watching.end()
 
 
-def test_an_agent_that_may_write_no_large_file_says_so_and_goes_on(tmp_path: Path) -> None:
+def test_an_agent_with_a_file_size_limit_reports_it_and_continues(tmp_path: Path) -> None:
     with watched(tmp_path, WRITES) as command:
         agent = command.until("rule", label="writes") and command.agent()
         resource.prlimit(agent, resource.RLIMIT_FSIZE, (MIB, MIB))

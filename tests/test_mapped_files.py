@@ -1,4 +1,4 @@
-"""A record has what programs mapped, and how much of it was in the page cache."""
+"""A record has the maps of programs and their page-cache residency."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def directory(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("options", [(), ("--via", "ptrace")], ids=["preloaded", "by ptrace"])
 def test_each_map_is_kept_as_the_program_made_it(directory: Path, options: tuple[str, ...]) -> None:
     maps = maps_of(compiled("maps.c", directory), directory, *options)
-    found = maps.select(
+    maps_found = maps.select(
         "name", "access", "maps", "mapped_bytes", "extent_bytes", "syncs", "synced_bytes",
         left=pl.col("last_unmap_s").is_null().cast(pl.Int64),
     )  # fmt: skip
@@ -51,13 +51,13 @@ def test_each_map_is_kept_as_the_program_made_it(directory: Path, options: tuple
     expected = [(name, access, *map(int, numbers)) for name, access, *numbers in (line.split("|") for line in lines)]
     if options:  # it does not stop at maps of memory without a file, one of which replaces these two
         is_replaced = pl.col("name").is_in(["replaced", "replaces"])
-        found = found.with_columns(left=pl.when(~is_replaced).then("left").otherwise(0))
-    assert sorted(found.rows()) == sorted(expected)
+        maps_found = maps_found.with_columns(left=pl.when(~is_replaced).then("left").otherwise(0))
+    assert sorted(maps_found.rows()) == sorted(expected)
     begin, end = maps["first_map_s"], maps["last_unmap_s"]
     assert ((end >= begin) | end.is_null()).all()
 
 
-def test_what_is_in_the_page_cache_is_said_when_maps_begin_and_end(directory: Path) -> None:
+def test_page_cache_residency_is_recorded_when_maps_begin_and_end(directory: Path) -> None:
     maps = maps_of(compiled("maps.c", directory), directory)
     of_name = {row["name"]: row for row in maps.iter_rows(named=True)}
     for name, row in of_name.items():  # they were written just before, but for a hole
@@ -80,7 +80,7 @@ for name in sys.argv[1:]:
 
 
 @pytest.mark.parametrize("options", [(), ("--via", "ptrace")], ids=["preloaded", "by ptrace"])
-def test_a_map_is_of_storage_where_calls_on_the_file_are(
+def test_a_map_counts_as_storage_if_calls_on_its_file_do(
     tmp_path: Path, mount: Callable[[str], Path], options: tuple[str, ...]
 ) -> None:
     """A tmpfs is a file system as any other, but in /dev/shm."""

@@ -1,4 +1,4 @@
-"""The network's ceiling: measured with iperf3 in a lab whose links are limited, and held against what runs measure."""
+"""The network's ceiling: measured with iperf3 in a lab with limited links, and compared with the rates of runs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_limited_links_are_measured_in_both_directions(lab: str, ceilings: Path)
     assert not _iperf3_runs(lab)
 
 
-def test_iperf3s_own_words_are_kept_beside_the_rates(ceilings: Path) -> None:
+def test_the_output_of_iperf3_is_kept_beside_the_rates(ceilings: Path) -> None:
     for measured in read_net(ceilings).measurements:
         for flow in measured.flows:
             ends = [json.loads((ceilings / f"{flow.files}-{end}.json").read_text()) for end in ("client", "server")]
@@ -84,7 +84,7 @@ def test_iperf3s_own_words_are_kept_beside_the_rates(ceilings: Path) -> None:
             assert not list(ceilings.glob(f"{flow.files}*.stderr.txt")), "what is empty is not kept"
 
 
-def test_rates_have_their_share_and_what_came_from_memory_is_found_out(
+def test_rates_have_a_share_of_the_ceiling_and_cached_reads_are_detected(
     lab: str, ceilings: Path, tmp_path: Path
 ) -> None:
     file = study(tmp_path, workload("small", total="8MiB", steps=WARM))
@@ -131,7 +131,7 @@ def test_hosts_are_reached_by_ssh(lab: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_whatever_ends_it_iperf3_ends_and_listened_nowhere_else(
+def test_iperf3_ends_with_the_command_and_listens_nowhere_else(
     lab: str, number: signal.Signals, tmp_path: Path
 ) -> None:
     out = tmp_path / "net"
@@ -153,7 +153,7 @@ def test_whatever_ends_it_iperf3_ends_and_listened_nowhere_else(
         assert json.loads((out / "net.json").read_text())["state"] == "interrupted"
 
 
-def test_a_host_that_does_not_answer_ends_it_with_its_name(lab: str, tmp_path: Path) -> None:
+def test_an_unresponsive_host_ends_the_command_with_its_name(lab: str, tmp_path: Path) -> None:
     assert ioassay("lab", "cut", f"{lab}/client2")[0] == 0
     try:
         code, _, err = ioassay(*_net(lab, tmp_path / "net", "--patterns", "n-1", duration="2s"))
@@ -165,7 +165,7 @@ def test_a_host_that_does_not_answer_ends_it_with_its_name(lab: str, tmp_path: P
     assert not _iperf3_runs(lab)
 
 
-def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(tmp_path: Path) -> None:
     for words, options in {
         "n-k is not supported": ["--patterns", "n-k"],
         "sideways is not supported": ["--directions", "sideways"],

@@ -59,10 +59,10 @@ def _nodes(run: Path) -> set[str]:
 
 def test_the_quick_study_runs_over_four_nodes_as_a_job_of_slurm(lab: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    asked = ["run", "quick", "--target", _target(lab), "--launcher", "sbatch", "--out", str(run)]
+    arguments = ["run", "quick", "--target", _target(lab), "--launcher", "sbatch", "--out", str(run)]
     few = ["clients=4", "ranks=1", "repetitions=1", "time=100ms", "write_time=100ms"]
     settings = [word for setting in few for word in ("--set", setting)]
-    code, out, err = ioassay("lab", "exec", lab, *_python(), *asked, *settings)
+    code, out, err = ioassay("lab", "exec", lab, *_python(), *arguments, *settings)
     assert code in (0, 1), err  # a busy machine may miss a criterion
     assert "completed" in err
     assert "Performance" in out or "Rates, phase by phase" in out
@@ -75,10 +75,10 @@ def test_the_quick_study_runs_over_four_nodes_as_a_job_of_slurm(lab: str, tmp_pa
     assert _left(lab) == []
 
 
-def test_a_script_is_written_and_not_submitted_where_that_is_asked(lab: str, tmp_path: Path) -> None:
+def test_script_only_writes_a_script_without_submitting_it(lab: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    asked = ["--target", _target(lab), "--launcher", "sbatch", "--script-only", "--out", str(run)]
-    code, out, err = ioassay("lab", "exec", lab, *_python(), "run", "quick", *asked, "--launcher-options=--time=7")
+    arguments = ["--target", _target(lab), "--launcher", "sbatch", "--script-only", "--out", str(run)]
+    code, out, err = ioassay("lab", "exec", lab, *_python(), "run", "quick", *arguments, "--launcher-options=--time=7")
     assert (code, out.strip()) == (0, f"sbatch {run}/job.sh"), err
     script = (run / "job.sh").read_text()
     assert "#SBATCH --time=7" in script
@@ -86,11 +86,11 @@ def test_a_script_is_written_and_not_submitted_where_that_is_asked(lab: str, tmp
     assert read_document(run).cases[0].state == "pending"
 
 
-def test_a_job_that_comes_to_its_time_limit_ends_in_order_and_keeps_what_it_has(lab: str, tmp_path: Path) -> None:
+def test_a_job_that_reaches_its_time_limit_ends_in_order_and_keeps_its_results(lab: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     file = study(tmp_path, workload("short"), LONG)
-    asked = ["run", file, "--target", _target(lab), "--launcher", "sbatch", "--out", run]
-    command = Command(["lab", "exec", lab, *_python(), *asked])
+    arguments = ["run", file, "--target", _target(lab), "--launcher", "sbatch", "--out", run]
+    command = Command(["lab", "exec", lab, *_python(), *arguments])
 
     def is_moving() -> bool:
         assert command.process.poll() is None, command.end()
@@ -114,13 +114,13 @@ def test_a_job_that_comes_to_its_time_limit_ends_in_order_and_keeps_what_it_has(
     assert _left(lab) == []
 
 
-def test_a_node_that_is_cut_off_ends_the_run_by_name_and_resume_does_the_rest(lab: str, tmp_path: Path) -> None:
+def test_a_disconnected_node_ends_the_run_by_name_and_resume_does_the_rest(lab: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    asked = ["--target", f"lab:{lab}", "--launcher", "mpirun"]
+    arguments = ["--target", f"lab:{lab}", "--launcher", "mpirun"]
     # Amounts end the writes, so that none of the second sweep is over before the cut.
     amounts = ["clients=4", "ranks=1", "repetitions=2", "total=1GiB", "random_file=64KiB", "write_time=60s"]
     settings = [word for setting in amounts for word in ("--set", setting)]
-    command = Command(["run", "quick", *asked, *settings, "--out", run])
+    command = Command(["run", "quick", *arguments, *settings, "--out", run])
 
     def second_is_moving() -> bool:
         assert command.process.poll() is None, command.end()
@@ -141,12 +141,12 @@ def test_a_node_that_is_cut_off_ends_the_run_by_name_and_resume_does_the_rest(la
     complete = [case.id for case in document.cases if case.state == "complete"]
     assert complete
     assert load(run).measurements.height >= 2 * len(complete)
-    kept = {case: (run / "logs" / case / "events.jsonl").stat().st_mtime_ns for case in complete}
+    written_ns = {case: (run / "logs" / case / "events.jsonl").stat().st_mtime_ns for case in complete}
 
     code, _, err = ioassay("run", "--resume", run)
     assert code in (0, 1), err
     assert read_document(run).state == "complete"
-    assert kept == {case: (run / "logs" / case / "events.jsonl").stat().st_mtime_ns for case in complete}
+    assert written_ns == {case: (run / "logs" / case / "events.jsonl").stat().st_mtime_ns for case in complete}
     assert _left(lab) == []
 
 

@@ -35,9 +35,9 @@ def ioassay(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(sys, "argv", ["ioassay", *map(str, arguments)])
         for stream in ("stdout", "stderr"):
             monkeypatch.setattr(sys, stream, getattr(sys, stream))  # it is wrapped, and put back after the test
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exited:
             main()
-        return int(ended.value.code or 0), *capsys.readouterr()
+        return int(exited.value.code or 0), *capsys.readouterr()
 
     return run
 
@@ -51,15 +51,15 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_directory_of_every_kind_and_version_is_kept_with_what_was_reported_of_it() -> None:
     for kind in KINDS:
         for version in (*kind.upgrades, kind.version):
-            kept = [name for name in DIRECTORIES if f"{name}-".startswith(f"{kind.name}-{version}-")]
-            assert kept, (kind.name, version)
-            for name in kept:
+            names = [name for name in DIRECTORIES if f"{name}-".startswith(f"{kind.name}-{version}-")]
+            assert names, (kind.name, version)
+            for name in names:
                 assert json.loads((STORED / name / kind.document).read_text())["version"] == version
                 assert (name in REPORTED) == (kind.name in ARGUMENTS)
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_what_was_counted_and_timed_is_reported_as_it_was_then(ioassay: Command, stored: Path, name: str) -> None:
+def test_stored_directories_are_reported_as_they_were_then(ioassay: Command, stored: Path, name: str) -> None:
     (kind,) = (kind.name for kind in KINDS if name.startswith(f"{kind.name}-"))
     code, out, err = ioassay(*ARGUMENTS[kind], stored / name)
     assert code == 0, err
@@ -69,18 +69,18 @@ def test_what_was_counted_and_timed_is_reported_as_it_was_then(ioassay: Command,
 def test_all_are_listed(ioassay: Command, stored: Path) -> None:
     code, out, err = ioassay("list", stored, "--json")
     assert (code, err) == (0, "")
-    found = {Path(one["path"]).name: one["kind"] for one in json.loads(out)["directories"]}
-    assert sorted(found) == DIRECTORIES
-    assert all(name.startswith(f"{kind}-") for name, kind in found.items())
+    listed = {Path(entry["path"]).name: entry["kind"] for entry in json.loads(out)["directories"]}
+    assert sorted(listed) == DIRECTORIES
+    assert all(name.startswith(f"{kind}-") for name, kind in listed.items())
 
 
 def test_runs_of_two_versions_are_compared_point_by_point(ioassay: Command, stored: Path) -> None:
     code, out, err = ioassay("compare", *(stored / name for name in STUDIES), "--format", "json")
     assert code == 0, err
     peaks = {
-        name: [one["peak"] for one in json.loads((STORED / f"{name}.json").read_text())["peaks"]] for name in STUDIES
+        name: [peak["peak"] for peak in json.loads((STORED / f"{name}.json").read_text())["peaks"]] for name in STUDIES
     }
-    ratios = [one["ratio"] for one in json.loads(out)["ratios"] if one["at"] == "peak"]
+    ratios = [ratio["ratio"] for ratio in json.loads(out)["ratios"] if ratio["at"] == "peak"]
     assert ratios == pytest.approx([new / old for old, new in zip(*peaks.values(), strict=True)])
 
 
@@ -88,8 +88,8 @@ def test_a_run_of_an_older_version_is_a_baseline(ioassay: Command, stored: Path)
     old, new = (stored / name for name in STUDIES)
     code, out, err = ioassay("check", new, "--baseline", old, "--json")
     assert (code, err) == (1, "")  # its criteria are met, but one repetition is too few for a verdict
-    judged = [one for one in json.loads(out)["checks"] if one["name"].startswith("1 client")]
-    assert [one["judgement"] for one in judged] == ["not judged"] * 4
+    judged = [verdict for verdict in json.loads(out)["checks"] if verdict["name"].startswith("1 client")]
+    assert [verdict["judgement"] for verdict in judged] == ["not judged"] * 4
 
 
 def test_a_trend_goes_over_runs_of_several_versions(ioassay: Command, stored: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_trend_goes_over_runs_of_several_versions(ioassay: Command, stored: Pa
     assert [(point["operation"], len(point["runs"])) for point in points] == [("write", 2), ("read", 2)] * 2
 
 
-def test_what_a_run_recorded_of_its_engines_is_a_profile(ioassay: Command, stored: Path) -> None:
+def test_the_record_of_a_runs_engines_is_a_profile(ioassay: Command, stored: Path) -> None:
     code, out, err = ioassay("profile", stored / "run-4-recorded", "--json")
     assert code == 0, err
     totals = json.loads(out)["totals"]
@@ -113,7 +113,7 @@ def test_what_a_run_recorded_of_its_engines_is_a_profile(ioassay: Command, store
 def test_a_measurement_of_the_network_gives_the_ceiling_of_a_run(ioassay: Command, stored: Path, version: int) -> None:
     net = stored / f"net-{version}"
     measured = json.loads((net / "net.json").read_text())["measurements"]
-    rates = [one["rate_bits_per_s"] for one in measured if one["direction"] == "to-servers"]
+    rates = [measurement["rate_bits_per_s"] for measurement in measured if measurement["direction"] == "to-servers"]
     code, out, err = ioassay("report", stored / "run-4-study", "--ceilings", net, "--format", "json")
     assert code == 0, err
     writes = [row for row in json.loads(out)["measurements"] if row["operation"] == "write"]

@@ -1,4 +1,4 @@
-"""What `packaging` installs on nodes: Slurm's prolog and epilog, with a stand-in for the agent."""
+"""Slurm's prolog and epilog from `packaging`, with a stand-in for the agent."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ def start(tmp_path: Path) -> Iterator[Script]:
 
 
 def agents(place: Path) -> list[int]:
-    """The agents at work, but for what they start, which looks like them at first."""
+    """The running agents without their child processes, which look like them at first."""
     setup = str(place / "agent.json")
-    found = [
-        one.info for one in psutil.process_iter(["pid", "ppid", "cmdline"]) if setup in (one.info["cmdline"] or [])
+    processes = [
+        process.info
+        for process in psutil.process_iter(["pid", "ppid", "cmdline"])
+        if setup in (process.info["cmdline"] or [])
     ]
-    pids = [one["pid"] for one in found]
-    return [one["pid"] for one in found if one["ppid"] not in pids]
+    pids = [process["pid"] for process in processes]
+    return [process["pid"] for process in processes if process["ppid"] not in pids]
 
 
 def test_one_agent_works_from_the_first_job_of_a_node_until_after_the_last(start: Script, tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_one_agent_works_from_the_first_job_of_a_node_until_after_the_last(start
     assert agents(tmp_path) == []
 
 
-def test_a_job_that_begins_while_the_last_one_ends_is_watched(start: Script, tmp_path: Path) -> None:
+def test_a_job_that_begins_while_the_previous_one_ends_is_watched(start: Script, tmp_path: Path) -> None:
     start("prolog", 0).wait()
     for job in range(5):
         ending, beginning = start("epilog", job), start("prolog", job + 1)
@@ -77,7 +79,7 @@ def test_a_job_that_begins_while_the_last_one_ends_is_watched(start: Script, tmp
         assert len(agents(tmp_path)) == 1
 
 
-def test_the_number_of_a_crashed_agent_is_not_taken_for_it(start: Script, tmp_path: Path) -> None:
+def test_a_reused_process_number_is_not_mistaken_for_a_crashed_agent(start: Script, tmp_path: Path) -> None:
     (tmp_path / "run/jobs").mkdir(parents=True)
     (tmp_path / "run/agent.pid").write_text(str(os.getpid()))
     start("epilog", 1).wait()  # it would end this test

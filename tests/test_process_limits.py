@@ -1,4 +1,4 @@
-"""What ends the control plane early: Ctrl-C at any moment, limits of processes and files. None is a traceback."""
+"""Early ends of the control plane, by Ctrl-C or limits of processes and files, without a traceback."""
 
 from __future__ import annotations
 
@@ -103,15 +103,15 @@ def test_ctrl_c_at_any_moment_is_no_traceback(command: str, stored: Path, tmp_pa
 @pytest.mark.skipif(os.geteuid() != 0, reason="it takes another user's rights, which only root may")
 @pytest.mark.parametrize(("limit", "words"), [("nproc=5", "ulimit -u"), ("nofile=16", "ulimit -n")])
 @pytest.mark.parametrize("command", ["studies", "report", "run"])
-def test_too_small_limits_are_said_in_one_error(
+def test_a_limit_that_is_too_low_is_one_error(
     command: str, limit: str, words: str, stored: Path, tmp_path: Path
 ) -> None:
     # From within: access(2), which arguments are checked by, asks for the user's own rights to each directory above.
     stored.parent.chmod(0o755)
     typed = [sys.executable, "-m", "ioassay", *arguments_of(command, Path(stored.name), tmp_path / "place")]
     limited = [*AS_USER, *READING, "prlimit", f"--{limit}", *typed]
-    ended = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=stored.parent)
-    assert (ended.returncode, ended.stdout) == (3, "")
-    message, remedy = ended.stderr.splitlines()
+    result = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=stored.parent)
+    assert (result.returncode, result.stdout) == (3, "")
+    message, remedy = result.stderr.splitlines()
     assert message.startswith("ioassay: This process ")
     assert words in remedy

@@ -1,4 +1,4 @@
-"""`ioassay record` and `ioassay profile`: from a command to what it does to storage."""
+"""`ioassay record` and `ioassay profile`: from a command to its use of storage."""
 
 from __future__ import annotations
 
@@ -55,22 +55,22 @@ def record(tmp_path: Path) -> Path:
 def profiled(*arguments: str | Path) -> dict[str, Any]:
     code, out, err = ioassay("profile", *arguments, "--json")
     assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out)
-    return found
+    profile: dict[str, Any] = json.loads(out)
+    return profile
 
 
-def test_a_recorded_program_has_its_operations_and_bytes_and_is_told_what_to_improve(record: Path) -> None:
-    found = profiled(record)
-    (data,) = (file for file in found["files"] if file["path"] == str(record.parent / "data"))
+def test_a_recorded_program_has_its_operations_bytes_and_findings(record: Path) -> None:
+    profile = profiled(record)
+    (data,) = (file for file in profile["files"] if file["path"] == str(record.parent / "data"))
     assert (data["read_bytes"], data["written_bytes"], data["processes"]) == (2_000_000, 2_000_150, 1)
-    operations = {row["operation"]: row for row in found["operations"]}
+    operations = {row["operation"]: row for row in profile["operations"]}
     assert operations["sync"]["calls"] == 150
     assert operations["write"]["calls"] >= 2150
     assert {"operation": "open", "errno": 2} in [
-        {"operation": row["operation"], "errno": row["errno"]} for row in found["errors"]
+        {"operation": row["operation"], "errno": row["errno"]} for row in profile["errors"]
     ]
-    assert {"small-requests", "sync-storm", "failed-lookups"} <= {one["kind"] for one in found["findings"]}
-    python = next(row for row in found["processes"] if "program.py" in row["command"] and row["write_ns"])
+    assert {"small-requests", "sync-storm", "failed-lookups"} <= {finding["kind"] for finding in profile["findings"]}
+    python = next(row for row in profile["processes"] if "program.py" in row["command"] and row["write_ns"])
     assert (python["state"], python["written_bytes"]) == ("ended", 2_000_150)
 
 
@@ -107,14 +107,14 @@ def test_files_beyond_the_greatest_table_are_counted_by_directory(tmp_path: Path
     profile = load_profile([out])
     moved = profile.process_operations.filter(pl.col("operation").is_in(["write", "remove"]))
     assert sorted(moved.select("operation", "calls", "bytes").rows()) == [("remove", 9000, 0), ("write", 9000, 90_000)]
-    own = profile.files.filter(pl.col("path").str.contains("/file-"))
+    own_files = profile.files.filter(pl.col("path").str.contains("/file-"))
     others = profile.files.filter(pl.col("kind") == "others", pl.col("path").str.starts_with(str(tmp_path)))
-    assert sorted(others["path"]) == [str(tmp_path / str(at) / "(other files)") for at in range(3)]
+    assert sorted(others["path"]) == [str(tmp_path / str(number) / "(other files)") for number in range(3)]
     removed = profile.file_operations.filter(pl.col("operation") == "remove").join(others, on="file", how="semi")
-    assert int(removed["calls"].sum()) == 9000 - own.height
-    (loss,) = [one for one in profile.losses if one.kind == "folded-calls"]
+    assert int(removed["calls"].sum()) == 9000 - own_files.height
+    (loss,) = [loss_entry for loss_entry in profile.losses if loss_entry.kind == "folded-calls"]
     about = int(loss.where.rpartition(": about ")[2].removesuffix(" files").replace(",", ""))
-    assert abs(about - (9000 - own.height)) <= 0.15 * (9000 - own.height)
+    assert abs(about - (9000 - own_files.height)) <= 0.15 * (9000 - own_files.height)
 
 
 def recorded(directory: Path, program: str) -> dict[str, Any]:
@@ -130,15 +130,15 @@ def recorded(directory: Path, program: str) -> dict[str, Any]:
     return profiled(out)
 
 
-def warnings(found: dict[str, Any]) -> list[str]:
-    return [one["kind"] for one in found["findings"] if one["severity"] == "warning"]
+def warnings(profile: dict[str, Any]) -> list[str]:
+    return [finding["kind"] for finding in profile["findings"] if finding["severity"] == "warning"]
 
 
 def test_an_empty_script_has_no_warning_and_is_all_start_up(tmp_path: Path) -> None:
-    found = recorded(tmp_path, "")
-    assert warnings(found) == []
-    startup = found["totals"]["startup"]
-    calls = sum(found["totals"][direction]["calls"] for direction in ("read", "write", "metadata"))
+    profile = recorded(tmp_path, "")
+    assert warnings(profile) == []
+    startup = profile["totals"]["startup"]
+    calls = sum(profile["totals"][direction]["calls"] for direction in ("read", "write", "metadata"))
     assert startup["calls"] > calls / 2
     assert "Python" in startup["runtimes"]
 
@@ -162,24 +162,24 @@ for at in range({steps}):
         ("os.pwrite(data, bytes(1000), at * 1000)", "small-requests", "Gather requests in a buffer"),
     ],
 )
-def test_requests_in_one_large_file_are_mended_where_they_are_wrong(
+def test_a_wrong_access_to_one_large_file_has_the_fitting_remedy(
     tmp_path: Path, request_: str, kind: str, remedy: str
 ) -> None:
-    found = recorded(tmp_path, LARGE_FILE.format(steps=8000, request=request_))
-    assert warnings(found) == [kind]
-    (one,) = (one for one in found["findings"] if one["kind"] == kind)
-    assert one["remedy"].startswith(remedy)
-    assert one["evidence"]["saves_ns"] <= sum(
-        found["totals"][part]["spent_ns"] for part in ("read", "write", "metadata")
+    profile = recorded(tmp_path, LARGE_FILE.format(steps=8000, request=request_))
+    assert warnings(profile) == [kind]
+    (finding,) = (candidate for candidate in profile["findings"] if candidate["kind"] == kind)
+    assert finding["remedy"].startswith(remedy)
+    assert finding["evidence"]["saves_ns"] <= sum(
+        profile["totals"][part]["spent_ns"] for part in ("read", "write", "metadata")
     )
 
 
 def test_writes_with_o_sync_are_a_finding(tmp_path: Path) -> None:
     flags = "os.O_CREAT | os.O_WRONLY | os.O_SYNC"
     program = f"import os\nlog = os.open('log', {flags})\nfor _ in range(300):\n    os.write(log, bytes(4096))\n"
-    found = recorded(tmp_path, program)
-    (one,) = (one for one in found["findings"] if one["kind"] == "synchronous-writes")
-    assert (one["severity"], one["evidence"]["writes"], one["evidence"]["files"]) == ("warning", 300, 1)
+    profile = recorded(tmp_path, program)
+    (finding,) = (candidate for candidate in profile["findings"] if candidate["kind"] == "synchronous-writes")
+    assert (finding["severity"], finding["evidence"]["writes"], finding["evidence"]["files"]) == ("warning", 300, 1)
 
 
 def test_a_profile_is_written_in_every_format(record: Path, tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_the_records_below_a_folder_are_one_profile(tmp_path: Path) -> None:
     for rank in range(3):
         table = TableBuilder(100 + rank, job={"SLURM_PROCID": str(rank)})
         store_record(tmp_path / "job" / str(rank), table)
-    found = profiled(tmp_path / "job")
-    assert [row["rank"] for row in found["processes"]] == [0, 1, 2]
+    profile = profiled(tmp_path / "job")
+    assert [row["rank"] for row in profile["processes"]] == [0, 1, 2]
 
 
 def test_a_process_that_hangs_is_profiled_while_it_runs(tmp_path: Path) -> None:
@@ -232,26 +232,24 @@ def test_a_damaged_record_is_refused_with_what_is_wrong(record: Path) -> None:
     assert "are damaged: none can be read." in err
 
 
-def test_a_copy_of_many_small_files_is_told_what_to_do_with_the_tree(tmp_path: Path) -> None:
-    for at in range(1500):
-        directory = tmp_path / "tree" / str(at % 10)
+def test_a_copy_of_many_small_files_has_a_remedy_for_the_tree(tmp_path: Path) -> None:
+    for number in range(1500):
+        directory = tmp_path / "tree" / str(number % 10)
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / str(at)).write_bytes(bytes(4096))
+        (directory / str(number)).write_bytes(bytes(4096))
     engine = find_engine()
     for out, command in (("copying", ["cp", "-r", "tree", "copy"]), ("listing", ["ls", "tree"])):
         subprocess.run([engine, "record", "--out", out, "--", *command], cwd=tmp_path, check=True, capture_output=True)
-    found = [one for one in profiled(tmp_path / "copying")["findings"] if one["severity"] == "warning"]
-    assert [(one["kind"], one["evidence"]["files"]) for one in found] == [("small-files", 1500)] * 2
-    assert {one["evidence"]["direction"] for one in found} == {"read", "write"}
-    assert all(one["remedy"].startswith("Pack the tree into one file and copy that") for one in found)
+    findings = [finding for finding in profiled(tmp_path / "copying")["findings"] if finding["severity"] == "warning"]
+    assert [(finding["kind"], finding["evidence"]["files"]) for finding in findings] == [("small-files", 1500)] * 2
+    assert {finding["evidence"]["direction"] for finding in findings} == {"read", "write"}
+    assert all(finding["remedy"].startswith("Pack the tree into one file and copy that") for finding in findings)
     assert profiled(tmp_path / "listing")["findings"] == []
 
 
 @pytest.mark.parametrize("reader", ["python", "tar"])
 @pytest.mark.parametrize("options", ["-B", ""], ids=["no-bytecode", "bytecode-written"])
-def test_a_module_is_start_up_where_it_is_imported_and_data_where_it_is_read(
-    tmp_path: Path, reader: str, options: str
-) -> None:
+def test_a_module_is_start_up_if_imported_and_data_if_read(tmp_path: Path, reader: str, options: str) -> None:
     package = tmp_path / "lib" / "python3.99" / "site-packages" / "package"
     package.mkdir(parents=True)
     for name in ("__init__.py", "imported.py", "checked.py"):
@@ -268,6 +266,6 @@ def test_a_module_is_start_up_where_it_is_imported_and_data_where_it_is_read(
     )  # fmt: skip
     profile = load_profile([tmp_path / "record"])
     paths = profile.files.join(startup_files(profile), on="file", how="semi")["path"]
-    own = {Path(path).name for path in paths if path.startswith(f"{package}/") and path.endswith(".py")}
-    assert own == {"__init__.py", "imported.py"}
+    package_modules = {Path(path).name for path in paths if path.startswith(f"{package}/") and path.endswith(".py")}
+    assert package_modules == {"__init__.py", "imported.py"}
     assert str(package / "checked.py") in profile.files["path"]

@@ -22,7 +22,7 @@ def test_a_run_is_published_and_nothing_else_is_written(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"run", "out"}
 
 
-def test_without_a_run_it_says_what_is_missing_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_missing_run_is_reported_and_nothing_is_written(tmp_path: Path) -> None:
     for place in ([], ["-o", "out"]):
         code, out, err = ioassay("publish", "run", *place, directory=tmp_path)
         assert (code, out) == (2, "")

@@ -18,10 +18,10 @@ from ioassay.store.run_directory import load
 from .support import Command, until
 
 
-def test_it_answers_and_keeps_a_run_of_the_study_quick(
+def test_it_prints_an_answer_and_keeps_a_run_of_the_study_quick(
     target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In this process, with no time left when it begins: the tutorial's test takes the time that users give it."""
+    """Runs `quick` in this process without a time budget; the test of the tutorial runs it with the usual one."""
     began_s = time.monotonic() - 60
     monkeypatch.setattr(Budget, "of_this_process", lambda limit_s: Budget(began_s, began_s, limit_s))
     monkeypatch.setattr(sys, "argv", ["ioassay", "quick", str(target)])
@@ -45,7 +45,7 @@ def test_it_answers_and_keeps_a_run_of_the_study_quick(
     assert list(target.iterdir()) == []
 
 
-def test_ctrl_c_while_it_finds_its_sizes_leaves_nothing(target: Path, tmp_path: Path) -> None:
+def test_ctrl_c_during_calibration_leaves_nothing(target: Path, tmp_path: Path) -> None:
     command = Command(["quick", target, "--out", tmp_path / "run"])
     until(lambda: any(target.iterdir()), "the probe begins")
     command.process.send_signal(signal.SIGINT)
@@ -55,7 +55,7 @@ def test_ctrl_c_while_it_finds_its_sizes_leaves_nothing(target: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("directory", "time", "said"),
+    ("directory", "time", "message"),
     [
         ("s3://bucket", "30s", "ioassay run objects --target s3://bucket"),
         ("lab:nfs", "30s", "ioassay run quick --target lab:nfs"),
@@ -64,7 +64,7 @@ def test_ctrl_c_while_it_finds_its_sizes_leaves_nothing(target: Path, tmp_path: 
         (".", "2s", "at least 10s"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_with_what_to_type_instead(directory: str, time: str, said: str) -> None:
+def test_unusable_arguments_are_refused_with_a_remedy(directory: str, time: str, message: str) -> None:
     with pytest.raises(UsageError) as error:
         quick(directory=directory, time=time)
-    assert said in f"{error.value.message} {error.value.remedy}"
+    assert message in f"{error.value.message} {error.value.remedy}"

@@ -1,4 +1,4 @@
-"""Which file was which: names that become other files', and files that get the inode of a removed one."""
+"""The identity of files: names that move to other files, and inodes that are reused."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ VIA = pytest.mark.parametrize("via", ["preload", "ptrace"])
 
 
 @VIA
-def test_bytes_are_of_the_file_that_got_them_where_an_inode_is_used_again(
+def test_bytes_belong_to_the_right_file_if_an_inode_is_reused(
     recorded: Callable[[str, str], Profile], via: str
 ) -> None:
     expected = {"ref": 1000, "new": 500} | {f"made{number}": 2000 for number in range(20)}
@@ -83,7 +83,7 @@ def test_bytes_are_of_the_file_that_got_them_where_an_inode_is_used_again(
 
 
 @VIA
-def test_a_name_of_several_files_says_so(recorded: Callable[[str, str], Profile], via: str) -> None:
+def test_a_name_of_several_files_is_marked(recorded: Callable[[str, str], Profile], via: str) -> None:
     profile = recorded(MADE_ANEW, via)
     expected = {"checkpoint.new": 3500, "same": 30} | {f"temporary{number}": 100 for number in range(40)}
     assert written(profile) == expected
@@ -138,7 +138,7 @@ os.execvp("cat", ["cat", "large", "/dev/null"])
     "child", ["", 'subprocess.run(["cat", *["large"] * 10], stdout=subprocess.DEVNULL, check=True)']
 )
 @pytest.mark.parametrize("via", ["preload", "ptrace"])
-def test_what_the_kernel_counted_of_children_is_not_their_parents(child: str, via: str, tmp_path: Path) -> None:
+def test_kernel_counts_of_children_are_not_their_parents(child: str, via: str, tmp_path: Path) -> None:
     program = OWN_AND_OF_CHILDREN.replace("{child}", child)
     command = (
         "record",

@@ -1,4 +1,4 @@
-"""A run whose engines are recorded, as applications are: both count the same, and it ends as any other."""
+"""A run with recorded engines: the recorder and the engine have equal counts, and the run ends like any other."""
 
 from __future__ import annotations
 

@@ -53,20 +53,20 @@ def recorded(program: Path, way: str, tmp_path: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("way", WRITTEN)
-def test_what_macros_put_into_a_stream_is_counted(program: Path, tmp_path: Path, way: str) -> None:
+def test_bytes_that_macros_write_to_a_stream_are_counted(program: Path, tmp_path: Path, way: str) -> None:
     assert recorded(program, way, tmp_path)["stream write"] == WRITTEN[way] == (tmp_path / "data").stat().st_size
 
 
 @pytest.mark.parametrize("way", READ)
-def test_what_macros_take_out_of_a_stream_is_counted(program: Path, tmp_path: Path, way: str) -> None:
+def test_bytes_that_macros_read_from_a_stream_are_counted(program: Path, tmp_path: Path, way: str) -> None:
     (tmp_path / "data").write_bytes((b"x" * 99 + b"\n") * (INPUT_BYTES // 100))
     assert recorded(program, way, tmp_path)["stream read"] == READ[way]
 
 
-def test_a_stream_that_is_read_and_written_by_turns_has_both(program: Path, tmp_path: Path) -> None:
+def test_a_stream_that_is_read_and_written_alternately_has_both(program: Path, tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"x" * INPUT_BYTES)
-    found = recorded(program, "updates", tmp_path)
-    assert (found["stream read"], found["stream write"]) == (130, 50)
+    bytes_by_operation = recorded(program, "updates", tmp_path)
+    assert (bytes_by_operation["stream read"], bytes_by_operation["stream write"]) == (130, 50)
 
 
 def test_calls_of_several_threads_on_one_stream_are_counted_once(program: Path, tmp_path: Path) -> None:

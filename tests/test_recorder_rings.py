@@ -1,4 +1,4 @@
-"""Requests in rings of io_uring are counted: of a program with known amounts, and of fio, which says its own."""
+"""Requests in io_uring rings are counted, for a program with known amounts and for fio."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def recorded(directory: Path, *command: str | Path, via: str | None = None) -> t
     """The profile of a command, and what it printed."""
     ways = ["--via", via] if via else []
     record = directory / "record"
-    done = subprocess.run(
+    result = subprocess.run(
         [find_engine(), "record", *ways, "--out", record, "--", *command], check=True, capture_output=True, text=True
     )
-    return load_profile([record]), done.stdout
+    return load_profile([record]), result.stdout
 
 
 def of_program(program: Path, directory: Path, flags: int, how: str = "", via: str | None = None) -> Profile:
@@ -225,11 +225,11 @@ def test_the_bytes_of_each_file_are_those_of_fio(program: Path, tmp_path: Path, 
     command = ["fio", "--ioengine=io_uring", "--size=2m", "--bs=4k", "--iodepth=16", f"--directory={tmp_path}", *how]
     profile, printed = recorded(tmp_path, *command, "--name=job", "--output-format=json", via="ptrace")
     jobs = json.loads(printed[printed.index("{") :])["jobs"]
-    said = {
+    expected = {
         (f"{job['jobname']}.{number}.0", f"submit {direction}"): job[direction]["io_bytes"]
         for number, job in enumerate(jobs)
         for direction in ("read", "write")
         if job[direction]["io_bytes"]
     }
-    assert {(path, operation): moved for path, operation, _, _, moved in transfers(profile)} == said
+    assert {(path, operation): moved for path, operation, _, _, moved in transfers(profile)} == expected
     assert profile.losses == ()

@@ -42,14 +42,14 @@ def outcome_of(program: Program, directory: Path) -> Outcome:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_a_record_has_what_the_program_called(program: Program, tmp_path: Path) -> None:
+def test_a_record_has_the_calls_of_the_program(program: Program, tmp_path: Path) -> None:
     outcome = outcome_of(program, tmp_path)
     complaints = outcome.comparison.complaints()
     if complaints:
-        kept = KEPT / program.directory
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(tmp_path, kept, symlinks=True, ignore=shutil.ignore_patterns("work"))
-        pytest.fail("\n".join([f"{len(complaints)} complaints, see {kept}:", *complaints[:20]]))
+        failure_directory = KEPT / program.directory
+        shutil.rmtree(failure_directory, ignore_errors=True)
+        shutil.copytree(tmp_path, failure_directory, symlinks=True, ignore=shutil.ignore_patterns("work"))
+        pytest.fail("\n".join([f"{len(complaints)} complaints, see {failure_directory}:", *complaints[:20]]))
     assert set(outcome.comparison.escaped) == set(program.escapes)
     assert outcome.comparison.checked or program.escapes
 
@@ -124,7 +124,7 @@ TRACE = """\
 
 
 def test_a_trace_is_read_as_strace_writes_it() -> None:
-    execute, opened, read, renamed, ended = trace.parse(7, TRACE.splitlines())
+    execute, opened, read, renamed, end = trace.parse(7, TRACE.splitlines())
     assert isinstance(execute, SystemCall)
     assert trace.path(execute.arguments[0]) == './a "b"'
     assert isinstance(opened, SystemCall)
@@ -136,7 +136,7 @@ def test_a_trace_is_read_as_strace_writes_it() -> None:
     assert (read.began, read.result, read.stack[1]) == (1.000005, 10, Frame("?", "?"))
     assert isinstance(renamed, SystemCall)
     assert (renamed.result, renamed.error, renamed.stack) == (-1, "ENOENT", ())
-    assert (ended.thread, ended.began) == (7, 1.000008)
+    assert (end.thread, end.began) == (7, 1.000008)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_function_that_passes_the_recorder_is_named() -> None:
     assert complaints[0] == "1 calls passed the recorder: __open64 (openat) ← program(main)"
 
 
-def test_a_difference_is_told_with_both_numbers() -> None:
+def test_a_difference_is_reported_with_both_numbers() -> None:
     image = images(trace.parse(7, TRACE.replace("AT_FDCWD</work>", "AT_FDCWD").splitlines()))[-1]
     (complaint, *_) = compare([image], [_table({("/a, b\nä", "open"): Count(2, 1)}, process=7)], []).complaints()
     assert complaint == (
@@ -195,13 +195,13 @@ def test_calls_of_a_program_without_a_table_are_a_difference() -> None:
     assert not compare([image], [_table(image.counts, process=7)], []).differences
 
 
-def test_a_program_that_did_not_escape_may_not_be_said_to_have() -> None:
+def test_a_program_that_is_wrongly_listed_as_escaped_is_a_complaint() -> None:
     image = images(trace.parse(7, TRACE.splitlines()))[-1]
     result = compare([image], [_table(image.counts, process=7)], [Escaped(7, "./other")])
     assert result.problems == ["./other (process 7) did not escape"]
 
 
-def test_what_the_kernel_counted_must_be_what_was_called() -> None:
+def test_the_counts_of_the_kernel_must_match_the_calls() -> None:
     image = Image(1, 0.0, "program")
     image.reads[Caller.C_LIBRARY].bytes, image.reads[Caller.C_LIBRARY].calls = 100_000, 10
     enough = {"rchar": 100_000, "wchar": 0, "syscr": 10, "syscw": 0}

@@ -44,7 +44,7 @@ def place(tmp_path: Path) -> Path:
 def reframe(place: Path, **variables: str | Path) -> tuple[int, str, dict[str, Any]]:
     """Runs the example: exit code, what was printed, and what ReFrame's report says of the test."""
     report = place / "report.json"
-    done = subprocess.run(
+    result = subprocess.run(
         [
             REFRAME,
             f"--config-file={EXAMPLE}/site.py",
@@ -62,20 +62,18 @@ def reframe(place: Path, **variables: str | Path) -> tuple[int, str, dict[str, A
         check=False,
     )
     (test,) = json.loads(report.read_text())["runs"][0]["testcases"]
-    return done.returncode, done.stdout, test
+    return result.returncode, result.stdout, test
 
 
 SMALL = "ranks:1,repetitions:1,time:50ms,write_time:50ms"
 
 
-def test_storage_that_meets_what_is_wanted_passes_and_its_rates_have_units_and_references(
-    place: Path, target: Path
-) -> None:
-    code, said, test = reframe(place, target=target, settings=SMALL)
-    assert (code, test["result"]) == (0, "pass"), said
+def test_storage_that_meets_the_criteria_passes_with_units_and_references_of_rates(place: Path, target: Path) -> None:
+    code, output, test = reframe(place, target=target, settings=SMALL)
+    assert (code, test["result"]) == (0, "pass"), output
     rates = {name.rpartition(":")[2]: rate for name, rate in test["perfvalues"].items()}
-    measured, reference, lower, _, unit, _ = rates["sequential_write_sustained"]
-    assert measured > 0
+    rate_measured, reference, lower, _, unit, _ = rates["sequential_write_sustained"]
+    assert rate_measured > 0
     assert (reference, lower, unit) == (50, -0.999, "MB/s")
     assert rates["random_read_peak"][4] == "kIOPS"
     assert list(target.iterdir()) == []
@@ -84,13 +82,13 @@ def test_storage_that_meets_what_is_wanted_passes_and_its_rates_have_units_and_r
 def test_storage_that_fails_a_criterion_fails_with_the_verdict_as_the_reason(place: Path, target: Path) -> None:
     hard = place / "hard.yaml"
     hard.write_text(HARD)
-    code, said, test = reframe(place, target=target, settings=SMALL, criteria=hard)
+    code, output, test = reframe(place, target=target, settings=SMALL, criteria=hard)
     assert (code, test["result"], test["fail_phase"]) == (1, "fail", "sanity")
-    assert "contract: Sequential 1 MiB, write, peak: " in said
-    assert "at least 900000 GB/s" in said
+    assert "contract: Sequential 1 MiB, write, peak: " in output
+    assert "at least 900000 GB/s" in output
 
 
-def test_what_cannot_be_measured_fails_with_what_ioassay_says(place: Path) -> None:
-    code, said, test = reframe(place, target=place / "absent", settings=SMALL)
+def test_a_missing_target_fails_with_the_message_of_ioassay(place: Path) -> None:
+    code, output, test = reframe(place, target=place / "absent", settings=SMALL)
     assert (code, test["result"], test["fail_phase"]) == (1, "fail", "sanity")
-    assert f"Reason: sanity error: ioassay: {place / 'absent'} does not exist." in said
+    assert f"Reason: sanity error: ioassay: {place / 'absent'} does not exist." in output

@@ -233,7 +233,7 @@ def profiled(directory: Path, command: Sequence[str | Path], **variables: str) -
 
 
 def written(profile: Profile) -> dict[str, tuple[int, int]]:
-    """Of each region how often it was entered, and what was written in it without those within it."""
+    """The entries and written bytes of each region, without those of inner regions."""
     rows = profile.region_operations.filter(profile.region_operations["operation"] == "write")
     moved = dict(rows.select("region", "bytes").iter_rows())
     return {region: (entries, moved.get(region, 0)) for region, entries in profile.regions["region", "entries"].rows()}
@@ -245,10 +245,10 @@ def compiled(directory: Path, source: str, *options: str | Path) -> Path:
     return directory / "program"
 
 
-def test_a_c_program_has_in_each_region_what_its_threads_did_there(annotations: Path, tmp_path: Path) -> None:
+def test_each_region_of_a_c_program_has_the_io_of_its_threads(annotations: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, C_PROGRAM, f"-I{annotations}", "-pthread")
-    found = profiled(tmp_path, [program])
-    assert written(found) == {
+    profile = profiled(tmp_path, [program])
+    assert written(profile) == {
         "step": (5, 5 * 3 * 4096),
         "step > save": (5, 50 * 4096),
         "beside": (1, 3 * 4096),
@@ -256,9 +256,9 @@ def test_a_c_program_has_in_each_region_what_its_threads_did_there(annotations: 
         "outer > inner": (1, 4096),
         "last": (1, 7 * 4096),
     }
-    stayed = dict(found.regions["region", "stayed_ns"].rows())
+    stayed = dict(profile.regions["region", "stayed_ns"].rows())
     assert stayed["step"] >= stayed["step > save"] > 0
-    assert all(0 < ns < found.duration_s * 1e9 for ns in stayed.values())
+    assert all(0 < ns < profile.duration_s * 1e9 for ns in stayed.values())
 
 
 def test_a_report_shows_regions_with_those_within_them_and_what_was_in_none(annotations: Path, tmp_path: Path) -> None:
@@ -276,18 +276,18 @@ def test_a_report_shows_regions_with_those_within_them_and_what_was_in_none(anno
 
 def test_a_python_program_leaves_its_regions_by_exceptions(annotations: Path, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PYTHON_PROGRAM)
-    found = profiled(tmp_path, [sys.executable, "program.py"], PYTHONPATH=str(annotations))
-    assert written(found) == {"epoch": (2, 2000), "epoch > checkpoint": (1, 4000)}
+    profile = profiled(tmp_path, [sys.executable, "program.py"], PYTHONPATH=str(annotations))
+    assert written(profile) == {"epoch": (2, 2000), "epoch > checkpoint": (1, 4000)}
 
 
 def test_a_region_may_be_named_after_a_file_whose_name_is_no_text(annotations: Path, tmp_path: Path) -> None:
     work = "with region('of \\udcff'): open('data', 'wb', buffering=0).write(bytes(9))"
     (tmp_path / "program.py").write_text(f"from ioassay_region import region\n{work}\n")
-    found = profiled(tmp_path, [sys.executable, "program.py"], PYTHONPATH=str(annotations))
-    assert written(found) == {"of ?": (1, 9)}
+    profile = profiled(tmp_path, [sys.executable, "program.py"], PYTHONPATH=str(annotations))
+    assert written(profile) == {"of ?": (1, 9)}
 
 
-def test_without_the_recorder_regions_do_nothing(annotations: Path, tmp_path: Path) -> None:
+def test_regions_do_nothing_without_the_recorder(annotations: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, C_PROGRAM, f"-I{annotations}", "-pthread")
     subprocess.run([program], cwd=tmp_path, check=True)
     (tmp_path / "program.py").write_text(PYTHON_PROGRAM)
@@ -352,8 +352,8 @@ def test_names_with_numbers_do_not_fill_the_table(annotations: Path, tmp_path: P
             return 0;
         }
     """
-    found = profiled(tmp_path, [compiled(tmp_path, source, f"-I{annotations}")])
-    rows = found.region_operations.filter(found.region_operations["operation"] == "write")
-    assert found.regions.height == 256
+    profile = profiled(tmp_path, [compiled(tmp_path, source, f"-I{annotations}")])
+    rows = profile.region_operations.filter(profile.region_operations["operation"] == "write")
+    assert profile.regions.height == 256
     assert int(rows["bytes"].sum()) == 10_000
-    assert [(loss.kind, loss.amount) for loss in found.losses] == [("lost-regions", 1000 - 255)]
+    assert [(loss.kind, loss.amount) for loss in profile.losses] == [("lost-regions", 1000 - 255)]

@@ -56,7 +56,7 @@ def test_narrow_points_stop_early_and_wide_ones_are_repeated_to_the_most_and_nam
     assert [case["state"] for case in document["run"]["cases"]].count("not needed") == 2
 
 
-def test_what_is_not_needed_is_not_resumed_and_the_order_stays(target: Path, tmp_path: Path) -> None:
+def test_unneeded_repetitions_are_not_resumed_and_the_order_stays(target: Path, tmp_path: Path) -> None:
     steps = "[{write: {limit: {stonewall: 2s}}}]"  # long enough to be interrupted
     walled = workload("long", transfer="4", total="256MiB", steps=steps, repetitions="3")
     file = study(tmp_path, workload("soon", repetitions=SOON), walled)
@@ -79,10 +79,10 @@ def test_what_is_not_needed_is_not_resumed_and_the_order_stays(target: Path, tmp
         assert Counter(after.measurements["workload"]) == {"soon": 6, "long": 3}
 
 
-def test_interleaved_cases_run_there_and_back(target: Path, tmp_path: Path) -> None:
+def test_every_second_sweep_of_interleaved_cases_is_reversed(target: Path, tmp_path: Path) -> None:
     file = study(tmp_path, workload("a", repetitions="2"), workload("b", repetitions="2"))
     file.write_text(file.read_text().replace("workloads:", "case_order: interleaved\nworkloads:", 1))
     run = measure(file, target, tmp_path / "run")
-    ran = run.measurements.filter(phase="write").sort("started_unix_ns")["case"].to_list()
-    assert ran == ["a.c002.r1", "b.c002.r1", "b.c002.r2", "a.c002.r2"]
+    order = run.measurements.filter(phase="write").sort("started_unix_ns")["case"].to_list()
+    assert order == ["a.c002.r1", "b.c002.r1", "b.c002.r2", "a.c002.r2"]
     assert "Every second sweep runs in reverse order" in " ".join(run.document.study.method)

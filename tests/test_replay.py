@@ -57,21 +57,24 @@ def replayed(record: Path, tmp_path: Path, *options: str) -> dict[str, Any]:
     assert list(target.iterdir()) == []
     code, text, err = ioassay("report", tmp_path / "run", "--format", "json")
     assert code == 0, err
-    (found,) = json.loads(text)["replays"]
-    assert found["complete"]
-    return {"duration": found["duration_ratio"], **{one["direction"]: one for one in found["classes"]}}
+    (replay,) = json.loads(text)["replays"]
+    assert replay["complete"]
+    return {
+        "duration": replay["duration_ratio"],
+        **{replayed_class["direction"]: replayed_class for replayed_class in replay["classes"]},
+    }
 
 
 def test_a_recorded_program_is_replayed_call_for_call_at_its_pace(record: Path, tmp_path: Path) -> None:
-    found = replayed(record, tmp_path)
-    write = found["write"]
+    replay = replayed(record, tmp_path)
+    write = replay["write"]
     assert (write["operations"], write["bytes"]) == (48, 12 << 20)
     assert (write["operations_ratio"], write["bytes_ratio"], write["size_distance"]) == (1, 1, 0)
-    assert found["read"]["bytes_ratio"] == pytest.approx(1, abs=0.05)
-    assert found["read"]["operations_ratio"] == pytest.approx(1, abs=0.05)
-    assert found["metadata"]["operations_ratio"] == pytest.approx(1, abs=0.1)
-    # Never faster than the application; how much slower is the machine's.
-    assert found["duration"] > 0.95
+    assert replay["read"]["bytes_ratio"] == pytest.approx(1, abs=0.05)
+    assert replay["read"]["operations_ratio"] == pytest.approx(1, abs=0.05)
+    assert replay["metadata"]["operations_ratio"] == pytest.approx(1, abs=0.1)
+    # A replay is never faster than the application; how much slower depends on the machine.
+    assert replay["duration"] > 0.95
 
 
 ORDERS = """\
@@ -92,7 +95,7 @@ for block in offsets:
 
 
 def shares(profile: Profile, below: Path) -> tuple[float, float, float]:
-    """Of the reads of files below a directory: how many are consecutive, go forward, go backward."""
+    """The shares of consecutive, forward and backward reads of files below a directory."""
     files = profile.files.filter(pl.col("path").str.starts_with(f"{below}/"))
     reads = profile.file_operations.filter(operation="read").join(files, on="file", how="semi")
     calls, consecutive, forward = (int(reads[name].sum()) for name in ("calls", "consecutive", "forward"))
@@ -120,16 +123,20 @@ def test_a_replay_reads_in_the_order_of_the_application(tmp_path: Path, order: s
     assert replayed == pytest.approx(recorded, abs=0.1)
     code, text, err = ioassay("report", run, "--format", "json")
     assert code == 0, err
-    (read,) = [one for one in json.loads(text)["replays"][0]["classes"] if one["direction"] == "read"]
+    (read,) = [
+        replayed_class
+        for replayed_class in json.loads(text)["replays"][0]["classes"]
+        if replayed_class["direction"] == "read"
+    ]
     assert read["order_distance"] < 0.1
     if order == "backward":
         assert (read["operations_ratio"], read["bytes_ratio"], read["order"]["backward"]) == (1, 1, 511 / 512)
 
 
-def test_without_the_pace_it_does_the_same_as_fast_as_it_goes(record: Path, tmp_path: Path) -> None:
-    found = replayed(record, tmp_path, "--scale", "unlimited")
-    assert (found["write"]["operations_ratio"], found["write"]["bytes_ratio"]) == (1, 1)
-    assert found["duration"] < 0.9
+def test_a_replay_without_the_pace_runs_at_full_speed(record: Path, tmp_path: Path) -> None:
+    replay = replayed(record, tmp_path, "--scale", "unlimited")
+    assert (replay["write"]["operations_ratio"], replay["write"]["bytes_ratio"]) == (1, 1)
+    assert replay["duration"] < 0.9
 
 
 def test_the_study_of_a_record_goes_to_standard_output_and_takes_no_format(record: Path) -> None:
@@ -141,7 +148,7 @@ def test_the_study_of_a_record_goes_to_standard_output_and_takes_no_format(recor
     assert "--as-study writes YAML." in err
 
 
-def test_files_elsewhere_are_left_out_where_a_directory_is_named(record: Path, tmp_path: Path) -> None:
+def test_files_outside_a_named_directory_are_left_out(record: Path, tmp_path: Path) -> None:
     code, text, err = ioassay("profile", record, "--as-study", "--below", record.parent)
     assert (code, err) == (0, "")
     assert "calls on files outside of the directory" in text

@@ -1,4 +1,4 @@
-"""What ioassay depends on: bounded in pyproject.toml, and exact in the locks."""
+"""The dependencies of ioassay have bounds in pyproject.toml and exact versions in the locks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_every_dependency_has_an_upper_bound() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-    optional = [each for name, own in extras.items() if name != "dev" for each in own]
-    wanted = [*PROJECT["project"]["dependencies"], *optional, *PROJECT["build-system"]["requires"]]
-    assert [each for each in wanted if not any("<" in one.operator for one in Requirement(each).specifier)] == []
+    optional = [requirement for name, requirements in extras.items() if name != "dev" for requirement in requirements]
+    dependencies = [*PROJECT["project"]["dependencies"], *optional, *PROJECT["build-system"]["requires"]]
+    assert [
+        dependency
+        for dependency in dependencies
+        if not any("<" in specifier.operator for specifier in Requirement(dependency).specifier)
+    ] == []
 
 
 @pytest.mark.parametrize(
-    ("lock", "wanted"),
+    ("lock", "dependencies"),
     [
         ("requirements.lock", PROJECT["project"]["dependencies"]),
         ("requirements-dev.lock", PROJECT["project"]["optional-dependencies"]["dev"]),
     ],
 )
-def test_a_lock_has_a_version_that_fits_and_hashes_for_every_dependency(lock: str, wanted: list[str]) -> None:
+def test_a_lock_has_a_matching_version_and_hashes_for_every_dependency(lock: str, dependencies: list[str]) -> None:
     entries = re.split(r"\n(?=[a-z])", (ROOT / lock).read_text().replace("\\\n", ""))
     locked: dict[str, list[Version]] = {}
     for entry in entries:
@@ -37,6 +41,8 @@ def test_a_lock_has_a_version_that_fits_and_hashes_for_every_dependency(lock: st
         (pinned,) = exact.specifier
         assert pinned.operator == "=="
         locked.setdefault(exact.name, []).append(Version(pinned.version))
-    for each in map(Requirement, wanted):
-        assert locked.get(each.name.lower()), f"{each.name} is not in {lock}: make lock"
-        assert all(each.specifier.contains(version) for version in locked[each.name.lower()]), f"{each}: make lock"
+    for dependency in map(Requirement, dependencies):
+        assert locked.get(dependency.name.lower()), f"{dependency.name} is not in {lock}: make lock"
+        assert all(dependency.specifier.contains(version) for version in locked[dependency.name.lower()]), (
+            f"{dependency}: make lock"
+        )

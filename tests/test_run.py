@@ -42,15 +42,15 @@ def test_all_tables_agree_with_one_another(target: Path, tmp_path: Path) -> None
     run = load(tmp_path / "run")
     for name, columns in schema.TABLES.items():
         assert getattr(run, name).lazy().collect_schema() == columns
-    whole = run.measurements.select(*KEYS, "bytes", "operations", "ranks", "duration_ns").sort(KEYS)
-    assert whole.height == 6
+    totals = run.measurements.select(*KEYS, "bytes", "operations", "ranks", "duration_ns").sort(KEYS)
+    assert totals.height == 6
     for table in (run.ranks, run.samples.collect()):
         summed = table.group_by(KEYS).agg(pl.sum("bytes", "operations"), pl.n_unique("rank").alias("ranks"))
-        assert summed.sort(KEYS).equals(whole.drop("duration_ns"))
+        assert summed.sort(KEYS).equals(totals.drop("duration_ns"))
     counted = run.latencies.group_by(KEYS).agg(pl.sum("count").alias("operations").cast(pl.Int64)).sort(KEYS)
-    assert counted.equals(whole.select(*KEYS, "operations"))
+    assert counted.equals(totals.select(*KEYS, "operations"))
     last = run.ranks.group_by(KEYS).agg(pl.max("end_ns").alias("duration_ns")).sort(KEYS)
-    assert last.equals(whole.select(*KEYS, "duration_ns"))
+    assert last.equals(totals.select(*KEYS, "duration_ns"))
 
 
 def test_json_is_the_only_thing_on_standard_output(target: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One limit of a job that has four nodes, each with an agent of its own: what they write together, in bytes."""
+"""One limit of a job on four nodes, each with its own agent: the total of written bytes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def cases() -> dict[str, Any]:
     """What was counted in each case."""
     skip_without(read(LABS.find("xfs")))
     run = [sys.executable, str(BENCH), "4MiB/s", "10"]
-    done = subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ})
-    found: dict[str, Any] = json.loads(done.stdout)
-    return dict(found["cases"])
+    result = subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ})
+    document: dict[str, Any] = json.loads(result.stdout)
+    return dict(document["cases"])
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def cases() -> dict[str, Any]:
         "equal demand again",
     ],
 )
-def test_four_nodes_together_are_held_to_the_limit_of_a_job(cases: dict[str, Any], case: str) -> None:
+def test_four_nodes_share_the_limit_of_a_job(cases: dict[str, Any], case: str) -> None:
     assert LEAST <= cases[case]["share_of_limit"] <= MOST
 
 
-def test_a_limit_goes_where_it_is_wanted(cases: dict[str, Any]) -> None:
+def test_a_limit_is_assigned_to_the_nodes_that_need_it(cases: dict[str, Any]) -> None:
     equal = cases["equal demand"]["share_of_each_node"]
     assert max(equal) < 0.4
     alone = cases["one writes, three are idle"]["share_of_each_node"]

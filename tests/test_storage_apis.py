@@ -66,7 +66,7 @@ def _skeleton_study(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("plug_ins")
-def test_what_a_compiler_refuses_is_shown_with_what_it_said(tmp_path: Path) -> None:
+def test_a_compilation_error_is_shown_with_the_compilers_output(tmp_path: Path) -> None:
     (tmp_path / "mine.c").write_text("int broken(\n")
     code, out, err = ioassay("api", "build", tmp_path / "mine.c")
     assert (code, out) == (3, "")

@@ -1,4 +1,4 @@
-"""Stored directories that others made: what a command does with them, and what it leaves alone."""
+"""Stored directories of other users: what commands do with them, and what they must not change."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_report_is_not_written_through_links_that_lie_in_the_run(run: Path, tm
     assert not (run / "report.html").is_symlink()
 
 
-def test_the_run_of_another_user_is_reported_only_where_the_command_says(run: Path, tmp_path: Path) -> None:
+def test_another_users_run_is_reported_only_to_an_explicit_output(run: Path, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.fail("this test gives files away, which takes root")
     for path in (run, *run.iterdir()):
@@ -63,7 +63,7 @@ def test_the_run_of_another_user_is_reported_only_where_the_command_says(run: Pa
     assert sorted((path.name, path.stat().st_mtime_ns) for path in run.iterdir()) == before
 
 
-def test_a_damaged_directory_gives_a_result_or_an_error_that_says_what_is_wrong(tmp_path: Path) -> None:
+def test_a_damaged_directory_gives_a_result_or_a_clear_error(tmp_path: Path) -> None:
     sources = damage.stored_directories(tmp_path)
     failures = list(damage.tried(sources, sources[0], seed=18, numbers=range(TRIES)))
     assert [f"{failure.number}: {failure.damage}; {failure.use}: {failure.text}" for failure in failures] == []

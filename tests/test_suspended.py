@@ -43,15 +43,15 @@ class Shell:
     def types(self, keys: str) -> None:
         os.write(self._terminal, keys.encode())
 
-    def until(self, wanted: str) -> None:
-        while wanted not in self._seen:
+    def until(self, text: str) -> None:
+        while text not in self._seen:
             self._seen += os.read(self._terminal, 4096).decode(errors="replace")
 
     @property
     def shows_cursor(self) -> bool:
         """Whether the cursor, which a live view hides, was shown again."""
-        hidden, shown = (self._seen.rfind(f"\x1b[?25{letter}") for letter in "lh")
-        return -1 < hidden < shown
+        last_hidden, last_shown = (self._seen.rfind(f"\x1b[?25{letter}") for letter in "lh")
+        return -1 < last_hidden < last_shown
 
     def end(self) -> None:
         os.close(self._terminal)
@@ -59,20 +59,20 @@ class Shell:
 
 
 def _moved_bytes(run: Path) -> list[int]:
-    """By the phase so far, each time that the engine has told."""
+    """The bytes of the phase in each progress report of the engine."""
     return [line["bytes"] for file in run.glob("logs/paced.*/progress.jsonl") for line in ProgressTail(file).new()]
 
 
 def _suspended(command: list[str | Path], run: Path, target: Path) -> LoadedRun:
-    """A run in whose phase somebody types Ctrl-Z, and `fg` when the ranks have been seen to do nothing."""
+    """A run that is suspended with Ctrl-Z in its phase, and continued with `fg` once the ranks are idle."""
     shell = Shell(*command)
     until(lambda: any(_moved_bytes(run)), "the phase to move data")
     shell.types("\x1a")
     shell.until("STOPPED")
     assert shell.shows_cursor
-    told = len(_moved_bytes(run))
-    # The engine is still there to tell; at 1 kIOPS two of these would never be the same.
-    until(lambda: len(moved := _moved_bytes(run)) > told + 5 and len({*moved[-4:]}) == 1, "the ranks to do nothing")
+    reports = len(_moved_bytes(run))
+    # The engine still reports; at 1 kIOPS two reports would never be the same.
+    until(lambda: len(moved := _moved_bytes(run)) > reports + 5 and len({*moved[-4:]}) == 1, "the ranks to do nothing")
     shell.types("\n")
     shell.until("EXIT 1")
     assert shell.shows_cursor

@@ -1,4 +1,4 @@
-"""`ioassay systems`: what it prints, and its exit codes."""
+"""`ioassay systems`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ claims:
 """
 
 
-def own(directory: Path, says: str) -> Path:
+def own_system(directory: Path, says: str) -> Path:
     file = directory / "mine.yaml"
     file.write_text(OWN.replace("SAYS", says))
     return file
@@ -41,11 +41,11 @@ def test_all_systems_are_listed_as_a_table_and_as_one_document(tmp_path: Path) -
 def test_one_system_is_shown_with_hardware_figures_and_claims(tmp_path: Path) -> None:
     code, out, _ = ioassay("systems", "isilon-f800", directory=tmp_path)
     assert code == 0
-    for said in ("PowerEdge C6320", "~12GB/sec", "paper:198", "does not follow", "7x"):
-        assert said in out
+    for phrase in ("PowerEdge C6320", "~12GB/sec", "paper:198", "does not follow", "7x"):
+        assert phrase in out
 
 
-def test_the_yaml_of_a_system_is_a_system_of_ones_own(tmp_path: Path) -> None:
+def test_the_yaml_of_a_system_can_be_used_as_a_users_own(tmp_path: Path) -> None:
     code, out, _ = ioassay("systems", "astra", "--yaml", directory=tmp_path)
     assert code == 0
     (tmp_path / "copy.yaml").write_text(out)
@@ -57,7 +57,7 @@ def test_the_yaml_of_a_system_is_a_system_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("says", "code", "verdict"), [("2x", 0, "follows"), ("3x", 1, "does not follow")])
 def test_a_check_exits_with_1_where_a_claim_does_not_follow(says: str, code: int, verdict: str, tmp_path: Path) -> None:
-    file = own(tmp_path, says)
+    file = own_system(tmp_path, says)
     exited, out, err = ioassay("systems", file, "--check", directory=tmp_path)
     assert (exited, err) == (code, "")
     assert verdict in out
@@ -66,7 +66,7 @@ def test_a_check_exits_with_1_where_a_claim_does_not_follow(says: str, code: int
     assert [claim["verdict"] for claim in json.loads(out)["claims"]] == [verdict]
 
 
-def test_a_run_is_written_as_a_system_that_every_command_takes(tmp_path: Path) -> None:
+def test_a_run_is_written_as_a_system_that_every_command_accepts(tmp_path: Path) -> None:
     store(RunBuilder().clients(1, 8).workload("seq", "Sequential").build(), tmp_path / "run")
     code, out, err = ioassay("systems", "--from", "run", "-o", "ours.yaml", directory=tmp_path)
     assert (code, out, err) == (0, "", "ours.yaml\n")
@@ -79,16 +79,16 @@ def test_a_run_is_written_as_a_system_that_every_command_takes(tmp_path: Path) -
         for subject in ("run", "ours.yaml")
     ]
     assert ratios[0]
-    rates = [[(one["at"], one["other_rate"]) for one in of] for of in ratios]
+    rates = [[(ratio["at"], ratio["other_rate"]) for ratio in document_ratios] for document_ratios in ratios]
     assert rates[0] == rates[1]
-    assert [one["ratio"] for one in ratios[1]] == pytest.approx([one["ratio"] for one in ratios[0]], rel=1e-8)
+    assert [ratio["ratio"] for ratio in ratios[1]] == pytest.approx([ratio["ratio"] for ratio in ratios[0]], rel=1e-8)
     code, printed, err = ioassay("systems", "--from", "run", directory=tmp_path)
     assert (code, err) == (0, "")
     assert printed.replace("name: run", "name: ours") == (tmp_path / "ours.yaml").read_text()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["isilon-f80"], "did you mean `isilon-f800`?"),
         (["./absent.yaml"], "absent.yaml: cannot be read: No such file"),
@@ -102,9 +102,9 @@ def test_a_run_is_written_as_a_system_that_every_command_takes(tmp_path: Path) -
         (["--yaml"], "Write `ioassay systems NAME --yaml`."),
     ],
 )
-def test_what_is_typed_or_written_wrongly_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
-    own(tmp_path, "fast")
+def test_wrong_input_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+    own_system(tmp_path, "fast")
     (tmp_path / "empty.yaml").touch()
     code, out, err = ioassay("systems", *arguments, directory=tmp_path)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err

@@ -1,4 +1,4 @@
-"""Targets that cannot hold the run, fail during it, or hold what is not ours."""
+"""Targets that are too small, fail during the run, or contain foreign files."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_target_that_is_no_directory_is_refused(tmp_path: Path) -> None:
         assert f"{tmp_path / name} {wrong}." in err
 
 
-def test_a_target_that_vanishes_ends_the_run_after_the_case_that_holds_it(target: Path, tmp_path: Path) -> None:
+def test_a_target_that_vanishes_ends_the_run_after_its_case(target: Path, tmp_path: Path) -> None:
     pausing = workload("long", steps="[write, {pause: 2s}, read]")
     file = study(tmp_path, workload("before"), pausing, workload("after"))
     measurement = Measurement(file, target, tmp_path / "run")
@@ -112,7 +112,7 @@ def test_a_complete_run_that_leaves_something_is_no_success(target: Path, tmp_pa
     assert list(target.iterdir()) == []
 
 
-def test_a_foreign_directory_in_the_place_of_ours_is_refused_and_not_touched(target: Path, tmp_path: Path) -> None:
+def test_a_foreign_directory_in_place_of_the_workspace_is_refused_and_not_touched(target: Path, tmp_path: Path) -> None:
     measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run")
     measurement.until_moving()
     os.kill(measurement.pid, signal.SIGTERM)

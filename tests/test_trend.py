@@ -1,4 +1,4 @@
-"""`ioassay trend`: what it prints and writes, and its exit codes."""
+"""`ioassay trend`: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ioassay.testing.stored import store
 
 from .support import ioassay, measure, study, workload
 
-NIGHTS = [f"night-{at}" for at in range(7)]
+NIGHTS = [f"night-{number}" for number in range(7)]
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     """A directory with seven runs, in the last of which reads are half as fast."""
-    for at, name in enumerate(NIGHTS):
-        scatter = 1 + 0.01 * (at * 3 % 4)
+    for number, name in enumerate(NIGHTS):
+        scatter = 1 + 0.01 * (number * 3 % 4)
         read = 4e9 if name == NIGHTS[-1] else 8e9 * scatter
         builder = RunBuilder().clients(1, 8).repetitions(5).workload("seq", "Sequential", write=4e9, read=read)
-        store(night(at, builder), tmp_path / name)
+        store(night(number, builder), tmp_path / name)
     return tmp_path
 
 
 def test_a_latest_run_that_declined_exits_with_1_and_junit_names_each_point(runs: Path) -> None:
     code, out, err = ioassay("trend", *NIGHTS, "--junit", "ci/junit.xml", directory=runs)
     assert (code, err) == (1, "")
-    said = " ".join(out.split())
-    assert "Sequential, read at 8 clients fell by 5" in said
-    assert "4 checks: 2 failed, 2 passed." in said
+    message = " ".join(out.split())
+    assert "Sequential, read at 8 clients fell by 5" in message
+    assert "4 checks: 2 failed, 2 passed." in message
     suite = ElementTree.parse(runs / "ci/junit.xml").find("testsuite")
     assert suite is not None
     assert suite.get("name") == "ioassay trend example on /mnt/store/iotest"
@@ -44,7 +44,7 @@ def test_a_latest_run_that_declined_exits_with_1_and_junit_names_each_point(runs
     assert failed == [(series, "1 client"), (series, "8 clients")]
 
 
-def test_runs_that_hold_exit_with_0_and_so_does_a_loss_that_is_tolerated(runs: Path) -> None:
+def test_steady_runs_and_tolerated_losses_exit_with_0(runs: Path) -> None:
     code, out, _ = ioassay("trend", *NIGHTS[:-1], directory=runs)
     assert code == 0
     assert "4 checks: 4 passed." in out
@@ -79,7 +79,7 @@ def test_a_run_that_is_named_twice_counts_once(runs: Path) -> None:
     assert {len(point["runs"]) for point in json.loads(printed)["points"]} == {len(NIGHTS)}
 
 
-def test_what_is_no_file_is_written_into_and_not_replaced(runs: Path) -> None:
+def test_an_output_that_is_no_regular_file_is_written_to_and_not_replaced(runs: Path) -> None:
     (runs / "null").symlink_to("/dev/null")
     code, out, _ = ioassay("trend", *NIGHTS[:-1], "--format", "md", "-o", "null", "--junit", "null", directory=runs)
     assert (code, out) == (0, "")
@@ -87,7 +87,7 @@ def test_what_is_no_file_is_written_into_and_not_replaced(runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "Missing argument"),
         (["night-0"], "night-0 is left out: it is the only run of example on /mnt/store/iotest."),
@@ -99,24 +99,22 @@ def test_what_is_no_file_is_written_into_and_not_replaced(runs: Path) -> None:
         (["night-0", "night-1", "--format", "html"], "Add -o FILE."),
     ],
 )
-def test_what_is_typed_wrongly_is_refused(arguments: list[str], said: str, runs: Path) -> None:
+def test_wrong_arguments_are_refused(arguments: list[str], message: str, runs: Path) -> None:
     (runs / "empty").mkdir()
     code, out, err = ioassay("trend", *arguments, directory=runs)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
 
 
-def test_runs_of_the_engine_are_joined_and_what_changed_in_their_study_is_left_out(
-    tmp_path: Path, target: Path
-) -> None:
-    for at in range(5):
-        transfer = "32KiB" if at == 0 else "64KiB"
-        measure(study(tmp_path / str(at), workload("seq", transfer=transfer)), target, tmp_path / f"run-{at}")
-    code, printed, err = ioassay("trend", *(f"run-{at}" for at in range(5)), "--json", directory=tmp_path)
+def test_runs_of_the_engine_are_joined_except_those_of_a_changed_study(tmp_path: Path, target: Path) -> None:
+    for number in range(5):
+        transfer = "32KiB" if number == 0 else "64KiB"
+        measure(study(tmp_path / str(number), workload("seq", transfer=transfer)), target, tmp_path / f"run-{number}")
+    code, printed, err = ioassay("trend", *(f"run-{number}" for number in range(5)), "--json", directory=tmp_path)
     assert (code, err) == (1, "")  # four alike are too few to judge
     points = json.loads(printed)["points"]
     assert [point["operation"] for point in points] == ["write", "read"]
     for point in points:
-        assert [run["run"] for run in point["runs"]] == [f"run-{at}" for at in range(1, 5)]
-        assert [one["run"] for one in point["left_out"]] == ["run-0"]
+        assert [run["run"] for run in point["runs"]] == [f"run-{number}" for number in range(1, 5)]
+        assert [left_out_run["run"] for left_out_run in point["left_out"]] == ["run-0"]
         assert point["reason"] == "too few runs"

@@ -25,19 +25,19 @@ _NEEDS_DISKS = pytest.mark.skipif(
 def _checked(*words: str | Path) -> dict[str, Any]:
     code, out, err = ioassay("tune", "check", "--json", *words)
     assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+    document: dict[str, Any] = json.loads(out)
+    return document
 
 
-def _judged(found: dict[str, Any], rule: str) -> list[dict[str, Any]]:
-    return [one for one in found["judgements"] if one["rule"] == rule]
+def _judged(document: dict[str, Any], rule: str) -> list[dict[str, Any]]:
+    return [judgement for judgement in document["judgements"] if judgement["rule"] == rule]
 
 
 @contextmanager
 def _mounted(device: str, file_system: str, place: Path) -> Iterator[Path]:
     """A new file system on the device, mounted. It is whole: ext4 would write its inode tables after the mount."""
-    whole = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
-    run_or_skip([f"mkfs.{file_system}", "-q", *whole, f"/dev/{device}"], f"has no mkfs.{file_system}")
+    options = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
+    run_or_skip([f"mkfs.{file_system}", "-q", *options, f"/dev/{device}"], f"has no mkfs.{file_system}")
     point = place / "mount"
     point.mkdir()
     subprocess.run(["mount", f"/dev/{device}", point], check=True)
@@ -47,23 +47,25 @@ def _mounted(device: str, file_system: str, place: Path) -> Iterator[Path]:
         subprocess.run(["umount", point], check=True)
 
 
-def test_every_rule_says_something_of_this_node(target: Path) -> None:
-    found = _checked(target)
-    assert [one["target"] for one in found["hosts"]] == [str(target)]
-    assert {rule["name"] for rule in found["rules"]} == {one["rule"] for one in found["judgements"]}
-    assert all(one["because"] for one in found["judgements"] if one["judgement"] == "not applicable")
-    assert all(rule["sources"] and rule["reason"] and rule["risk"] for rule in found["rules"])
+def test_every_rule_judges_this_node(target: Path) -> None:
+    document = _checked(target)
+    assert [host["target"] for host in document["hosts"]] == [str(target)]
+    assert {rule["name"] for rule in document["rules"]} == {judgement["rule"] for judgement in document["judgements"]}
+    assert all(
+        judgement["because"] for judgement in document["judgements"] if judgement["judgement"] == "not applicable"
+    )
+    assert all(rule["sources"] and rule["reason"] and rule["risk"] for rule in document["rules"])
 
 
-def test_a_snapshot_says_the_same_as_the_node_that_it_was_taken_of(target: Path, tmp_path: Path) -> None:
+def test_a_snapshot_is_judged_like_its_node(target: Path, tmp_path: Path) -> None:
     archive = tmp_path / "node.tar.gz"
     code, _, err = ioassay("tune", "capture", target, "-o", archive)
     assert code == 0, err
     with tarfile.open(archive) as packed:
         assert packed.getnames()[0] == "snapshot.json"
     here, there = _checked(target), _checked("--snapshot", archive)
-    assert {(one["rule"], one["judgement"]) for one in here["judgements"]} == {
-        (one["rule"], one["judgement"]) for one in there["judgements"]
+    assert {(judgement["rule"], judgement["judgement"]) for judgement in here["judgements"]} == {
+        (judgement["rule"], judgement["judgement"]) for judgement in there["judgements"]
     }
 
 
@@ -74,15 +76,15 @@ def test_the_split_of_a_workload_is_computed_and_measured(tmp_path: Path, file_s
     with loop_device(tmp_path, 400 << 20) as device, _mounted(device, file_system, tmp_path) as point:
         set_queue(device, "max_sectors_kb", "64")
         workload = ["dd", "if=/dev/zero", f"of={point}/file", "bs=1M", "count=64", "oflag=direct"]
-        found = _checked(point, "--transfer", "1MiB", "--", *workload)
-    (path,) = found["paths"]
-    layers = {one["kind"]: one for one in path["layers"]}
+        document = _checked(point, "--transfer", "1MiB", "--", *workload)
+    (path,) = document["paths"]
+    layers = {layer["kind"]: layer for layer in path["layers"]}
     assert layers["queue"]["limits"][0]["parameter"] == "max_sectors_kb"
     assert layers["queue"]["request_bytes"] == 64 << 10
     measured = layers["adapter"]["measured"]
     assert measured["mean_bytes"] == pytest.approx(64 << 10, rel=0.1)
     assert measured["agreement"] == "as computed"
-    assert any(f"max_sectors_kb of {device} is 64" in one["text"] for one in path["conclusions"])
+    assert any(f"max_sectors_kb of {device} is 64" in conclusion["text"] for conclusion in path["conclusions"])
 
 
 @pytest.mark.machine
@@ -92,7 +94,11 @@ def test_the_geometry_of_a_live_xfs_is_read_and_its_options_are_applied_and_put_
     with loop_device(tmp_path, 400 << 20) as device, _mounted(device, "xfs", tmp_path) as point:
         (times,) = _judged(_checked(point), "access-times")
         assert times["judgement"] in ("as recommended", "change")
-        assert not [one for one in _judged(_checked(point), "xfs-stripe") if one["judgement"] == "not readable"]
+        assert not [
+            judgement
+            for judgement in _judged(_checked(point), "xfs-stripe")
+            if judgement["judgement"] == "not readable"
+        ]
         before = _options(point)
         code, _, err = ioassay("tune", "apply", f"mount:{point}/noatime=on", "--yes", "--settle", "0", *journal)
         assert code == 0, err
@@ -108,21 +114,25 @@ def test_a_live_btrfs_is_judged_and_its_compression_is_applied_and_put_back(tmp_
     places = [tmp_path / "one", tmp_path / "other"]
     for place in places:
         place.mkdir()
-    with loop_device(places[0], 400 << 20) as one, loop_device(places[1], 400 << 20) as other:
-        devices = [f"/dev/{one}", f"/dev/{other}"]
+    with loop_device(places[0], 400 << 20) as first_device, loop_device(places[1], 400 << 20) as second_device:
+        devices = [f"/dev/{first_device}", f"/dev/{second_device}"]
         run_or_skip(["mkfs.btrfs", "-q", "-d", "raid1", "-m", "single", *devices], "has no mkfs.btrfs")
         point = tmp_path / "mount"
         point.mkdir()
         subprocess.run(["mount", "-o", "compress=zlib:3,nobarrier", devices[0], point], check=True)
         try:
-            found = {one["rule"]: one for one in _checked(point)["judgements"] if one["rule"].startswith("btrfs-")}
-            assert {rule for rule, one in found.items() if one["judgement"] == "change"} == {
+            judgements = {
+                first_device["rule"]: first_device
+                for first_device in _checked(point)["judgements"]
+                if first_device["rule"].startswith("btrfs-")
+            }
+            assert {rule for rule, first_device in judgements.items() if first_device["judgement"] == "change"} == {
                 "btrfs-raid-profile",
                 "btrfs-write-barriers",
                 "btrfs-compression",
             }
-            assert found["btrfs-raid-profile"]["value"] == "single"
-            assert found["btrfs-completeness"]["judgement"] == "as recommended"
+            assert judgements["btrfs-raid-profile"]["value"] == "single"
+            assert judgements["btrfs-completeness"]["judgement"] == "as recommended"
             setting = f"mount:{point}/compress=zstd:1"
             code, _, err = ioassay("tune", "apply", setting, "--yes", "--settle", "0", *journal)
             assert code == 0, err
@@ -149,7 +159,7 @@ def test_client_and_server_make_one_path_in_every_format(tmp_path: Path, target:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["/no/such/directory"], "/no/such/directory does not exist."),
         (["/etc/passwd"], "/etc/passwd is neither a directory nor a block device."),
@@ -163,15 +173,15 @@ def test_client_and_server_make_one_path_in_every_format(tmp_path: Path, target:
         (["--snapshot", "a.tar.gz", "/tmp"], "contradict each other"),
     ],
 )
-def test_wrong_input_is_refused_with_what_to_write(words: list[str], said: str) -> None:
+def test_wrong_input_is_refused_with_a_remedy(words: list[str], message: str) -> None:
     code, out, err = ioassay("tune", "check", *words)
     assert code in (2, 3)
-    assert said in err
+    assert message in err
     assert "Traceback" not in err
     assert not out
 
 
-def test_where_nothing_could_be_judged_the_exit_code_says_so(tmp_path: Path) -> None:
+def test_the_exit_code_shows_that_nothing_could_be_judged(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
     code, out, _ = ioassay("tune", "check", target, "--rule", "onefs-coalescer")

@@ -71,7 +71,7 @@ class Device:
         self.out = directory / "sweep"
         self.journal = directory / "journal"
 
-    def asked(self, trials: int) -> list[str]:
+    def command_line(self, trials: int) -> list[str]:
         """The command line of a sweep."""
         self.experiment.write_text(_EXPERIMENT.format(study=self.study, setting=self.setting, trials=trials))
         return [str(self.experiment), "--target", str(self.target), "--out", str(self.out), "--yes", "--json"]
@@ -89,10 +89,10 @@ class Device:
     def sweep(self, arguments: Sequence[str]) -> dict[str, Any]:
         """The answer of `ioassay tune sweep`."""
         process = self.start(arguments)
-        answer, said = process.communicate(timeout=DEADLINE_S)
-        assert process.returncode == 0, said
-        found: dict[str, Any] = json.loads(answer)
-        return found
+        answer, errors = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 0, errors
+        document: dict[str, Any] = json.loads(answer)
+        return document
 
     def measured(self) -> int:
         """How many measurements there are."""
@@ -114,17 +114,22 @@ def device(tmp_path: Path, library: Path) -> Device:
 
 
 def test_a_sweep_finds_the_known_optimum_proves_it_and_puts_the_setting_back(device: Device) -> None:
-    answer = device.sweep(device.asked(trials=7))
+    answer = device.sweep(device.command_line(trials=7))
     assert answer["verdict"] == "better"
     assert answer["recommended"] == {"transfer": "256KiB", "width": "8"}
     gain = answer["confirmed"]["gain"]
     truth = 3 * 3  # transfers of 64 KiB are two halvings from the best; the setting is not 8
     assert gain["low"] < truth * 1.05
     assert gain["high"] > truth * 0.95
-    assert {one["parameter"]: one["matters"] for one in answer["contributions"]} == {"transfer": True, "width": True}
+    assert {contribution["parameter"]: contribution["matters"] for contribution in answer["contributions"]} == {
+        "transfer": True,
+        "width": True,
+    }
     assert device.setting.read_text() == "2\n"
     document = read_sweep(device.out)
-    assert {path.name for path in (device.out / RUNS).iterdir()} == {one.run for one in document.measurements}
+    assert {path.name for path in (device.out / RUNS).iterdir()} == {
+        measurement.run for measurement in document.measurements
+    }
     assert load(device.out / RUNS / document.measurements[0].run).document.state == "complete"
     assert (device.out / "report.html").stat().st_size > 10_000
     apply = ["tune", "apply", "command:width=8", "--commands", device.out / "commands.yaml", "--yes", "--settle", "0"]
@@ -132,8 +137,8 @@ def test_a_sweep_finds_the_known_optimum_proves_it_and_puts_the_setting_back(dev
     assert device.setting.read_text() == "8\n"
 
 
-def test_a_sweep_that_is_killed_leaves_a_journal_and_goes_on_where_it_was(device: Device) -> None:
-    process = device.start(device.asked(trials=2))
+def test_a_killed_sweep_leaves_a_journal_and_resumes_where_it_was(device: Device) -> None:
+    process = device.start(device.command_line(trials=2))
     until(lambda: device.measured() >= 4 and device.setting.read_text() == "8\n", "setting 8")
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=DEADLINE_S)
@@ -145,7 +150,7 @@ def test_a_sweep_that_is_killed_leaves_a_journal_and_goes_on_where_it_was(device
 
 
 def test_rollback_restores_what_a_killed_sweep_left(device: Device) -> None:
-    process = device.start(device.asked(trials=2))
+    process = device.start(device.command_line(trials=2))
     until(lambda: device.setting.read_text() == "8\n", "setting 8")
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=DEADLINE_S)
@@ -157,27 +162,27 @@ def test_rollback_restores_what_a_killed_sweep_left(device: Device) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_sweep_in_order_with_the_setting_back(device: Device, number: signal.Signals) -> None:
-    process = device.start(device.asked(trials=7))
+    process = device.start(device.command_line(trials=7))
     until(lambda: device.measured() >= 2, "two measurements")
     os.kill(process.pid, number)
-    _, said = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 3, said
-    assert f"ioassay tune sweep --resume {device.out}" in said
+    _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 3, errors
+    assert f"ioassay tune sweep --resume {device.out}" in errors
     assert device.setting.read_text() == "2\n"
     assert read_sweep(device.out).state == "interrupted"
 
 
-def test_a_sweep_of_settings_asks_first_and_changes_nothing_where_nobody_can_answer(device: Device) -> None:
-    asked = [one for one in device.asked(trials=2) if one != "--yes"]
-    process = device.start(asked)
-    _, said = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 2, said
-    assert "Nothing was changed" in said
+def test_a_sweep_of_settings_changes_nothing_without_an_answer_to_its_question(device: Device) -> None:
+    arguments = [argument for argument in device.command_line(trials=2) if argument != "--yes"]
+    process = device.start(arguments)
+    _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 2, errors
+    assert "Nothing was changed" in errors
     assert device.setting.read_text() == "2\n"
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         (["--vary", "transfre=1MiB"], "`transfre` is not a setting of the study"),
         (["--vary", "block:nosuchdevice/nr_requests=64"], "nosuchdevice"),
@@ -188,15 +193,15 @@ def test_a_sweep_of_settings_asks_first_and_changes_nothing_where_nobody_can_ans
         (["--vary", "transfer=64KiB", "--vary", "width=x"], "width"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_measured(
-    device: Device, changed: list[str], said: str
+def test_invalid_arguments_are_refused_before_anything_is_measured(
+    device: Device, changed: list[str], message: str
 ) -> None:
-    process = device.start([*device.asked(trials=2), *changed])
+    process = device.start([*device.command_line(trials=2), *changed])
     _, error = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 2, error
-    assert said in error
+    assert message in error
     assert not device.out.exists()
 
 
 def _runs(document: SweepDocument) -> list[str]:
-    return [one.run for one in document.measurements]
+    return [measurement.run for measurement in document.measurements]

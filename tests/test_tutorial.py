@@ -16,29 +16,29 @@ from .pages import carry_out, steps
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
 
 VARIES = re.compile(r"…|\d[\d.,]*(?: [kMG]?B/s)?|\s+")
-"""What may differ from the page: omissions, numbers (with the unit of a rate), the width of columns."""
+"""Parts that may differ from the page: omissions, numbers (with the unit of a rate), the width of columns."""
 
 EXIT_CODES = {"check runs/tonight": {0, 1}, "check runs/every-8": {2}, "quick": {0, 1}}
-"""Of commands that may not end with 0: whether a busy machine is fast enough is not for a test to say."""
+"""Allowed exit codes of commands that may end with others than 0, for example on a busy machine."""
 
 
-def pattern(shown: str) -> str:
+def pattern(shown_line: str) -> str:
     """A regular expression of a line that is shown."""
 
-    def varied(found: re.Match[str]) -> str:
-        if found[0] == "…":
+    def varied(match: re.Match[str]) -> str:
+        if match[0] == "…":
             return ".*"
-        return r"\s+" if found[0].isspace() else r"\d[\d.,]*" + (r" [kMG]?B/s" if found[0].endswith("B/s") else "")
+        return r"\s+" if match[0].isspace() else r"\d[\d.,]*" + (r" [kMG]?B/s" if match[0].endswith("B/s") else "")
 
-    pieces, at = [], 0
-    for found in VARIES.finditer(shown.strip()):
-        pieces += [re.escape(shown.strip()[at : found.start()]), varied(found)]
-        at = found.end()
-    return "".join(pieces) + re.escape(shown.strip()[at:])
+    pieces, position = [], 0
+    for varying in VARIES.finditer(shown_line.strip()):
+        pieces += [re.escape(shown_line.strip()[position : varying.start()]), varied(varying)]
+        position = varying.end()
+    return "".join(pieces) + re.escape(shown_line.strip()[position:])
 
 
 def codes(words: str) -> Iterable[int]:
-    """What a command may end with."""
+    """The allowed exit codes of a command."""
     return next((codes for start, codes in EXIT_CODES.items() if words.startswith(f"ioassay {start}")), {0})
 
 
@@ -65,6 +65,6 @@ def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -
         ("[2/6] records write: 4.03 GB/s, 32.0 MiB in 0.01 s (doubts: cache-resident)", False),
     ],
 )
-def test_a_line_that_differs_in_a_word_is_not_what_the_page_shows(line: str, matches: bool) -> None:
-    shown = "[1/6] records read: 576 MB/s, 32.0 MiB in 0.06 s (doubts: …cache-resident…"
-    assert bool(re.fullmatch(pattern(shown), line)) is matches
+def test_a_line_that_differs_in_a_word_does_not_match_the_page(line: str, matches: bool) -> None:
+    shown_line = "[1/6] records read: 576 MB/s, 32.0 MiB in 0.06 s (doubts: …cache-resident…"
+    assert bool(re.fullmatch(pattern(shown_line), line)) is matches

@@ -44,7 +44,7 @@ def has_uncached(directory: Path) -> bool:
         ("{api: uring, depth: 4, cache: uncached}", 3),
     ],
 )
-def test_what_was_moved_uncached_is_not_resident(storage: str, most_mib: int, disk: Disk, tmp_path: Path) -> None:
+def test_data_of_uncached_io_is_not_resident(storage: str, most_mib: int, disk: Disk, tmp_path: Path) -> None:
     target = disk("400m")
     if not has_uncached(target):
         pytest.skip("this kernel has no RWF_DONTCACHE on ext4")
@@ -52,40 +52,40 @@ def test_what_was_moved_uncached_is_not_resident(storage: str, most_mib: int, di
     file = study(
         tmp_path, workload("seq", transfer="1MiB", total="16MiB", payload="unique", storage=storage, steps=steps)
     )
-    found = measure(file, target, tmp_path / "run")
-    resident = found.measurements.filter(operation="read")["resident_bytes_before"].to_list()
+    run = measure(file, target, tmp_path / "run")
+    resident = run.measurements.filter(operation="read")["resident_bytes_before"].to_list()
     assert resident[0] == 0
     assert resident[1] <= most_mib << 20, "16 MiB were read"
-    assert {job.uncached for case in found.document.cases for phase in case.phases for job in phase.jobs} == {True}
+    assert {job.uncached for case in run.document.cases for phase in case.phases for job in phase.jobs} == {True}
 
 
-def test_a_file_system_without_it_is_refused_before_anything_is_written(
+def test_a_file_system_without_uncached_io_is_refused_before_anything_is_written(
     mount: Callable[[str], Path], tmp_path: Path
 ) -> None:
     target = mount("size=64m")
     file = study(tmp_path, workload("seq", total="1MiB", storage=UNCACHED, steps="[write, read]"))
     for how in (["--dry-run"], ["--out", tmp_path / "run"]):
         code, _, complaint = ioassay("run", file, "--target", target, *how)
-        said = " ".join(complaint.split())
+        message = " ".join(complaint.split())
         assert code != 0
-        assert f"{target}: this kernel or file system has no uncached I/O (RWF_DONTCACHE)" in said
-        assert "leave out `cache: uncached`" in said
+        assert f"{target}: this kernel or file system has no uncached I/O (RWF_DONTCACHE)" in message
+        assert "leave out `cache: uncached`" in message
     assert not any(target.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("storage", "said"),
+    ("storage", "message"),
     [
         ("{cache: uncached, direct: yes}", "direct I/O goes past the page cache already"),
         ("{api: mmap, cache: uncached}", "mmap does not support uncached I/O"),
         ("{cache: none}", "buffered"),
     ],
 )
-def test_what_cannot_be_uncached_is_refused_with_the_line_of_the_study(
-    storage: str, said: str, target: Path, tmp_path: Path
+def test_storage_that_cannot_be_uncached_is_refused_with_the_line_of_the_study(
+    storage: str, message: str, target: Path, tmp_path: Path
 ) -> None:
     file = study(tmp_path, workload("seq", storage=storage, steps="[write]"))
     code, _, complaint = ioassay("run", file, "--target", target, "--dry-run")
     assert code != 0
-    assert said in " ".join(complaint.split()), complaint
+    assert message in " ".join(complaint.split()), complaint
     assert "storage.cache" in complaint

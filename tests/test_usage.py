@@ -1,4 +1,4 @@
-"""What was typed wrongly is refused with what was meant, before anything is written."""
+"""A wrong command line is refused with a correction, before anything is written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .support import Command, ioassay, study, workload
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "Usage: ioassay"),
         (["rum"], "rum"),
@@ -40,10 +40,10 @@ from .support import Command, ioassay, study, workload
         (["profile", ".", "--format", "html"], "--format html is written to a file."),
     ],
 )
-def test_a_wrong_command_line_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_a_wrong_command_line_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     code, out, err = ioassay(*arguments, directory=tmp_path)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
 
@@ -66,7 +66,7 @@ def test_a_run_directory_in_use_for_something_else_is_refused(target: Path, tmp_
     assert list(target.iterdir()) == []
 
 
-def test_a_missing_engine_is_said_to_be_missing(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_engine_is_reported(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IOASSAY_ENGINE", "/nowhere/ioassay-engine")
     code, _, err = ioassay("run", "quick", "--target", target)
     assert code == 3

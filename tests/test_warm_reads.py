@@ -1,4 +1,6 @@
-"""Reads of what somebody may hold in memory are doubted, also where the kernel's first answer is that nobody does."""
+"""Reads of data that may be cached are doubted, even if the file system below hides the cache from the
+kernel's answer.
+"""
 
 from __future__ import annotations
 
@@ -44,26 +46,26 @@ def run(target: Path, tmp_path: Path, steps: str) -> LoadedRun:
     return measure(file, target, tmp_path / "run")
 
 
-def doubts(found: LoadedRun, phase: str = "read") -> set[str]:
+def doubts(measured_run: LoadedRun, phase: str = "read") -> set[str]:
     """The kinds of doubt about a phase that speak of caches."""
-    return CACHES & set(found.doubts.filter(phase=phase)["kind"])
+    return CACHES & set(measured_run.doubts.filter(phase=phase)["kind"])
 
 
 def test_a_warm_read_on_an_overlay_is_doubted(overlay: Path, tmp_path: Path) -> None:
-    found = run(overlay, tmp_path, "write, read")
-    assert doubts(found) == {"cache-resident"}
-    assert found.measurements.filter(phase="read")["resident_bytes_before"].to_list() == [16 << 20]
+    measured_run = run(overlay, tmp_path, "write, read")
+    assert doubts(measured_run) == {"cache-resident"}
+    assert measured_run.measurements.filter(phase="read")["resident_bytes_before"].to_list() == [16 << 20]
 
 
-def test_a_cold_read_on_an_overlay_is_not(overlay: Path, tmp_path: Path) -> None:
+def test_a_cold_read_on_an_overlay_is_not_doubted(overlay: Path, tmp_path: Path) -> None:
     assert doubts(run(overlay, tmp_path, "write, {cold-cache: [fadvise, drop-caches]}, read")) == set()
 
 
-def test_of_a_disk_image_nobody_knows_what_is_in_memory(disk: Disk, tmp_path: Path) -> None:
-    found = run(disk("400m"), tmp_path, COLD)
-    assert doubts(found) == {"cache-unknown"}
-    assert "the device is backed by the file" in found.doubts.filter(kind="cache-unknown")["message"][0]
-    assert doubts(found, "write") == set()
+def test_cache_residency_of_a_disk_image_is_unknown(disk: Disk, tmp_path: Path) -> None:
+    measured_run = run(disk("400m"), tmp_path, COLD)
+    assert doubts(measured_run) == {"cache-unknown"}
+    assert "the device is backed by the file" in measured_run.doubts.filter(kind="cache-unknown")["message"][0]
+    assert doubts(measured_run, "write") == set()
 
 
 @pytest.mark.parametrize(
@@ -74,20 +76,20 @@ def test_of_a_disk_image_nobody_knows_what_is_in_memory(disk: Disk, tmp_path: Pa
         "{read: {order: zipf 1.2, limit: {minimum: 200ms}}}",
     ],
 )
-def test_reads_that_meet_the_same_bytes_again_are_doubted_with_what_the_device_moved(
+def test_repeated_reads_of_the_same_bytes_are_doubted_with_the_bytes_of_the_device(
     read: str, disk: Disk, tmp_path: Path
 ) -> None:
-    found = run(disk("400m"), tmp_path, f"write, {{cold-cache: [fadvise]}}, {read}")
-    assert "device-moved-less" in doubts(found)
-    evidence = json.loads(found.doubts.filter(phase="read", kind="device-moved-less")["evidence"][0])
-    assert evidence["bytes"] == found.measurements.filter(phase="read")["bytes"][0]
+    measured_run = run(disk("400m"), tmp_path, f"write, {{cold-cache: [fadvise]}}, {read}")
+    assert "device-moved-less" in doubts(measured_run)
+    evidence = json.loads(measured_run.doubts.filter(phase="read", kind="device-moved-less")["evidence"][0])
+    assert evidence["bytes"] == measured_run.measurements.filter(phase="read")["bytes"][0]
     assert 0 < evidence["device_bytes"] <= 20 << 20
     assert evidence["device"].startswith("loop")
 
 
-def test_writes_over_what_was_not_yet_synced_are_doubted_and_direct_ones_are_not(disk: Disk, tmp_path: Path) -> None:
+def test_overwrites_of_unsynced_data_are_doubted_unless_direct(disk: Disk, tmp_path: Path) -> None:
     again = "limit: {minimum: 200ms}"
     direct = f"{{write: {{name: direct, storage: {{direct: yes}}, {again}}}}}"
-    found = run(disk("400m"), tmp_path, f"{{write: {{{again}}}}}, {direct}")
-    assert doubts(found, "write") == {"device-moved-less"}
-    assert doubts(found, "direct") == set()
+    measured_run = run(disk("400m"), tmp_path, f"{{write: {{{again}}}}}, {direct}")
+    assert doubts(measured_run, "write") == {"device-moved-less"}
+    assert doubts(measured_run, "direct") == set()

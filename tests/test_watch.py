@@ -91,7 +91,7 @@ def test_a_contract_is_replaced_as_a_whole_or_not_at_all(contract: Path, tmp_pat
     assert "is not watched" in err
 
 
-def test_contracts_of_mistral_go_there_and_back(tmp_path: Path) -> None:
+def test_mistral_contracts_are_converted_in_both_directions(tmp_path: Path) -> None:
     old, new, again = tmp_path / "old", tmp_path / "new.yaml", tmp_path / "again"
     old.write_text(MISTRAL)
     assert ioassay("watch", "convert", old, "-o", new)[0] == 0
@@ -119,7 +119,7 @@ def test_throttle_rules_become_commands_for_lustre_and_the_rest_is_refused(tmp_p
     assert (code, "--rpc-size: " in err) == (2, True), err
 
 
-def test_a_recorded_command_is_watched_and_its_alerts_are_said(
+def test_a_recorded_command_is_watched_and_its_alerts_are_reported(
     agent: Path, contract: Path, target: Path, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
@@ -133,17 +133,19 @@ def test_a_recorded_command_is_watched_and_its_alerts_are_said(
     assert (code, "exists" in err, "broken in" in err) == (3, True, False)
 
 
-def test_a_recorded_command_is_held_to_its_rate_and_the_view_says_so(agent: Path, target: Path, tmp_path: Path) -> None:
+def test_a_recorded_command_is_held_to_its_rate_and_the_view_shows_it(
+    agent: Path, target: Path, tmp_path: Path
+) -> None:
     record, setup = tmp_path / "record", tmp_path / "setup.yaml"
     setup.write_text("contract: rules.yaml\nnode: no\nsinks: [{json lines: {directory: lines}}]\n")
     (tmp_path / "rules.yaml").write_text("rules: [{throttle: hold, calls: [write], bandwidth: 5MB/s}]")
     writes = ["dd", "if=/dev/zero", f"of={target}/file", "bs=1000000", "count=20"]
     code, _, err = ioassay("record", "--setup", setup, "--out", record, "--", *writes)
     assert code == 0, err
-    rules = [one for one in documents(tmp_path / "lines") if one["kind"] == "rule"]
-    assert {one["label"] for one in rules} == {"hold"}
-    waits = [one["waits"] for one in rules]
-    assert sum(one for one in waits if isinstance(one, int)) >= 10
+    rules = [document for document in documents(tmp_path / "lines") if document["kind"] == "rule"]
+    assert {document["label"] for document in rules} == {"hold"}
+    waits = [document["waits"] for document in rules]
+    assert sum(count for count in waits if isinstance(count, int)) >= 10
     code, out, _ = ioassay("watch", "view", "--once", tmp_path / "lines")
     assert code == 0
     assert "hold" in out
@@ -157,9 +159,14 @@ def test_parquet_files_have_the_seconds_that_other_sinks_have_after_the_agent_wa
     ends = tmp_path / "ends"
     loop = f"for i in $(seq 5000); do [ -e {ends} ] && exit; cp {agent} {target}/copy; sleep 0.01; done"
     command = Command(["record", "--setup", setup, "--out", record, "--", "sh", "-c", loop])
-    until(lambda: len({one["second"] for one in documents(lines) if one["kind"] == "io"}) > 2, "three seconds")
-    asked = str(record / "watch/agent.json")
-    (watching,) = [one for one in psutil.process_iter(["cmdline"]) if asked in (one.info["cmdline"] or [])]
+    until(
+        lambda: len({document["second"] for document in documents(lines) if document["kind"] == "io"}) > 2,
+        "three seconds",
+    )
+    agent_setup = str(record / "watch/agent.json")
+    (watching,) = [
+        document for document in psutil.process_iter(["cmdline"]) if agent_setup in (document.info["cmdline"] or [])
+    ]
     watching.kill()
     until(lambda: not watching.is_running(), "the end of the agent")
     ends.touch()
@@ -168,7 +175,9 @@ def test_parquet_files_have_the_seconds_that_other_sinks_have_after_the_agent_wa
     tables = pl.read_parquet(tmp_path / "tables/io/*.parquet")
     counted = Counter(tables.select("second", "class", "calls").iter_rows())
     assert counted == Counter(
-        (one["second"], one["class"], one["calls"]) for one in documents(lines) if one["kind"] == "io"
+        (document["second"], document["class"], document["calls"])
+        for document in documents(lines)
+        if document["kind"] == "io"
     )
     assert not [*(tmp_path / "tables").glob("*/.*")]
 
@@ -214,8 +223,8 @@ def test_a_rule_on_a_link_holds_for_what_the_link_leads_to_by_any_name(
     recorded = Command(["record", "--setup", setup, "--out", tmp_path / "record", "--", *command])
 
     def measured() -> int:
-        found = [one["measured"] for one in documents(tmp_path / "lines") if one["kind"] == "rule"]
-        return sum(one for one in found if isinstance(one, int))
+        measures = [document["measured"] for document in documents(tmp_path / "lines") if document["kind"] == "rule"]
+        return sum(measure for measure in measures if isinstance(measure, int))
 
     by_names = (1 << len(within)) - 1
     until(lambda: measured() >= by_names, "the writes to be seen")
@@ -257,14 +266,16 @@ def test_a_hard_link_is_held_by_rules_on_its_file_and_on_the_directory_that_the_
     code, _, err = ioassay("record", "--setup", setup, "--out", tmp_path / "record", "--", *command)
     assert code == 0, err
     measured: Counter[object] = Counter()
-    for one in documents(tmp_path / "lines"):
-        if one["kind"] == "rule":
-            assert isinstance(one["measured"], int)
-            measured[one["label"]] += one["measured"]
+    for document in documents(tmp_path / "lines"):
+        if document["kind"] == "rule":
+            assert isinstance(document["measured"], int)
+            measured[document["label"]] += document["measured"]
     assert measured == {"directory": 0b0011, "file": 0b0101}
 
 
-def test_a_job_whose_files_are_cut_goes_on_and_its_record_says_so(agent: Path, target: Path, tmp_path: Path) -> None:
+def test_a_job_with_truncated_files_continues_and_its_record_reports_it(
+    agent: Path, target: Path, tmp_path: Path
+) -> None:
     (tmp_path / "rules.yaml").write_text("rules: [{monitor: all, calls: [write], bandwidth: 1GB/s}]")
     record = tmp_path / "record"
     cut = 'for file in "$IOASSAY_RECORD"/*.table "$IOASSAY_RECORD"/rules; do : > "$file"; done'
@@ -283,11 +294,11 @@ def test_rules_change_while_a_command_runs_and_a_directory_shows_it_live(
     setup = tmp_path / "setup.yaml"
     setup.write_text("node: no\nsinks: [{json lines: {directory: lines}}]\n")
     command = Command(["record", "--setup", setup, "--out", record, "--", "sh", "-c", LOOP.format(path=target)])
-    until(lambda: any(one["kind"] == "io" for one in documents(lines)), "calls to be seen")
-    assert not any(one["kind"] in ("rule", "alert") for one in documents(lines))
+    until(lambda: any(document["kind"] == "io" for document in documents(lines)), "calls to be seen")
+    assert not any(document["kind"] in ("rule", "alert") for document in documents(lines))
     code, out, err = ioassay("watch", "set", record, contract)
     assert (code, out) == (0, "new: many stats\n"), err
-    until(lambda: any(one["kind"] == "alert" for one in documents(lines)), "an alert")
+    until(lambda: any(document["kind"] == "alert" for document in documents(lines)), "an alert")
     code, out, _ = ioassay("watch", "--once", lines)
     assert code == 0
     assert "many stats" in out
@@ -309,8 +320,8 @@ def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: P
     view = Command(["watch", "--json"])
     assert view.process.stdout is not None
     while True:  # no more than there are documents in a second
-        found = json.loads(view.process.stdout.readline())
-        if found["kind"] == "io" and found["class"] == "stat":
+        document = json.loads(view.process.stdout.readline())
+        if document["kind"] == "io" and document["class"] == "stat":
             break
     started = subprocess.run(
         ["pgrep", "--parent", str(view.process.pid)], capture_output=True, text=True, check=True
@@ -335,11 +346,18 @@ def test_the_view_of_this_node_shows_the_rules_that_another_agent_gives(
     setup.write_text("contract: rules.yaml\nnode: no\nsinks: [{json lines: {directory: lines}}]\n")
     loop = ["sh", "-c", LOOP.format(path=target)]
     recorded = Command(["record", "--setup", setup, "--out", tmp_path / "record", "--", *loop])
-    until(lambda: [one for one in documents(tmp_path / "lines") if one["kind"] == "rule"][1:], "two seconds of rules")
+    until(
+        lambda: [document for document in documents(tmp_path / "lines") if document["kind"] == "rule"][1:],
+        "two seconds of rules",
+    )
     code, out, err = ioassay("watch", "--once", "--json")
     assert code == 0, err
-    rules = [one for one in map(json.loads, out.splitlines()) if one["kind"] == "rule" and one["label"] == label]
-    assert [(one["allowed"], one["measured"] > 0) for one in rules] == [(1_000_000, True)] * len(rules)
+    rules = [
+        document
+        for document in map(json.loads, out.splitlines())
+        if document["kind"] == "rule" and document["label"] == label
+    ]
+    assert [(document["allowed"], document["measured"] > 0) for document in rules] == [(1_000_000, True)] * len(rules)
     assert len(rules) >= 1
     code, out, err = ioassay("watch", "--once")
     assert (code, "RULE " in out) == (0, True), out + err
@@ -364,9 +382,9 @@ def test_the_view_holds_what_is_recorded_meanwhile_to_its_contract(
     view.process.send_signal(signal.SIGINT)
     code, out, err = view.end()
     assert (code, "rules do not reach" in err) == (0, False), err
-    rules = [one for one in map(json.loads, out.splitlines()) if one["kind"] == "rule"]
-    assert {one["label"] for one in rules} == {"hold"}
-    assert sum(one["waits"] for one in rules) >= 10
+    rules = [document for document in map(json.loads, out.splitlines()) if document["kind"] == "rule"]
+    assert {document["label"] for document in rules} == {"hold"}
+    assert sum(document["waits"] for document in rules) >= 10
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -387,7 +405,7 @@ def test_signals_that_end_the_view_leave_no_files(
 
 
 @pytest.mark.parametrize("arguments", [[], ["--once"], ["--json", "--once"]])
-def test_why_an_agent_failed_is_said_once(
+def test_the_failure_of_an_agent_is_reported_once(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = tmp_path / "agent"
@@ -406,25 +424,25 @@ def test_an_input_without_a_complete_second_is_an_error(arguments: list[str]) ->
 
 
 def test_a_terminal_shows_tables_until_ctrl_c() -> None:
-    ours, theirs = pty.openpty()
+    controller, terminal = pty.openpty()
     reading, writing = os.pipe()
     command = ["env", "--default-signal=INT", "TERM=xterm", sys.executable, "-m", "ioassay", "watch", "-"]
-    view = subprocess.Popen(command, stdin=reading, stdout=theirs, stderr=subprocess.PIPE)
-    about = {"second": int(time.time()), "node": "n1"}
+    view = subprocess.Popen(command, stdin=reading, stdout=terminal, stderr=subprocess.PIPE)
+    common = {"second": int(time.time()), "node": "n1"}
     for fields in ({"kind": "job", "job": "job-of-test", "command": "\x1b[2Jcp"}, {"kind": "agent"}):
-        os.write(writing, json.dumps({**about, **fields}).encode() + b"\n")
-    shown = b""
-    while b"job-of-test" not in shown:
-        shown += os.read(ours, 1 << 16)
+        os.write(writing, json.dumps({**common, **fields}).encode() + b"\n")
+    output = b""
+    while b"job-of-test" not in output:
+        output += os.read(controller, 1 << 16)
     os.kill(view.pid, signal.SIGINT)
     while view.poll() is None:  # it may wait for us to read
-        if select.select([ours], [], [], 0.01)[0]:
-            shown += os.read(ours, 1 << 16)
+        if select.select([controller], [], [], 0.01)[0]:
+            output += os.read(controller, 1 << 16)
     assert view.stderr is not None
     assert (view.returncode, view.stderr.read()) == (0, b"")
-    assert b"[2Jcp" in shown
-    assert b"\x1b[2Jcp" not in shown
-    for descriptor in (ours, theirs, reading, writing):
+    assert b"[2Jcp" in output
+    assert b"\x1b[2Jcp" not in output
+    for descriptor in (controller, terminal, reading, writing):
         os.close(descriptor)
 
 

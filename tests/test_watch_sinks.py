@@ -108,7 +108,7 @@ class Agent:
             self.said.append(line.rstrip("\n"))
 
     def give(self, documents: Sequence[Document]) -> dict[str, Any]:
-        """Gives documents, and returns how the sink fares."""
+        """Gives documents, and returns the state of the sink."""
         assert self.process.stdin
         before = len(self.said)
         self.process.stdin.write("".join(json.dumps(document) + "\n" for document in documents) + "\n")
@@ -118,7 +118,7 @@ class Agent:
         return state
 
     def until(self, condition: Callable[[dict[str, Any]], object], what: str) -> dict[str, Any]:
-        """Waits until the sink fares like this."""
+        """Waits until the state of the sink satisfies this."""
         until(lambda: condition(self.give([])), f"{what}: {self.said[-1:]}")
         state: dict[str, Any] = json.loads(self.said[-1])
         return state
@@ -143,7 +143,7 @@ class Agent:
 
 
 def failed_start(deliver: Path, directory: Path, sink: Sink) -> str:
-    """What an agent says that cannot start."""
+    """The standard error of an agent that cannot start."""
     agent = Agent(deliver, directory, sink)
     agent.end()
     assert agent.process.returncode == 3
@@ -191,7 +191,7 @@ def influx_query(store: Store, database: str, query: str) -> list[dict[str, Any]
     ]
 
 
-def found(store: Store, prefix: str) -> list[dict[str, Any]]:
+def stored_documents(store: Store, prefix: str) -> list[dict[str, Any]]:
     """All documents of Elasticsearch, with their index."""
     store.ask(f"/{prefix}-*/_refresh", b"")
     documents = []
@@ -222,7 +222,7 @@ def samples(store: Store, selector: str, end_s: float) -> list[list[tuple[float,
     """The raw samples of the hour before, of each series, that Prometheus has."""
     parameters = urllib.parse.urlencode({"query": f"{selector}[1h]", "time": end_s})
     answer = json.loads(store.ask(f"/api/v1/query?{parameters}"))
-    return [[(at, float(value)) for at, value in series["values"]] for series in answer["data"]["result"]]
+    return [[(time_s, float(value)) for time_s, value in series["values"]] for series in answer["data"]["result"]]
 
 
 def test_elasticsearch_has_each_document_once_with_its_types(deliver: Path, opensearch: Store, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_elasticsearch_has_each_document_once_with_its_types(deliver: Path, open
         agent.give(documents)
         left = agent.finish()
         assert (left["spooled"], left["dropped"], left["problem"]) == (0, 0, None)
-    stored = found(opensearch, "typed")
+    stored = stored_documents(opensearch, "typed")
     assert Counter(document["_index"] for document in stored) == {
         "typed-io-2027.01.15": 2 * DOCUMENTS,
         "typed-io-2027.01.16": DOCUMENTS,
@@ -273,13 +273,13 @@ def test_a_document_that_does_not_fit_is_counted_and_the_others_are_stored(
     state = agent.until(lambda state: state["refusal"], "a refusal")
     assert "refuses documents (status 400: mapper_parsing_exception" in state["refusal"]
     assert agent.finish()["dropped"] == 1
-    assert [document["job"] for document in found(opensearch, "fits")] == ["1", "3"]
+    assert [document["job"] for document in stored_documents(opensearch, "fits")] == ["1", "3"]
 
 
 def test_influxdb_has_each_document_once_with_its_types(deliver: Path, influxdb: Store, tmp_path: Path) -> None:
     create(influxdb, "typed")
     second = 1_800_000_000
-    documents = [calls(at, number) for at in (second, second + 1) for number in range(DOCUMENTS)]
+    documents = [calls(time_s, number) for time_s in (second, second + 1) for number in range(DOCUMENTS)]
     documents += [calls(second, 0, part=part) for part in (1, 2)]
     job = {"kind": "job", "second": second, "node": "n1", "job": NASTY, "user": "1", "command": NASTY}
     documents.append({**job, "user_ns": 2**64 - 1})
@@ -301,7 +301,7 @@ def test_influxdb_has_each_document_once_with_its_types(deliver: Path, influxdb:
     assert job["job"] == NASTY.replace("\\", "/").replace("\n", " ").replace("\t", " ")
 
 
-def test_a_missing_database_is_said_and_can_be_created_meanwhile(
+def test_a_missing_database_is_reported_and_can_be_created_meanwhile(
     deliver: Path, influxdb: Store, tmp_path: Path
 ) -> None:
     agent = Agent(deliver, tmp_path, line_protocol(influxdb, "later"), spool=tmp_path / "spool")
@@ -317,7 +317,7 @@ def test_a_missing_database_is_said_and_can_be_created_meanwhile(
 def test_victoria_metrics_takes_line_protocol(deliver: Path, victoria: Store, tmp_path: Path) -> None:
     now = int(time.time()) - 60
     agent = Agent(deliver, tmp_path, line_protocol(victoria, "x"))
-    agent.give([calls(now + at, number) for at in range(10) for number in range(DOCUMENTS)])
+    agent.give([calls(now + offset, number) for offset in range(10) for number in range(DOCUMENTS)])
     left = agent.finish()
     assert (left["dropped"], left["problem"]) == (0, None)
     victoria.ask("/internal/force_flush")
@@ -334,8 +334,8 @@ def test_prometheus_has_a_sample_of_each_second(deliver: Path, prometheus: Store
         agent.give([calls(second, number) for number in range(3)] + [calls(second, 0, part=1, **{"class": "open"})])
     left = agent.finish()
     assert (left["dropped"], left["problem"]) == (0, None)
-    (one,) = samples(prometheus, 'ioassay_io_calls_total{node="n1",job="0",class="metadata"}', now + 20)
-    assert one == [(now - 0.5, 0.0), *((now + second, 3.0 * (second + 1)) for second in range(20))]
+    (calls_series,) = samples(prometheus, 'ioassay_io_calls_total{node="n1",job="0",class="metadata"}', now + 20)
+    assert calls_series == [(now - 0.5, 0.0), *((now + second, 3.0 * (second + 1)) for second in range(20))]
     (slowest,) = samples(prometheus, 'ioassay_io_slowest_ns_max{job="2"}', now + 20)
     assert slowest == [(now + second, 6.0) for second in range(20)]
     rate = urllib.parse.urlencode({"query": "sum(rate(ioassay_io_calls_total[10s]))", "time": now + 19})
@@ -344,21 +344,21 @@ def test_prometheus_has_a_sample_of_each_second(deliver: Path, prometheus: Store
 
 
 @pytest.mark.usefixtures("installed")
-def test_prometheus_asks_the_exporter(deliver: Path, tmp_path: Path) -> None:
+def test_prometheus_scrapes_the_exporter(deliver: Path, tmp_path: Path) -> None:
     listen = f"127.0.0.1:{stores.free_port()}"
     agent = Agent(deliver, tmp_path, {"kind": "prometheus-exporter", "listen": listen})
     now = int(time.time())
     agent.give([calls(now, 7), {"kind": "job", "second": now, "node": "n1", "job": NASTY, "processes": 4}])
     with stores.running(stores.prometheus(tmp_path / "prometheus", listen)) as store:
 
-        def asked() -> list[dict[str, Any]]:
+        def scraped() -> list[dict[str, Any]]:
             query = urllib.parse.urlencode({"query": '{__name__=~"ioassay_.*"}'})
             result: list[dict[str, Any]] = json.loads(store.ask(f"/api/v1/query?{query}"))["data"]["result"]
             return result
 
-        until(asked, "Prometheus to ask")
-        values = {series["metric"]["__name__"]: float(series["value"][1]) for series in asked()}
-        jobs = {series["metric"]["exported_job"] for series in asked() if "exported_job" in series["metric"]}
+        until(scraped, "Prometheus to ask")
+        values = {series["metric"]["__name__"]: float(series["value"][1]) for series in scraped()}
+        jobs = {series["metric"]["exported_job"] for series in scraped() if "exported_job" in series["metric"]}
         metadata = json.loads(store.ask("/api/v1/metadata"))["data"]
     agent.finish()
     assert values["ioassay_io_calls_total"] == 3
@@ -371,9 +371,9 @@ def test_prometheus_asks_the_exporter(deliver: Path, tmp_path: Path) -> None:
 def test_polars_reads_parquet_files(deliver: Path, tmp_path: Path) -> None:
     agent = Agent(deliver, tmp_path, {"kind": "parquet", "directory": str(tmp_path / "files"), "file_s": 10})
     second = 1_800_000_000
-    for at in range(25):
-        job = {"kind": "job", "second": second + at, "node": "n1", "job": "7", "command": NASTY}
-        agent.give([*(calls(second + at, number, calls=2**64 - 1) for number in range(DOCUMENTS)), job])
+    for offset in range(25):
+        job = {"kind": "job", "second": second + offset, "node": "n1", "job": "7", "command": NASTY}
+        agent.give([*(calls(second + offset, number, calls=2**64 - 1) for number in range(DOCUMENTS)), job])
     assert agent.finish()["dropped"] == 0
     assert len(list((tmp_path / "files/io").iterdir())) == 3
     io = pl.scan_parquet(tmp_path / "files/io/*.parquet").collect()
@@ -385,7 +385,9 @@ def test_polars_reads_parquet_files(deliver: Path, tmp_path: Path) -> None:
 
 
 def _io_of_elasticsearch(store: Store, name: str) -> Counter[tuple[int, str]]:
-    documents = pl.DataFrame(found(store, name)).with_columns(pl.col("@timestamp").str.to_datetime(time_zone="UTC"))
+    documents = pl.DataFrame(stored_documents(store, name)).with_columns(
+        pl.col("@timestamp").str.to_datetime(time_zone="UTC")
+    )
     return Counter(documents.select(pl.col("@timestamp").dt.epoch("s"), "job").rows())
 
 
@@ -424,7 +426,7 @@ def test_no_sample_is_lost_or_doubled_while_prometheus_is_away(
     assert (left["spooled"], left["dropped"], left["problem"]) == (0, 0, None)
     (stored,) = samples(prometheus, 'ioassay_io_calls_total{job="other"}', seconds[-1])
     first = len(stored) - len(seconds)
-    assert [at for at, _ in stored[first:]] == list(seconds)
+    assert [time_s for time_s, _ in stored[first:]] == list(seconds)
     jobs = samples(prometheus, "ioassay_io_calls_total", seconds[-1])
     assert sum(series[-1][1] for series in jobs) == 3 * DOCUMENTS * len(seconds)
 
@@ -453,7 +455,7 @@ def _give_while_away(agent: Agent, store: Store, ends: str, begin: int = 1_800_0
 def test_an_agent_that_is_killed_while_its_store_is_away_loses_nothing(
     deliver: Path, influxdb: Store, tmp_path: Path
 ) -> None:
-    """But for what it has been given last: that is in memory until the store has failed once."""
+    """Except for the latest documents, which stay in memory until the store has failed once."""
     agent = Agent(deliver, tmp_path, line_protocol(influxdb, "killed"), spool=tmp_path / "spool")
     documents = [calls(1_800_000_000, number) for number in range(DOCUMENTS)]
     agent.give(documents[:10])
@@ -475,16 +477,16 @@ def test_an_agent_that_is_killed_while_its_store_is_away_loses_nothing(
     assert influx_query(influxdb, "killed", "SELECT count(calls) FROM io")[0]["count"] == DOCUMENTS
 
 
-def test_a_full_disk_drops_what_it_must_and_says_so(
+def test_a_full_disk_drops_documents_and_reports_it(
     deliver: Path, influxdb: Store, mount: Callable[[str], Path], tmp_path: Path
 ) -> None:
     disk = mount("size=128k,mode=700")
     agent = Agent(deliver, tmp_path, line_protocol(influxdb, "full"), spool=disk / "spool")
-    given = 0
+    batches = 0
     state: dict[str, Any] = {"dropped": 0}
     while not state["dropped"]:
-        state = agent.give([calls(1_800_000_000 + given, number, user=os.urandom(500).hex()) for number in range(20)])
-        given += 1
+        state = agent.give([calls(1_800_000_000 + batches, number, user=os.urandom(500).hex()) for number in range(20)])
+        batches += 1
     assert "No space left on device" in state["refusal"]
     assert "the spool cannot be written" in state["refusal"]
     create(influxdb, "full")
@@ -492,11 +494,11 @@ def test_a_full_disk_drops_what_it_must_and_says_so(
     assert left["spooled"] == 0
     assert "No space left on device" in left["problem"], "why documents were given up"
     (counted,) = influx_query(influxdb, "full", "SELECT count(calls) FROM io")
-    assert counted["count"] + left["dropped"] == 20 * given
+    assert counted["count"] + left["dropped"] == 20 * batches
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_wrong_password_is_said_and_can_be_corrected_meanwhile(deliver: Path, tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported_and_can_be_corrected_meanwhile(deliver: Path, tmp_path: Path) -> None:
     with stores.running(stores.influxdb(tmp_path / "influxdb", with_users=True)) as store:
         admin = urllib.parse.urlencode({"q": "CREATE USER admin WITH PASSWORD 'hunter2' WITH ALL PRIVILEGES"})
         store.ask("/query", admin.encode())
@@ -522,9 +524,9 @@ def test_credentials_that_others_can_read_are_refused(deliver: Path, tmp_path: P
     credentials.write_text("token hunter2")
     credentials.chmod(0o644)
     sink = {"kind": "prometheus-remote-write", "server": server("http://127.0.0.1:1", credentials=str(credentials))}
-    said = failed_start(deliver, tmp_path, sink)
-    assert f"chmod 600 {credentials}" in said
-    assert "hunter2" not in said
+    message = failed_start(deliver, tmp_path, sink)
+    assert f"chmod 600 {credentials}" in message
+    assert "hunter2" not in message
 
 
 class Certificates:
@@ -594,14 +596,14 @@ def answering(
 
 
 def problem(deliver: Path, directory: Path, sink: Sink) -> str:
-    """What is said of a sink that does not deliver."""
+    """The problem of a sink that does not deliver."""
     agent = Agent(deliver, directory, sink)
     # Remote write sends a second when the next one begins.
     agent.give([calls(int(time.time()) + second, 0) for second in range(2)])
     try:
         state = agent.until(lambda state: state["problem"] or state["refusal"], "a problem")
-        said: str = state["problem"] or state["refusal"]
-        return said
+        message: str = state["problem"] or state["refusal"]
+        return message
     finally:
         agent.kill()
 
@@ -612,9 +614,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 def context(certificate: Path) -> ssl.SSLContext:
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.load_cert_chain(certificate)
-    return made
+    tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls_context.load_cert_chain(certificate)
+    return tls_context
 
 
 @pytest.mark.parametrize(
@@ -625,7 +627,7 @@ def context(certificate: Path) -> ssl.SSLContext:
         ("renamed", "has a certificate for another name; use the name in it in `url`"),
     ],
 )
-def test_a_certificate_that_proves_nothing_is_said(
+def test_an_invalid_certificate_is_reported(
     deliver: Path, certificates: Certificates, tmp_path: Path, fault: str, words: str
 ) -> None:
     address = "192.0.2.1" if fault == "renamed" else "127.0.0.1"
@@ -633,12 +635,12 @@ def test_a_certificate_that_proves_nothing_is_said(
     with answering(204, tls=tls) as url:
         more = {} if fault == "stranger" else {"authorities": str(certificates.authority)}
         sink = {"kind": "influxdb", "server": server(url, **more), "query": "db=x", "path": "/write"}
-        said = problem(deliver, tmp_path, sink)
-    assert said.startswith(f"InfluxDB at {url} ")
-    assert words in said
+        message = problem(deliver, tmp_path, sink)
+    assert message.startswith(f"InfluxDB at {url} ")
+    assert words in message
 
 
-def test_an_agent_proves_who_it_is_by_a_certificate(deliver: Path, certificates: Certificates, tmp_path: Path) -> None:
+def test_an_agent_authenticates_with_a_certificate(deliver: Path, certificates: Certificates, tmp_path: Path) -> None:
     tls = context(certificates.certificate("server"))
     tls.verify_mode = ssl.CERT_REQUIRED
     tls.load_verify_locations(certificates.authority)
@@ -652,7 +654,7 @@ def test_an_agent_proves_who_it_is_by_a_certificate(deliver: Path, certificates:
         assert agent.finish()["problem"] is None
 
 
-def test_http_instead_of_https_is_said(deliver: Path, certificates: Certificates, tmp_path: Path) -> None:
+def test_http_instead_of_https_is_reported(deliver: Path, certificates: Certificates, tmp_path: Path) -> None:
     sink: Sink = {"kind": "influxdb", "query": "db=x", "path": "/write"}
     with answering(204) as url:
         sink["server"] = server(url.replace("http:", "https:"), authorities=str(certificates.authority))
@@ -672,17 +674,17 @@ def test_http_instead_of_https_is_said(deliver: Path, certificates: Certificates
         (413, "document as too large"),
     ],
 )
-def test_what_a_store_answers_in_trouble_is_said(
+def test_the_error_response_of_a_store_is_reported(
     deliver: Path, tmp_path: Path, kind: str, status: int, words: str
 ) -> None:
     more: Sink = {"elasticsearch": {"prefix": "x"}, "influxdb": {"query": "db=x", "path": "/write"}}.get(kind, {})
     with answering(status, b"<html>it is full</html>") as url:
-        said = problem(deliver, tmp_path, {"kind": kind, "server": server(url), **more})
-    assert words in said
-    assert url in said
+        message = problem(deliver, tmp_path, {"kind": kind, "server": server(url), **more})
+    assert words in message
+    assert url in message
 
 
-def test_a_store_that_never_answers_is_said(deliver: Path, tmp_path: Path) -> None:
+def test_an_unresponsive_store_is_reported(deliver: Path, tmp_path: Path) -> None:
     wait = threading.Event()
     with answering(204, wait=wait) as url:
         sink = {"kind": "influxdb", "server": server(url), "query": "db=x", "path": "/write"}

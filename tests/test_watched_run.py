@@ -1,4 +1,4 @@
-"""Runs that are watched: the real agent on clients and servers, here and in a lab, and nothing of it left behind."""
+"""Watched runs: the real agent on clients and servers, here and in a lab, which leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -90,21 +90,25 @@ def test_a_watched_run_has_documents_of_this_node_and_no_agent_remains(target: P
 def test_the_phases_are_marked_in_the_sinks_of_the_site(target: Path, tmp_path: Path) -> None:
     (tmp_path / "setup.yaml").write_text("sinks:\n  - json lines: {directory: store}\n")
     file = study(tmp_path, workload("w"))
-    asked: list[str | Path] = ["--watch", "--watch-setup", tmp_path / "setup.yaml"]
-    code, _, err = ioassay("run", file, "--target", target, *asked, "--out", tmp_path / "run")
+    options: list[str | Path] = ["--watch", "--watch-setup", tmp_path / "setup.yaml"]
+    code, _, err = ioassay("run", file, "--target", target, *options, "--out", tmp_path / "run")
     assert code == 0, err
     (store,) = (tmp_path / "store").glob("*.jsonl")
     documents = [json.loads(line) for line in store.read_text().splitlines()]
-    marked = [(one["case"], one["phase"], one["bytes"]) for one in documents if one["kind"] == "phase"]
+    marked = [
+        (document["case"], document["phase"], document["bytes"])
+        for document in documents
+        if document["kind"] == "phase"
+    ]
     measured = load(tmp_path / "run").measurements
     assert sorted(marked) == sorted(measured.select("case", "phase", "bytes").iter_rows())
-    assert any(one["kind"] == "cpu" for one in documents)
+    assert any(document["kind"] == "cpu" for document in documents)
 
 
-def test_a_server_that_is_not_reached_is_said_and_the_run_is_complete(target: Path, tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported_and_the_run_is_complete(target: Path, tmp_path: Path) -> None:
     file = study(tmp_path, workload("w"))
-    asked = ["--watch", "--servers", "no-such-host.invalid"]
-    code, _, err = ioassay("run", file, "--target", target, *asked, "--out", tmp_path / "run")
+    options = ["--watch", "--servers", "no-such-host.invalid"]
+    code, _, err = ioassay("run", file, "--target", target, *options, "--out", tmp_path / "run")
     assert code == 0, err
     assert "no-such-host.invalid is not watched: " in err
     assert [host.remark is None for host in _watch(tmp_path / "run").hosts] == [False, True]
@@ -126,8 +130,8 @@ def test_servers_are_reached_by_ssh(target: Path, tmp_path: Path, monkeypatch: p
     (tmp_path / "bin/ssh").write_text(SSH)
     (tmp_path / "bin/ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    asked = ["--watch", "--servers", "oss1,oss2", "--out", str(tmp_path / "run")]
-    code, _, err = ioassay("run", study(tmp_path, workload("w")), "--target", target, *asked)
+    options = ["--watch", "--servers", "oss1,oss2", "--out", str(tmp_path / "run")]
+    code, _, err = ioassay("run", study(tmp_path, workload("w")), "--target", target, *options)
     assert code == 0, err
     assert "oss2 is not watched: ssh: Could not resolve hostname oss2." in err
     watch = load(tmp_path / "run").watch
@@ -148,10 +152,10 @@ def _has_ended(process: psutil.Process) -> bool:
 def test_agents_end_with_a_run_that_is_ended(target: Path, tmp_path: Path, name: str) -> None:
     measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run", "--watch")
     measurement.until_moving()
-    (one,) = _agents(tmp_path / "run")
+    (agent_pid,) = _agents(tmp_path / "run")
     os.kill(measurement.pid, signal.Signals[name])
     measurement.end()
-    until(lambda: _has_ended(one), "the agent to end")
+    until(lambda: _has_ended(agent_pid), "the agent to end")
 
 
 def test_a_run_that_is_resumed_is_watched_again(target: Path, tmp_path: Path) -> None:
@@ -168,7 +172,7 @@ def test_a_run_that_is_resumed_is_watched_again(target: Path, tmp_path: Path) ->
     assert len(after) > len(before)
 
 
-def test_servers_are_for_runs_that_are_watched(target: Path, tmp_path: Path) -> None:
+def test_servers_need_a_watched_run(target: Path, tmp_path: Path) -> None:
     code, _, err = ioassay("run", "quick", "--target", target, "--servers", "oss1", "--out", tmp_path / "run")
     assert (code, "--watch" in err) == (2, True)
     code, _, err = ioassay("run", "quick", "--target", target, "--watch", "--servers", "-x", "--out", tmp_path / "run")

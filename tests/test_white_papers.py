@@ -51,7 +51,7 @@ def run_as_printed(line: str, run: Path, where: dict[str, Path], scale_down: int
     assignments = [token for token in tokens[:place] if "=" in token]
     ranks = ["--ranks", tokens[tokens.index("-np") + 1]] if "-np" in tokens[:place] else []
     environment = dict(assignment.split("=", 1) for assignment in assignments)
-    done = subprocess.run(
+    result = subprocess.run(
         [find_engine(), Path(tokens[place]).name.lower(), *ranks, "--run", run, *tokens[place + 1 :]],
         env=os.environ | environment | {"IOASSAY_SCALE_DOWN": str(scale_down)},
         cwd=run.parent,
@@ -60,8 +60,8 @@ def run_as_printed(line: str, run: Path, where: dict[str, Path], scale_down: int
         timeout=20 * DEADLINE_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def jobs(loaded: LoadedRun, phase: str) -> list[JobEntry]:
@@ -75,7 +75,7 @@ def jobs_of(loaded: LoadedRun) -> list[JobEntry]:
 
 
 def work(run: Path, phase: str) -> dict[str, Any]:
-    """What the plan of the first case says of this phase's only job."""
+    """The only job of this phase in the plan of the first case."""
     plan = json.loads(next(iter(sorted((run / "logs").glob("*/plan.json")))).read_text())
     step = next(step for step in plan["steps"] if step["step"] == "phase" and step["name"] == phase)
     return dict(step["jobs"][0]["work"])
@@ -139,10 +139,10 @@ def test_pixstors_iozone_lines_write_and_then_read_128_gib_of_each_thread(
 ) -> None:
     scale_down = 1 << 13
     (tmp_path / "threadlist").write_text(f"localhost {target} /usr/bin/iozone\n" * threads)
-    for test, phase, said in [(0, "write", "initial writers"), (1, "read", "readers")]:
+    for test, phase, label in [(0, "write", "initial writers"), (1, "read", "readers")]:
         run = tmp_path / phase
         printed = run_as_printed(IOZONE.format(test=test, threads=threads), run, {}, scale_down)
-        assert f"Children see throughput for {threads:2} {said}" in printed
+        assert f"Children see throughput for {threads:2} {label}" in printed
         assert printed.count("Children see throughput") == 1, "-+n: no retests"
         [job] = [job for job in jobs_of(load(run)) if job.operations == [phase]]
         assert (job.layout, job.ranks, job.transfer_bytes) == ("N-N", threads, 8 * MIB)

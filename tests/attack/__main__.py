@@ -48,17 +48,17 @@ FAMILIES = {
     )
 }
 _SLOW_S = 10
-"""Everything ends within this time on an idle machine."""
+"""On an idle machine, everything ends within this time."""
 
 _ADDED_EACH = 20
-"""So many attempts are added to the outcomes at a time, after which a run that was interrupted goes on."""
+"""The number of attempts that are added to the outcomes at a time; an interrupted run resumes after them."""
 
 
 def main() -> int:
     """Runs the command line and returns its exit code: 1 where an attack succeeded."""
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description="Attack ioassay.")
-    of = f"of {', '.join(FAMILIES)}; all without, and as many variations as --tries says"
-    parser.add_argument("families", nargs="*", metavar="FAMILY[=TRIES]", type=_family, help=of)
+    families_help = f"of {', '.join(FAMILIES)}; all without, and as many variations as --tries says"
+    parser.add_argument("families", nargs="*", metavar="FAMILY[=TRIES]", type=_family, help=families_help)
     parser.add_argument("--tries", type=int, default=1000, help="variations of each family (1000)")
     parser.add_argument("--seed", type=int, default=1, help="another seed makes other variations (1)")
     parser.add_argument("--only", type=int, metavar="INDEX", help="repeat one variation, and keep its directory")
@@ -71,24 +71,24 @@ def main() -> int:
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="print the table of such a file, and do nothing else"
     )
-    asked = parser.parse_args()
-    if asked.table:
-        print(Outcomes(asked.table).table())
+    options = parser.parse_args()
+    if options.table:
+        print(Outcomes(options.table).table())
         return 0
     if os.geteuid() != 0:
         print("Attacks mount file systems and act as several users: run them as root.", file=sys.stderr)
         return 3
-    attempt.LIMIT_S = asked.limit_s
+    attempt.LIMIT_S = options.limit_s
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # so that nothing stays mounted
-    outcomes = Outcomes(asked.json) if asked.json else None
+    outcomes = Outcomes(options.json) if options.json else None
     failed = False
     _prepare_commands()
     with _file_system(Path(tempfile.mkdtemp(prefix="ioassay-attack-"))) as scratch:
-        for family, tries in asked.families or [(family, None) for family in FAMILIES.values()]:
-            most = tries or min(asked.tries, family.tries or asked.tries)
-            untried = outcomes.untried(family, asked.seed, most) if outcomes else range(most)
-            indexes = [asked.only] if asked.only is not None else untried
-            tried = _attack(family, indexes, asked, scratch, outcomes)
+        for family, tries in options.families or [(family, None) for family in FAMILIES.values()]:
+            most = tries or min(options.tries, family.tries or options.tries)
+            untried = outcomes.untried(family, options.seed, most) if outcomes else range(most)
+            indexes = [options.only] if options.only is not None else untried
+            tried = _attack(family, indexes, options, scratch, outcomes)
             failed |= any(not one.result.held for one in tried)
     return 1 if failed else 0
 
@@ -104,7 +104,7 @@ def _family(typed: str) -> tuple[Family, int | None]:
 
 
 def _prepare_commands() -> None:
-    """Does once what each command does first: its imports, the parser of its options. Nothing of it starts a thread."""
+    """Imports modules and builds option parsers once for all commands. None of this starts a thread."""
     for module in pkgutil.walk_packages(ioassay.__path__, "ioassay."):
         if not module.name.rpartition(".")[2].startswith(("test", "conftest", "__main__")):
             importlib.import_module(module.name)
@@ -115,23 +115,25 @@ def _prepare_commands() -> None:
 
 
 def _attack(
-    family: Family, indexes: Sequence[int], asked: argparse.Namespace, scratch: Path, outcomes: Outcomes | None
+    family: Family, indexes: Sequence[int], options: argparse.Namespace, scratch: Path, outcomes: Outcomes | None
 ) -> list[Tried]:
     shared = scratch / "shared"
     shared.mkdir(exist_ok=True)
     family.prepare(shared)
     began = time.monotonic()
-    always, keep = asked.only is not None, asked.keep.absolute()
-    one = functools.partial(_one, name=family.name, seed=asked.seed, scratch=scratch, keep=keep, always=always)
+    always, keep = options.only is not None, options.keep.absolute()
+    attempt_one = functools.partial(
+        _one, name=family.name, seed=options.seed, scratch=scratch, keep=keep, always=always
+    )
     tried = []
-    # Forked, so that workers have what was prepared and imported.
-    with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("fork"), adopt_orphans) as workers:
+    # Forked workers inherit what was prepared and imported.
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork"), adopt_orphans) as workers:
         try:
-            attempts = workers.map(one, indexes)
+            attempts = workers.map(attempt_one, indexes)
             while some := list(itertools.islice(attempts, _ADDED_EACH)):
                 tried += some
                 if outcomes:
-                    outcomes.add(family, asked.seed, some)
+                    outcomes.add(family, options.seed, some)
         except BaseException:
             workers.shutdown(cancel_futures=True)
             raise
@@ -155,11 +157,11 @@ def _one(index: int, *, name: str, seed: int, scratch: Path, keep: Path, always:
         except Exception:
             result = Result("attack is wrong", 0, traceback.format_exc())
         if always or not result.held:
-            kept = keep / f"{name}-{seed}-{index}"
-            shutil.rmtree(kept, ignore_errors=True)
+            failure_directory = keep / f"{name}-{seed}-{index}"
+            shutil.rmtree(failure_directory, ignore_errors=True)
             keep.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["cp", "-a", place, kept], check=False)
-            (kept / "signature.txt").write_text(f"{result.outcome}\n{result.signature}\n")
+            subprocess.run(["cp", "-a", place, failure_directory], check=False)
+            (failure_directory / "signature.txt").write_text(f"{result.outcome}\n{result.signature}\n")
     tried = Tried(index, result)
     _print_unless_held(family, seed, tried)
     return tried
@@ -167,7 +169,7 @@ def _one(index: int, *, name: str, seed: int, scratch: Path, keep: Path, always:
 
 @contextmanager
 def _file_system(point: Path) -> Iterator[Path]:
-    """One of its own, so small that nothing written by mistake harms the machine or other attempts."""
+    """A separate file system, so small that accidental writes harm neither the machine nor other attempts."""
     point.mkdir(exist_ok=True)
     options = "size=1g,nr_inodes=200k,mode=0700"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "ioassay-attack", point], check=True)

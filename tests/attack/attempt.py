@@ -24,13 +24,15 @@ from ioassay.processes.engine import find_engine
 from tests.support import children
 
 LIMIT_S = 60.0
-"""After this a command counts as hung. Generous: the machine may be busy. How long it took is in the table."""
+"""The time after which a command counts as hung. It is long because the machine may be busy; the table has
+durations.
+"""
 
 CPU_LIMIT_S = 40
 MEMORY_LIMIT_BYTES = 4 << 30
 
 COMMAND, OUTPUT = "command.txt", "output.txt"
-"""What the commands of an attempt were and what they printed, in its directory, after their number."""
+"""Names of the files with the commands of an attempt and their output; each follows the command's number."""
 
 ENGINE = "ioassay-engine"
 
@@ -53,7 +55,7 @@ class Command:
     program: str = "ioassay"
     environment: Mapping[str, str] = field(default_factory=dict)
     stop: signal.Signals | None = None
-    """What ends it after `stop_after_s` where it may be at work for long."""
+    """The signal that ends a long command after `stop_after_s`."""
     stop_after_s: float = 2
 
 
@@ -62,11 +64,11 @@ class Result:
     """How an attempt ended."""
 
     outcome: str
-    """One of `HELD`, or what went wrong."""
+    """One of `HELD`, or the kind of failure."""
     seconds: float
-    """Of the longest command; of one that was stopped, from the signal on."""
+    """The duration of the longest command; that of a stopped one counts from the signal."""
     signature: str = ""
-    """What tells one failure from another."""
+    """Distinguishes different failures."""
 
     @property
     def held(self) -> bool:
@@ -75,7 +77,7 @@ class Result:
 
 
 def attempt(commands: Sequence[Command], place: Path) -> Result:
-    """Runs the commands in `place`, one after the other until one is not at its end in order."""
+    """Runs the commands in `place` one after the other, until one does not end in order."""
     longest, result = 0.0, Result("ran", 0)
     for number, command in enumerate(commands):
         result = run(command, place, number)
@@ -105,7 +107,7 @@ def run(
     return Result(outcome, ending.seconds, signature)
 
 
-def said(place: Path) -> str:
+def printed_by(place: Path) -> str:
     """What the commands in `place` printed, and what `run.json` of their run says."""
     files = [*place.glob(f"*-{OUTPUT}"), *place.glob("run/run.json")]
     return "".join(file.read_text(errors="replace") for file in files)
@@ -114,15 +116,15 @@ def said(place: Path) -> str:
 @dataclass(frozen=True)
 class _Ending:
     status: int | None
-    """As `waitpid` returns it; `None` of a command that had to be killed."""
+    """The status from `waitpid`; `None` if the command had to be killed."""
     seconds: float
     stopped_by: signal.Signals | None
     left: int
-    """Processes that were still there after it had ended."""
+    """Processes that outlived the command."""
 
 
 def adopt_orphans(does: bool = True) -> None:
-    """Makes this process the parent of what commands leave behind, so that it is noticed."""
+    """Makes this process the parent of orphans of commands, so that they are detected."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(does), 0, 0, 0)
 
 
@@ -154,7 +156,7 @@ def _run(
 
 
 def _ends_within(child: int, seconds: float) -> bool:
-    """True once the process has ended. It is not collected."""
+    """True once the process has ended; it is not reaped."""
     handle = os.pidfd_open(child)
     try:
         waiting = select.poll()
@@ -165,7 +167,7 @@ def _ends_within(child: int, seconds: float) -> bool:
 
 
 def _collect_orphans(others: set[int]) -> int:
-    """Waits until none of our child processes but the `others` is left; how many had to be killed."""
+    """Waits until no child process but the `others` is left; returns how many had to be killed."""
     deadline = time.monotonic() + min(LIMIT_S, 10)
     while left := set(children(os.getpid())) - others:
         is_late = time.monotonic() > deadline
@@ -224,7 +226,7 @@ def _ioassay(arguments: Sequence[str]) -> int:
 
 
 def do_apart(work: Callable[[], object]) -> None:
-    """Does something in a fork of this process, because forks hang after what it uses has started threads."""
+    """Runs a function in a fork of this process: it may start threads, after which forks of this process would hang."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -244,7 +246,7 @@ _PANIC = re.compile(r"panicked at ([^\n]+)")
 
 
 def _judge(ending: _Ending, command: Command, output: Path) -> tuple[str, str]:
-    """The outcome, and of a failure what tells it from others."""
+    """The outcome, and the signature of a failure."""
     printed = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
     which = f"{command.program} {command.arguments[0] if command.arguments else ''}"
     code = os.waitstatus_to_exitcode(ending.status) if ending.status is not None else None
@@ -269,9 +271,9 @@ def _judge(ending: _Ending, command: Command, output: Path) -> tuple[str, str]:
 
 
 def _last_frame(printed: str) -> str:
-    """The exception, and the last line of ours that it passed."""
+    """The exception, and the last line of ioassay in its traceback."""
     text = printed[printed.rindex("Traceback (most recent call last)") :]
-    frames = [found for found in _FRAME.finditer(text) if "/ioassay/" in found["file"]]
+    frames = [frame for frame in _FRAME.finditer(text) if "/ioassay/" in frame["file"]]
     error = next((line for line in text.splitlines()[1:] if line and not line.startswith(" ")), "")
     where = "outside of ioassay"
     if frames:

@@ -25,23 +25,23 @@ from .family import Family, of_commands
 ROOT = Path(__file__).parents[2]
 
 _ONLY_CHECKED = ("--launcher", "sbatch", "--script-only")
-"""Everything up to the plans and the engine's check of them, and nothing is run: studies have commands in them."""
+"""Options that stop after the engine's check of the plans. Nothing is run, because studies contain commands."""
 
 
 @functools.cache
 def _studies() -> tuple[list[str], list[str]]:
     examples = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.yaml"))]
-    whole = [SMALL, *(source.text for source in builtin_studies().values()), *examples]
-    return whole, _words(whole)
+    originals = [SMALL, *(source.text for source in builtin_studies().values()), *examples]
+    return originals, _words(originals)
 
 
-def _words(whole: Sequence[str]) -> list[str]:
-    return sorted(set(re.findall(r"[\w%/.-]+", " ".join(whole))))
+def _words(originals: Sequence[str]) -> list[str]:
+    return sorted(set(re.findall(r"[\w%/.-]+", " ".join(originals))))
 
 
 def _study(random: Random, place: Path) -> list[Command]:
-    whole, words = _studies()
-    text = mutate.text(random, random.choice(whole), words)
+    originals, words = _studies()
+    text = mutate.text(random, random.choice(originals), words)
     (place / "my.yaml").write_bytes(mutate.as_bytes(random, text))
     arguments = ["run", "my.yaml", "--target", ".", "--out", "run", *_ONLY_CHECKED]
     if "quick:" in text and random.random() < 0.7:
@@ -63,8 +63,8 @@ def _setting(random: Random, place: Path) -> list[Command]:
     section = source.tree.entries.get("settings")
     declared = section.entries if isinstance(section, Entries) else {}
     arguments = ["run", name, "--target", ".", "--out", "run", *_ONLY_CHECKED]
-    if known := scales(source):
-        arguments += ["--scale", random.choice(known) if random.random() < 0.95 else mutate.value(random)]
+    if scale_names := scales(source):
+        arguments += ["--scale", random.choice(scale_names) if random.random() < 0.95 else mutate.value(random)]
     for _ in range(random.randint(1, 2)):
         key = random.choice(list(declared)) if random.random() < 0.95 else mutate.value(random)
         default = [text.text for text in texts(declared[key])] if key in declared else ["1"]
@@ -82,16 +82,16 @@ def _setting(random: Random, place: Path) -> list[Command]:
 @functools.cache
 def _files_of_criteria() -> tuple[list[str], list[str]]:
     reference = (ROOT / "docs/reference/criteria.md").read_text(encoding="utf-8")
-    whole = [
+    originals = [
         (ROOT / "examples/reframe/src/criteria.yaml").read_text(encoding="utf-8"),
         *re.findall(r"^```yaml\n(.*?)^```", reference, re.MULTILINE | re.DOTALL),
     ]
-    return whole, _words(whole)
+    return originals, _words(originals)
 
 
 def _criteria(random: Random, place: Path) -> list[Command]:
-    whole, words = _files_of_criteria()
-    text = mutate.text(random, random.choice(whole), words)
+    originals, words = _files_of_criteria()
+    text = mutate.text(random, random.choice(originals), words)
     (place / "criteria.yaml").write_bytes(mutate.as_bytes(random, text))
     run = stored.one_of(random, ("measured", "imported"))
     arguments = ["check", str(run), "--criteria", "criteria.yaml", "--junit", "junit.xml"]
@@ -100,13 +100,13 @@ def _criteria(random: Random, place: Path) -> list[Command]:
 
 @functools.cache
 def _systems() -> tuple[list[str], list[str]]:
-    whole = [source.text for source in LIBRARY.sources().values()]
-    return whole, _words(whole)
+    originals = [source.text for source in LIBRARY.sources().values()]
+    return originals, _words(originals)
 
 
 def _system(random: Random, place: Path) -> list[Command]:
-    whole, words = _systems()
-    text = mutate.text(random, random.choice(whole), words)
+    originals, words = _systems()
+    text = mutate.text(random, random.choice(originals), words)
     (place / "mine.yaml").write_bytes(mutate.as_bytes(random, text))
     return [
         Command(

@@ -26,13 +26,13 @@ class Family:
     attack: Callable[[Random, Path], Result]
     """Makes and runs one variation in an empty directory."""
     tries: int | None = None
-    """How many at most, where there are no more, or more would take too long."""
+    """The most variations, if there are no more or more would take too long."""
     prepare: Callable[[Path], None] = lambda _: None
-    """Makes once, in a directory that all families share, what all variations share."""
+    """Creates files that all variations share, in a directory that all families share."""
 
 
 def of_commands(vary: Vary) -> Callable[[Random, Path], Result]:
-    """An attack that runs commands among other people's files and sees whether these stay as they are."""
+    """An attack that runs commands among other people's files and checks that these do not change."""
 
     def attack(random: Random, place: Path) -> Result:
         foreign.plant(place)

@@ -57,18 +57,18 @@ def plant(place: Path) -> None:
 
 
 def snapshot(*directories: Path) -> dict[str, tuple[object, ...]]:
-    """What is in the directories: of each entry type, inode, owner, time of change and content."""
-    seen = {}
+    """The entries of the directories: type, inode, owner, time of change and content of each."""
+    entries = {}
     for directory in directories:
         for path in (directory, *directory.rglob("*")):
-            seen[str(path)] = _entry(path)
-    return seen
+            entries[str(path)] = _entry(path)
+    return entries
 
 
-def not_named(seen: dict[str, tuple[object, ...]], place: Path) -> dict[str, tuple[object, ...]]:
-    """What remains of a snapshot without the entries that commands name, and other names of the same files."""
-    named = {path: entry for path, entry in seen.items() if Path(path).is_relative_to(place / NAMED)}
-    return {path: entry for path, entry in seen.items() if path not in named and entry not in named.values()}
+def not_named(entries: dict[str, tuple[object, ...]], place: Path) -> dict[str, tuple[object, ...]]:
+    """A snapshot without the entries that commands name, and without other names of the same files."""
+    named = {path: entry for path, entry in entries.items() if Path(path).is_relative_to(place / NAMED)}
+    return {path: entry for path, entry in entries.items() if path not in named and entry not in named.values()}
 
 
 def _entry(path: Path) -> tuple[object, ...]:
@@ -78,11 +78,11 @@ def _entry(path: Path) -> tuple[object, ...]:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
     elif stat.S_ISLNK(status.st_mode):
         content = os.readlink(path)
-    # The time of a directory changes with what is created in it, and this is allowed: that it is there is compared.
+    # Commands may create files in a directory, which changes its time: only its existence is compared.
     changed = None if stat.S_ISDIR(status.st_mode) else status.st_mtime_ns
     return status.st_mode, status.st_ino, status.st_uid, changed, content
 
 
 def changes(before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]) -> list[str]:
-    """What was there before and is not the same any more."""
+    """The entries that changed or disappeared."""
     return sorted(path for path, entry in before.items() if after.get(path) != entry)

@@ -62,11 +62,11 @@ class _Option:
 
 @functools.cache
 def _options(tool: str) -> list[_Option]:
-    """What the front end says of its options, without those that take what others wrote (`--overwrite`)."""
+    """The options in the front end's help, without those that overwrite existing files (`--overwrite`)."""
     printed = subprocess.run([find_engine(), tool, "-h"], capture_output=True, text=True, check=True).stdout
-    own = printed.partition("ioassay's own options")[0]
-    found = [(_OPTION.match(line), "[refused: " in line) for line in own.splitlines()]
-    return [_Option(tuple(one["names"].split(", ")), one["value"], refused) for one, refused in found if one]
+    own_section = printed.partition("ioassay's own options")[0]
+    parsed = [(_OPTION.match(line), "[refused: " in line) for line in own_section.splitlines()]
+    return [_Option(tuple(match["names"].split(", ")), match["value"], refused) for match, refused in parsed if match]
 
 
 def _value(random: Random, kind: str, place: Path) -> str:
@@ -79,9 +79,9 @@ def _value(random: Random, kind: str, place: Path) -> str:
 
 
 def _path(random: Random, place: Path) -> str:
-    """A name that is new, or one that something has already; with other targets beside it now and then."""
-    one = f"{foreign.NAMED}/{random.choice((*_PLACES, 'new', 'new', 'new', 'new/deep'))}"
-    return str(place / one) if random.random() < 0.3 else one
+    """A new name or that of an existing entry, sometimes as an absolute path."""
+    name = f"{foreign.NAMED}/{random.choice((*_PLACES, 'new', 'new', 'new', 'new/deep'))}"
+    return str(place / name) if random.random() < 0.3 else name
 
 
 def _some(random: Random, tool: str, place: Path, most: int) -> list[str]:
@@ -106,9 +106,9 @@ def _some(random: Random, tool: str, place: Path, most: int) -> list[str]:
 
 def _own(random: Random) -> list[str]:
     """Options that all front ends have."""
-    own = ["--ranks", random.choice(_NO_RANKS)] if random.random() < 0.03 else []
-    own += ["--run", "run"] if random.random() < 0.3 else []
-    return own + (["--overwrite"] if random.random() < 0.1 else [])
+    arguments = ["--ranks", random.choice(_NO_RANKS)] if random.random() < 0.03 else []
+    arguments += ["--run", "run"] if random.random() < 0.3 else []
+    return arguments + (["--overwrite"] if random.random() < 0.1 else [])
 
 
 def _ranks(random: Random) -> list[str]:
@@ -133,14 +133,14 @@ def _iozone(random: Random, place: Path) -> list[str]:
         part for test in random.sample((1, 2, 3, 5, 8, 9, 10, 4), random.randint(0, 2)) for part in ("-i", str(test))
     ]
     files = ["-F", *names] if names else []
-    given = ["-t", str(children), "-i", "0", *tests, "-s", random.choice(("64k", "16")), "-r", "4k", *files]
-    return ["iozone", *given, *_some(random, "iozone", place, 3)]
+    arguments = ["-t", str(children), "-i", "0", *tests, "-s", random.choice(("64k", "16")), "-r", "4k", *files]
+    return ["iozone", *arguments, *_some(random, "iozone", place, 3)]
 
 
 def _obdfilter_survey(random: Random, place: Path) -> list[str]:
     targets = str(place) if random.random() < 0.6 else " ".join(_path(random, place) for _ in range(2))
-    given = [f"targets={targets}", "size=1", "nobjhi=2", "thrhi=2", "rszlo=64", "rszhi=128", f"rslt_loc={place}"]
-    return ["obdfilter-survey", *given, *_some(random, "obdfilter-survey", place, 3)]
+    arguments = [f"targets={targets}", "size=1", "nobjhi=2", "thrhi=2", "rszlo=64", "rszhi=128", f"rslt_loc={place}"]
+    return ["obdfilter-survey", *arguments, *_some(random, "obdfilter-survey", place, 3)]
 
 
 @functools.cache

@@ -15,12 +15,12 @@ from random import Random
 from ioassay.testing.hung_mount import OPERATIONS, HungMount, hung_mount
 from tests.support import LONG, Measurement, is_gone, study, until, workload
 
-from .attempt import ENGINE, Command, Result, run, said
+from .attempt import ENGINE, Command, Result, printed_by, run
 from .family import Family
 from .signals import LEFT
 
 _STOP_AFTER_S = 15
-"""A command that was at work when the server stopped waits for it, as a hard mount does, until a signal comes."""
+"""A command that runs when the server stops waits for it until a signal arrives, as on a hard mount."""
 
 _COMMANDS = ("run", "doctor", "clean", "report", "ior", "mdtest", "iozone")
 _MATRIX = [*itertools.product(_COMMANDS, ("before", "meanwhile"), OPERATIONS)]
@@ -29,7 +29,7 @@ _LATEST_S = 1.5
 
 
 def _attack(random: Random, place: Path) -> Result:
-    """The variation that the index of the attempt stands for; only the moment is a matter of chance."""
+    """The variation with the index of the attempt; only the moment is random."""
     name, when, operation = _MATRIX[int(place.name.rpartition("-")[2]) % len(_MATRIX)]
     point = place / "hung"
     point.mkdir()
@@ -46,7 +46,7 @@ def _attack(random: Random, place: Path) -> Result:
         what = f"{name}, {operation} hangs {'from the beginning' if when == 'before' else 'in the middle'}"
         if not result.held:
             return Result(result.outcome, result.seconds, f"{what}: {result.signature}")
-        named = said(place)
+        named = printed_by(place)
         left = [entry.name for entry in _settled(mount, point) if entry.name not in named]
         if left and name != "report":  # which removes nothing
             return Result(LEFT, result.seconds, f"{what}: {' '.join(left)}")
@@ -54,7 +54,7 @@ def _attack(random: Random, place: Path) -> Result:
 
 
 def _settled(mount: HungMount, point: Path) -> list[Path]:
-    """What is in the mount once nothing waits any more."""
+    """The entries of the mount once no operation waits any more."""
     while mount.waiting():
         time.sleep(0.01)
     return list(point.iterdir())

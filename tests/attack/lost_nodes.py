@@ -29,12 +29,12 @@ from ..support import OPEN_MPI_AS_ROOT, Command, ioassay, until, workload
 
 VICTIM = "client3"
 LIMIT_S = 10.0
-"""From the loss to the end of the run, without its report."""
+"""The longest time from the loss to the end of the run, without its report."""
 
 _MPIS = Path(__file__).parents[2] / "target/mpi"
 _ENVIRONMENT = {
     **OPEN_MPI_AS_ROOT,
-    # Hosts of a lab reach each other by plain TCP, and have the processors of one machine between them.
+    # Hosts of a lab communicate over TCP and share the processors of one machine.
     "OMPI_MCA_btl": "self,tcp",
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -63,12 +63,12 @@ class Launcher:
     name: str
     options: Sequence[str]
     commands: Path | None = None
-    """Where its MPI is, if not in the system's own place."""
+    """The directory of its MPI, unless it is the system's."""
     notices_s: float = 0
-    """How long it takes itself to notice, before it has begun, that a node does not answer."""
+    """The time in which the launcher itself detects an unresponsive node before the start."""
 
     def environment(self) -> dict[str, str]:
-        """For `ioassay` and for the launcher."""
+        """The environment of `ioassay` and of the launcher."""
         first = f"{self.commands}:" if self.commands else ""
         return {**os.environ, **_ENVIRONMENT, "PATH": f"{first}{os.environ['PATH']}"}
 
@@ -82,16 +82,16 @@ LAUNCHERS = [
 
 
 class Cluster:
-    """The lab, as the attacks need it."""
+    """The lab of the attacks."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def processes(self, program: str, host: str = VICTIM) -> list[int]:
         """Processes of a program on a host."""
-        own = _network(find(self.name).host(host).pid)
+        host_network = _network(find(self.name).host(host).pid)
         pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        return [pid for pid in pids if _program(pid) == program and _network(pid) == own]
+        return [pid for pid in pids if _program(pid) == program and _network(pid) == host_network]
 
     def kill(self, pids: Sequence[int], number: signal.Signals = signal.SIGKILL) -> None:
         """Sends all of them a signal."""
@@ -101,17 +101,17 @@ class Cluster:
                 os.kill(pid, number)
 
     def engines(self, host: str = VICTIM) -> tuple[list[int], list[int]]:
-        """The processes that look after ranks, and those of the ranks themselves."""
-        found = self.processes("ioassay-engine", host)
-        ranks = [pid for pid in found if _parent(pid) in found]
-        return [pid for pid in found if pid not in ranks], ranks
+        """The processes that supervise ranks, and those of the ranks themselves."""
+        engines = self.processes("ioassay-engine", host)
+        ranks = [pid for pid in engines if _parent(pid) in engines]
+        return [pid for pid in engines if pid not in ranks], ranks
 
     def cut(self) -> None:
         """Takes the victim's link down."""
         network.cut(find(self.name).space, VICTIM)
 
     def mend(self) -> None:
-        """Puts everything right again that a loss has changed."""
+        """Undoes the changes of a loss."""
         lab = find(self.name)
         network.heal(lab.space, VICTIM, lab.hosts().values())
         for pid in self.processes("sshd"):
@@ -123,7 +123,7 @@ class Cluster:
         until(lambda: lab.host("client1").attempt("ssh", VICTIM, "true").returncode == 0, "sshd")
 
     def end_engines(self) -> None:
-        """Ends what a lost launcher has left on any host."""
+        """Ends processes that a lost launcher has left on any host."""
         for host in find(self.name).hosts():
             for program in ("ioassay-engine", "hydra_pmi_proxy", "orted", "prted"):
                 for pid in self.processes(program, host):
@@ -135,7 +135,7 @@ class Cluster:
         return str(find(self.name).ready().targets[0].place)
 
     def left(self) -> list[str]:
-        """What lies there."""
+        """The entries of that directory."""
         return find(self.name).host("client1").run("ls", self.target()).split()
 
 
@@ -148,7 +148,7 @@ class Loss:
     """`before` the start, in a phase (`write`), or between two (`pause`)."""
     happen: Callable[[Cluster], None]
     by_ssh: bool = False
-    """It takes something that only launchers by ssh use."""
+    """True if the loss concerns only launchers that use ssh."""
 
 
 def find_loss(name: str) -> Loss:
@@ -171,27 +171,27 @@ LOSSES = [
 
 @dataclass
 class Row:
-    """What came of a loss."""
+    """The result of a loss."""
 
     launcher: Launcher
     loss: Loss
     ended_s: float | None
-    """From the loss until run.json says that the run has ended; `None`: it went on."""
+    """The time from the loss until run.json has the end of the run; `None`: it continued."""
     finished_s: float | None
-    """Until the engine's last word; `None`: it had none."""
+    """The time until the engine's last event; `None`: there was none."""
     exited_s: float
-    """Until the command had ended, its report included."""
+    """The time until the end of the command, including its report."""
     exit_code: int
     error: str
     stray: int
     """Engines that are left on the other hosts."""
     left: list[str]
     named: list[str]
-    """What run.json says is left."""
+    """The leftovers in run.json."""
     cleaned: bool
-    """Nothing was left after `ioassay clean`, or after the loss where nothing is said to be left."""
+    """True if nothing was left after `ioassay clean`, or after the loss if run.json has no leftovers."""
     printed: str
-    """By the launcher and the engines."""
+    """The output of the launcher and the engines."""
 
     @property
     def names_node(self) -> bool:
@@ -200,17 +200,17 @@ class Row:
 
     @property
     def is_good(self) -> bool:
-        """As it is to be."""
+        """True if the run ended in time, named the node and left nothing."""
         limit_s = LIMIT_S + (self.launcher.notices_s if self.loss.when == "before" else 0)
         in_time = self.ended_s is None or (self.ended_s <= limit_s and self.names_node)
         return in_time and not self.stray and self.cleaned
 
     def __str__(self) -> str:
-        ended = "went on" if self.ended_s is None else f"{self.ended_s:5.1f} s"
+        ending = "went on" if self.ended_s is None else f"{self.ended_s:5.1f} s"
         node = "named" if self.names_node else "NOT named"
         left = f"left {len(self.left)}, said {len(self.named)}" + ("" if self.cleaned else ", NOT CLEANED")
         return (
-            f"{'good' if self.is_good else 'BAD ':4} {self.launcher.name:11} {self.loss.name:24} {ended:>8} "
+            f"{'good' if self.is_good else 'BAD ':4} {self.launcher.name:11} {self.loss.name:24} {ending:>8} "
             f"(engine {self.finished_s or math.nan:4.1f} s, exit {self.exit_code} after {self.exited_s:4.1f} s)  "
             f"{node:9}  {left}  stray {self.stray}  {self.error}"
         )
@@ -224,8 +224,8 @@ def matrix(launchers: Sequence[str] = (), losses: Sequence[str] = ()) -> Iterato
     try:
         for launcher in LAUNCHERS:
             for loss in LOSSES:
-                wanted = launcher.name in (launchers or [launcher.name]) and loss.name in (losses or [loss.name])
-                if wanted and not (loss.by_ssh and launcher.name == "slurm"):
+                is_selected = launcher.name in (launchers or [launcher.name]) and loss.name in (losses or [loss.name])
+                if is_selected and not (loss.by_ssh and launcher.name == "slurm"):
                     yield attack(Cluster(name), launcher, loss)
     finally:
         if name in running():
@@ -233,7 +233,7 @@ def matrix(launchers: Sequence[str] = (), losses: Sequence[str] = ()) -> Iterato
 
 
 def attack(lab: Cluster, launcher: Launcher, loss: Loss) -> Row:
-    """Loses the node while a run is at work, and sees what becomes of it."""
+    """Loses the node during a run, and returns the result."""
     with tempfile.TemporaryDirectory() as scratch, _environment(launcher.environment()):
         run = Path(scratch) / "run"
         if loss.when == "before":
@@ -308,7 +308,7 @@ def _wait(command: Command, run: Path, when: str) -> None:
 
 def _study(path: Path, when: str) -> Path:
     file = path / "lost.yaml"
-    # Transfers of a few bytes take long to move little.
+    # Small transfers make a long phase with little data.
     size = {"transfer": "4KiB", "total": "1MiB"} if when == "pause" else {"transfer": "4", "total": "256MiB"}
     file.write_text(_HEAD + workload("long", **size))
     return file

@@ -61,61 +61,63 @@ def value(random: Random) -> str:
     return random.choice(random.choice((NUMBERS, NUMBERS, SIZES, TEXTS)))
 
 
-def text(random: Random, whole: str, words: Sequence[str]) -> str:
+def text(random: Random, original: str, words: Sequence[str]) -> str:
     """The text with up to four values replaced, or places cut out, doubled, overwritten or moved."""
     ways = random.choice(((_value_replaced,), (_overwritten, _overwritten, _line_changed, _line_changed, _cut)))
     for _ in range(random.randint(1, 4)):
-        whole = random.choice(ways)(random, whole, words)
-    return whole
+        original = random.choice(ways)(random, original, words)
+    return original
 
 
-def _overwritten(random: Random, whole: str, words: Sequence[str]) -> str:
-    start = random.randint(0, len(whole))
+def _overwritten(random: Random, original: str, words: Sequence[str]) -> str:
+    start = random.randint(0, len(original))
     end = start + random.randint(0, 12)
-    inserted = random.choice((random.choice(YAML), random.choice(words), value(random), whole[start:end] * 2))
-    return whole[:start] + inserted + whole[end:]
+    inserted = random.choice((random.choice(YAML), random.choice(words), value(random), original[start:end] * 2))
+    return original[:start] + inserted + original[end:]
 
 
-def _line_changed(random: Random, whole: str, words: Sequence[str]) -> str:
-    """A line is lost, doubled, moved, or indented otherwise."""
-    lines = whole.splitlines(keepends=True)
+def _line_changed(random: Random, original: str, words: Sequence[str]) -> str:
+    """Removes, doubles, moves or reindents a line."""
+    lines = original.splitlines(keepends=True)
     if not lines:
-        return whole
-    at = random.randrange(len(lines))
+        return original
+    position = random.randrange(len(lines))
     match random.randrange(4):
         case 0:
-            del lines[at]
+            del lines[position]
         case 1:
-            lines.insert(at, lines[at])
+            lines.insert(position, lines[position])
         case 2:
-            lines.insert(random.randrange(len(lines)), lines.pop(at))
+            lines.insert(random.randrange(len(lines)), lines.pop(position))
         case _:
-            lines[at] = " " * random.choice((0, 2, 4, 6)) + lines[at].lstrip(" ")
+            lines[position] = " " * random.choice((0, 2, 4, 6)) + lines[position].lstrip(" ")
     return "".join(lines)
 
 
 _VALUE = re.compile(r"(?<=[:=,])[ \t]*[^\s:=,][^:=,\n]*|(?<= )\d[\d.]*")
 
 
-def _value_replaced(random: Random, whole: str, words: Sequence[str]) -> str:
-    """What stands after a colon, a comma or an equals sign, or a number, is another one of them or any other value."""
-    values = [*_VALUE.finditer(whole)]
+def _value_replaced(random: Random, original: str, words: Sequence[str]) -> str:
+    """Replaces a number, or a value after a colon, a comma or an equals sign, by another one or by any value."""
+    values = [*_VALUE.finditer(original)]
     if not values:
-        return whole
+        return original
     old, other = random.choice(values), random.choice(values)
     new = random.choice((other[0], other[0], random.choice(words), value(random)))
     if old[0].startswith(" ") and not new.startswith(" "):
         new = f" {new}"
-    return whole[: old.start()] + new + whole[old.end() :]
+    return original[: old.start()] + new + original[old.end() :]
 
 
-def _cut(random: Random, whole: str, words: Sequence[str]) -> str:
-    return whole[: random.randint(0, len(whole))] if random.random() < 0.3 else _overwritten(random, whole, words)
+def _cut(random: Random, original: str, words: Sequence[str]) -> str:
+    return (
+        original[: random.randint(0, len(original))] if random.random() < 0.3 else _overwritten(random, original, words)
+    )
 
 
-def as_bytes(random: Random, whole: str) -> bytes:
-    """The text as a file; now and then one that is no UTF-8, or has other bytes in it."""
-    data = whole.encode("utf-8", "surrogatepass")
+def as_bytes(random: Random, original: str) -> bytes:
+    """The text as bytes of a file, sometimes damaged so that it is no UTF-8."""
+    data = original.encode("utf-8", "surrogatepass")
     if random.random() < 0.1:
         data = damaged(random, data)
     return data
@@ -125,19 +127,21 @@ def damaged(random: Random, data: bytes) -> bytes:
     """The bytes cut off, flipped, doubled, or with others among them."""
     if not data:
         return random.randbytes(random.randint(1, 64))
-    at = random.randrange(len(data))
+    position = random.randrange(len(data))
     match random.randrange(5):
         case 0:
-            return data[:at]
+            return data[:position]
         case 1:
-            return data[:at] + bytes([data[at] ^ (1 << random.randrange(8))]) + data[at + 1 :]
+            return data[:position] + bytes([data[position] ^ (1 << random.randrange(8))]) + data[position + 1 :]
         case 2:
-            return data[:at] + random.choice((b"\xff", b"\x00", b"\xef\xbb\xbf", b"\xc3", b"\r\n")) + data[at:]
+            return (
+                data[:position] + random.choice((b"\xff", b"\x00", b"\xef\xbb\xbf", b"\xc3", b"\r\n")) + data[position:]
+            )
         case 3:
-            end = min(len(data), at + random.randint(1, 4096))
-            return data[:at] + random.randbytes(end - at) + data[end:]
+            end = min(len(data), position + random.randint(1, 4096))
+            return data[:position] + random.randbytes(end - position) + data[end:]
         case _:
-            return data + data[at:]
+            return data + data[position:]
 
 
 _DEEP = "nested deeply"
@@ -155,7 +159,7 @@ def dumped(document: Any) -> str:
 
 
 def json(random: Random, document: Any) -> Any:
-    """The document changed."""
+    """The document with a change."""
     document = copy.deepcopy(document)
     for _ in range(random.randint(1, 3)):
         places = _places(document)
@@ -167,7 +171,7 @@ def json(random: Random, document: Any) -> Any:
 
 
 def _places(document: Any) -> list[tuple[Any, Any]]:
-    """Every place in it, also where an earlier change has nested it deeply."""
+    """Every place in it, even if an earlier change has nested it deeply."""
     places, nodes = [], [document]
     while nodes:
         node = nodes.pop()

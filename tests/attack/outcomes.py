@@ -37,42 +37,55 @@ class Outcomes:
     file: Path
 
     def untried(self, family: Family, seed: int, tries: int) -> list[int]:
-        """Which of the first `tries` variations are to be tried: those that failed, and those after the last one."""
-        of = self._read().get(family.name)
-        if of is None or of["seed"] != seed:
+        """The variations of the first `tries` to try: those that failed, and those after the last one."""
+        earlier = self._read().get(family.name)
+        if earlier is None or earlier["seed"] != seed:
             return list(range(tries))
-        return [failure["index"] for failure in of["failures"]] + list(range(of["tries"], tries))
+        return [failure["index"] for failure in earlier["failures"]] + list(range(earlier["tries"], tries))
 
     def add(self, family: Family, seed: int, tried: Iterable[Tried]) -> None:
         """Adds attempts, in the order of `untried`."""
         families = self._read()
-        of = families.get(family.name)
-        if of is None or of["seed"] != seed:
-            of = {"seed": seed, "tries": 0, "outcomes": {}, "longest_s": 0.0, "commits": [], "failures": []}
-        for one in tried:
-            of["failures"] = [failure for failure in of["failures"] if failure["index"] != one.index]
-            of["tries"] = max(of["tries"], one.index + 1)
-            of["longest_s"] = max(of["longest_s"], round(one.result.seconds, 1))
-            if one.result.held:
-                of["outcomes"][one.result.outcome] = of["outcomes"].get(one.result.outcome, 0) + 1
+        entry = families.get(family.name)
+        if entry is None or entry["seed"] != seed:
+            entry = {
+                "seed": seed,
+                "tries": 0,
+                "outcomes": {},
+                "longest_s": 0.0,
+                "commits": [],
+                "failures": [],
+            }
+        for attempt in tried:
+            entry["failures"] = [failure for failure in entry["failures"] if failure["index"] != attempt.index]
+            entry["tries"] = max(entry["tries"], attempt.index + 1)
+            entry["longest_s"] = max(entry["longest_s"], round(attempt.result.seconds, 1))
+            if attempt.result.held:
+                entry["outcomes"][attempt.result.outcome] = entry["outcomes"].get(attempt.result.outcome, 0) + 1
             else:
-                of["failures"].append({"index": one.index, **_described(one.result)})
-        of["commits"] = list(dict.fromkeys([*of["commits"], _commit()]))
-        families[family.name] = {"what": family.what, **of}
+                entry["failures"].append({"index": attempt.index, **_described(attempt.result)})
+        entry["commits"] = list(dict.fromkeys([*entry["commits"], _commit()]))
+        families[family.name] = {"what": family.what, **entry}
         machine = f"{os.cpu_count()} processors, Linux {platform.release()}"
         document = {"date": datetime.now(UTC).date().isoformat(), "machine": machine, "families": families}
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(document, indent=1) + "\n")
 
     def table(self) -> str:
-        """All of them as Markdown."""
+        """The table of all families as Markdown."""
         document = json.loads(self.file.read_bytes())
         rows = [_HEAD, ("---", *("---:" for _ in _HEAD[1:]))]
-        for of in document["families"].values():
-            counts = [of["tries"], *(of["outcomes"].get(outcome, 0) for outcome in HELD), len(of["failures"])]
-            rows.append((of["what"], *(f"{count:,}" for count in counts), f"{of['longest_s']:.1f} s"))
+        for entry in document["families"].values():
+            counts = [
+                entry["tries"],
+                *(entry["outcomes"].get(outcome, 0) for outcome in HELD),
+                len(entry["failures"]),
+            ]
+            rows.append((entry["what"], *(f"{count:,}" for count in counts), f"{entry['longest_s']:.1f} s"))
         lines = ["| " + " | ".join(row) + " |" for row in rows]
-        commits = ", ".join(dict.fromkeys(commit for of in document["families"].values() for commit in of["commits"]))
+        commits = ", ".join(
+            dict.fromkeys(commit for entry in document["families"].values() for commit in entry["commits"])
+        )
         return "\n".join([*lines, "", f"Commits {commits}; {document['date']}, {document['machine']}."])
 
     def _read(self) -> dict[str, Any]:
@@ -80,11 +93,11 @@ class Outcomes:
 
 
 def summary(tried: Sequence[Tried], seconds: float) -> str:
-    """One line: how many ended how, and the longest ending."""
-    counts = Counter(one.result.outcome for one in tried)
-    shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
-    longest = max((one.result.seconds for one in tried), default=0)
-    return f"{len(tried)} in {seconds:.0f} s: {shown}; longest {longest:.1f} s"
+    """One line: the number of each outcome, and the longest duration."""
+    counts = Counter(attempt.result.outcome for attempt in tried)
+    counts_text = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    longest = max((attempt.result.seconds for attempt in tried), default=0)
+    return f"{len(tried)} in {seconds:.0f} s: {counts_text}; longest {longest:.1f} s"
 
 
 def _described(result: Result) -> dict[str, str]:

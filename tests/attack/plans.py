@@ -52,7 +52,7 @@ def _whole() -> list[dict[str, Any]]:
 
 
 def _made(random: Random, schema: dict[str, Any], key: str = "") -> Any:
-    """A document that the schema allows, but for an edge or a wrong value now and then. `key` is where it belongs."""
+    """A document of the schema, sometimes with an extreme or a wrong value. `key` is its key in the parent."""
     while reference := schema.get("$ref"):
         schema = _schema()["$defs"][reference.rpartition("/")[2]]
     if choices := schema.get("oneOf", schema.get("anyOf")):
@@ -61,7 +61,7 @@ def _made(random: Random, schema: dict[str, Any], key: str = "") -> Any:
         return schema.get("const", mutate.json_value(random))
     kinds = schema.get("type", "string")
     edge = random.choice((0, 1, 2**16, 2**31, 2**32 - 1, 2**53, 2**63, 2**64 - 1))
-    made: Callable[[], Any] = {
+    makers: Callable[[], Any] = {
         "object": lambda: _object(random, schema, key),
         "array": lambda: [_made(random, schema["items"], key) for _ in range(random.choice((0, 1, 1, 1, 2, 3)))],
         "integer": lambda: random.choice((1, 1, 1, 2, 2, 3, 4096, 4096, 65536, edge)),
@@ -70,17 +70,19 @@ def _made(random: Random, schema: dict[str, Any], key: str = "") -> Any:
         "null": lambda: None,
         "string": lambda: random.choice(_KNOWN.get(key, _NAMES)),
     }[random.choice(kinds) if isinstance(kinds, list) else kinds]
-    return made()
+    return makers()
 
 
-def _object(random: Random, schema: dict[str, Any], at: str) -> dict[str, Any]:
-    known: dict[str, Any] = schema.get("properties", {})
+def _object(random: Random, schema: dict[str, Any], parent_key: str) -> dict[str, Any]:
+    properties: dict[str, Any] = schema.get("properties", {})
     required = schema.get("required", [])
-    made = {key: _made(random, value, key) for key, value in known.items() if key in required or random.random() < 0.2}
+    document = {
+        key: _made(random, value, key) for key, value in properties.items() if key in required or random.random() < 0.2
+    }
     if isinstance(more := schema.get("additionalProperties"), dict):
-        names = _KNOWN.get(at, _NAMES)
-        made |= {random.choice(names): _made(random, more) for _ in range(random.choice((0, 1, 1, 2)))}
-    return made
+        names = _KNOWN.get(parent_key, _NAMES)
+        document |= {random.choice(names): _made(random, more) for _ in range(random.choice((0, 1, 1, 2)))}
+    return document
 
 
 def _plan(random: Random, place: Path) -> list[Command]:
@@ -125,7 +127,7 @@ def _target(random: Random, place: Path) -> dict[str, Any]:
 
 
 def _can_be_run(plan: dict[str, Any]) -> bool:
-    """False for plans with commands of the site in them, and with too many ranks for this machine."""
+    """False for plans with commands of the site or with too many ranks for this machine."""
     text = json.dumps(plan)
     ranks = plan.get("ranks")
     if "command" in text or '"hooks"' in text or not isinstance(ranks, dict):

@@ -15,7 +15,7 @@ from random import Random
 from tests.support import LONG, children, study, workload
 
 from . import foreign
-from .attempt import ENGINE, Command, Result, run, said
+from .attempt import ENGINE, Command, Result, printed_by, run
 from .family import CHANGED, Family
 
 LEFT = "left without a name"
@@ -27,7 +27,7 @@ _CATCHABLE = (
 _SIGNALS = (*_CATCHABLE, signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
 _LATEST_S = 2.5
 _TOO_LONG_S = 4
-"""A command that went on in spite of the signal is ended by another then."""
+"""The time after which a second signal ends a command that ignored the first."""
 
 
 def _attack(random: Random, place: Path) -> Result:
@@ -66,13 +66,13 @@ def _attack(random: Random, place: Path) -> Result:
 
 
 def _unnamed(target: Path, place: Path) -> list[str]:
-    """What is left on the target, and nothing names."""
-    named = said(place)
+    """Leftovers on the target that no output names."""
+    named = printed_by(place)
     return [path.name for path in target.iterdir() if path.name not in named]
 
 
 def _command(random: Random, place: Path, target: Path) -> Command:
-    """What is hit. It is at work on `target` for long."""
+    """The command to signal, which works on `target` for long."""
     ranks = ["--ranks", str(random.randint(1, 3)), "--run", "run"]
     match random.randrange(4):
         case 0:
@@ -91,12 +91,12 @@ def _command(random: Random, place: Path, target: Path) -> Command:
 
 
 def _below(process: int) -> list[int]:
-    """All processes that it has started, and those that these have."""
-    found = children(process)
-    return found + [one for child in found for one in _below(child)]
+    """All descendants of a process."""
+    direct = children(process)
+    return direct + [process_below for child in direct for process_below in _below(child)]
 
 
 _CAMPAIGNS = 200
-"""At most: each takes some seconds, most of them waiting."""
+"""The most attempts: each takes some seconds, mostly waiting."""
 
 FAMILY = Family("signals", "Signals at random moments, to control plane, engine or rank", _attack, _CAMPAIGNS)

@@ -52,21 +52,21 @@ def prepare(shared: Path) -> None:
 
 
 def _run(*command: str | Path, codes: Sequence[int] = (0,)) -> None:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    if done.returncode not in codes:
-        raise RuntimeError(f"{command}: {done.stderr}")
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if result.returncode not in codes:
+        raise RuntimeError(f"{command}: {result.stderr}")
 
 
 def one_of(random: Random, kinds: Sequence[str] = KINDS) -> Path:
-    """A directory that is whole."""
+    """An undamaged directory."""
     return _shared / random.choice(kinds)
 
 
 def _stored(random: Random, place: Path) -> list[Command]:
-    whole = one_of(random)
+    original = one_of(random)
     run = place / "run"
     dice = Random(random.random())
-    do_apart(lambda: damaged_copy(whole, run, dice))
+    do_apart(lambda: damaged_copy(original, run, dice))
     if random.random() < 0.2:
         trap = run / random.choice((".report.html.new", "lock", "report.html", ".run.json.new", "summary.html"))
         trap.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from .runs import run
 
 
 def _compared(program: Program, scratch: Path) -> Comparison | None:
-    """`None` where it is not installed. The first word of a complaint is the program's."""
+    """The comparison of a program; `None` if it is not installed. A complaint begins with the program's name."""
     if missing := program.missing():
         sys.stderr.write(f"{program.name}: not run, it lacks {', '.join(missing)}\n")
         return None
@@ -25,10 +25,10 @@ def _compared(program: Program, scratch: Path) -> Comparison | None:
 
 
 def main() -> None:
-    """Two at a time."""
+    """Compares all programs, two at a time, and prints the page."""
     with tempfile.TemporaryDirectory(prefix="ioassay-truth-") as scratch, ThreadPoolExecutor(2) as runs:
-        found = list(runs.map(lambda program: _compared(program, Path(scratch).resolve()), PROGRAMS))
-    sys.stdout.write(page(zip(PROGRAMS, found, strict=True)))
+        comparisons = list(runs.map(lambda program: _compared(program, Path(scratch).resolve()), PROGRAMS))
+    sys.stdout.write(page(zip(PROGRAMS, comparisons, strict=True)))
 
 
 main()

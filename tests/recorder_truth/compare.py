@@ -1,4 +1,4 @@
-"""Where trace and record differ."""
+"""Differences between trace and record."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COMPARED = frozenset(OPERATIONS[: OPERATIONS.index("stream seek")]) - {"list"} |
     "copy to",
     "map",
 }
-"""Classes of which each call is a system call. Lists and streams are not: most of their calls reach no kernel."""
+"""Classes in which each call is a system call. Most calls on lists and streams do not reach the kernel."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that was counted otherwise than it was called."""
+    """A difference between counted and traced calls."""
 
     process: int
     program: str
@@ -45,36 +45,38 @@ def _words(count: Count) -> str:
 
 @dataclass
 class Comparison:
-    """What came of comparing a record with a trace."""
+    """The result of comparing a record with a trace."""
 
     checked: int = 0
-    """Calls that both have."""
+    """Calls in both."""
     passed_by: int = 0
     """System calls of the C library for itself."""
     in_vfork_children: int = 0
     unnamed: int = 0
     """Calls that are not counted by design: `close` of descriptors that were not used."""
     stated_losses: int = 0
-    """Calls that the recorder itself says it has not counted: of signal handlers that interrupted it."""
+    """Calls that the recorder reports as not counted: those of signal handlers that interrupted it."""
     missed: Counter[str] = field(default_factory=Counter)
     own: Counter[str] = field(default_factory=Counter)
-    """Of what passed the recorder, what is known to make system calls of its own: no preloaded library sees these."""
+    """Missed calls of code that is known to make system calls itself: no preloaded library sees these."""
     escaped: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """All else that is wrong, as sentences."""
+    """All other problems, as sentences."""
 
     def excuse(self, own_system_calls: Sequence[str]) -> None:
-        """Moves what these libraries and functions called from `missed` to `own`. Nothing to move is a problem."""
+        """Moves the calls of these libraries and functions from `missed` to `own`. It is a problem if there
+        are none.
+        """
         for place in own_system_calls:
-            found = {text: count for text, count in self.missed.items() if place in text}
-            self.own.update(found)
-            self.missed = Counter({text: count for text, count in self.missed.items() if text not in found})
-            if not found:
+            excused = {text: count for text, count in self.missed.items() if place in text}
+            self.own.update(excused)
+            self.missed = Counter({text: count for text, count in self.missed.items() if text not in excused})
+            if not excused:
                 self.problems.append(f"{place} made no system call of its own")
 
     def complaints(self) -> list[str]:
-        """All that is wrong, the first difference first."""
+        """All problems, with differences first."""
         missed = [f"{count} calls passed the recorder: {text}" for text, count in self.missed.most_common()]
         return [*map(str, self.differences), *missed, *self.problems]
 
@@ -88,7 +90,7 @@ class Comparison:
 def compare(images: Sequence[Image], tables: Sequence[Recorded], escaped: Sequence[Escaped]) -> Comparison:
     """Compares a trace with the record of the same run."""
     result = Comparison()
-    escaped_paths = {one.process: one.path for one in escaped}
+    escaped_paths = {escape.process: escape.path for escape in escaped}
     tables_of = _tables_of(images, tables)
     for image in images:
         of_image = tables_of.get(id(image), [])
@@ -108,15 +110,17 @@ def compare(images: Sequence[Image], tables: Sequence[Recorded], escaped: Sequen
             result.stated_losses += recorded.not_counted
             result.problems.append(f"{recorded.not_counted} calls of process {image.process} were not counted")
     result.problems += _coverage(images, tables_of)
-    named = set(result.escaped)
+    escaped_programs = set(result.escaped)
     result.problems += [
-        f"{one.path} (process {one.process}) did not escape" for one in escaped if one.path not in named
+        f"{escape.path} (process {escape.process}) did not escape"
+        for escape in escaped
+        if escape.path not in escaped_programs
     ]
     return result
 
 
 def _escaped(image: Image | None, paths: dict[int, str]) -> bool:
-    """True if the program, or the one that it was forked from, is among those that the record says escaped."""
+    """True if the record lists the program, or the one that it was forked from, as escaped."""
     return image is not None and (paths.get(image.process) == image.program or _escaped(image.parent, paths))
 
 
@@ -125,12 +129,12 @@ def _tables_of(images: Sequence[Image], tables: Sequence[Recorded]) -> dict[int,
     of_process: dict[int, list[Image]] = {}
     for image in images:
         of_process.setdefault(image.process, []).append(image)
-    found: dict[int, list[Recorded]] = {}
+    image_tables: dict[int, list[Recorded]] = {}
     for table in tables:
         before = [image for image in of_process.get(table.process, ()) if image.began <= table.began + 1e-4]
         if before:
-            found.setdefault(id(before[-1]), []).append(table)
-    return found
+            image_tables.setdefault(id(before[-1]), []).append(table)
+    return image_tables
 
 
 def _differences(image: Image, recorded: Recorded | None) -> Iterator[Difference]:
@@ -158,23 +162,26 @@ def _without(count: Count, lost: Count) -> Count:
 
 
 def _coverage(images: Sequence[Image], tables_of: dict[int, list[Recorded]]) -> Iterator[str]:
-    """What the kernel counted of a process must be what strace saw: by it a profile knows what passed the recorder by.
+    """Problems if the kernel's counts of a process differ from the trace. Profiles derive missed I/O from these counts.
 
     The kernel also counts what it reads itself for an `exec`; the recorder takes its own calls off, or some of them.
     """
-    seen: dict[int, list[Image]] = {}
+    images_before: dict[int, list[Image]] = {}
     for image in images:
-        before = seen.setdefault(image.process, [])
+        before = images_before.setdefault(image.process, [])
         before.append(image)
         for table in tables_of.get(id(image), ()):
             if not any(table.kernel.values()):
                 continue
             for kind, calls, moved in (("reads", "syscr", "rchar"), ("writes", "syscw", "wchar")):
-                # Streams that the process never closed are written after the recorder has asked the kernel.
+                # Streams that the process never closed are written after the recorder has read the kernel's counts.
                 least = Count.sum(
-                    [*(one.not_own(kind) for one in before[:-1]), image.when_asked.get(kind, image.not_own(kind))]
+                    [
+                        *(earlier.not_own(kind) for earlier in before[:-1]),
+                        image.when_asked.get(kind, image.not_own(kind)),
+                    ]
                 )
-                most = Count.sum(sums for one in before for sums in getattr(one, kind).values())
+                most = Count.sum(sums for earlier in before for sums in getattr(earlier, kind).values())
                 for what, field_name, more in ((calls, "calls", 8), (moved, "bytes", 16 << 10)):
                     low, high = getattr(least, field_name), getattr(most, field_name) + more * len(before)
                     if not low <= table.kernel[what] <= high:

@@ -55,7 +55,7 @@ run of their own: nothing passes by.
 
 
 def page(compared: Iterable[tuple[Program, Comparison | None]]) -> str:
-    """The page: what came of each program, `None` of those that are not installed."""
+    """The page with the result of each program; `None` if it is not installed."""
     rows = [COLUMNS, ("--",) * len(COLUMNS)]
     rows += [(program.name, *_cells(comparison)) for program, comparison in compared]
     return _HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)

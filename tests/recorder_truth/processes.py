@@ -35,11 +35,11 @@ RECORDER = "libioassay-recorder.so"
 _C_LIBRARIES = ("libc.so", "libc-", "libpthread", "libdl", "librt")
 _LOADERS = ("ld-linux", "ld-2")
 OTHERS = "(others)"
-"""What is of no file in particular, and all files for which a table has no place."""
+"""The name for calls on no particular file, and for files that do not fit into a table."""
 
 
 class Caller(Enum):
-    """Who made a system call."""
+    """The origin of a system call."""
 
     RECORDER = "the recorder itself"
     PROGRAM = "the program, through the recorder"
@@ -57,7 +57,7 @@ class Count:
     bytes: int = 0
 
     def add(self, other: Count) -> None:
-        """Adds another one."""
+        """Adds another count."""
         self.calls += other.calls
         self.failed += other.failed
         self.bytes += other.bytes
@@ -65,20 +65,20 @@ class Count:
     @classmethod
     def sum(cls, parts: Iterable[Count]) -> Count:
         """All of them."""
-        whole = cls()
+        total = cls()
         for part in parts:
-            whole.add(part)
-        return whole
+            total.add(part)
+        return total
 
 
 Counts = dict[tuple[str, str], Count]
 """By file and operation."""
 
 PASSED_BY = "passed by"
-"""In place of an operation: the function makes this system call for itself."""
+"""Instead of an operation: a system call that the function makes internally."""
 
 _Found = tuple[str, str | None, Count]
-"""An operation; the name of the file, `None` where the recorder can know none; what to count."""
+"""An operation; the name of the file, `None` if the recorder cannot know it; the count."""
 
 
 @dataclass
@@ -89,30 +89,30 @@ class Image:
     began: float
     program: str
     parent: Image | None = None
-    """What forked it."""
+    """The image that forked it."""
     is_vfork_child: bool = False
-    """It shares its parent's memory, so nothing is recorded of it."""
+    """True if it shares its parent's memory, so that it is not recorded."""
     counts: Counts = field(default_factory=lambda: defaultdict(Count))
-    """What the program called through the recorder."""
+    """Calls of the program through the recorder."""
     several: Counter[str] = field(default_factory=Counter)
     """System calls of functions that are one call for several, by operation."""
     closed_unused: Counter[str] = field(default_factory=Counter)
     """Descriptors that were closed and on which no system call was made, by file. Streams may have been used on it."""
     callers: Counter[Caller] = field(default_factory=Counter)
-    """System calls that are counted at all, by who made them."""
+    """Counted system calls by their origin."""
     missed: Counter[str] = field(default_factory=Counter)
     """By `function of the C library ← who called it`."""
     unnamed: int = 0
     """Calls of `close` on descriptors that nothing else was called on: not counted by design."""
     last: dict[int, _Found] = field(default_factory=dict)
-    """What each of its threads did last."""
+    """The last call of each thread."""
     killed: list[_Found] = field(default_factory=list)
-    """What threads did last that were killed: the call may not have come to its end."""
+    """The last calls of killed threads, which may not have finished."""
     reads: dict[Caller, Count] = field(default_factory=lambda: defaultdict(Count))
-    """As the kernel counts them: those that fail are calls, too."""
+    """Counts as the kernel keeps them, which include failed calls."""
     writes: dict[Caller, Count] = field(default_factory=lambda: defaultdict(Count))
     when_asked: dict[str, Count] = field(default_factory=dict)
-    """`reads` and `writes` but for the recorder's, when it asked the kernel last what that had counted."""
+    """`reads` and `writes` without the recorder's, when the recorder last read the kernel's counts."""
 
     def not_own(self, kind: str) -> Count:
         """All `reads` or `writes` but those of the recorder."""
@@ -121,27 +121,27 @@ class Image:
 
 @dataclass
 class _Process:
-    """A process as it is now."""
+    """The current state of a process."""
 
     image: Image
     directory: str
     names: dict[int, str] = field(default_factory=dict)
-    """Of descriptors that the recorder knows."""
+    """File names of descriptors that the recorder knows."""
     opened_as: dict[str, str] = field(default_factory=dict)
-    """Of files by what the kernel calls them."""
+    """File names by the kernel's names."""
     has_threads: bool = False
     maps: list[tuple[int, int, str]] = field(default_factory=list)
-    """Files in memory that the recorder knows: the first address, that behind the last, the name."""
+    """Mapped files that the recorder knows: first address, end address, name."""
 
     def name(self, number: int, kernel_name: str) -> str | None:
-        """What the recorder knows of a descriptor.
+        """The recorder's name for a descriptor.
 
         When a thread opens a file while another one closes its descriptor, the times of a trace do not always tell
         which was first, but the kernel knows which file it is.
         """
         if self.has_threads:
-            known = self.opened_as.get(kernel_name.removesuffix(" (deleted)"))
-            return known or self.names.get(number)
+            opened_name = self.opened_as.get(kernel_name.removesuffix(" (deleted)"))
+            return opened_name or self.names.get(number)
         return self.names.get(number)
 
 
@@ -187,7 +187,7 @@ class _Following:
         """By thread."""
 
     def follow(self, event: SystemCall | Ended) -> None:
-        """Adds what happened next."""
+        """Applies the next event."""
         process = self._processes.get(event.thread)
         if process is None:
             process = self._begin(event.thread, event.began, "", self._directory)
@@ -252,27 +252,27 @@ class _Following:
             return
         if self._by_system_call and call.name == "close":
             _of_descriptor(process, call.arguments[0], learns=True)
-        found = list(_counted(process, function, call, learns=caller == Caller.PROGRAM))
-        if not found:
+        counted = list(_counted(process, function, call, learns=caller == Caller.PROGRAM))
+        if not counted:
             return
-        if caller == Caller.MISSED and found[0][1] is None and found[0][0] != PASSED_BY:
-            # A hook that counts nothing leaves no trace on the stack: it jumps to the function that it replaces.
+        if caller == Caller.MISSED and counted[0][1] is None and counted[0][0] != PASSED_BY:
+            # A hook that counts nothing does not appear on the stack: it jumps to the function that it replaces.
             caller = Caller.PROGRAM
         process.image.callers[caller] += 1
         if caller == Caller.MISSED:
             process.image.missed[f"{function} ({call.name}) ← {by}"] += 1
         if caller == Caller.PROGRAM:
-            self._count(process.image, function, call, found)
-        self._open_or_close(process, caller, call, found)
+            self._count(process.image, function, call, counted)
+        self._open_or_close(process, caller, call, counted)
         if call.name == "mmap" and call.result is not None and not call.error:
             _unmap(process, call.result, int(call.arguments[1]))
-            _, name, _ = found[0]
+            _, name, _ = counted[0]
             if caller == Caller.PROGRAM and name is not None and not name.startswith(("/memfd:", "/dev/")):
                 process.maps.append((call.result, call.result + int(call.arguments[1]), name))
 
-    def _count(self, image: Image, function: str, call: SystemCall, found: list[_Found]) -> None:
+    def _count(self, image: Image, function: str, call: SystemCall, counted: list[_Found]) -> None:
         several = SEVERAL.get(plain_name(function))
-        for operation, name, count in found:
+        for operation, name, count in counted:
             if several is not None:
                 image.several[several] += 1
             elif operation == PASSED_BY:
@@ -286,11 +286,11 @@ class _Following:
                 image.counts[name, operation].add(count)
                 image.last[call.thread] = operation, name, count
 
-    def _open_or_close(self, process: _Process, caller: Caller, call: SystemCall, found: list[_Found]) -> None:
+    def _open_or_close(self, process: _Process, caller: Caller, call: SystemCall, counted: list[_Found]) -> None:
         names = process.names
         if SYSTEM_CALLS[call.name].opens and call.result is not None and call.result >= 0:
             names.pop(call.result, None)
-            _, name, _ = found[0]
+            _, name, _ = counted[0]
             if caller == Caller.PROGRAM and name is not None:
                 names[call.result] = process.opened_as[call.opened] = name
         elif call.name == "close":
@@ -326,15 +326,15 @@ class _Following:
 
 
 def _counted(process: _Process, function: str, call: SystemCall, *, learns: bool) -> Iterator[_Found]:
-    """What a system call is counted as, if at all. `learns`: the recorder then knows the descriptors."""
-    of = SYSTEM_CALLS.get(call.name)
-    if of is None or (call.name == "fcntl" and call.arguments[1] not in LOCKS):
+    """The counts of a system call. `learns`: the recorder knows the descriptors afterwards."""
+    description = SYSTEM_CALLS.get(call.name)
+    if description is None or (call.name == "fcntl" and call.arguments[1] not in LOCKS):
         return
     if call.name == "mmap" and ("MAP_ANONYMOUS" in call.arguments[3] or call.arguments[4] == "-1"):
         return
     count = Count(1, int(bool(call.error)), _moved(call))
-    own = FUNCTIONS.get(plain_name(function))
-    if own is not None and call.name not in own:
+    function_calls = FUNCTIONS.get(plain_name(function))
+    if function_calls is not None and call.name not in function_calls:
         yield PASSED_BY, None, count
         return
     if call.name in COPIES:
@@ -343,17 +343,17 @@ def _counted(process: _Process, function: str, call: SystemCall, *, learns: bool
         if not call.error:
             yield "copy to", _of_descriptor(process, call.arguments[target], learns), count
         return
-    operation = of.operation if own is None else own[call.name]
-    yield operation, _name(process, call, of, learns), count
+    operation = description.operation if function_calls is None else function_calls[call.name]
+    yield operation, _name(process, call, description, learns), count
 
 
 def _unmap(process: _Process, address: int, length: int) -> None:
-    """Nothing is mapped there any more, up to the end of a page."""
+    """Removes the maps in a range, rounded up to pages."""
     end = address + -(-length // mmap.PAGESIZE) * mmap.PAGESIZE
-    kept = []
+    parts = []
     for first, last, name in process.maps:
-        kept += [(begin, stop, name) for begin, stop in ((first, min(last, address)), (max(first, end), last))]
-    process.maps = [(begin, stop, name) for begin, stop, name in kept if begin < stop]
+        parts += [(begin, stop, name) for begin, stop in ((first, min(last, address)), (max(first, end), last))]
+    process.maps = [(begin, stop, name) for begin, stop, name in parts if begin < stop]
 
 
 def _move_maps(process: _Process, call: SystemCall) -> None:
@@ -381,7 +381,7 @@ def _moved(call: SystemCall) -> int:
 
 
 def _name(process: _Process, call: SystemCall, of: Of, learns: bool) -> str | None:
-    """The file that a system call is about."""
+    """The file of a system call."""
     if call.name == "msync":
         return _mapped_at(process, int(call.arguments[0], 0))
     if of.path is not None and not ("O_TMPFILE" in "".join(call.arguments) and call.opened):
@@ -408,18 +408,18 @@ def _name_of_path(
 
 
 def normal(name: str) -> str:
-    """A name of a file without what leads nowhere."""
+    """A normalized file name."""
     return os.path.normpath(name).replace("//", "/") if name.startswith("/") else name
 
 
 def _of_descriptor(process: _Process, argument: str, learns: bool) -> str | None:
-    """The file that is open there; `OTHERS` where none is."""
+    """The file of a descriptor; `OTHERS` if it is not open."""
     number, kernel_name = trace.descriptor(argument)
     if number is None:
         return process.directory
-    known = process.name(number, kernel_name)
-    if known is not None:
-        return known
+    known_name = process.name(number, kernel_name)
+    if known_name is not None:
+        return known_name
     if not kernel_name:
         return OTHERS
     name = _name_of_open(kernel_name)
@@ -429,7 +429,7 @@ def _of_descriptor(process: _Process, argument: str, learns: bool) -> str | None
 
 
 def _name_of_open(kernel_name: str) -> str:
-    """What the recorder calls what the kernel calls so."""
+    """The recorder's name for a kernel's name."""
     for kind in ("pipe", "socket"):
         if kernel_name.startswith((f"{kind}:", f"{kind.upper()}:")):
             return kind

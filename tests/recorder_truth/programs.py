@@ -43,15 +43,15 @@ class Program:
         return "".join(letter if letter.isalnum() else "-" for letter in self.name)
 
     def missing(self) -> list[str]:
-        """What it needs and is not installed."""
+        """Requirements that are not installed."""
         lacking = [name for name in ("strace", *self.needs) if shutil.which(name) is None]
         return lacking or ([] if _can_trace() else ["a strace that may trace, and knows --stack-trace"])
 
     def environment(self) -> dict[str, str]:
-        """Of the command: nothing of the user's settings."""
-        own = ("PATH", "HOME", "TMPDIR", "OMPI_MCA_orte_tmpdir_base", "IOASSAY_ENGINE")
-        kept = {name: os.environ[name] for name in own if name in os.environ}
-        return {**kept, "LC_ALL": "C.UTF-8", **self.variables}
+        """The environment of the command, without the user's settings."""
+        names = ("PATH", "HOME", "TMPDIR", "OMPI_MCA_orte_tmpdir_base", "IOASSAY_ENGINE")
+        inherited = {name: os.environ[name] for name in names if name in os.environ}
+        return {**inherited, "LC_ALL": "C.UTF-8", **self.variables}
 
 
 @cache
@@ -124,7 +124,7 @@ def _go(directory: Path) -> None:
 
 
 _GO_ASKS_ONCE = {"GODEBUG": "updatemaxprocs=0"}
-"""Go looks at the limits of its control group again every second: not the same number of times in two runs."""
+"""Go reads the limits of its control group every second, so the number of reads differs between two runs."""
 
 
 def _python(name: str, *arguments: str, prepare: Callable[[Path], None] = _files) -> Program:

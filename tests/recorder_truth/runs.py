@@ -25,7 +25,7 @@ TIMEOUT_S = 120
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program."""
+    """The result of a program."""
 
     comparison: Comparison
     trace: Path
@@ -52,7 +52,7 @@ def _run_preloaded(program: Program, directory: Path) -> Outcome:
 
 
 def _run_by_ptrace(program: Program, directory: Path) -> Outcome:
-    """A process has one tracer, so there are two runs: they are compared as wholes, by names that are alike in both."""
+    """A process has only one tracer, so there are two runs, whose totals are compared by names that both have."""
     record = directory / "record"
     work = _prepared(program, directory)
     _run(program, work, _strace(directory, "--seccomp-bpf"))
@@ -60,11 +60,11 @@ def _run_by_ptrace(program: Program, directory: Path) -> Outcome:
     _run(program, _prepared(program, directory), _record(record, "--via", "ptrace"))
     tables, escaped = read_record(record)
     traced = images(trace.read(directory / "trace"), str(work), by_system_call=True)
-    whole = Image(0, 0.0, program.name, counts=_sum(image.counts for image in traced))
-    whole.unnamed = sum(image.unnamed for image in traced)
+    traced_total = Image(0, 0.0, program.name, counts=_sum(image.counts for image in traced))
+    traced_total.unnamed = sum(image.unnamed for image in traced)
     not_counted = sum(table.not_counted for table in tables)
     recorded = Recorded(0, 1.0, program.name, _sum(table.counts for table in tables), {}, not_counted)
-    return Outcome(compare([whole], [recorded], escaped), directory / "trace", record)
+    return Outcome(compare([traced_total], [recorded], escaped), directory / "trace", record)
 
 
 def _prepared(program: Program, directory: Path) -> Path:
@@ -87,7 +87,7 @@ def _record(record: Path, *options: str) -> list[str]:
 
 
 def _run(program: Program, work: Path, *before: Sequence[str]) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [*chain(*before), *program.command],
         cwd=work,
         env=program.environment(),
@@ -96,7 +96,7 @@ def _run(program: Program, work: Path, *before: Sequence[str]) -> None:
         timeout=TIMEOUT_S,
         check=False,
     )
-    assert done.returncode == 0, f"{program.name} failed: {done.stderr.decode(errors='replace')[-2000:]}"
+    assert result.returncode == 0, f"{program.name} failed: {result.stderr.decode(errors='replace')[-2000:]}"
 
 
 _MADE_UP = (
@@ -104,14 +104,14 @@ _MADE_UP = (
     (re.compile(r"#\d+(?= \(deleted\)$)"), "#"),
     (re.compile(r"^/proc/\d+/"), "/proc/N/"),
 )
-"""What differs between two runs in names that the C library or the kernel makes up."""
+"""Parts of generated names that differ between two runs."""
 
 
 def _sum(counts: Iterable[Counts]) -> Counts:
-    whole: Counts = defaultdict(Count)
-    for (file, operation), count in chain.from_iterable(one.items() for one in counts):
-        whole[_alike(file), operation].add(count)
-    return whole
+    total: Counts = defaultdict(Count)
+    for (file, operation), count in chain.from_iterable(file_counts.items() for file_counts in counts):
+        total[_alike(file), operation].add(count)
+    return total
 
 
 def _alike(file: str) -> str:

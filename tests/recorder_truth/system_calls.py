@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Of:
-    """What a system call is counted as, and which of its arguments name the file."""
+    """The operation of a system call, and the arguments that name its file."""
 
     operation: str
     """A word of `protocol.record_layout.OPERATIONS`."""
@@ -80,7 +80,7 @@ DUPLICATIONS = frozenset({"F_DUPFD", "F_DUPFD_CLOEXEC"})
 """Commands of `fcntl`."""
 
 PROCESS_CALLS = _words("clone clone3 fork vfork execve execveat dup dup2 dup3 fcntl chdir fchdir getcwd munmap mremap")
-"""What says which process has which file open, or in memory where."""
+"""System calls that change processes, open descriptors or maps."""
 
 KERNEL_READS = _words("read pread64 readv preadv preadv2 sendfile copy_file_range")
 KERNEL_WRITES = _words("write pwrite64 writev pwritev pwritev2 sendfile copy_file_range")
@@ -96,8 +96,8 @@ STREAMS = _words(
 """Functions on streams: whether a call reaches the kernel is nothing that a program can see."""
 
 
-def _all(functions: Iterable[str], own: dict[str, str]) -> dict[str, dict[str, str]]:
-    return dict.fromkeys(functions, own)
+def _all(functions: Iterable[str], operations: dict[str, str]) -> dict[str, dict[str, str]]:
+    return dict.fromkeys(functions, operations)
 
 
 FUNCTIONS: dict[str, dict[str, str]] = {

@@ -33,7 +33,7 @@ class Recorded:
     executable: str
     counts: Counts
     kernel: dict[str, int]
-    """What the kernel counted of the process, or of all its threads; all 0 where nobody asked."""
+    """The kernel's counts of the process, or of all its threads; 0 if they were not read."""
     not_counted: int
     """Calls that are nowhere, or on no file."""
 
@@ -49,18 +49,18 @@ class Escaped:
 def read_record(directory: Path) -> tuple[list[Recorded], list[Escaped]]:
     """All tables of programs, in the order in which they began, and the processes that escaped."""
     document = json.loads((directory / "record.json").read_text())
-    escaped = [Escaped(one["pid"], one["path"]) for one in document["escaped"]]
+    escaped = [Escaped(process["pid"], process["path"]) for process in document["escaped"]]
     latest: dict[tuple[int, int], Recorded] = {}
     for path in sorted(directory.glob("*.tables")):
         with path.open("rb") as file:
-            for found in find(file):
-                assert isinstance(found, Found), f"{path} is damaged at {found.offset}"
-                table = read(file, found)
+            for location in find(file):
+                assert isinstance(location, Found), f"{path} is damaged at {location.offset}"
+                table = read(file, location)
                 assert table is not None
                 if len(table.rows(BlockKind.THREAD)[0]):  # otherwise it says only what replaces a process
                     header = table.header
                     latest[int(header["process"]), int(header["begin_ns"])] = _recorded(table)
-    return sorted(latest.values(), key=lambda one: one.began), escaped
+    return sorted(latest.values(), key=lambda recorded: recorded.began), escaped
 
 
 def _recorded(table: Table) -> Recorded:

@@ -32,19 +32,19 @@ class SystemCall:
     """Seconds."""
     name: str
     arguments: tuple[str, ...]
-    """As they are printed."""
+    """The arguments as printed."""
     result: int | None
-    """What it returned; -1 where it failed, `None` where nobody knows."""
+    """The result; -1 if it failed, `None` if unknown."""
     error: str
-    """`ENOENT`; empty where it did not fail."""
+    """The error, such as `ENOENT`; empty if it succeeded."""
     opened: str
-    """What the kernel calls the descriptor that it returned; empty where it returned none."""
+    """The kernel's name for the returned descriptor; empty if it returned none."""
     stack: tuple[Frame, ...]
     """From the inside out."""
 
     @property
     def effective(self) -> float:
-        """When descriptors change by it: a new one is there at the end, an old one gone at the beginning."""
+        """The time at which descriptors change: a new one exists at the end, an old one is gone at the beginning."""
         return self.began + self.took if self.opened else self.began
 
 
@@ -80,7 +80,7 @@ _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"v": b"\v", b"f": b"\f", b"a
 
 
 def read(directory: Path, prefix: str = "trace") -> Iterator[SystemCall | Ended]:
-    """All that a trace in a directory says, in the order in which it took effect. A file is of one thread."""
+    """All events of a trace in a directory, in the order of their effect. Each file has one thread."""
     events = [
         event
         for path in directory.glob(f"{prefix}.*")
@@ -90,7 +90,7 @@ def read(directory: Path, prefix: str = "trace") -> Iterator[SystemCall | Ended]
 
 
 def parse(thread: int, lines: Iterable[str]) -> Iterator[SystemCall | Ended]:
-    """What the trace of a thread says. Calls that never returned, or will begin again after a signal, are left out."""
+    """The events of a thread. Calls that never returned, or restart after a signal, are left out."""
     call: tuple[float, str] | None = None
     stack: list[Frame] = []
     pending = ("", 0.0)
@@ -98,22 +98,22 @@ def parse(thread: int, lines: Iterable[str]) -> Iterator[SystemCall | Ended]:
         if line.startswith(" > "):
             stack.append(_frame(line))
             continue
-        if call is not None and (found := _system_call(thread, *call, tuple(stack))):
-            yield found
+        if call is not None and (completed := _system_call(thread, *call, tuple(stack))):
+            yield completed
         call, stack = None, []
         if (match := _LINE.match(line)) is None:
             continue
         began, rest = float(match["began"]), match["rest"]
-        if ended := _ENDED.fullmatch(rest):
-            yield Ended(thread, began, ended["how"])
+        if end := _ENDED.fullmatch(rest):
+            yield Ended(thread, began, end["how"])
         elif rest.endswith(_UNFINISHED):
             pending = (rest.removesuffix(_UNFINISHED).rstrip(), began)
         elif resumed := _RESUMED.match(rest):
             call = (pending[1], pending[0] + resumed["rest"])
         else:
             call = (began, rest)
-    if call is not None and (found := _system_call(thread, *call, tuple(stack))):
-        yield found
+    if call is not None and (completed := _system_call(thread, *call, tuple(stack))):
+        yield completed
 
 
 def _frame(line: str) -> Frame:
@@ -190,20 +190,20 @@ def _number(argument: str) -> int:
         return -1
 
 
-def _deleted(found: str | None) -> str:
-    """As the kernel says it."""
-    return " (deleted)" if found else ""
+def _deleted(marker: str | None) -> str:
+    """The kernel's mark of a deleted file."""
+    return " (deleted)" if marker else ""
 
 
 def path(argument: str) -> str | None:
-    """The path that was given; `None` where it was null or not to be had."""
+    """The path of an argument; `None` if it was null or unreadable."""
     if not argument.startswith('"'):
         return None
     return unescaped(argument[1 : _end_of_text(argument, 0)])
 
 
 def unescaped(text: str) -> str:
-    """Text as it was before strace printed it."""
+    """Text without strace's escapes."""
     if "\\" not in text:
         return text
     raw = text.encode("utf-8", "surrogateescape")

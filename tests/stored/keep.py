@@ -24,11 +24,11 @@ HERE = Path(__file__).parent
 HOST = "node1"
 
 LEFT_OUT = ("report.html", "lock", "runs")
-"""What any ioassay makes again, and the runs of experiments, which no report needs."""
+"""Files that every ioassay creates again, and runs of experiments, which no report needs."""
 
 
 def scrubbed(content: bytes) -> bytes:
-    """Without this machine's identifier and the name of its kernel's build, as long as before: tables are binary."""
+    """Replaces this machine's identifier and kernel build at the same length, because tables are binary."""
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
     release = os.uname().release
     build = release.removeprefix(re.match(r"[\d.]*", release)[0])  # type: ignore[index]  # it matches nothing at least
@@ -46,14 +46,14 @@ def keep(directory: Path, name: str) -> None:
     if kind is None or not name.startswith(f"{kind.name}-{kind.version}"):
         raise ValueError(f"{name} does not begin with kind and version of {directory}")
     this_host = os.uname().nodename
-    kept = shutil.copytree(directory, HERE / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    for file in kept.rglob("*"):
+    copy = shutil.copytree(directory, HERE / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    for file in copy.rglob("*"):
         if file.is_file():
             file.write_bytes(scrubbed(file.read_bytes()))
             if this_host != HOST and f'"{this_host}"'.encode() in file.read_bytes():
                 raise ValueError(f"{file} names this machine: make it on a host called {HOST}")
     if arguments := ARGUMENTS.get(kind.name):
-        code, out, err = ioassay(*arguments, kept)
+        code, out, err = ioassay(*arguments, copy)
         if code:
             raise ValueError(err)
         reported = json.dumps(facts(kind.name, json.loads(out)), indent=1)

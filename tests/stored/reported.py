@@ -15,16 +15,16 @@ ARGUMENTS = {
     "sweep": ("report", "--format", "json"),
     "tune-io500": ("report", "--format", "json"),
 }
-"""The command for each kind, to be given the directory. The network has none: it is shown as the ceilings of a run."""
+"""The command for each kind; its last argument is the directory. The network has none: runs show it as ceilings."""
 
 
 def facts(kind: str, report: dict[str, Any]) -> Facts:
-    """What must stay the same, of the JSON that the command printed."""
+    """The parts of the printed JSON that must stay the same."""
     return {"run": _run, "record": _record, "sweep": _sweep, "tune-io500": _tune_io500}[kind](report)
 
 
 def _run(report: dict[str, Any]) -> Facts:
-    """Of the oldest documents peaks have neither job nor operation: their rates are enough."""
+    """Peaks of the oldest documents have neither job nor operation, so only their rates are kept."""
     return {
         "measurements": [
             {name: row[name] for name in ("case", "phase", "job", "operation", "bytes", "operations", "duration_ns")}
@@ -66,5 +66,5 @@ def _sweep(report: dict[str, Any]) -> Facts:
 def _tune_io500(report: dict[str, Any]) -> Facts:
     return {
         "recommended": report["recommended"],
-        "scores": {str(one["ranks_per_node"]): one["score"]["values"] for one in report["balance"]},
+        "scores": {str(balance["ranks_per_node"]): balance["score"]["values"] for balance in report["balance"]},
     }

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-frame = pl.DataFrame({"number": range(20_000), "text": [str(one % 97) for one in range(20_000)]})
+frame = pl.DataFrame({"number": range(20_000), "text": [str(number % 97) for number in range(20_000)]})
 frame.write_parquet("data.parquet", row_group_size=5_000)
 frame.write_csv("data.csv")
 frame.write_ipc("data.arrow")
