@@ -68,6 +68,15 @@ pub enum Command {
         #[arg(long)]
         events: PathBuf,
     },
+    /// Add up what plans do, without looking at their target.
+    Amounts {
+        /// Files with plans, one or more in each.
+        #[arg(required = true)]
+        plans: Vec<PathBuf>,
+        /// Append events to this file (schemas/event.json).
+        #[arg(long)]
+        events: PathBuf,
+    },
     /// Inspect all nodes, and whether they share the target.
     Survey {
         /// Directory that all nodes should see.
@@ -310,6 +319,7 @@ impl Command {
                 command::run(&plan, &events, progress.as_deref(), stop_with_parent, ranks)
             }
             Self::Check { plans, events } => command::check(&plans, &events),
+            Self::Amounts { plans, events } => command::amounts(&plans, &events),
             Self::Clean { workspace, events } => command::clean(&workspace, &events),
             Self::Survey { target, run, limit_s, ranks_per_node, events, stop_with_parent } => {
                 let request = SurveyRequest { target, run, limit_ns: limit_s * 1_000_000_000 };
@@ -344,6 +354,7 @@ impl Command {
         match self {
             Self::Run { events, .. }
             | Self::Check { events, .. }
+            | Self::Amounts { events, .. }
             | Self::Clean { events, .. }
             | Self::Survey { events, .. } => command::not_begun(events, failure),
             _ => Ended::could_not(failure),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::amounts::CaseAmounts;
 use crate::doubt::Doubt;
 use crate::environment::Environment;
 pub use crate::failure::{Failure, RefusedKey};
@@ -22,6 +23,8 @@ pub enum Event {
     Started(Started),
     /// `ioassay-engine check` found that the plan can run.
     Checked(Box<Checked>),
+    /// `ioassay-engine amounts` has added up what a plan does.
+    Amounts(CaseAmounts),
     /// `ioassay-engine survey` has looked at all nodes.
     Survey(Survey),
     /// A cold-cache step has ended.
@@ -69,6 +72,12 @@ pub struct Checked {
     pub file_set_bytes: u64,
     /// Bytes that all write phases together write.
     pub written_bytes: u64,
+    /// As in `CaseAmounts`.
+    #[serde(default)]
+    pub may_write_less: bool,
+    /// As in `CaseAmounts`.
+    #[serde(default)]
+    pub may_write_again: bool,
     /// Files that the case creates.
     pub files: u64,
     /// Bytes that are free on the target; `None` where it does not tell, as object stores do not.

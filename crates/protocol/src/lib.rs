@@ -15,6 +15,7 @@
 
 #![warn(missing_docs)]
 
+pub mod amounts;
 pub mod doubt;
 pub mod environment;
 pub mod events;

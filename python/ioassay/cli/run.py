@@ -178,7 +178,10 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.dry_run import DryRun, blocks, data  # noqa: PLC0415
 
-    shown = [DryRun(study.document, study.plans)] if study else []
+    shown = []
+    if study:
+        less, again = study.may_write_less, study.may_write_again
+        shown.append(DryRun(study.document, study.plans, may_write_less=less, may_write_again=again))
     shown += [
         DryRun(
             run.document,

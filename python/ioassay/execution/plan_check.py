@@ -17,7 +17,6 @@ from ioassay.execution.interruption import Interruption
 from ioassay.launchers import failure_messages
 from ioassay.processes import engine
 from ioassay.store.events import EventTail
-from ioassay.store.plan_sizes import is_walled, writes_again
 from ioassay.studies.target import no_directory
 from ioassay.text.units import format_about_bytes
 from ioassay.yaml_models.source import Problem, SourceError
@@ -144,8 +143,7 @@ def check(
             f"The engine could not check the plans (exit status {process.status}).",
             printed.strip() or f"Start it by hand: {command[0]} --version",
         )
-    walled, again = any(map(is_walled, plans.values())), any(map(writes_again, plans.values()))
-    return replace(_need(checked), walled=walled, again=again, stops_early=stops_early)
+    return replace(_need(checked), stops_early=stops_early)
 
 
 def _wrong_target(error: EventError, start: Start) -> UsageError | None:
@@ -198,5 +196,7 @@ def _need(checked_cases: list[tuple[EventChecked, int]]) -> Need:
         at_once_files=max(event["files"] for event in checked),
         free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),
         file_system=mount["file_system"] if mount else None,
+        walled=any(event.get("may_write_less", False) for event in checked),
+        again=any(event.get("may_write_again", False) for event in checked),
         notes=mount.get("notes", ()) if mount else (),
     )

@@ -17,6 +17,7 @@ from ioassay.execution.places import Place
 from ioassay.execution.plan_check import Need, check
 from ioassay.execution.slurm_job import SCRIPT
 from ioassay.launchers import find_launcher
+from ioassay.plans.sizes import amounts
 from ioassay.processes import engine
 from ioassay.processes.garbage_collection import long_lived
 from ioassay.store.document import CaseEntry, RunDocument, StudyEntry
@@ -87,6 +88,10 @@ class StudyPreview:
     document: RunDocument
     plans: Mapping[str, Plan]
     """The plan of each case, by name."""
+    may_write_less: bool
+    """A stonewall may end something before all of it is written."""
+    may_write_again: bool
+    """A minimum time may let something be written more than once."""
 
 
 @dataclass(frozen=True)
@@ -201,4 +206,7 @@ def preview(request: Request) -> StudyPreview:
     place = Place(Target("directory", f"/{ANY_TARGET}"))
     expanded = expand(resolved, "RUN", place.target, request.engine_launcher)
     document = _document(request, resolved.entry, place, "RUN", expanded)
-    return StudyPreview(document, {case.id: plan for case, plan in expanded})
+    plans = {case.id: plan for case, plan in expanded}
+    said = [event for event in amounts(plans).values() if event["event"] == "amounts"]
+    less, again = (any(event[key] for event in said) for key in ("may_write_less", "may_write_again"))
+    return StudyPreview(document, plans, may_write_less=less, may_write_again=again)

@@ -135,6 +135,11 @@ def check_arguments(events: Path, plans: Sequence[Path]) -> list[str]:
     return ["check", "--events", str(events), *map(str, plans)]
 
 
+def amounts_arguments(events: Path, plans: Sequence[Path]) -> list[str]:
+    """Adds up what the plans in these files do, one or more in each, without looking at their target."""
+    return ["amounts", "--events", str(events), *map(str, plans)]
+
+
 def run_arguments(events: Path, progress: Path, plan: Path) -> list[str]:
     """Runs one case. The engine ends by itself when its parent process dies."""
     return ["run", "--events", str(events), "--progress", str(progress), "--stop-with-parent", str(plan)]

@@ -983,6 +983,15 @@ class Settled(TypedDict):
     """How long the slowest node took."""
 
 
+class SizeCount(TypedDict):
+    """Transfers of one size."""
+
+    bytes: int
+    """Bytes of each."""
+    count: int
+    """How many."""
+
+
 class Stonewall(TypedDict):
     """What all ranks of a job had done when their stonewall came."""
 
@@ -1008,6 +1017,24 @@ class Suspension(TypedDict, closed=True):
     """When it began."""
     end_ns: int
     """When the rank went on."""
+
+
+class TransferAmounts(TypedDict):
+    """The transfers of a replay in one direction."""
+
+    backward: int
+    """How many begin before it."""
+    consecutive: int
+    """
+    Of reads and writes, how many begin where the one before ended. Of those at random as many are counted as are to be
+    expected.
+    """
+    forward: int
+    """How many begin after that."""
+    operation: Operation
+    """Read or write."""
+    sizes: list[SizeCount]
+    """Their sizes, ascending."""
 
 
 class Usage(TypedDict):
@@ -1285,6 +1312,29 @@ class Finished(TypedDict):
     """Wall-clock time in nanoseconds since 1970."""
 
 
+class JobAmounts(TypedDict):
+    """What all ranks of a job do together."""
+
+    bytes: int
+    """Bytes that they move."""
+    file_set_bytes: int
+    """Bytes of that file set, or of what the items of its tree hold."""
+    files: int
+    """Files of the file set that it works on; 0 of other work."""
+    job: str
+    """Name of the job."""
+    kinds: list[Operation]
+    """What its operations do: a record of the phase for each."""
+    operations: int
+    """How many operations; 0 of a walk, which finds what there is."""
+    phase: str
+    """Name of its phase."""
+    ranks: int
+    """Ranks of the job."""
+    transfers: NotRequired[list[TransferAmounts]]
+    """Of a replay: its transfers."""
+
+
 class RankRecord(TypedDict):
     """What one rank did in one phase. `start_ns` and `end_ns` count from the opening of the barrier."""
 
@@ -1418,11 +1468,33 @@ class EventChecked(TypedDict):
     """Bytes that are free on the target; `None` where it does not tell, as object stores do not."""
     free_inodes: NotRequired[int | None]
     """Inodes that are free on the target; `None` where the file system does not count them."""
+    may_write_again: NotRequired[bool]
+    """As in `CaseAmounts`."""
+    may_write_less: NotRequired[bool]
+    """As in `CaseAmounts`."""
     node: NotRequired[Environment | None]
     """The node as the check saw it; left out where it is that of the case before."""
     written_bytes: int
     """Bytes that all write phases together write."""
     event: Literal["checked"]
+
+
+class EventAmounts(TypedDict):
+    """`ioassay-engine amounts` has added up what a plan does."""
+
+    case: str
+    """Identifier of the case."""
+    file_set_bytes: int
+    """Bytes of all files of file sets, and of what the items of trees hold."""
+    jobs: list[JobAmounts]
+    """Every job, in the order of the plan."""
+    may_write_again: bool
+    """True if a minimum time may let something be written more than once."""
+    may_write_less: bool
+    """True if a stonewall, or the rate of an earlier job, may end something before all of it is written."""
+    written_bytes: int
+    """Bytes that all phases together write."""
+    event: Literal["amounts"]
 
 
 class EventColdCache(TypedDict):
@@ -1520,6 +1592,23 @@ class EventPhase(TypedDict):
     event: Literal["phase"]
 
 
+class CaseAmounts(TypedDict):
+    """What a case does and leaves."""
+
+    case: str
+    """Identifier of the case."""
+    file_set_bytes: int
+    """Bytes of all files of file sets, and of what the items of trees hold."""
+    jobs: list[JobAmounts]
+    """Every job, in the order of the plan."""
+    may_write_again: bool
+    """True if a minimum time may let something be written more than once."""
+    may_write_less: bool
+    """True if a stonewall, or the rate of an earlier job, may end something before all of it is written."""
+    written_bytes: int
+    """Bytes that all phases together write."""
+
+
 class Checked(TypedDict):
     """What a case would need, and what the target has."""
 
@@ -1533,6 +1622,10 @@ class Checked(TypedDict):
     """Bytes that are free on the target; `None` where it does not tell, as object stores do not."""
     free_inodes: NotRequired[int | None]
     """Inodes that are free on the target; `None` where the file system does not count them."""
+    may_write_again: NotRequired[bool]
+    """As in `CaseAmounts`."""
+    may_write_less: NotRequired[bool]
+    """As in `CaseAmounts`."""
     node: NotRequired[Environment | None]
     """The node as the check saw it; left out where it is that of the case before."""
     written_bytes: int
@@ -1646,6 +1739,7 @@ class EventSurvey(TypedDict):
 Event: TypeAlias = (
     EventStarted
     | EventChecked
+    | EventAmounts
     | EventSurvey
     | EventColdCache
     | EventFilesRemoved

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ioassay.analysis.names import Names
+from ioassay.plans.text import each_step
 from ioassay.reports.document import Block, Bullets, Column, Commands, Paragraph, Section, Table, Text, numbers
 from ioassay.store.document import CaseEntry, RunDocument
-from ioassay.store.plan_sizes import is_walled, writes_again
-from ioassay.store.plan_text import each_step
 from ioassay.store.plan_times import TimeRange, case_time, summed, unlimited
 from ioassay.text import format
 from ioassay.text.prose import listed
@@ -45,6 +44,10 @@ class DryRun:
     """What is written, and what the target has room for, as a sentence."""
     engine_commands: Mapping[str, Sequence[str]] | None = None
     """The command line that starts the engines of each case; `None` where there is no target."""
+    may_write_less: bool = False
+    """A stonewall may end something before all of it is written."""
+    may_write_again: bool = False
+    """A minimum time may let something be written more than once."""
 
     @cached_property
     def times(self) -> Mapping[str, TimeRange]:
@@ -160,9 +163,8 @@ def _range(time: TimeRange) -> str:
 def _written(run: DryRun) -> str:
     written = format_about_bytes(sum(case.written_bytes for case in run.document.cases))
     at_once = format_about_bytes(max(case.file_set_bytes for case in run.document.cases))
-    plans = run.plans.values()
-    less = ", less where a stonewall comes earlier" if any(map(is_walled, plans)) else ""
-    more = ", more where a minimum time needs further passes" if any(map(writes_again, plans)) else ""
+    less = ", less where a stonewall comes earlier" if run.may_write_less else ""
+    more = ", more where a minimum time needs further passes" if run.may_write_again else ""
     return f"Writes {written}, at most {at_once} at once{less}{more}."
 
 

@@ -9,6 +9,7 @@ Not: reading events, writing anything.
 
 from __future__ import annotations
 
+import copy
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -17,8 +18,11 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 from pydantic_core import ValidationError
 
+from ioassay.plans import text as plan_text
+from ioassay.plans.sizes import amounts
 from ioassay.protocol.facts import PROTOCOL_VERSION, Tool
-from ioassay.store import plan_text, protocol
+from ioassay.store import protocol
+from ioassay.store.case_entry import case_entry, stored_plan
 from ioassay.store.document import (
     CaseEntry,
     RunDocument,
@@ -29,7 +33,6 @@ from ioassay.store.document import (
 from ioassay.store.kinds import FRONT_END
 from ioassay.store.moments import moment
 from ioassay.store.origin import FrontEndOrigin
-from ioassay.store.plan_sizes import case_entry, stored_plan
 from ioassay.store.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.store.stored_directory import StoredDirectory
 from ioassay.store.stored_types import Component, Count, StoredModel
@@ -39,6 +42,7 @@ from ioassay.text.units import format_count
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
+    from ioassay.protocol.event import EventAmounts, EventError
     from ioassay.protocol.plan import Plan
 
 MOST_BYTES = 256 << 20
@@ -88,9 +92,40 @@ def document(directory: StoredDirectory) -> RunDocument:
     front_end = _read(directory)
     plans = {case.id: _plan(directory, case.id) for case in front_end.cases}
     try:
-        return _document(front_end, plans)
+        return _document(front_end, plans, _amounts(directory, plans))
     except ValidationError as error:  # amounts that no run could have
         raise damaged(directory.path / FRONT_END, f"its plans are not valid: {protocol.reason(error)}") from error
+
+
+def _amounts(directory: StoredDirectory, plans: Mapping[str, Plan | None]) -> Mapping[str, EventAmounts]:
+    """What the plans of cases amount to. Raises `UsageError` for one that is refused, `CannotRun` without an engine."""
+    begun = {case: plan for case, plan in plans.items() if plan is not None}
+    said = amounts(begun)
+    # A plug-in that did the I/O need not be here, and changes nothing of what was done.
+    elsewhere = {case: _by_posix(begun[case]) for case, event in said.items() if _is_of_storage(event)}
+    found = {}
+    for case, event in (said | amounts(elsewhere)).items():
+        if event["event"] == "error":
+            refused = event.get("refused")
+            wrong = f"{refused['key']}: {refused['problem']}" if refused else event["message"]
+            raise damaged(directory.path / _plan_name(case), wrong)
+        found[case] = event
+    return found
+
+
+def _is_of_storage(event: EventAmounts | EventError) -> bool:
+    refused = event.get("refused") if event["event"] == "error" else None
+    return refused is not None and "storage" in refused["key"].split(".")
+
+
+def _by_posix(plan: Plan) -> Plan:
+    """The plan with its I/O done by the storage API posix."""
+    changed: Plan = copy.deepcopy(plan)
+    changed["storage"] = {"api": "posix"}
+    for step in changed["steps"]:
+        for job in step["jobs"] if step["step"] == "phase" else []:
+            job.pop("storage", None)
+    return changed
 
 
 def summary(directory: StoredDirectory) -> Summary:
@@ -117,14 +152,16 @@ def _read(directory: StoredDirectory) -> _FrontEnd:
     )
 
 
-def _document(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> RunDocument:
+def _document(
+    front_end: _FrontEnd, plans: Mapping[str, Plan | None], of_plans: Mapping[str, EventAmounts]
+) -> RunDocument:
     begun = [plan for plan in plans.values() if plan is not None]
     targets = [_target(plan) for plan in begun]
     return RunDocument(
         run=front_end.run,
         origin=FrontEndOrigin(tool=front_end.tool),
         study=_study(front_end, plans),
-        cases=[_case(front_end, case, plans[case.id]) for case in front_end.cases],
+        cases=[_case(front_end, case, plans[case.id], of_plans.get(case.id)) for case in front_end.cases],
         target=", ".join(dict.fromkeys(place for _, place in targets)) or front_end.working_directory,
         target_kind=targets[0][0] if targets else "in-place",
         launcher="local",
@@ -172,10 +209,10 @@ def _plan(directory: StoredDirectory, case: str) -> Plan | None:
     return stored_plan(content, case, directory.path / name)
 
 
-def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:
+def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None, of_plan: EventAmounts | None) -> CaseEntry:
     if plan is not None:
         command = shlex.join(front_end.command)
-        entry = case_entry(plan, case.workload, case.repetition, lambda phase, job: command)
+        entry = case_entry(plan, of_plan, case.workload, case.repetition, lambda phase, job: command)
         entry.state = "running"
         return entry
     # Killed, or out of space, before the plan was there.

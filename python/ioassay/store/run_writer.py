@@ -24,13 +24,13 @@ from ioassay.errors import UsageError
 from ioassay.processes.garbage_collection import long_lived
 from ioassay.store import schema
 from ioassay.store.atomic import whole_directory
+from ioassay.store.case_entry import stored_plan
 from ioassay.store.document import CaseEntry, RunDocument
 from ioassay.store.events import stored_events
 from ioassay.store.ingest import Row, TableRows, Tables, empty_tables, joined_tables
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.lock import Lock
 from ioassay.store.new_directory import new_directory, refuse_occupied
-from ioassay.store.plan_sizes import stored_plan
 from ioassay.store.run_files import (
     DOCUMENT,
     PLANS,

@@ -124,14 +124,24 @@ def test_files_that_were_to_stay_are_no_leftovers(left: Left) -> None:
     assert load(path).document.leftovers == []
 
 
-def test_a_plan_of_more_than_a_table_can_hold_is_damaged(left: Left) -> None:
+def test_a_plan_that_the_engine_refuses_is_damaged(left: Left) -> None:
     path = left("complete")
     plan = path / "logs" / "test-0.r1" / "plan.json"
     content = json.loads(plan.read_text())
     content["files"]["test"]["block_bytes"] = 1 << 62
     plan.write_text(json.dumps(content))
-    with pytest.raises(UsageError, match="is damaged: its amounts are more than a table can hold"):
+    with pytest.raises(UsageError, match=r"is damaged: files\.test\.segments: the files add up to"):
         load(path)
+
+
+def test_what_was_done_by_a_plug_in_that_is_not_here_is_counted(left: Left) -> None:
+    path = left("complete")
+    plan = path / "logs" / "test-0.r1" / "plan.json"
+    content = json.loads(plan.read_text())
+    content["storage"] = {"api": "mpi-io", "plugin": "/nowhere/mpi-io.so"}
+    plan.write_text(json.dumps(content))
+    (case,) = load(path).document.cases
+    assert (case.written_bytes, case.job("write", "write").api) == (content["ranks"]["per_client"] * 2 << 20, "mpi-io")
 
 
 def test_many_leftovers_are_counted(left: Left) -> None:

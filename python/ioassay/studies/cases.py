@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ioassay.plans.sizes import amounts
 from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.store.case_entry import case_entry
 from ioassay.store.document import CaseEntry, JobEntry
-from ioassay.store.plan_sizes import case_entry
 from ioassay.studies import plans, plug_ins, sweep
 from ioassay.studies.commands import command
 from ioassay.studies.model import Study
@@ -25,6 +26,7 @@ from ioassay.text.slugs import slug
 LONGEST_POINT_NAME = 120
 """Characters; a case's name becomes that of a directory."""
 if TYPE_CHECKING:
+    from ioassay.protocol.event import EventAmounts, EventError
     from ioassay.protocol.plan import Plan
 
 
@@ -42,12 +44,13 @@ def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> 
     study = resolved.study
     repetitions = max(workload.repetitions.most for workload in study.workloads.values())
     names = {name: _names(points) for name, points in resolved.points.items()}
-    made = {
-        (name, point): _repeated(study, name, point, run=run, target=target, launcher=launcher)
+    plans_of = {
+        (name, point): _plan(study, point, run=run, target=target)
         for name, points in resolved.points.items()
         for point in points
     }
-    plug_ins.locate([repeated.plan for repeated in made.values()])
+    plug_ins.locate([*plans_of.values()])
+    made = _repeated(plans_of, target.inside(run, _ANY_REPETITION), launcher)
     return [
         _case(study, made[name, point], f"{name}.{names[name][point]}.r{repetition}", repetition)
         for repetition in range(1, repetitions + 1)
@@ -84,7 +87,7 @@ class _Repeated:
     plan: Plan
 
 
-def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target, launcher: str) -> _Repeated:
+def _plan(study: Study, point: Point, *, run: str, target: Target) -> Plan:
     workload = point.workload
     contents = plans.work(point)
     plan: Plan = {
@@ -104,16 +107,35 @@ def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target
         plan["trees"] = contents["trees"]
     if workload.time_limit is not None:
         plan["time_limit_ns"] = workload.time_limit
-    jobs = {(step.name, job): work for step in workload.steps for job, work in step.jobs()}
+    return plan
 
-    inside = target.inside(run, _ANY_REPETITION)
 
-    def equivalent(phase: str, job: str) -> str:
-        work = jobs[phase, job]
-        storage = sweep.storage_of(workload, work)
-        return command(point, work, storage=storage, inside=inside, launcher=launcher)
+def _repeated(
+    plans_of: Mapping[tuple[str, Point], Plan], inside: str, launcher: str
+) -> dict[tuple[str, Point], _Repeated]:
+    """The points with these plans. One that the engine refuses amounts to nothing here: it is never run."""
+    said = amounts({str(number): plan for number, plan in enumerate(plans_of.values())})
 
-    return _Repeated(case_entry(plan, name, 1, equivalent, point.values), plan)
+    def entry(name: str, point: Point, plan: Plan, event: EventAmounts | EventError) -> CaseEntry:
+        jobs = {(step.name, job): work for step in point.workload.steps for job, work in step.jobs()}
+
+        def equivalent(phase: str, job: str) -> str:
+            work = jobs[phase, job]
+            storage = sweep.storage_of(point.workload, work)
+            return command(point, work, storage=storage, inside=inside, launcher=launcher)
+
+        if event["event"] == "amounts":
+            return case_entry(plan, event, name, 1, equivalent, point=point.values)
+        made = case_entry(plan, None, name, 1, equivalent, point=point.values)
+        for phase in made.phases:
+            for job in phase.jobs:
+                job.operations = jobs[phase.name, job.name].operations
+        return made
+
+    return {
+        (name, point): _Repeated(entry(name, point, plan, event), plan)
+        for ((name, point), plan), event in zip(plans_of.items(), said.values(), strict=True)
+    }
 
 
 def _case(study: Study, repeated: _Repeated, case: str, repetition: int) -> tuple[CaseEntry, Plan]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from ioassay.launchers import find_launcher
+from ioassay.plans import text as plan_text
 from ioassay.protocol.facts import (
     IOR_APIS,
     MPI_APIS,
@@ -24,7 +25,6 @@ from ioassay.protocol.facts import (
     MdtestFlag,
     MdtestOption,
 )
-from ioassay.store import plan_text
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import Tree
 from ioassay.studies.model import Workload
@@ -84,19 +84,17 @@ _VALUED: Mapping[tuple[str, str], IorOption] = {("HDF5", "alignment"): "--hdf5.s
 def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
     """The equivalent of a job that does its I/O by `storage`. `inside` is a place of the case's own on the target."""
     workload = point.workload
-    if work.replay is not None:
-        return "# neither IOR nor mdtest replays an application"
+    if not isinstance(work.body, Phase):
+        return work.body.equivalent
     on = sweep.works_on(workload, work)
-    ranks = sweep.rank_ranges(point)[on].count if on is not None else point.ranks
-    start = _start(ranks, point, launcher)
-    if work.phase is not None and on in workload.files:
+    assert on is not None  # checked before
+    start = _start(sweep.rank_ranges(point)[on].count, point, launcher)
+    if on in workload.files:
         line = _ior(start, workload, work, sweep.placed(point)[on], storage=storage, inside=inside)
         is_one_node = point.clients == 1 or not find_launcher(launcher).needs_mpi
-        _source(line, work.phase, None if is_one_node else point.ranks_per_client)
+        _source(line, work.body, None if is_one_node else point.ranks_per_client)
         return str(line)
-    if work.phase is not None and on in workload.trees:
-        return str(_mdtest(start, work, storage, workload.trees[on], inside))
-    return "# neither IOR nor mdtest walks through directories; IO500's pfind does"
+    return str(_mdtest(start, work, storage, workload.trees[on], inside))
 
 
 def _start(ranks: int, point: Point, launcher: str) -> list[str]:

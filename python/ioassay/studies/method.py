@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ioassay.store import plan_text
+from ioassay.plans import text as plan_text
+from ioassay.plans.kinds import data, metadata
 from ioassay.store.document import CaseOrder
 from ioassay.studies import plans, spelling, sweep
 from ioassay.studies.files import FileSet, Tree
@@ -52,7 +53,7 @@ def _sets(workload: Workload) -> Iterator[str]:
         yield f"{workload.title}{label}: {_share(files)}{_file_set(files)}."
     for name, tree in workload.trees.items():
         label = "" if len(workload.trees) == 1 else f", tree {name}"
-        yield f"{workload.title}{label}: {_share(tree)}{plan_text.tree(tree.plan())}."
+        yield f"{workload.title}{label}: {_share(tree)}{metadata.tree(tree.plan())}."
 
 
 def _share(part: FileSet | Tree) -> str:
@@ -75,7 +76,7 @@ def _file_set(files: FileSet) -> str:
     strided = ", the transfers of the ranks alternating" if files.interleave == "strided" else ""
     offset = f", beginning {format_bytes(files.offset)} into each file" if files.offset else ""
     payload = "" if files.payload == "repeated" else f" The data is {files.payload}"
-    moved = f"moved in transfers of {format_bytes(files.transfer)} {plan_text.order(spelling.ORDER.plan(files.order))}"
+    moved = f"moved in transfers of {format_bytes(files.transfer)} {data.order(spelling.ORDER.plan(files.order))}"
     return f"{layout}; {size}{segments}{strided}{offset}, {moved}" + (f".{payload}" if payload else "")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ioassay.launchers import DEFAULT
-from ioassay.store.plan_sizes import is_walled, writes_again
+from ioassay.plans.sizes import amounts
 from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies
 from ioassay.studies.overview import BUILTIN, Need, Overview
@@ -44,13 +44,15 @@ def _need(source: Source, scale: str | None) -> Need:
     # Neither run nor target nor launcher change what a case takes.
     expanded = expand(resolved, "run", Target("directory", "/"), DEFAULT)
     cases = [case for case, _ in expanded]
+    said = amounts({case.id: plan for case, plan in expanded}).values()
+    of_cases = [event for event in said if event["event"] == "amounts"]
     return Need(
         scale=scale,
         cases=len(cases),
         at_once_bytes=max(case.file_set_bytes for case in cases),
         written_bytes=sum(case.written_bytes for case in cases),
-        walled=any(is_walled(plan) for _, plan in expanded),
-        again=any(writes_again(plan) for _, plan in expanded),
+        walled=any(event["may_write_less"] for event in of_cases),
+        again=any(event["may_write_again"] for event in of_cases),
         stops_early=any(entry.until for entry in resolved.entry.workloads),
     )
 

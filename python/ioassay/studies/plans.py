@@ -6,17 +6,17 @@ Keys that ask for nothing are left out, as the protocol wants it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ioassay.studies import spelling, sweep
 from ioassay.studies.model import Workload
-from ioassay.studies.replay import Replay
-from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
+from ioassay.studies.steps import Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
 
 if TYPE_CHECKING:
+    from ioassay.plans.sizes import Contents
     from ioassay.protocol import plan
-    from ioassay.store.plan_sizes import Contents
 
 
 def work(point: Point) -> Contents:
@@ -73,11 +73,9 @@ def _step(point: Point, step: Step) -> plan.Step:
 
 
 def _job(point: Point, name: str, work: Work) -> plan.Job:
-    workload, phase = point.workload, work.phase
-    if isinstance(work.body, Replay):
-        return {"name": name, "work": work.body.plan()}
-    if phase is None:
-        return {"name": name, "work": _find(workload, work.body)}
+    workload, phase = point.workload, work.body
+    if not isinstance(phase, Phase):
+        return {"name": name, "work": phase.plan(partial(_index, workload))}
     on = sweep.works_on(workload, work)
     assert on is not None  # checked before
     on_files = on in workload.files
@@ -168,28 +166,6 @@ _BARE: Mapping[str, plan.MetadataOperation] = {
     "remove-tree": {"kind": "remove-tree"},
 }
 """The operations that move nothing."""
-
-
-def _find(workload: Workload, find: Phase | Find) -> plan.WorkFind:
-    assert isinstance(find, Find)
-    made: plan.WorkFind = {"kind": "find"}
-    if find.root is not None:
-        made["root"] = find.root
-    if find.tree is not None:
-        made["tree"] = find.tree
-    if find.named is not None:
-        made["name"] = find.named
-    if find.exactly is not None:
-        made["size_bytes"] = find.exactly
-    if find.at_least is not None:
-        made["at_least_bytes"] = find.at_least
-    if find.at_most is not None:
-        made["at_most_bytes"] = find.at_most
-    if find.newer_than:
-        made["newer_than_step"] = _index(workload, find.newer_than)
-    if find.entries is not None:
-        made["entries"] = find.entries
-    return made
 
 
 def _index(workload: Workload, phase: str) -> int:

@@ -7,9 +7,9 @@ before them; the engine tells that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -317,6 +317,9 @@ class Replay(Part):
     each stream evenly among the others', or as its timeline says. `ioassay profile RECORD --as-study` writes it.
     """
 
+    equivalent: ClassVar[str] = "# neither IOR nor mdtest replays an application"
+    """Instead of a command line of IOR or mdtest."""
+
     name: Identifier | None = Field(default=None, description="Name of the phase. Default: `replay`.")
     duration: Waiting | None = Field(
         default=None, description="How long the application took. Default: unknown, as fast as it goes."
@@ -328,8 +331,8 @@ class Replay(Part):
     )
     streams: list[Stream] = Field(min_length=1, description="The streams.")
 
-    def plan(self) -> WorkReplay:
-        """As the plan has it."""
+    def plan(self, _index: Callable[[str], int] | None = None) -> WorkReplay:
+        """As the plan has it. It refers to no other phase, whose step an index would give."""
         made: WorkReplay = {"kind": "replay", "streams": [stream.plan() for stream in self.streams]}
         if self.duration is not None and self.pace == "recorded":
             made["duration_ns"] = self.duration

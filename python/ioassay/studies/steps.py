@@ -5,16 +5,16 @@ Not here: file sets and trees (`studies.files`), what a step needs of the steps 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from ioassay.plans.kinds import replay as replays
 from ioassay.protocol.facts import REPLACEMENT
 from ioassay.store.document import OPERATIONS, Operation
-from ioassay.store.replay_sizes import replayed_operations
 from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
 from ioassay.studies.replay import Replay
@@ -42,6 +42,9 @@ from ioassay.studies.values import (
     each_once,
 )
 from ioassay.yaml_models.values import Count, Identifier, Part, Prose, Size, YesNo
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import WorkFind
 
 Verb = Literal[
     "write",
@@ -282,6 +285,9 @@ class Mixed(Phase):
 class Find(Part):
     """A parallel walk that visits every entry. An entry that meets all conditions matches."""
 
+    equivalent: ClassVar[str] = "# neither IOR nor mdtest walks through directories; IO500's pfind does"
+    """Instead of a command line of IOR or mdtest."""
+
     name: Identifier | None = Field(default=None, description="Name of the phase. Default: `find`.")
     root: Path | None = Field(
         default=None,
@@ -297,6 +303,27 @@ class Find(Part):
         default=None, description="Changed after the beginning of this phase, an earlier one of the workload."
     )
     entries: Items | None = Field(default=None, description="Kind of the entry.")
+
+    def plan(self, index: Callable[[str], int]) -> WorkFind:
+        """As the plan has it; `index` gives the step of a phase."""
+        made: WorkFind = {"kind": "find"}
+        if self.root is not None:
+            made["root"] = self.root
+        if self.tree is not None:
+            made["tree"] = self.tree
+        if self.named is not None:
+            made["name"] = self.named
+        if self.exactly is not None:
+            made["size_bytes"] = self.exactly
+        if self.at_least is not None:
+            made["at_least_bytes"] = self.at_least
+        if self.at_most is not None:
+            made["at_most_bytes"] = self.at_most
+        if self.newer_than:
+            made["newer_than_step"] = index(self.newer_than)
+        if self.entries is not None:
+            made["entries"] = self.entries
+        return made
 
 
 class Work(Part):
@@ -364,7 +391,7 @@ class Work(Part):
         if self.verb == "replace":
             return [*REPLACEMENT]
         if self.replay is not None:
-            return replayed_operations(self.replay.plan())
+            return replays.operations(self.replay.plan())
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

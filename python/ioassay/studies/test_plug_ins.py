@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ioassay.errors import UsageError
+from ioassay.plans import text as plan_text
 from ioassay.processes import engine
 from ioassay.protocol.facts import STORAGE_APIS
 from ioassay.protocol.plan import Storage
-from ioassay.store import plan_text
 from ioassay.studies import plug_ins
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ioassay.store import plan_text
+from ioassay.plans import text as plan_text
 from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve

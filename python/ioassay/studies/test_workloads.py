@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ioassay.plans import text as plan_text
 from ioassay.protocol.event import EventError
 from ioassay.protocol.plan import Plan
-from ioassay.store import plan_text
 from ioassay.store.document import CaseEntry
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import problems_of, refuse

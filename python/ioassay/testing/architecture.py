@@ -35,6 +35,7 @@ LAYERS = (
     ("systems",),
     ("profiles", "importers"),
     ("store", "lab", "launchers"),
+    ("plans",),
     ("yaml_models", "protocol"),
     ("processes",),
     ("text",),

@@ -1,4 +1,4 @@
-//! The commands of the engine: run, check, clean, survey here, [`capture`], [`api`] and [`mpi`] beside. Each reports events, or prints, and
+//! The commands of the engine: run, check, amounts, clean, survey here, [`capture`], [`api`] and [`mpi`] beside. Each reports events, or prints, and
 //! returns how it ended.
 //!
 //! Not here: exiting, parsing arguments.
@@ -36,6 +36,7 @@ use crate::rank_set::RankSet;
 use crate::ranks::local::Watched;
 use crate::supervise::{self, with_timeout};
 use crate::survey::{SurveyRequest, path_timeout};
+use crate::work::amounts;
 use crate::workspace::Workspace;
 use crate::workspace::directory::Directory;
 
@@ -165,6 +166,27 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
             if let Some(Err(error)) = event.map(|event| log.append(&event)) {
                 return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
             }
+        }
+    }
+    first_bad
+}
+
+/// Adds up what each plan in the files `plans` does, without looking at its target.
+pub fn amounts(plans: &[PathBuf], events: &Path) -> Ended {
+    let mut log = match EventLog::open(events) {
+        Ok(log) => log,
+        Err(error) => return Ended::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
+    };
+    let mut first_bad = Ended::default();
+    for plan in plans.iter().flat_map(|file| plan::read_all(file)) {
+        let event = plan
+            .as_ref()
+            .map_or_else(|refusal| Event::Error(refused(refusal)), |plan| Event::Amounts(amounts::of_plan(plan)));
+        if let (Event::Error(failure), None) = (&event, &first_bad.failure) {
+            first_bad = Ended::with(REFUSED, failure.clone());
+        }
+        if let Err(error) = log.append(&event) {
+            return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
         }
     }
     first_bad

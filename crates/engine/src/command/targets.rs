@@ -12,6 +12,7 @@ use super::case::target_of;
 use super::room::check_room;
 use crate::plan::Sizes;
 use crate::survey::path_timeout;
+use crate::work::amounts;
 
 /// How long the target may take to answer one call of `check` or `clean`, where the plan says nothing.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
@@ -70,6 +71,8 @@ fn checked(plan: &Plan, described: &mut Option<PathBuf>, clock: &Clock) -> Resul
         case: plan.case.clone(),
         file_set_bytes: plan.stored_bytes(),
         written_bytes: plan.written_bytes(),
+        may_write_less: amounts::may_write_less(plan),
+        may_write_again: amounts::may_write_again(plan),
         files: plan.entries(),
         free_bytes: room.free_bytes,
         free_inodes: room.free_inodes,

@@ -3,9 +3,10 @@
 //! A kind is a variant of [`ioassay_protocol::plan::Work`], a folder here, and a line in [`registry`], the only place
 //! that matches the enum. Its folder implements [`WorkKind`], what the plan of it must be and what it amounts to, and in
 //! its `run` [`run::RunWork`], how a rank does it. [`skeleton`] is one to copy, with a comment on each method.
-//! [`sizes`] adds up what all jobs of a plan do; [`checks`], [`pace`] and [`storage`] are checked for every kind.
+//! [`sizes`] and [`amounts`] add up what all jobs of a plan do; [`checks`], [`pace`] and [`storage`] are checked for every kind.
 //! Not here: the steps of a case ([`crate::case`]), what files and trees look like ([`crate::workload`]).
 
+pub mod amounts;
 pub(crate) mod checks;
 pub(crate) mod data;
 mod find;
@@ -21,6 +22,7 @@ pub(crate) mod storage;
 
 use std::collections::BTreeMap;
 
+use ioassay_protocol::amounts::TransferAmounts;
 use ioassay_protocol::plan::data::{DataWork, Order};
 use ioassay_protocol::plan::metadata::MetadataWork;
 use ioassay_protocol::plan::{Job, Operation, Plan, RankRange};
@@ -61,11 +63,29 @@ pub(crate) trait WorkKind {
         job.range(plan.rank_count())
     }
 
+    /// Operations of all ranks when they do all the work once, or up to its limit; 0 where that is seen only then.
+    fn operations(&self, plan: &Plan, job: &Job) -> u64;
+
     /// Bytes that all ranks move when they do all the work once, or up to its limit.
     fn moved_bytes(&self, plan: &Plan, job: &Job) -> u64;
 
     /// Those of them that are written.
     fn written_bytes(&self, plan: &Plan, job: &Job) -> u64;
+
+    /// Files of the file set that it works on, and the bytes of that or of what the items of its tree hold; 0 of neither.
+    fn file_set(&self, _plan: &Plan) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// The sizes and the order of its transfers, where they are not all alike.
+    fn transfers(&self, _plan: &Plan) -> Vec<TransferAmounts> {
+        Vec::new()
+    }
+
+    /// True if ranks that have done all of it may do it again, because `job` has a minimum time.
+    fn may_begin_again(&self, _plan: &Plan, _job: &Job) -> bool {
+        false
+    }
 
     /// Bytes of the buffers that each rank has.
     fn buffers_bytes(&self, plan: &Plan, job: &Job) -> u64;

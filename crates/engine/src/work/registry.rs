@@ -138,11 +138,14 @@ mod tests {
     #[test]
     fn the_skeleton_does_its_operations_as_far_as_its_limit_lets_it() {
         let work = SkeletonWork { operations: 1000 };
-        let operations = |limit| {
+        let operations = |limit: Limit| {
             let result = done(&work, limit);
             assert!(result.complete && result.failure.is_none());
             let (lane, _) = result.lanes[0];
-            result.statistics.recorded[lane].operations
+            let plan = plan(std::path::Path::new("/"), limit);
+            let amounts_to = work.operations(&plan, plan.jobs().next().unwrap());
+            assert_eq!(amounts_to, result.statistics.recorded[lane].operations);
+            amounts_to
         };
         assert_eq!(operations(Limit::default()), 1000);
         assert_eq!(operations(Limit { operations_per_rank: Some(10), ..Limit::default() }), 10);

@@ -72,7 +72,7 @@ fn facts(phase: &'static Phase, job: &Job, plan: &Plan) -> PhaseFacts {
             (work.operation.operations().to_vec(), Some(sharing(work, plan)), bytes)
         }
         Work::Find(_) => (vec![Operation::Find], None, None),
-        Work::Replay(_) => unreachable!("IO500 replays nothing"),
+        _ => unreachable!("the IO500 has no other work"),
     };
     PhaseFacts {
         name: phase.name,

@@ -154,7 +154,7 @@ fn worked_on(job: &Job) -> Option<&str> {
         Work::Data(work) => Some(&work.files),
         Work::Metadata(work) => Some(&work.tree),
         Work::Find(work) => work.tree.as_deref(),
-        Work::Replay(_) => None,
+        _ => None,
     }
 }
 

@@ -404,7 +404,7 @@ mod tests {
             .filter_map(|step| match step {
                 Step::Phase(phase) => match &phase.jobs[0].work {
                     Work::Data(work) => Some(work.size),
-                    Work::Metadata(_) | Work::Find(_) | Work::Replay(_) => None,
+                    _ => None,
                 },
                 _ => None,
             })

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ioassay.analysis.replay.model import Order, Sizes
-from ioassay.store.replay_sizes import sizes_in_visits
 
 MOST_SIZES = 12
 
@@ -159,3 +159,17 @@ def file_bytes(moves: Transfers, sizes: Sizes, extent: float) -> int:
     # Transfers come in random order: what some visits of a file move more must fit too.
     margin = min(3 * spread * math.sqrt(moves.per_open), moves.per_open * (largest - mean(sizes)))
     return max(1, math.ceil(whole + margin), largest)
+
+
+def sizes_in_visits(size: int, count: int, opens: int, part: int) -> Counter[int]:
+    """Transfers of one size, one after the other: those at the end of the file's part are smaller."""
+    counted: Counter[int] = Counter()
+    few, more = divmod(count, opens)
+    for each, visits in ((few, opens - more), (few + 1, more)):
+        passes, left = divmod(each, -(-part // size))
+        full = passes * (part // size) + min(left, part // size)
+        ends = passes * (part % size > 0) + (left > part // size)
+        counted[size] += full * visits
+        if ends:
+            counted[part % size] += ends * visits
+    return +counted

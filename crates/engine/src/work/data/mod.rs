@@ -43,18 +43,28 @@ impl WorkKind for DataWork {
         validate::aligned(job.key, job.plan, self, job.storage, unit)
     }
 
+    fn operations(&self, plan: &Plan, job: &Job) -> u64 {
+        self.moved_bytes(plan, job) / geometry(self, plan).transfer_bytes
+    }
+
     fn moved_bytes(&self, plan: &Plan, job: &Job) -> u64 {
-        let ranks = plan.rank_count();
-        let geometry = Geometry::of(&plan.files[&self.files], ranks);
-        let geometry = self.piece_bytes.map_or(geometry, |bytes| geometry.in_pieces_of(bytes));
-        let limit = job.limit.bytes_per_rank.unwrap_or(u64::MAX);
-        let operations = job.limit.operations_per_rank.unwrap_or(u64::MAX);
-        let part = geometry.part_bytes().min(limit).min(operations.saturating_mul(geometry.transfer_bytes));
-        part.saturating_mul(job.range(ranks).count.into())
+        let geometry = geometry(self, plan);
+        let part = geometry.part_bytes().min(most_of_rank(job, &geometry).unwrap_or(u64::MAX));
+        part.saturating_mul(job.range(plan.rank_count()).count.into())
     }
 
     fn written_bytes(&self, plan: &Plan, job: &Job) -> u64 {
         if self.transfer.writes() { self.moved_bytes(plan, job) } else { 0 }
+    }
+
+    fn file_set(&self, plan: &Plan) -> (u64, u64) {
+        let geometry = Geometry::of(&plan.files[&self.files], plan.rank_count());
+        (geometry.files(), geometry.bytes())
+    }
+
+    fn may_begin_again(&self, plan: &Plan, job: &Job) -> bool {
+        let geometry = geometry(self, plan);
+        job.limit.minimum_ns.is_some() && most_of_rank(job, &geometry).is_none_or(|most| most > geometry.part_bytes())
     }
 
     fn buffers_bytes(&self, plan: &Plan, job: &Job) -> u64 {
@@ -74,4 +84,16 @@ impl WorkKind for DataWork {
     fn data(&self) -> Option<&DataWork> {
         Some(self)
     }
+}
+
+/// How ranks move what they move: the file set in the pieces of the job.
+fn geometry(work: &DataWork, plan: &Plan) -> Geometry {
+    let geometry = Geometry::of(&plan.files[&work.files], plan.rank_count());
+    work.piece_bytes.map_or(geometry, |bytes| geometry.in_pieces_of(bytes))
+}
+
+/// Bytes that the limit of a job allows each rank.
+fn most_of_rank(job: &Job, geometry: &Geometry) -> Option<u64> {
+    let operations = job.limit.operations_per_rank.map(|most| most.saturating_mul(geometry.transfer_bytes));
+    job.limit.bytes_per_rank.into_iter().chain(operations).min()
 }

@@ -41,6 +41,10 @@ impl WorkKind for FindWork {
         Ok(())
     }
 
+    fn operations(&self, _plan: &Plan, _job: &Job) -> u64 {
+        0
+    }
+
     fn moved_bytes(&self, _plan: &Plan, _job: &Job) -> u64 {
         0
     }

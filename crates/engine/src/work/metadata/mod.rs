@@ -32,12 +32,27 @@ impl WorkKind for MetadataWork {
         tree::workers(&plan.trees[&self.tree], self.operation, job.range(plan.rank_count()))
     }
 
+    fn operations(&self, plan: &Plan, job: &Job) -> u64 {
+        let shape = Shape::of(&plan.trees[&self.tree], plan.rank_count());
+        match self.operation {
+            MetadataOperation::CreateTree | MetadataOperation::RemoveTree => {
+                shape.directories.saturating_mul(shape.trees.into())
+            }
+            _ => items_worked_on(self, plan, job).saturating_mul(operations_each(self)),
+        }
+    }
+
     fn moved_bytes(&self, plan: &Plan, job: &Job) -> u64 {
         items_worked_on(self, plan, job).saturating_mul(read_each(self) + written_each(self))
     }
 
     fn written_bytes(&self, plan: &Plan, job: &Job) -> u64 {
         items_worked_on(self, plan, job).saturating_mul(written_each(self))
+    }
+
+    fn file_set(&self, plan: &Plan) -> (u64, u64) {
+        let items = Shape::of(&plan.trees[&self.tree], plan.rank_count()).all_items();
+        (0, items.saturating_mul(moved_at_once(self)))
     }
 
     fn buffers_bytes(&self, _plan: &Plan, _job: &Job) -> u64 {

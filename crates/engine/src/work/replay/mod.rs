@@ -1,13 +1,14 @@
 //! Replays: what an application did, stream by stream.
 
+mod amounts;
 pub(crate) mod run;
 pub mod streams;
 pub(crate) mod validate;
 
+use ioassay_protocol::amounts::TransferAmounts;
 use ioassay_protocol::plan::replay::{ReplayWork, StreamOperation};
 use ioassay_protocol::plan::{Job, Operation, Plan};
 
-use self::streams::MovedBytes;
 use super::sizes::Sizes;
 use super::{LeftOnTarget, PacingSupport, PlannedJob, WorkKind};
 use crate::refusal::Refusal;
@@ -57,12 +58,24 @@ impl WorkKind for ReplayWork {
         validate::aligned(job.key, self, unit)
     }
 
+    fn operations(&self, plan: &Plan, _job: &Job) -> u64 {
+        let (transfers, others) = counted(self, plan);
+        let moved = transfers.iter().flat_map(|of| &of.sizes).map(|size| size.count);
+        moved.fold(others, u64::saturating_add)
+    }
+
     fn moved_bytes(&self, plan: &Plan, _job: &Job) -> u64 {
-        moved(self, plan).total()
+        let of_both = counted(self, plan).0;
+        of_both.iter().map(amounts::bytes).fold(0, u64::saturating_add)
     }
 
     fn written_bytes(&self, plan: &Plan, _job: &Job) -> u64 {
-        moved(self, plan).written
+        let (transfers, _) = counted(self, plan);
+        transfers.iter().find(|of| of.operation == Operation::Write).map_or(0, amounts::bytes)
+    }
+
+    fn transfers(&self, plan: &Plan) -> Vec<TransferAmounts> {
+        counted(self, plan).0
     }
 
     fn buffers_bytes(&self, _plan: &Plan, _job: &Job) -> u64 {
@@ -86,9 +99,10 @@ impl WorkKind for ReplayWork {
     }
 }
 
-fn moved(work: &ReplayWork, plan: &Plan) -> MovedBytes {
+/// The transfers of all ranks, and how many other operations they do.
+fn counted(work: &ReplayWork, plan: &Plan) -> (Vec<TransferAmounts>, u64) {
     let items = |tree: &str| Shape::of(&plan.trees[tree], plan.rank_count()).all_items();
-    streams::moved_bytes(work, plan.rank_count(), items)
+    amounts::of_streams(work, plan.rank_count(), items)
 }
 
 /// The operations of a stream, the one that it is about first.

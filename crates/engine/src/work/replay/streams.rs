@@ -14,7 +14,7 @@ use crate::workload::permutation::Permutation;
 use crate::workload::random::SplitMix64;
 
 /// What a rank moves at once when it fills an item.
-const FILL_BYTES: u64 = 1 << 20;
+pub(super) const FILL_BYTES: u64 = 1 << 20;
 
 /// Parts of the whole time of a phase, in which moments are counted: 2 to the 53rd, so that a day has nanoseconds.
 const WHOLE: u128 = 1 << 53;
@@ -63,43 +63,6 @@ pub fn renamed(work: &ReplayWork) -> impl Iterator<Item = &str> {
 /// The ranks of a stream, of `ranks` in all.
 pub fn ranks_of(stream: &Stream, ranks: u32) -> RankRange {
     stream.ranks.unwrap_or(RankRange { first: 0, count: ranks })
-}
-
-/// Bytes that a replay moves at most: transfers may end at the end of their file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MovedBytes {
-    /// Read.
-    pub read: u64,
-    /// Written.
-    pub written: u64,
-}
-
-impl MovedBytes {
-    /// Both.
-    pub fn total(self) -> u64 {
-        self.read.saturating_add(self.written)
-    }
-}
-
-/// What all of `ranks` ranks move in `work`; `items` says how many a tree has.
-pub fn moved_bytes(work: &ReplayWork, ranks: u32, items: impl Fn(&str) -> u64) -> MovedBytes {
-    let mut moved = MovedBytes::default();
-    for stream in &work.streams {
-        let members = u64::from(ranks_of(stream, ranks).count);
-        let of_all = |of: &Transfers| {
-            let largest = of.sizes.iter().map(|size| size.bytes).max().unwrap_or(0);
-            largest.saturating_mul(of.count).saturating_mul(members)
-        };
-        match &stream.operation {
-            StreamOperation::Fill { bytes } => {
-                moved.written = moved.written.saturating_add(items(&stream.tree).saturating_mul(*bytes));
-            }
-            StreamOperation::Write(of) => moved.written = moved.written.saturating_add(of_all(of)),
-            StreamOperation::Read(of) => moved.read = moved.read.saturating_add(of_all(of)),
-            _ => {}
-        }
-    }
-    moved
 }
 
 /// One operation of a stream on its item.

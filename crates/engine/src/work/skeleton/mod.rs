@@ -51,8 +51,13 @@ impl WorkKind for SkeletonWork {
 
     // `workers` is required of kinds in which some ranks of the job have nothing to do.
 
-    // Required, as the two that follow. Sizes in bytes of all ranks together, and none may overflow: the check of a plan
-    // compares them with what is free, and doubts with what was moved.
+    // Required, as the three that follow. Of all ranks together, and none may overflow: the control plane says them of a plan
+    // before it is run, the check of a plan compares them with what is free, and doubts with what was moved.
+    fn operations(&self, plan: &Plan, job: &Job) -> u64 {
+        let each = self.operations.min(job.limit.operations_per_rank.unwrap_or(u64::MAX));
+        each.saturating_mul(self.workers(plan, job).count.into())
+    }
+
     fn moved_bytes(&self, _plan: &Plan, _job: &Job) -> u64 {
         0
     }
@@ -65,6 +70,8 @@ impl WorkKind for SkeletonWork {
     fn buffers_bytes(&self, _plan: &Plan, _job: &Job) -> u64 {
         0
     }
+
+    // `file_set`, `transfers` and `may_begin_again` are for kinds that work on files.
 
     // `writes_files`, `creates_entries`, `largest_item_bytes` and `renamed_trees` are required of kinds that leave files of
     // file sets, or entries of trees: room is checked by them, and what is left is found and removed by them.

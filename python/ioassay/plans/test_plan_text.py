@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from ioassay.store import plan_text
-from ioassay.store.plan_sizes import case_entry
+from ioassay.plans import text as plan_text
+from ioassay.plans.kinds import metadata
+from ioassay.protocol.plan import Tree
+from ioassay.store.case_entry import case_entry
 from ioassay.testing.front_end_run import ior_plan
 
 DEFINITIONS = json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text())["$defs"]
@@ -40,7 +42,7 @@ def told(plan: Any) -> str:
     """Everything that is said of a plan, by words that must be there for every variant."""
     text = " ".join([*plan_text.sets(plan), plan_text.steps(plan), plan_text.storage(plan["storage"])])
     assert "{" not in text
-    assert case_entry(plan, "w", 1, lambda phase, job: "").phases
+    assert case_entry(plan, None, "w", 1, lambda phase, job: "").phases
     return text
 
 
@@ -159,3 +161,15 @@ def test_where_there_are_several_they_are_named() -> None:
     text = told(plan)
     for said in ("file set test: ", "file set other: ", "write test, with", "remove the files of test"):
         assert said in text
+
+
+def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:
+    large: Tree = {
+        "sharing": "unique",
+        "depth": 10**9,
+        "branch": 1000,
+        "items_per_directory": 1,
+        "leaves_only": False,
+        "items": "files",
+    }
+    assert "directories in 1000000000 levels" in metadata.tree(large)

@@ -1,35 +1,74 @@
-"""What a plan amounts to, where studies cannot say it: the plans of front ends. Those of studies are in theirs."""
+"""The entry of a case, where studies cannot say it: the plans of front ends. Those of studies are in theirs."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ioassay.protocol.plan import Tree
-from ioassay.store.document import JobEntry
-from ioassay.store.plan_sizes import Shape, case_entry, order_text, writes_again
+from ioassay.plans.kinds.data import order_text
+from ioassay.plans.sizes import amounts
+from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.store.case_entry import case_entry
+from ioassay.store.document import CaseEntry, JobEntry
 from ioassay.testing.front_end_run import MIB, ior_plan
 
 
+def entry(plan: Any) -> CaseEntry:
+    """The case of a plan that the engine adds up."""
+    said = amounts({"case": plan})["case"]
+    assert said["event"] == "amounts", said
+    return case_entry(plan, said, "test-0", 2, lambda phase, job: f"command of {phase}")
+
+
 def job(plan: Any, phase: str) -> JobEntry:
-    return case_entry(plan, "test-0", 1, lambda phase, job: f"command of {phase}").job(phase, phase)
+    return entry(plan).job(phase, phase)
+
+
+def described(plan: Any, phase: str) -> JobEntry:
+    """What is said of a job without its amounts, as of a plan that the engine refuses."""
+    return case_entry(plan, None, "test-0", 1, lambda phase, job: "").job(phase, phase)
+
+
+def data_plan(ranks: int = 2) -> Any:
+    """One of data in files that the engine names itself."""
+    plan = ior_plan("case", Path("/scratch/test"), ranks=ranks)
+    return plan | {"target": {"directory": "/scratch"}, "steps": plan["steps"][:-1]}
 
 
 def tree_plan(sharing: str, operation: dict[str, Any], limit: dict[str, Any] | None = None) -> Any:
-    work = {"kind": "metadata", "tree": "tree", "operation": operation, "order": "sequential", "paths": "full"}
+    """`operation` is done in the phase `it`, after what it needs."""
+
+    def phase(name: str, operation: dict[str, Any], limit: dict[str, Any]) -> dict[str, Any]:
+        replaces = operation["kind"] == "replace"
+        order, shift = ("interleaved", 1) if replaces else ("sequential", 0)
+        work = {"kind": "metadata", "tree": "tree", "operation": operation, "order": order, "paths": "full"}
+        return {
+            "step": "phase",
+            "name": name,
+            "jobs": [{"name": name, "work": work | {"shift": shift}, "limit": limit}],
+        }
+
     tree = {"sharing": sharing, "depth": 2, "branch": 3, "items_per_directory": 10, "leaves_only": True}
+    create = {"kind": "create", "with": "open", "write_bytes": operation.get("bytes", 0), "fsync": False}
+    earlier = [phase("create-tree", {"kind": "create-tree"}, {}), phase("create", create, {})]
+    needed = {"create-tree": 0, "create": 1}.get(operation["kind"], 2)
     return {
+        "version": PROTOCOL_VERSION,
+        "run": "run",
         "case": "case",
+        "target": {"directory": "/scratch"},
         "storage": {"api": "posix"},
         "ranks": {"clients": 2, "per_client": 2},
         "trees": {"tree": tree | {"items": "files"}},
-        "steps": [{"step": "phase", "name": "it", "jobs": [{"name": "it", "work": work, "limit": limit or {}}]}],
+        "steps": [*earlier[:needed], phase("it", operation, limit or {})],
+        "seed": 1,
+        "sample_interval_ns": 10**9,
     }
 
 
 def test_files_of_each_rank() -> None:
     plan = ior_plan("test-0.r1", Path("/scratch/test"), ranks=3)
-    case = case_entry(plan, "test-0", 2, lambda phase, job: f"command of {phase}")
+    case = entry(plan)
     assert (case.id, case.workload, case.repetition, case.clients, case.ranks_per_client) == (
         "test-0.r1",
         "test-0",
@@ -61,14 +100,16 @@ def test_files_of_each_rank() -> None:
 
 @pytest.mark.parametrize(("layout", "shown", "files"), [("N-1", "N-1", 2), ({"N-M": 2}, "N-M", 4), ("N-N", "N-N", 8)])
 def test_shared_files_are_counted_by_the_groups_that_share_them(layout: Any, shown: str, files: int) -> None:
-    plan = ior_plan("case", Path("/scratch/test"), ranks=4)
+    plan = data_plan(ranks=4)
     plan["files"]["test"] |= {"layout": layout, "files_per_rank": 2}
+    for step in plan["steps"]:
+        step["jobs"][0]["work"]["order"] = "sequential"
     assert (job(plan, "write").layout, job(plan, "write").files) == (shown, files)
     assert job(plan, "write").file_set_bytes == 4 * 2 * 2 * MIB
 
 
 def test_a_limit_is_the_most_that_is_planned_and_a_stonewall_plans_all() -> None:
-    plan = ior_plan("case", Path("/scratch/test"))
+    plan = data_plan()
     write = plan["steps"][0]["jobs"][0]
     for limit, operations in (
         ({"stonewall_ns": 10**9, "wear_out": True}, 16),
@@ -96,19 +137,23 @@ def test_a_limit_is_the_most_that_is_planned_and_a_stonewall_plans_all() -> None
 def test_a_minimum_time_lets_files_be_written_again_unless_one_pass_is_all_that_is_allowed(
     phase: str, limit: dict[str, Any], again: bool
 ) -> None:
-    plan = ior_plan("case", Path("/scratch/test"))
+    plan = data_plan()
     (own,) = next(step["jobs"] for step in plan["steps"] if step.get("name") == phase)
     own["limit"] = limit
-    assert writes_again(plan) == again
+    said = amounts({"case": plan})["case"]
+    assert said["event"] == "amounts"
+    assert said["may_write_again"] == again
+    assert said["may_write_less"] == (phase == "write" and "stonewall_ns" in limit)
 
 
 def test_a_job_of_some_ranks_counts_these() -> None:
-    plan = ior_plan("case", Path("/scratch/test"), ranks=4)
+    plan = data_plan(ranks=4)
+    del plan["steps"][1]
     some = {"ranks": {"first": 1, "count": 2}}
     plan["files"]["test"] |= some
     plan["steps"][0]["jobs"][0] |= some
-    entry = job(plan, "write")
-    assert (entry.ranks, entry.files, entry.planned_operations) == (2, 2, 16)
+    own = job(plan, "write")
+    assert (own.ranks, own.files, own.planned_operations) == (2, 2, 16)
 
 
 @pytest.mark.parametrize(
@@ -123,37 +168,25 @@ def test_a_job_of_some_ranks_counts_these() -> None:
     ],
 )
 def test_entries_are_counted_by_who_has_which_tree(sharing: str, kind: str, operations: int) -> None:
-    entry = job(tree_plan(sharing, {"kind": kind}), "it")
-    assert (entry.layout, entry.planned_operations) == (sharing, operations)
-    assert (entry.files, entry.transfer_bytes, entry.planned_bytes) == (0, None, 0)
+    own = job(tree_plan(sharing, {"kind": kind}), "it")
+    assert (own.layout, own.planned_operations) == (sharing, operations)
+    assert (own.files, own.transfer_bytes, own.planned_bytes) == (0, None, 0)
 
 
 def test_items_hold_what_is_written_into_them() -> None:
     create = {"kind": "create", "with": "open", "write_bytes": 3901, "fsync": False}
-    case = case_entry(tree_plan("shared", create, {"operations_per_rank": 50}), "w", 1, lambda phase, job: "")
+    case = entry(tree_plan("shared", create, {"operations_per_rank": 50}))
     assert case.file_set_bytes == case.job("it", "it").file_set_bytes == 360 * 3901
     assert case.written_bytes == case.job("it", "it").planned_bytes == 4 * 50 * 3901
 
 
 def test_of_an_item_that_is_replaced_four_operations_are_counted_and_both_contents() -> None:
     plan = tree_plan("unique", {"kind": "replace", "bytes": 100})
-    entry = job(plan, "it")
-    assert entry.operations == ["stat", "read", "remove", "create"]
-    assert (entry.planned_operations, entry.planned_bytes) == (4 * 90 * 4, 4 * 90 * 200)
-    assert case_entry(plan, "w", 1, lambda phase, job: "").written_bytes == 4 * 90 * 100
-
-
-def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:
-    tree: Tree = {
-        "sharing": "unique",
-        "depth": 10**9,
-        "branch": 1000,
-        "items_per_directory": 1,
-        "leaves_only": False,
-        "items": "files",
-    }
-    shape = Shape.of(tree, 1)
-    assert shape.trees * shape.directories + shape.items > 2**63
+    own = job(plan, "it")
+    assert own.operations == ["stat", "read", "remove", "create"]
+    assert (own.planned_operations, own.planned_bytes) == (4 * 90 * 4, 4 * 90 * 200)
+    # Once by the phase that creates them.
+    assert entry(plan).written_bytes == 2 * 4 * 90 * 100
 
 
 @pytest.mark.parametrize(
@@ -168,7 +201,7 @@ def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:
 def test_an_order_is_spelled_as_in_studies(order: Any, text: str) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"][0]["jobs"][0]["work"]["order"] = order
-    assert job(plan, "write").order == text
+    assert described(plan, "write").order == text
 
 
 @pytest.mark.parametrize(
@@ -186,7 +219,7 @@ def test_how_a_job_does_its_io_is_told(work: dict[str, Any], storage: dict[str, 
     (own,) = plan["steps"][0]["jobs"]
     own["work"] |= work
     own["storage"] = storage
-    told = job(plan, "write")
+    told = described(plan, "write")
     assert (told.fsync, told.payload) == (fsync, "reducible 50% 20%")
     assert {"api": told.api, "direct": told.direct, "depth": told.depth} == {"direct": False, "depth": 1} | storage
 
@@ -206,9 +239,9 @@ def test_of_items_it_is_told_too_when_they_are_forced_to_storage(
     operation: dict[str, Any], sync_at_end: bool, fsync: str | None
 ) -> None:
     plan = tree_plan("unique", operation)
-    (own,) = plan["steps"][0]["jobs"]
+    (own,) = plan["steps"][-1]["jobs"]
     own["work"]["sync_at_end"] = sync_at_end
-    assert job(plan, "it").fsync == fsync
+    assert described(plan, "it").fsync == fsync
 
 
 @pytest.mark.parametrize(
@@ -217,7 +250,7 @@ def test_of_items_it_is_told_too_when_they_are_forced_to_storage(
 def test_items_without_a_payload_of_their_own_hold_unique_bytes(payload: dict[str, Any] | None, told: str) -> None:
     plan = tree_plan("unique", {"kind": "create", "with": "open", "write_bytes": 100})
     plan["trees"]["tree"] |= {"payload": payload} if payload else {}
-    assert job(plan, "it").payload == told
+    assert described(plan, "it").payload == told
 
 
 def test_the_percentages_of_a_hot_spot_come_in_the_order_in_which_a_study_has_them() -> None:
