@@ -207,6 +207,6 @@ def preview(request: Request) -> StudyPreview:
     expanded = expand(resolved, "RUN", place.target, request.engine_launcher)
     document = _document(request, resolved.entry, place, "RUN", expanded)
     plans = {case.id: plan for case, plan in expanded}
-    said = [event for event in amounts(plans).values() if event["event"] == "amounts"]
-    less, again = (any(event[key] for event in said) for key in ("may_write_less", "may_write_again"))
+    totals = [event for event in amounts(plans).values() if event["event"] == "amounts"]
+    less, again = (any(event[key] for event in totals) for key in ("may_write_less", "may_write_again"))
     return StudyPreview(document, plans, may_write_less=less, may_write_again=again)
