@@ -8,10 +8,10 @@ was measured and is valid: what is missing might have broken it, so that fails t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
+from msgspec import Struct
 
 from ioassay.analysis import latency, rates
 from ioassay.store.document import Criterion, RunDocument
@@ -27,8 +27,7 @@ Judgement = Literal[Accepted, "not judged"]
 """What becomes of a check that chance may decide."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of a criterion. `value` is in the criterion's unit, `None` where nothing could be measured."""
 
     criterion: Criterion
@@ -39,8 +38,7 @@ class Verdict:
     """Why it could not be judged, and so failed; empty where it could be."""
 
 
-@dataclass(frozen=True)
-class _Selection:
+class _Selection(Struct, frozen=True):
     """What a criterion is about: the phases that the study planned, and what was measured of them."""
 
     planned: tuple[Measurement, ...]
@@ -55,16 +53,14 @@ class _Selection:
         return self.measurements.filter("valid")
 
 
-@dataclass(frozen=True)
-class _Finding:
+class _Finding(Struct, frozen=True):
     """A measured value, and where the measurement that decides it was found."""
 
     value: float
     rests_on: tuple[Measurement, ...]
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """Something that can be limited: its unit, what it means, and how it is found (`None`: no data)."""
 
     unit: str

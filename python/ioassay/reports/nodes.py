@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ioassay.text import format
 from ioassay.text.units import format_link_rate
@@ -12,8 +13,7 @@ from ioassay.text.units import format_link_rate
 UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class NodeGroup:
+class NodeGroup(Struct, frozen=True):
     """Nodes that differ in nothing but their name. `rows` holds (what, value)."""
 
     hosts: tuple[str, ...]

@@ -6,9 +6,10 @@ Only the parts of the footer that tell sizes are read (Thrift's compact protocol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, BinaryIO
+
+from msgspec import Struct
 
 _MAGIC = b"PAR1"
 _TAIL_BYTES = 8
@@ -41,8 +42,7 @@ class Malformed(ValueError):
     """What was read is no Parquet file."""
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """What a table takes."""
 
     rows: int

@@ -5,8 +5,9 @@ Not: the tables (`stored_tables`, `run_rebuild`), writing (`run_writer`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ioassay.errors import UsageError
 from ioassay.store.document import RunDocument, contradiction
@@ -23,8 +24,7 @@ WATCH = "watch"
 WATCH_DOCUMENT = f"{WATCH}/watch.json"
 
 
-@dataclass(frozen=True)
-class CaseFiles:
+class CaseFiles(Struct, frozen=True):
     """The files of one case, in `logs/CASE/`."""
 
     directory: Path

@@ -12,11 +12,12 @@ import json
 import re
 import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from ioassay.errors import CannotRun
 from ioassay.launchers import DEFAULT
@@ -130,7 +131,7 @@ def problems_of(resolved: ResolvedStudy, errors: Sequence[tuple[CaseEntry, Event
         for problem in _problem(resolved, case, error):
             refused.setdefault((case.workload, problem), []).append(case)
     problems = (
-        replace(problem, wrong=f"{problem.wrong}{_with(resolved.points[workload], cases)}")
+        structs.replace(problem, wrong=f"{problem.wrong}{_with(resolved.points[workload], cases)}")
         for (workload, problem), cases in refused.items()
     )
     return list(dict.fromkeys(problems))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import yaml
+from msgspec import Struct
 from yaml._yaml import CParser
 from yaml.composer import Composer
 from yaml.resolver import Resolver
@@ -31,8 +31,7 @@ DEEPEST = 16
 SHOWN_PROBLEMS = 10
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The place of a value: `FILE:LINE` or `--set NAME=VALUE`, and its key there."""
 
     place: str
@@ -58,8 +57,7 @@ def wrong_and_meant(error: ValueError) -> tuple[str, str]:
     return wrong, meant
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """An error in a document."""
 
     origin: Origin
@@ -82,24 +80,21 @@ class SourceError(UsageError):
         super().__init__("\n".join(lines))
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """A scalar, as written."""
 
     text: str
     origin: Origin
 
 
-@dataclass(frozen=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list."""
 
     items: list[Node]
     origin: Origin
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """A mapping. `origins` has the place of each key."""
 
     entries: dict[str, Node]
@@ -110,8 +105,7 @@ class Entries:
 Node = Text | Items | Entries
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file: its text and its uninterpreted tree."""
 
     file: str

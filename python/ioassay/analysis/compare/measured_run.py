@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import polars as pl
+from msgspec import Struct
 
 from ioassay.analysis import axes, ceilings, given_rates, rates, series
 from ioassay.analysis.axes import Axis, Value
@@ -36,8 +36,7 @@ WRITES: tuple[Operation, ...] = ("write", "create", "create-tree")
 """Operations that no cache of earlier data makes faster."""
 
 
-@dataclass(frozen=True)
-class _Measured:
+class _Measured(Struct, frozen=True):
     """A run, and what all its curves are made of."""
 
     run: LoadedRun

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ioassay.reports import nodes
 from ioassay.store.document import RunDocument, StudyEntry
@@ -44,8 +45,7 @@ _VOLATILE = "Size, free"
 """How full a file system is differs always."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A row of the table. `values` has one for each subject, in their order; `format.ABSENT` where it is not told.
 
     Of methods and lists they have only what differs.

@@ -7,8 +7,9 @@ Not: how it looks (`document`), sentences (`wording`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare, verdict
@@ -24,16 +25,14 @@ from ioassay.text.prose import listed
 from ioassay.text.rate_units import RateColumn, Unit
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """A subject and the facts of its configuration (`configuration`)."""
 
     subject: Subject
     facts: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A row of a table of ratios, in words."""
 
     at: str
@@ -53,8 +52,7 @@ class Line:
     """What was measured differently here, as far as both sides tell it."""
 
 
-@dataclass(frozen=True)
-class SeriesPart:
+class SeriesPart(Struct, frozen=True):
     """A series of the reference with what all others did in it."""
 
     title: str
@@ -79,16 +77,14 @@ class SeriesPart:
         return any(one.is_swept for _, one in self.compared)
 
 
-@dataclass(frozen=True)
-class DoubtRow:
+class DoubtRow(Struct, frozen=True):
     """A kind of doubt and where it is. `places` has a text for each subject; `–` for one without it."""
 
     kind: str
     places: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """A comparison of all others with the first."""
 
     subjects: tuple[Subject, ...]

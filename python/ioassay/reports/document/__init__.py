@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, structs
 
 from ioassay.text.control_characters import escaped
 
@@ -18,8 +19,7 @@ Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", 
 """How a piece of text stands out. `below`: on a line of its own, in small letters; `caveat`: so too, as a warning."""
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """A piece of text that stands out, or leads to the section or `Anchor` with this anchor."""
 
     text: str
@@ -27,15 +27,13 @@ class Span:
     anchor: str = ""
 
 
-@dataclass(frozen=True)
-class Anchor:
+class Anchor(Struct, frozen=True):
     """Makes links lead to the item of a list in which it stands, or to the row that it begins."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """The letters of the doubts about what stands before them."""
 
     letters: tuple[str, ...]
@@ -45,8 +43,7 @@ MOST_REFERENCES = 2
 """References that are shown at once."""
 
 
-@dataclass(frozen=True)
-class References:
+class References(Struct, frozen=True):
     """What a statement rests on. Of more than `MOST_REFERENCES` a page unfolds all, text names the first."""
 
     items: tuple[Span, ...]
@@ -65,36 +62,32 @@ def pieces(text: Text) -> tuple[Piece, ...]:
 def _with_names_escaped(piece: Piece) -> Piece:
     match piece:
         case Span(text, "code"):
-            return replace(piece, text=escaped(text))
+            return structs.replace(piece, text=escaped(text))
         case References(items):
-            return replace(piece, items=tuple(replace(item, text=escaped(item.text)) for item in items))
+            return structs.replace(piece, items=tuple(structs.replace(item, text=escaped(item.text)) for item in items))
     return piece
 
 
-@dataclass(frozen=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True):
     """A text. A `note` is in small letters."""
 
     text: Text
     note: bool = False
 
 
-@dataclass(frozen=True)
-class Bullets:
+class Bullets(Struct, frozen=True):
     """A list of texts."""
 
     items: Sequence[Text]
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(Struct, frozen=True):
     """Remarks on what stands above them."""
 
     items: Sequence[Text]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """What stands above a column. `is_number`: its cells are aligned to the right."""
 
     head: str = ""
@@ -120,8 +113,7 @@ def numbers(*heads: str, leaves: int = 0) -> list[Column]:
     return [Column(head, is_number=True, leaves=leaves) for head in heads]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table; the first cell of a row says what the row is about.
 
     A page numbers it by its title, or by a `caption`, which nothing else shows.
@@ -151,23 +143,20 @@ class Table:
         ]
 
 
-@dataclass(frozen=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """Command lines, each with what it does."""
 
     items: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class Preformatted:
+class Preformatted(Struct, frozen=True):
     """Lines as they are, in `language`."""
 
     text: str
     language: str = ""
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A figure, if it was drawn, which only a page shows. Elsewhere, and where none was drawn, `text` stands for it."""
 
     picture: Picture | None
@@ -177,8 +166,7 @@ class Figure:
 Fold = Literal["", "open", "closed"]
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """Blocks with a title above them, or without one. A page folds them under it where `fold` says so."""
 
     title: str
@@ -187,8 +175,7 @@ class Section:
     fold: Fold = ""
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """Links to sections, which only a page shows."""
 
     sections: Sequence[Section]
@@ -198,8 +185,7 @@ Block = Paragraph | Bullets | Notes | Table | Commands | Preformatted | Figure |
 """A part of a document. What has no text, item, row, picture or block in it is not shown."""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True):
     """What is to be shown. `question` is what it answers, `window` what a browser calls it, where not its title."""
 
     title: str

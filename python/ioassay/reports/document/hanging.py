@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 
-@dataclass(frozen=True)
-class Hanging:
+class Hanging(Struct, frozen=True):
     """Such a text."""
 
     text: Text

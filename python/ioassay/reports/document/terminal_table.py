@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from msgspec import Struct, structs
 from rich import table
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
@@ -24,8 +24,7 @@ _MOST_OF_A_NAME = 24
 """The first column names what its row is about: names of so many letters break only where there is no other way."""
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """What is said of a column: `wraps` where its cells may take several lines before those of others."""
 
     text: str
@@ -35,8 +34,7 @@ class Heading:
     """It is left out where words do not fit, before those with a lower number; with 0 never."""
 
 
-@dataclass(frozen=True)
-class FittingTable:
+class FittingTable(Struct, frozen=True):
     """Columns take several lines before words are broken. Where not even words fit, columns leave that may; then what a
     row is about gets a line of its own; then each row becomes a list.
     """
@@ -77,7 +75,7 @@ class FittingTable:
         """Each row in lines: what it is about, and below it the other cells, in columns."""
         yield Text(f" {self.headings[0].text}", "bold")
         yield Padding(self._table(columns, widths, []), (0, 0, 0, _INDENT))
-        without_head = replace(self, has_head=False)
+        without_head = structs.replace(self, has_head=False)
         for row in self.rows:
             yield Padding(row[0], (0, 0, 0, 1))
             yield Padding(without_head._table(columns, widths, [row]), (0, 0, 0, _INDENT))

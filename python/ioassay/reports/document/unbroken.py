@@ -7,8 +7,8 @@ lines are laid out, and spaces again when they are printed. Not: what is printed
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 _BLANK = "\u2800"
@@ -25,8 +25,7 @@ def bound(text: str) -> str:
     return _WITHIN_NUMBER.sub(_BLANK, text).replace("\u00a0", _BLANK)
 
 
-@dataclass(frozen=True)
-class Unbroken:
+class Unbroken(Struct, frozen=True):
     """What has such spaces in it, with ordinary ones."""
 
     within: RenderableType

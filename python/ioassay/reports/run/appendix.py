@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from ioassay.reports.document import (
     Anchor,
@@ -56,7 +57,7 @@ def appendix(content: Content, drawn: Pictures | None, *, is_full: bool) -> Sequ
         return parts
     names = listed([part.title[:1].lower() + part.title[1:] for part in parts if shown([part])])
     where = Paragraph((Span("ioassay report RUN --full", "code"), f" has {names}."), note=True)
-    return [where, *(replace(part, fold="closed") for part in parts)] if drawn else [where]
+    return [where, *(structs.replace(part, fold="closed") for part in parts)] if drawn else [where]
 
 
 def _measurements(content: Content) -> list[Block]:

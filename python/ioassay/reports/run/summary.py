@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from ioassay.analysis.findings import Severity
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.analysis.names import sweep_points
@@ -166,7 +168,7 @@ def _scores(content: Content) -> list[Block]:
         return []
     (score,) = content.score_tables
     brief = replace(score, lines=[replace(line, because="", marks=()) for line in score.lines])
-    return [replace(io500.table(brief), density="dense")]
+    return [structs.replace(io500.table(brief), density="dense")]
 
 
 def _more(count: int, noun: str) -> list[Paragraph]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from ioassay.reports.document import (
     Block,
@@ -221,7 +222,7 @@ def _first(search: Search, catalogue: Catalogue) -> Section:
 
 def _of_part(tier: str, section: Section) -> Section:
     """A section of a tier, with its name."""
-    return replace(section, title=f"{section.title}: {tier}") if tier else section
+    return structs.replace(section, title=f"{section.title}: {tier}") if tier else section
 
 
 def _scaling(size: Size) -> list[Block]:
