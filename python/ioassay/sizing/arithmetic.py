@@ -180,13 +180,13 @@ class Derivation:
 
 def derivation(*values: Value) -> Derivation:
     """What all of `values` together rest on, in the order in which a person would work it out."""
-    found = Derivation()
+    derived = Derivation()
     seen: set[int] = set()
     for value in values:
         for one in _depth_first(value, seen):
-            (found.steps if isinstance(one.origin, Formula) else found.inputs).append(one)
-    found.inputs = list(dict.fromkeys(found.inputs))
-    return found
+            (derived.steps if isinstance(one.origin, Formula) else derived.inputs).append(one)
+    derived.inputs = list(dict.fromkeys(derived.inputs))
+    return derived
 
 
 def _depth_first(value: Value, seen: set[int]) -> Iterator[Value]:

@@ -98,13 +98,13 @@ def _lines(catalogue: Catalogue, configuration: Configuration, racks: int) -> It
 def _whole(catalogue: Catalogue, what: Name, count: int) -> Iterator[BillLine]:
     name, parts = whole_of(what), parts_of(catalogue, what)
     component = catalogue.entries[name].component
-    own: frozenset[Takes] = frozenset(what for what in get_args(Takes) if getattr(component, what) is not None)
+    amounts: frozenset[Takes] = frozenset(what for what in get_args(Takes) if getattr(component, what) is not None)
     everything: frozenset[Takes] = frozenset(get_args(Takes))
     wholes = exactly(f"{noun(type(component))}s", count)
-    yield _line(catalogue, name, wholes, own if parts else everything)
+    yield _line(catalogue, name, wholes, amounts if parts else everything)
     for part, number in parts.items():
         each = exactly(f"{part} each", number)
-        yield _line(catalogue, part, product(part, wholes, each), everything - own, within=name)
+        yield _line(catalogue, part, product(part, wholes, each), everything - amounts, within=name)
 
 
 def _line(catalogue: Catalogue, name: str, count: Value, counted: frozenset[Takes], *, within: str = "") -> BillLine:

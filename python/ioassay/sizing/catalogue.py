@@ -104,11 +104,10 @@ class Catalogue:
 
     def named(self, word: str) -> list[Entry]:
         """The components of any kind that a name, a word of names or a pattern stands for.
-
         Raises `UsageError` that says which is nearest.
         """
-        found = matching(word, self.entries)
-        return [self.entries[name] for name in found] or [self.entry(word)]
+        names = matching(word, self.entries)
+        return [self.entries[name] for name in names] or [self.entry(word)]
 
     def all(self, kind: type[Component]) -> Iterator[Entry]:
         """Every component of a kind."""
@@ -177,17 +176,17 @@ def _added(known: Mapping[str, Entry], sources: Sequence[tuple[Source, Path | No
 def _entries(
     file: CatalogueFile, source: Source, folder: Path | None, known: Mapping[str, Entry]
 ) -> Mapping[str, Entry]:
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     problems = []
     for group in GROUPS:
         for name, component in getattr(file, group).items():
             origin = locate(source.tree, [group, name])
-            if name in known or name in found:
+            if name in known or name in entries:
                 problems.append(origin.problem(f"{quoted(name)} is already in the catalogue", "call it differently"))
-            found[name] = Entry(name, component, file.sources, folder, source.text)
+            entries[name] = Entry(name, component, file.sources, folder, source.text)
     if problems:
         raise SourceError(problems)
-    return found
+    return entries
 
 
 def number(

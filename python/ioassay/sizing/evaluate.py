@@ -93,13 +93,13 @@ def _refuse_other_software(catalogue: Catalogue, configuration: Configuration) -
 
 
 def _counts(catalogue: Catalogue, configuration: Configuration) -> Mapping[BrickChoice, int]:
-    found: dict[BrickChoice, int] = {}
+    counts: dict[BrickChoice, int] = {}
     for counted in configuration.bricks:
         choice = choice_of(catalogue, counted)
-        if choice in found:
+        if choice in counts:
             raise UsageError(f"{choice.name} is named twice.", "Write it once, with the sum of both counts.")
-        found[choice] = counted.count
-    return found
+        counts[choice] = counted.count
+    return counts
 
 
 def brick_size(
@@ -161,9 +161,9 @@ def _height(catalogue: Catalogue, name: Name) -> Value | None:
 
 def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) -> Value | None:
     """Of the whole as its catalogue says it, else of its parts; `None` where one of them is unknown."""
-    own = catalogue.value(whole, key, f"{key} of {whole}")
-    if own is not None:
-        return own
+    figure = catalogue.value(whole, key, f"{key} of {whole}")
+    if figure is not None:
+        return figure
     values = [(name, n, catalogue.value(name, key, f"{key} of {name}")) for name, n in parts.items()]
     known = [product(f"{key} of {name}", exactly(name, n), value) for name, n, value in values if value is not None]
     return total(f"{key} of {whole}", *known) if known and len(known) == len(values) else None

@@ -43,11 +43,11 @@ class Survival:
 def survives(catalogue: Catalogue, choice: BrickChoice) -> Survival:
     """What one brick survives. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
-    found = geometry(catalogue, choice.brick)
+    layout = geometry(catalogue, choice.brick)
     return Survival(
-        drives=_drives(found),
-        servers=_servers(brick, found),
-        enclosures=_enclosures(catalogue, brick, found),
+        drives=_drives(layout),
+        servers=_servers(brick, layout),
+        enclosures=_enclosures(catalogue, brick, layout),
         controllers=_controllers(catalogue, brick),
     )
 

@@ -76,17 +76,17 @@ def without_figure(catalogue: Catalogue, name: Name, key: str, currency: str | N
 
 def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:
     """What stands in a rack, each box with its rack units; nothing where the height of one is unknown."""
-    own = catalogue.entry(whole_of(name)).component.rack_units
-    if own is not None:
-        return ((whole_of(name), own),)
-    found: list[tuple[str, int]] = []
+    units = catalogue.entry(whole_of(name)).component.rack_units
+    if units is not None:
+        return ((whole_of(name), units),)
+    parts: list[tuple[str, int]] = []
     for part, count in parts_of(catalogue, name).items():
         component = catalogue.entry(part).component
         if component.rack_units is not None:
-            found += [(part, component.rack_units)] * count
+            parts += [(part, component.rack_units)] * count
         elif isinstance(component, Enclosure | Server):
             return ()
-    return tuple(found)
+    return tuple(parts)
 
 
 def media_of(catalogue: Catalogue, drive: str) -> Literal["flash", "disk"]:

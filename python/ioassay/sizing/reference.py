@@ -187,8 +187,8 @@ def _figures_of(catalogue: Catalogue, entry: Entry) -> Iterator[list[str]]:
             value = catalogue.number(part, "", entry, (entry.name, str(path[-1])))
             origin = value.origin
             assert isinstance(origin, Origin)  # nothing of a catalogue is computed
-            said = f"{origin.source}{'' if origin.source.endswith('.') else '.'} {value.note}".strip()
-            yield [f"`{entry.name}`", f"`{'.'.join(map(str, path))}`", value.written, origin.kind, said]
+            source_text = f"{origin.source}{'' if origin.source.endswith('.') else '.'} {value.note}".strip()
+            yield [f"`{entry.name}`", f"`{'.'.join(map(str, path))}`", value.written, origin.kind, source_text]
 
 
 def _sources() -> str:

@@ -238,8 +238,8 @@ class Requirements(Part):
             return {}
         *upper, last = self.tiers
         usual = {**dict.fromkeys(upper, 1), last: self.checkpoint.kept}
-        said = {name: tier.checkpoints for name, tier in self.tiers.items()}
-        return {name: usual[name] if number is None else number for name, number in said.items()}
+        given = {name: tier.checkpoints for name, tier in self.tiers.items()}
+        return {name: usual[name] if number is None else number for name, number in given.items()}
 
     @property
     def checkpoint_tier(self) -> str | None:
@@ -311,18 +311,18 @@ def _refuse_contradicting_tiers(wishes: Requirements) -> None:
 
 def _refuse_wrong_shares(wishes: Requirements, kind: str, noun: str) -> None:
     shares: dict[str, Amount | None] = {name: getattr(tier, kind) for name, tier in wishes.tiers.items()}
-    said = {name: share for name, share in shares.items() if share is not None}
-    if not said:
+    given_shares = {name: share for name, share in shares.items() if share is not None}
+    if not given_shares:
         return
-    first, last = next(iter(said)), list(said)[-1]
+    first, last = next(iter(given_shares)), list(given_shares)[-1]
     if getattr(wishes, kind) is None and (kind != "read" or wishes.accelerators is None):
         raise ProblemAt(["tiers", first, kind], f"is a share of `{kind}`, which is not required; add `{kind}`")
-    whole = sum(share.exact.nominal for share in said.values())
-    together = " + ".join(share.text for share in said.values())
+    whole = sum(share.exact.nominal for share in given_shares.values())
+    together = " + ".join(share.text for share in given_shares.values())
     if whole > 1 and kind != "usable":  # data may be held twice
         message = f"tiers take more than all of the {noun}: {together}; write 100% at most together"
         raise ProblemAt(["tiers", last, kind], message)
-    if whole < 1 and len(said) == len(shares):
+    if whole < 1 and len(given_shares) == len(shares):
         message = f"tiers take less than all of the {noun}: {together}; leave one out to take the rest"
         raise ProblemAt(["tiers", last, kind], message)
 

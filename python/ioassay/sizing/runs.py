@@ -73,19 +73,19 @@ def _curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[Path, Cu
     if kind not in _IN_WORDS:
         raise UsageError(f"{path} is named for a figure that no run measures.", "Give `value` with `at` or `assumed`.")
     curves = [curve for curve in measured_run.subject(doubted(load(path)), path.name).curves if _is_of(curve, kind)]
-    found = [curve for curve in curves if quantity.workload in (None, curve.name[0])]
-    if len(found) == 1:
-        return path, found[0]
+    chosen = [curve for curve in curves if quantity.workload in (None, curve.name[0])]
+    if len(chosen) == 1:
+        return path, chosen[0]
     workloads = ", ".join(dict.fromkeys(curve.name[0] for curve in curves))
     if not curves:
         raise UsageError(f"{path} has no valid rate of {_IN_WORDS[kind]}.", "See the doubts in its report.")
-    if not found:
+    if not chosen:
         raise UsageError(
             f"The workload {quantity.workload} of {path} has no valid rate of {_IN_WORDS[kind]}.",
             f"These have: {workloads}.",
         )
-    if len({curve.name[0] for curve in found}) == 1:
-        phases = ", ".join(curve.name[1] for curve in found)
+    if len({curve.name[0] for curve in chosen}) == 1:
+        phases = ", ".join(curve.name[1] for curve in chosen)
         raise UsageError(
             f"{path} has several rates of {_IN_WORDS[kind]} in one workload: {phases}.",
             "Give `value`, and say with `assumed` which of them it is.",
@@ -112,15 +112,15 @@ def _is_of(curve: Curve, kind: str) -> bool:
 
 
 def _rates(curve: Curve, kind: str, path: Path) -> Rates:
-    found = curve.rates.get("rate_bytes_per_s" if dimension_of(kind) == BYTES_PER_S else "rate_operations_per_s")
-    if found is None:
+    rates = curve.rates.get("rate_bytes_per_s" if dimension_of(kind) == BYTES_PER_S else "rate_operations_per_s")
+    if rates is None:
         raise UsageError(f"{path} has no valid rate of {_IN_WORDS[kind]}.", "See the doubts in its report.")
-    return found
+    return rates
 
 
 def _value(point: Point, what: str, kind: str, path: Path, curve: Curve) -> Value:
     """Its median; of fewer repetitions than an interval takes, from the lowest to the highest."""
-    found = intervals.of_median(point.rates)
-    low, high = (found.low, found.high) if found else (min(point.rates), max(point.rates))
+    estimate = intervals.of_median(point.rates)
+    low, high = (estimate.low, estimate.high) if estimate else (min(point.rates), max(point.rates))
     interval = Interval(Fraction(low), Fraction(point.median), Fraction(high))
     return Value(what, interval, dimension_of(kind), Origin("measured", f"{path.name}, {curve.title}"))

@@ -90,7 +90,7 @@ def test_prices_of_two_currencies_are_never_added_up(tmp_path: Path) -> None:
     assert (_total(found, "price", "EUR"), _total(found, "price", "USD")) == (1000, 3000)
 
 
-def test_what_the_catalogue_does_not_say_is_named_and_no_zero(tmp_path: Path) -> None:
+def test_figures_missing_from_the_catalogue_are_named_and_not_zero(tmp_path: Path) -> None:
     found = _bill(tmp_path, of_parts=1)
     assert found.total("power") is None
     assert set(found.unknown("power")) == {"d", "s"}

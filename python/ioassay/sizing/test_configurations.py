@@ -71,7 +71,7 @@ def test_raw_capacities_come_out_exactly(file: str, name: str, terabytes: int) -
     assert raw.interval.nominal == terabytes * 10**12
 
 
-def test_what_parity_leaves_of_the_largest_pixstor_is_what_is_printed_as_formatted() -> None:
+def test_protected_capacity_of_the_largest_pixstor_is_the_printed_formatted_capacity() -> None:
     assert size("pixstor", "4-arrays-expanded").capacity.protected.interval.nominal == 6144 * 10**12
 
 

@@ -36,7 +36,7 @@ def survival(redundancy: str, drives: int, more: str = "") -> Survival:
         ("layout: erasure, data: 8, parity: 4, groups: 1", 12, 4),
     ],
 )
-def test_as_many_drives_of_a_group_may_fail_as_it_has_parity(redundancy: str, drives: int, lost: int) -> None:
+def test_a_group_survives_as_many_failures_as_it_has_parity(redundancy: str, drives: int, lost: int) -> None:
     assert survival(redundancy, drives).drives.count == lost
 
 

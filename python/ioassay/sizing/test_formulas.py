@@ -27,7 +27,7 @@ def test_small_sizes_stand_in_small_units() -> None:
     assert amount(exactly("sector size", 4096, BYTES)) == "4.096 kB (4 KiB)"
 
 
-def test_what_printed_digits_leave_open_stands_beside_a_rate() -> None:
+def test_the_interval_of_printed_digits_stands_beside_a_rate() -> None:
     assert amount(BRICK) == "4.5 GB/s (4.45 to 4.55)"
 
 

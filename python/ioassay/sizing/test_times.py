@@ -67,7 +67,7 @@ def test_a_checkpoint_takes_longer_while_a_drive_is_rebuilt_or_a_server_is_down(
     assert all(healthy <= other for other in others)
 
 
-def test_nothing_takes_a_known_time_without_a_write_rate(tmp_path: Path) -> None:
+def test_times_are_unknown_without_a_write_rate(tmp_path: Path) -> None:
     _, size = sized(tmp_path)
     unknown = replace(size, rates={condition: {} for condition in size.rates})
     assert time_to_fill(unknown) is None
@@ -147,7 +147,7 @@ def test_data_that_do_not_fit_have_filled_it_from_the_beginning(size: Size) -> N
     assert full.nominal == 0
 
 
-def test_what_holds_nothing_is_full_from_the_beginning(size: Size) -> None:
+def test_a_system_without_capacity_is_full_from_the_beginning(size: Size) -> None:
     nothing = replace(size, capacity=replace(size.capacity, usable=exactly("usable capacity", 0, BYTES)))
     full = fill_by_growth(nothing, exactly("data", 1, BYTES), exactly("growth", 1))
     assert full is not None

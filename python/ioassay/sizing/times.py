@@ -189,12 +189,12 @@ def of_size(size: Size, requirements: Requirements | None = None, tier: str = ""
 
     Of a tier: of checkpoints where they are written to it, and not of growth, of which it has a part.
     """
-    found = [time_to_fill(size), stonewall_space(size, IO500_STONEWALL)]
+    values = [time_to_fill(size), stonewall_space(size, IO500_STONEWALL)]
     if requirements is not None:
         if requirements.checkpoint is not None and tier in ("", requirements.checkpoint_tier):
-            found += _of_checkpoint(size, requirements.checkpoint)
-        found += [] if tier else _of_growth(size, requirements)
-    return [value for value in found if value is not None]
+            values += _of_checkpoint(size, requirements.checkpoint)
+        values += [] if tier else _of_growth(size, requirements)
+    return [value for value in values if value is not None]
 
 
 def _of_checkpoint(size: Size, checkpoint: Checkpoint) -> Iterator[Value | None]:

@@ -95,16 +95,16 @@ def _swept(workload: Entries) -> list[Swept]:
         for axis, node in section.entries.items()
         for problem in _problems(workload, axis, node, locate(section, (axis,)))
     ]
-    found = [
+    axes = [
         Swept(axis, _path(axis), tuple(item for item in node.items if isinstance(item, Text)))
         for axis, node in section.entries.items()
         if isinstance(node, Items)
     ]
-    if not problems and (points := math.prod(len(one.values) for one in found)) > MOST_CASES:
+    if not problems and (points := math.prod(len(one.values) for one in axes)) > MOST_CASES:
         problems = [section.origin.problem(f"has {points} combinations", f"use at most {MOST_CASES}")]
     if problems:
         raise SourceError(problems)
-    return found
+    return axes
 
 
 def _problems(workload: Entries, axis: str, node: Node, origin: Origin) -> Iterator[Problem]:
@@ -216,8 +216,8 @@ def axis(swept: Swept, workloads: Sequence[Workload]) -> Axis:
 
 def value(axis: Axis, swept: Swept, workload: Workload, text: Text) -> int | str:
     """The value of a workload's key on its axis, in the axis's unit."""
-    found = _value(workload, swept.path)
-    return found if axis.unit != "word" and isinstance(found, int) else text.text
+    value = _value(workload, swept.path)
+    return value if axis.unit != "word" and isinstance(value, int) else text.text
 
 
 def _value(workload: Workload, path: Path) -> object:

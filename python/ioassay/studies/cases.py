@@ -161,14 +161,14 @@ def _names(points: Sequence[Point]) -> dict[Point, str]:
 
 def _other_names(points: Sequence[Point]) -> dict[Values, str]:
     """`.transfer-65536.depth-32` for the values of other axes; their number where that is too long or not unique."""
-    every = list(dict.fromkeys(point.others for point in points))
+    conditions = list(dict.fromkeys(point.others for point in points))
     named = {
         values: "".join(f".{slug(axis, 'axis')}-{slug(str(value), 'value')}" for axis, value in values)
-        for values in every
+        for values in conditions
     }
-    if len(set(named.values())) == len(every) and max(map(len, named.values())) <= LONGEST_POINT_NAME:
+    if len(set(named.values())) == len(conditions) and max(map(len, named.values())) <= LONGEST_POINT_NAME:
         return named
-    return {values: f".s{at:04}" for at, values in enumerate(every, 1)}
+    return {values: f".s{at:04}" for at, values in enumerate(conditions, 1)}
 
 
 def _seed(seed: int, of: str) -> int:

@@ -63,8 +63,8 @@ def _swept(points: Sequence[Point]) -> tuple[str, ...]:
 def _operations(workload: Workload) -> Iterator[Operation]:
     """What its phases do as fast as they can, each once."""
     fast = [work for _, _, work in jobs(workload) if (phase := work.phase) and not (phase.rate or phase.think)]
-    every = dict.fromkeys(operation for work in fast for operation in work.operations)
-    yield from (operation for operation in every if operation not in _OF_DIRECTORIES)
+    operations = dict.fromkeys(operation for work in fast for operation in work.operations)
+    yield from (operation for operation in operations if operation not in _OF_DIRECTORIES)
 
 
 def _unit(workload: Workload, operation: Operation) -> RateUnit:

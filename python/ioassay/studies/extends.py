@@ -66,9 +66,9 @@ def extended(source: Source, library: Library) -> Source:
     *over, base = layers
     tree, file = base.tree, base.file
     for layer in reversed(over):
-        own = {name: entry for name, entry in layer.tree.entries.items() if name != EXTENDS}
-        tree = _without_workloads(tree, _taken_out(own.get("workloads")))
-        tree = merging.merged(tree, Entries(own, layer.tree.origins, layer.tree.origin), file)
+        entries = {name: entry for name, entry in layer.tree.entries.items() if name != EXTENDS}
+        tree = _without_workloads(tree, _taken_out(entries.get("workloads")))
+        tree = merging.merged(tree, Entries(entries, layer.tree.origins, layer.tree.origin), file)
         file = layer.file
     if merging.problems:
         raise SourceError(merging.problems)
@@ -221,10 +221,10 @@ def _without_workloads(base: Entries, gone: set[str]) -> Entries:
 
 def _about_others(item: Node, naming: str, gone: set[str]) -> Node | None:
     """The item without the workloads in `gone`, which its key `naming` names; `None` where it names no other."""
-    own = item.entries if isinstance(item, Entries) else {}
+    keys = item.entries if isinstance(item, Entries) else {}
     # A criterion may have the key of a file of criteria.
-    naming = naming if naming in own else "workload"
-    named = own.get(naming)
+    naming = naming if naming in keys else "workload"
+    named = keys.get(naming)
     if isinstance(named, Text) and named.text in gone:
         return None
     if not isinstance(item, Entries) or not isinstance(named, Items):

@@ -56,8 +56,8 @@ def listing(paths: Sequence[str] = ()) -> dict[str, Any]:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise CannotRun(done.stderr.strip() or f"`{' '.join(command)}` failed ({done.returncode}).")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def _storages(plan: Plan) -> Iterator[Storage]:

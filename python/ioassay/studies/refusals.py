@@ -142,10 +142,10 @@ def _with(points: Sequence[Point], cases: Sequence[CaseEntry]) -> str:
     if len({case.sweep_point for case in cases}) == len(points):
         return ""
     first = cases[0].point
-    every = {axis: {point.values[axis] for point in points} for axis in first}
+    values_by_axis = {axis: {point.values[axis] for point in points} for axis in first}
     refused = {axis: {case.point[axis] for case in cases} for axis in first}
-    telling = [axis for axis in first if refused[axis] < every[axis]]
-    telling = telling or [axis for axis in first if len(every[axis]) > 1]
+    telling = [axis for axis in first if refused[axis] < values_by_axis[axis]]
+    telling = telling or [axis for axis in first if len(values_by_axis[axis]) > 1]
     return f", with {', '.join(f'{axis} {first[axis]}' for axis in telling)}"
 
 

@@ -32,17 +32,17 @@ class Repetitions:
 
 def repetitions(text: str) -> Repetitions:
     """Reads `3`, or `until 5 %, at most 10`. Raises `ValueError` that says what to write."""
-    found = re.fullmatch(r"until (\S+?) ?%, at most ([0-9]+)", " ".join(text.split()))
-    if found is None:
+    match = re.fullmatch(r"until (\S+?) ?%, at most ([0-9]+)", " ".join(text.split()))
+    if match is None:
         if not re.fullmatch(r"[0-9]+", text):
             raise ValueError(
                 f"{quoted(text)} is not a number of repetitions; write for example 3, or until 5 %, at most 10"
             )
         return Repetitions(_count(text, 1))
-    share = units.parse_share(f"{found[1]}%")
+    share = units.parse_share(f"{match[1]}%")
     if share == 0:
         raise ValueError("until 0 % is never met; write for example until 5 %, at most 10")
-    most = _count(found[2], LEAST)
+    most = _count(match[2], LEAST)
     return Repetitions(most, StopRule(share=share, at_least=LEAST, at_most=most))
 
 

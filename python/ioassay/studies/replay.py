@@ -41,8 +41,8 @@ class RankNumbers:
 
 
 def _ranks(text: str) -> RankNumbers:
-    found = re.fullmatch(r"([0-9]{1,7})(?: ?- ?([0-9]{1,7}))?", text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    match = re.fullmatch(r"([0-9]{1,7})(?: ?- ?([0-9]{1,7}))?", text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if not first <= last < facts.MOST_RANKS:
         raise ValueError(f"{quoted(text)} are not ranks; write for example 0 or 0-5")
     return RankNumbers(first, last - first + 1)

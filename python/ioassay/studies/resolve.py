@@ -151,12 +151,12 @@ class _Swept:
 
 def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
     """Raises `SourceError` where two variants would do the same."""
-    own = [(variant.choice.values[name], variant) for variant in written_out if name in variant.choice.values]
-    workloads = [one.study.workloads[name] for _, one in own]
-    described = [axes.axis(swept, workloads) for swept, _ in own[0][0]]
-    found: dict[Values, Variant] = {}
+    of_workload = [(variant.choice.values[name], variant) for variant in written_out if name in variant.choice.values]
+    workloads = [one.study.workloads[name] for _, one in of_workload]
+    described = [axes.axis(swept, workloads) for swept, _ in of_workload[0][0]]
+    variants: dict[Values, Variant] = {}
     same: dict[str, Values] = {}
-    for (chosen, one), workload in zip(own, workloads, strict=True):
+    for (chosen, one), workload in zip(of_workload, workloads, strict=True):
         values = tuple(
             (axis.name, axes.value(axis, swept, workload, text))
             for axis, (swept, text) in zip(described, chosen, strict=True)
@@ -168,8 +168,8 @@ def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
             wrong = f"has the same effect as {earlier}: no step uses the key, or the values are equal"
             raise SourceError([text.origin.problem(wrong, f"leave it out of `{swept.axis}`")])
         same[work] = values
-        found[values] = Variant(workload, one.at)
-    return _Swept(described, found)
+        variants[values] = Variant(workload, one.at)
+    return _Swept(described, variants)
 
 
 def _titled(study: Study, swept: Mapping[str, _Swept], at: Locate) -> Study:
@@ -307,8 +307,8 @@ class _Settings:
         typed = Text(f"${{{_REPETITIONS}}}", self.values[_REPETITIONS].origin)
         entries: dict[str, Node] = {**tree.entries, _REPETITIONS: typed}
         if isinstance(workloads := tree.entries.get("workloads"), Entries):
-            own = {name: _without(node, _REPETITIONS) for name, node in workloads.entries.items()}
-            entries["workloads"] = Entries(own, workloads.origins, workloads.origin)
+            entries_without = {name: _without(node, _REPETITIONS) for name, node in workloads.entries.items()}
+            entries["workloads"] = Entries(entries_without, workloads.origins, workloads.origin)
         return Entries(entries, {**tree.origins, _REPETITIONS: typed.origin}, tree.origin)
 
 
@@ -347,7 +347,7 @@ def _fill(tree: Entries, settings: _Settings) -> Entries:
     def change(text: Text) -> Node:
         if whole := REFERENCE.fullmatch(text.text):
             return value_of(whole[1], text.origin) or text
-        filled = REFERENCE.sub(lambda found: _shown(value_of(found[1], text.origin)), text.text)
+        filled = REFERENCE.sub(lambda match: _shown(value_of(match[1], text.origin)), text.text)
         if "${" in REFERENCE.sub("", text.text):
             problems.append(text.origin.problem("`${` without a name and `}`", "write ${NAME}"))
         return Text(filled, text.origin)

@@ -135,12 +135,12 @@ def _work(work: Node, common: Node | None) -> Node:
 
 def _with_storage(node: Entries, common: Node | None) -> Entries:
     """`node` with all that its storage takes from `common`. Options belong to an API: with another, none."""
-    own = node.entries.get(STORAGE, common)
+    storage = node.entries.get(STORAGE, common)
     if isinstance(common, Text):
         common = storage_of_word(common)
-    if isinstance(own, Entries) and isinstance(common, Entries) and "api" not in own.entries:
-        own = Entries({**common.entries, **own.entries}, {**common.origins, **own.origins}, own.origin)
-    return node if own is None else Entries({**node.entries, STORAGE: own}, node.origins, node.origin)
+    if isinstance(storage, Entries) and isinstance(common, Entries) and "api" not in storage.entries:
+        storage = Entries({**common.entries, **storage.entries}, {**common.origins, **storage.origins}, storage.origin)
+    return node if storage is None else Entries({**node.entries, STORAGE: storage}, node.origins, node.origin)
 
 
 def storage_of_word(word: Text) -> Entries:

@@ -53,10 +53,10 @@ class Choice:
         form = self.forms.get(word)
         if form is None:
             raise ValueError(f"{quoted(text)} is unknown; {nearest(word, self.forms)}")
-        found = re.fullmatch(form.pattern, text)
-        if found is None:
+        match = re.fullmatch(form.pattern, text)
+        if match is None:
             raise ValueError(f"{quoted(text)} is not a valid {self.noun}; write for example `{form.example}`")
-        return form.plan(*found.groups())
+        return form.plan(*match.groups())
 
     def described(self) -> str:
         """All spellings with their meanings."""
@@ -65,10 +65,10 @@ class Choice:
 
 def percent(text: str, lowest: int, highest: int) -> int:
     """A whole percentage, with or without its sign."""
-    found = re.fullmatch(r"([0-9]{1,3}) ?%?", text)
-    if found is None or not lowest <= int(found[1]) <= highest:
+    match = re.fullmatch(r"([0-9]{1,3}) ?%?", text)
+    if match is None or not lowest <= int(match[1]) <= highest:
         raise ValueError(f"{quoted(text)} is out of range; use {lowest}% to {highest}%")
-    return int(found[1])
+    return int(match[1])
 
 
 def count(text: str, highest: int = units.LARGEST) -> int:
@@ -234,11 +234,11 @@ _THINK = re.compile(r"([0-9]+ ?[a-z]+)(?: every ([0-9]+) operations?)?")
 
 def think_plan(text: str) -> plan.Think:
     """`10ms` or `10ms every 100 operations` as the plan's think time."""
-    found = _THINK.fullmatch(text)
-    if found is None:
+    match = _THINK.fullmatch(text)
+    if match is None:
         units.parse_duration_ns(text)  # the better message, where the duration is what is wrong
         raise ValueError(f"{quoted(text)} is not a think time; write for example `10ms every 100 operations`")
-    return {"duration_ns": waiting(found[1]), "every_operations": count(found[2] or "1")}
+    return {"duration_ns": waiting(match[1]), "every_operations": count(match[2] or "1")}
 
 
 def rate_plan(text: str) -> plan.Rate:

@@ -114,22 +114,22 @@ class Placed:
 
 def ordered(variants: Iterable[tuple[Values, Workload]]) -> list[Point]:
     """The points of a workload that sweeps other keys as well, in the order in which they run: clients outermost."""
-    every = [point for values, workload in variants for point in points(workload, values)]
-    return sorted(every, key=lambda point: (point.clients, point.ranks_per_client, point.groups or 0))
+    all_points = [point for values, workload in variants for point in points(workload, values)]
+    return sorted(all_points, key=lambda point: (point.clients, point.ranks_per_client, point.groups or 0))
 
 
 def points(workload: Workload, others: Values = ()) -> list[Point]:
     """The points of a workload: clients outermost. Left out are those whose ranks do not divide into their groups."""
     swept = _swept(workload)
     counts: list[int | None] = [*(workload.files[swept].groups or [])] if swept else [None]
-    every = [
+    variant_points = [
         Point(*placement, others, workload)
         for placement in product(workload.clients, workload.ranks_per_client, counts)
     ]
     if swept is None:
-        return every
+        return variant_points
     share = workload.files[swept].ranks or Fraction(1)
-    return [point for point in every if point.groups and (point.ranks * share) % point.groups == 0]
+    return [point for point in variant_points if point.groups and (point.ranks * share) % point.groups == 0]
 
 
 def _swept(workload: Workload) -> str | None:
@@ -259,8 +259,8 @@ def check_workload(name: str, workload: Workload, at: Locate) -> Iterator[Proble
     if problems := [*_shares(name, workload, at)]:
         yield from problems
         return
-    every = points(workload)
-    if not every:
+    all_points = points(workload)
+    if not all_points:
         wrong = f"at no point of `{name}` can the ranks be split into equal groups"
         yield at("workloads", name, "files", _swept(workload), "groups").problem(
             wrong, "use a number of groups that divides the ranks"
@@ -292,10 +292,10 @@ def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
 
 def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Iterator[Problem]:
     share = files.ranks or Fraction(1)
-    every = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
-    if any(one.ranks.count % one.groups for one in every):
+    placements = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
+    if any(placement.ranks.count % placement.groups for placement in placements):
         return  # the engine refuses groups that are not equal, and no size could be divided among them
-    sharers = _sharers(workload, files, every)
+    sharers = _sharers(workload, files, placements)
     unit = files.transfer * files.segments * (1 if files.size_key == "per_file" else files.files_per_rank)
     whole = unit * math.lcm(*sharers)
     if files.size % whole:

@@ -114,7 +114,7 @@ def test_a_sweep_that_cannot_be_is_refused_with_its_place(sweep: str, message: s
     assert message in "\n".join(refusal(sweeping(sweep)))
 
 
-def test_what_the_engine_refuses_of_some_combinations_is_said_with_their_values() -> None:
+def test_refusals_of_some_combinations_name_their_values() -> None:
     text = sweeping("{transfer: [1000, 2k], depth: [1, 8]}").replace("total: 8MiB", "total: 8192000")
     text = text.replace("\nsteps:", "\nstorage: {api: uring, direct: yes}\nsteps:")
     (sectors,) = refusal(text)

@@ -108,7 +108,7 @@ def test_a_size_that_no_letter_fits_is_in_bytes() -> None:
     assert command.endswith("-t 4k -b 12k")
 
 
-def test_what_ior_does_otherwise_is_told_and_names_are_quoted(small: str) -> None:
+def test_differences_of_ior_are_named_and_names_are_quoted(small: str) -> None:
     text = small.replace("- read", "- read: {order: random-with-replacement}").replace(
         "transfer: 1MiB", "transfer: 512"
     )

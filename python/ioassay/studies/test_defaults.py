@@ -19,12 +19,12 @@ def figures(text: str) -> list[tuple[str, list[str], str]]:
     return [(figure.title, figure.workloads, figure.unit) for figure in found]
 
 
-def test_what_is_swept_alike_shares_a_figure_for_each_operation() -> None:
+def test_workloads_swept_alike_share_a_figure_for_each_operation() -> None:
     text = HEAD.replace("[1]", "[1, 2]") + workload("a") + workload("b")
     assert figures(text) == [("Write rate", ["a", "b"], "MB/s"), ("Read rate", ["a", "b"], "MB/s")]
 
 
-def test_what_sweeps_other_axes_has_figures_of_its_own_and_a_single_point_none() -> None:
+def test_workloads_with_other_axes_have_their_own_figures_and_single_points_none() -> None:
     text = HEAD + workload("a", ", ranks_per_client: [1, 2]") + workload("b", ", sweep: {segments: [1, 2]}")
     assert [title for title, _, _ in figures(text + workload("c"))] == [
         "Write rate of A",

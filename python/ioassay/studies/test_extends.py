@@ -93,7 +93,7 @@ def test_a_title_cannot_name_the_transfer_of_a_workload_without_files(base: Path
         resolve(find_study(str(base / "mine.yaml")), None, [])
 
 
-def test_with_a_workload_go_its_figures_rows_and_criteria(tmp_path: Path) -> None:
+def test_figures_rows_and_criteria_go_with_their_workload(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("extends: quick\nname: mine\nworkloads:\n  sequential:\n  metadata:\n")
     study = resolve(find_study(str(tmp_path / "mine.yaml")), None, []).study
     assert [figure.title for figure in study.figures] == ["Random write", "Random read"]

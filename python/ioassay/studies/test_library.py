@@ -96,14 +96,14 @@ def test_the_studies_of_the_io500_have_the_order_layouts_and_sizes_of_its_front_
         assert (tuple(job.operations), job.layout, job.transfer_bytes) == fixed, phase.name
 
 
-def test_what_stonewalls_end_is_said_to_be_the_most_that_is_written() -> None:
+def test_amounts_ended_by_stonewalls_are_said_to_be_the_most() -> None:
     described = overview(find_study("io500"))
     assert [need.walled for need in described.needs] == [True, True]
     assert "1 case, less where a stonewall comes earlier" in described.text()
     assert [need.walled for need in overview(find_study("three-systems")).needs] == [False, False]
 
 
-def test_what_is_written_again_for_a_minimum_time_is_said_to_be_more() -> None:
+def test_amounts_repeated_for_a_minimum_time_are_said_to_be_more() -> None:
     described = overview(find_study("quick"))
     assert [need.again for need in described.needs] == [True]
     assert "more where a minimum time needs further passes" in described.text()

@@ -17,7 +17,7 @@ def test_the_method_tells_what_the_engine_was_told() -> None:
         assert said in method
 
 
-def test_what_is_the_same_for_all_workloads_is_said_once() -> None:
+def test_keys_common_to_all_workloads_are_said_once() -> None:
     source = find_study("isilon-2018")
     assert sum("takes these steps" in sentence for sentence in resolve(source, None, []).entry.method) == 1
     text = source.text.replace("    layout: N-1", "    layout: N-1\n    repetitions: 2")

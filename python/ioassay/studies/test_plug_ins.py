@@ -70,7 +70,7 @@ def test_a_library_is_found_by_its_path_also_a_relative_one(skeleton: Path, monk
     assert storage_of(f"{{api: ./{skeleton.name}}}") == {"api": "skeleton-plugin", "plugin": str(skeleton)}
 
 
-def test_what_is_not_built_or_cannot_be_used_is_refused_with_a_way_out(
+def test_plug_ins_that_are_not_built_or_unusable_are_refused_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IOASSAY_CACHE", str(tmp_path / "cache"))

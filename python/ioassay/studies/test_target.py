@@ -54,7 +54,7 @@ def test_destroying_is_refused_for_what_is_no_block_device(tmp_path: Path) -> No
         parse_target("s3://bucket", "s3://bucket")
 
 
-def test_only_what_is_missing_or_no_directory_is_wrong_usage() -> None:
+def test_a_missing_target_or_one_that_is_no_directory_is_wrong_usage() -> None:
     messages = {code: no_directory("/s", code, "node1") for code in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, None)}
     assert {code: refused and refused.message for code, refused in messages.items()} == {
         errno.ENOENT: "/s does not exist on node1.",

@@ -157,7 +157,7 @@ def test_items_are_replaced_one_of_each_directory_in_turn_and_as_many_as_an_earl
     assert replace["work"]["shift"] == 1
 
 
-def test_what_asks_for_nothing_is_not_in_the_plan() -> None:
+def test_empty_steps_are_not_in_the_plan() -> None:
     write, read = steps("[write, {read: {read_from: own}}]")
     assert set(write) == {"name", "work"}
     assert set(read["work"]) == {"kind", "files", "transfer", "order", "fsync"}
@@ -374,7 +374,7 @@ def test_limits_of_time_are_said_as_the_engine_keeps_them(limit: str, said: str)
 
 
 @pytest.mark.parametrize("key", ["stonewall_ns", "minimum_ns"])
-def test_what_the_engine_refuses_of_a_runtime_is_said_of_the_runtime(key: str) -> None:
+def test_refusals_of_a_runtime_name_the_runtime(key: str) -> None:
     text = f"{HEAD}{FILES}    steps: [write: {{limit: {{runtime: 10s}}}}]\n"
     ((case, _),) = expanded(text)
     error: EventError = {
@@ -512,7 +512,7 @@ def test_what_the_engine_refuses_of_a_runtime_is_said_of_the_runtime(key: str) -
         ),
     ],
 )
-def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, message: str) -> None:
+def test_an_impossible_value_is_refused_where_it_was_written(old: str, new: str, message: str) -> None:
     text = HEAD + FILES + "    steps: [write]\n"
     if "seed: 1" in new:
         text = text.replace("    steps: [write]\n", "") + ("" if "steps:" in new else "steps: [write]\n")

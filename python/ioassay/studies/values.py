@@ -45,9 +45,9 @@ def _counts(noun: str) -> BeforeValidator:
 
 def _share(text: str) -> Fraction:
     """`1/4` or `25%`."""
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})|([0-9]{1,3}) ?%", text)
-    whole = int(found[2] or 100) if found else 0
-    share = Fraction(int(found[1] or found[3]), whole) if found and whole else Fraction(0)
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})|([0-9]{1,3}) ?%", text)
+    whole = int(match[2] or 100) if match else 0
+    share = Fraction(int(match[1] or match[3]), whole) if match and whole else Fraction(0)
     if not 0 < share <= 1:
         raise ValueError(f"{quoted(text)} is not a share of the ranks; write for example 1/4 or 25%")
     return share

@@ -212,10 +212,10 @@ def _amount(printed: str, whole: str, decimals: str, suffix: str, unit: str | No
 
 
 def _unit(printed: str, suffix: str) -> Unit:
-    found = UNITS.get(suffix.replace(" ", ""))
-    if found is None:
+    unit = UNITS.get(suffix.replace(" ", ""))
+    if unit is None:
         raise ValueError(
             f"{quoted(printed)} has the unknown unit {quoted(suffix)}; "
             "use GB/s, MiB/s, Gbit/s, IOPS, kIOPS, files/s, TB, PiB, % or x"
         )
-    return found
+    return unit

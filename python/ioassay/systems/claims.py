@@ -91,23 +91,23 @@ def _point(
         else _Value(one.interval, one.amount.dimension)
         for one in given
     ]
-    said = claim.said
+    claimed = claim.said
     try:
         found, dimension = _RULES[how](values)
-        low, nominal, high = map(float, found.scaled(1 / said.factor) if said else found)
+        low, nominal, high = map(float, found.scaled(1 / claimed.factor) if claimed else found)
     except OverflowError:
         return CheckedClaim(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
     except (ValueError, ZeroDivisionError) as error:
         return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=str(error))
-    wanted = said.dimension if said else NUMBER
+    wanted = claimed.dimension if claimed else NUMBER
     if dimension != wanted:
         why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
         return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=why)
-    if said is not None:
-        follows = agrees(said, claim.qualifier, found)
+    if claimed is not None:
+        follows = agrees(claimed, claim.qualifier, found)
     else:
         follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
-    why = _borne_out(how, values, said) if said and not follows else ""
+    why = _borne_out(how, values, claimed) if claimed and not follows else ""
     return CheckedClaim(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
 
 

@@ -44,7 +44,7 @@ def whole(system: System, checked: Sequence[CheckedClaim]) -> dict[str, Any]:
             for group, settings in system.settings.items()
         },
         "figures": [_figure(system, figure) for figure in system.figures],
-        "claims": [_claim(system, one) for one in checked],
+        "claims": [_claim(system, claim) for claim in checked],
     }
 
 
@@ -60,7 +60,7 @@ def verification(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> di
 
 def verdicts(checked: Sequence[CheckedClaim]) -> dict[Verdict, int]:
     """How many claims have each verdict."""
-    return {verdict: sum(one.verdict == verdict for one in checked) for verdict in get_args(Verdict)}
+    return {verdict: sum(claim.verdict == verdict for claim in checked) for verdict in get_args(Verdict)}
 
 
 def _figure(system: System, figure: Figure) -> dict[str, Any]:
@@ -78,12 +78,12 @@ def _figure(system: System, figure: Figure) -> dict[str, Any]:
 
 
 def _claim(system: System, checked: CheckedClaim) -> dict[str, Any]:
-    claim, said = checked.claim, checked.claim.said
+    claim, claimed = checked.claim, checked.claim.said
     return {
         "system": checked.system,
         "id": claim.id,
         "printed": claim.says,
-        **(_amount(said) if said else {}),
+        **(_amount(claimed) if claimed else {}),
         "qualifier": claim.qualifier,
         "at": _place(system, claim.at),
         "how": claim.how,
@@ -100,7 +100,7 @@ def _claim(system: System, checked: CheckedClaim) -> dict[str, Any]:
         "recomputed": checked.recomputed,
         "recomputed_low": checked.low,
         "recomputed_high": checked.high,
-        "recomputed_unit": said.unit if said else "x",
+        "recomputed_unit": claimed.unit if claimed else "x",
         "why": checked.why,
         "note": claim.note,
     }

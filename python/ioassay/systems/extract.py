@@ -68,17 +68,17 @@ def tokens(line: str) -> list[str]:
 def extract(text: bytes) -> Printed:
     """What a text in UTF-8 prints."""
     lines = text.decode().split("\n")
-    found = {str(number): tokens(line) for number, line in enumerate(lines, start=1)}
-    printed = {number: here for number, here in found.items() if here}
+    lines_of_tokens = {str(number): tokens(line) for number, line in enumerate(lines, start=1)}
+    printed = {number: here for number, here in lines_of_tokens.items() if here}
     qualified = {qualifier: _qualified(text.decode(), before) for qualifier, before in _QUALIFIERS.items()}
     return Printed(hashlib.sha256(text).hexdigest(), printed, qualified)
 
 
 def _qualified(text: str, before: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for match in re.finditer(f"(?:{before})({_TOKEN.pattern})", text):
-        found.setdefault(str(text.count("\n", 0, match.start(1)) + 1), []).append(match[1])
-    return found
+        lines.setdefault(str(text.count("\n", 0, match.start(1)) + 1), []).append(match[1])
+    return lines
 
 
 def read_printed() -> dict[str, Printed]:
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, printed in texts.items():
         content = json.dumps(asdict(printed), ensure_ascii=False, indent=1)
         # A line of a text is a line here.
-        content = re.sub(r"\[\s+([^]]*?)\s+\]", lambda found: "[" + re.sub(r"\s*\n\s*", " ", found[1]) + "]", content)
+        content = re.sub(r"\[\s+([^]]*?)\s+\]", lambda match: "[" + re.sub(r"\s*\n\s*", " ", match[1]) + "]", content)
         (TESTDATA / name).with_suffix(".json").write_text(content + "\n")
     return 0
 

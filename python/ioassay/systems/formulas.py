@@ -47,21 +47,21 @@ def recomputed(checked: CheckedClaim) -> str:
     """`6 × 4.5GB/s = 27 GB/s (26.7 to 27.3)`; empty where nothing was."""
     if checked.claim.how is None or checked.recomputed is None or checked.low is None or checked.high is None:
         return ""
-    said = checked.claim.said
-    text = _digits(checked.recomputed, said) + _unit(said)
+    claimed = checked.claim.said
+    text = _digits(checked.recomputed, claimed) + _unit(claimed)
     if checked.low != checked.high:
-        text += f" ({_digits(checked.low, said)} to {_digits(checked.high, said)})"
+        text += f" ({_digits(checked.low, claimed)} to {_digits(checked.high, claimed)})"
     others = len(checked.claim.of) - 1
     more = f", and {format_count(others, 'point')} more" if others else ""
-    if checked.claim.how == "same" and said and checked.operands[0].amount.factor == said.factor:
+    if checked.claim.how == "same" and claimed and checked.operands[0].amount.factor == claimed.factor:
         return text + more
     before, between, after = _FORMULAS[checked.claim.how]
     return f"{before}{between.join(_operand(one) for one in checked.operands)}{after} = {text}{more}"
 
 
-def _operand(one: ResolvedOperand) -> str:
+def _operand(operand: ResolvedOperand) -> str:
     """A tilde is shorter than the word, and formulas are."""
-    return ("~" if one.qualifier == "about" else "") + one.amount.text
+    return ("~" if operand.qualifier == "about" else "") + operand.amount.text
 
 
 def _digits(value: float, said: Amount | None) -> str:

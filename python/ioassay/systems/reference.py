@@ -71,14 +71,14 @@ def _table(checked: list[CheckedClaim], verdict: Verdict) -> str:
         ["system", "claim", "says", "recomputed", "place"],
         [
             [
-                one.system,
-                f"`{one.claim.id}`",
-                says(one.claim),
-                " ".join(filter(None, (recomputed(one) and f"{recomputed(one)}.", one.why, one.claim.note))),
-                str(one.claim.at),
+                claim.system,
+                f"`{claim.claim.id}`",
+                says(claim.claim),
+                " ".join(filter(None, (recomputed(claim) and f"{recomputed(claim)}.", claim.why, claim.claim.note))),
+                str(claim.claim.at),
             ]
-            for one in checked
-            if one.verdict == verdict
+            for claim in checked
+            if claim.verdict == verdict
         ],
     )
 

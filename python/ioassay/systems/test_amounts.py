@@ -51,7 +51,7 @@ def test_a_printed_number_is_read_in_base_units(
 @pytest.mark.parametrize(
     "printed", ["", "fast", "12 GX/s", "-3%", "1e9", "12.4.1 GB/s", "GB/s", "1" * 400, "0.5 GB/s x", "10.7T"]
 )
-def test_what_is_no_number_with_a_unit_is_refused(printed: str) -> None:
+def test_text_that_is_no_number_with_a_unit_is_refused(printed: str) -> None:
     with pytest.raises(ValueError, match=r"is not a number with a unit|has the unknown unit"):
         parse_amount(printed)
 
@@ -70,7 +70,7 @@ def test_a_number_printed_as_zero_is_not_negative() -> None:
 
 
 @given(number=st.integers(0, MOST), decimals=st.integers(0, 4))
-def test_what_is_rounded_to_fewer_digits_agrees_with_what_it_was_before(number: int, decimals: int) -> None:
+def test_a_number_rounded_to_fewer_digits_agrees_with_the_original(number: int, decimals: int) -> None:
     value = Fraction(number, 10**4)
     step = Fraction(1, 10**decimals)
     shorter = parse_amount(f"{float((value / step + Fraction(1, 2)) // 1 * step):.{decimals}f}")  # half goes up

@@ -118,7 +118,7 @@ def test_up_to_is_about_the_largest_point_and_all_else_about_each() -> None:
         ("says: better, how: greater, of: [a, c]", "What it rests on gives bytes/operations, and it says 1."),
     ],
 )
-def test_what_makes_no_sense_cannot_be_recomputed(claim: str, why: str) -> None:
+def test_a_claim_that_makes_no_sense_cannot_be_recomputed(claim: str, why: str) -> None:
     one = checked(claim, a="1 GB/s", b="2 GB/s", c="3 IOPS", zero="0 GB/s")
     assert (one.verdict, one.why) == ("cannot be recomputed", why)
 

@@ -76,7 +76,7 @@ def test_a_built_in_system_is_called_like_its_file_and_says_where_each_figure_st
         (HEAD + "test_bed: isilon\n", 'mine.yaml:4: test_bed: the system "isilon" is unknown; did you mean'),
     ],
 )
-def test_what_is_written_wrongly_is_refused_with_its_line(text: str, message: str) -> None:
+def test_mistakes_are_refused_with_their_line(text: str, message: str) -> None:
     assert refusal(text).startswith(message)
 
 

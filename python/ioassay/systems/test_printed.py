@@ -25,7 +25,7 @@ def _exactly(number: str) -> Interval:
         ("at-least", "99", "12.3"),
     ],
 )
-def test_what_the_word_before_a_number_allows(qualifier: Qualifier, agreeing: str, differing: str) -> None:
+def test_a_qualifier_decides_which_numbers_agree(qualifier: Qualifier, agreeing: str, differing: str) -> None:
     printed = parse_amount("12.4 GB/s")
     assert agrees(printed, qualifier, _exactly(agreeing))
     assert not agrees(printed, qualifier, _exactly(differing))
@@ -35,7 +35,7 @@ def test_what_the_word_before_a_number_allows(qualifier: Qualifier, agreeing: st
     ("rounding", "agreeing", "differing"),
     [("nearest", "12.44", "12.46"), ("down", "12.49", "12.5"), ("down", "12.4", "12.39"), ("up", "12.31", "12.41")],
 )
-def test_how_the_last_digit_came_about(rounding: Rounding, agreeing: str, differing: str) -> None:
+def test_rounding_decides_which_numbers_agree(rounding: Rounding, agreeing: str, differing: str) -> None:
     printed = parse_amount("12.4 GB/s")
     assert agrees(printed, "exact", _exactly(agreeing), rounding)
     assert not agrees(printed, "exact", _exactly(differing), rounding)

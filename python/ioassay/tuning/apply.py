@@ -93,8 +93,8 @@ class Applied:
 
     def check(self) -> list[Drift]:
         """What something else has changed since it was set. Also written into the journal."""
-        found = drifted(self.journal.state, self._root)
-        news = [drift for drift in found if drift.name in self.journal.state.entries]
+        changed = drifted(self.journal.state, self._root)
+        news = [drift for drift in changed if drift.name in self.journal.state.entries]
         self._note(
             *(
                 Checked(name=drift.name, value=drift.now, at=now())
@@ -102,7 +102,7 @@ class Applied:
                 if self.journal.state.entries[drift.name].seen != drift.now
             )
         )
-        return found
+        return changed
 
     def switch(self, assignments: Iterable[Assignment]) -> ChangePlan:
         """Moves to other values: what is not among `assignments` gets its value of before.
@@ -156,11 +156,11 @@ class Applied:
             options = tuned_options(self._root)
             first = drift[0]
             option = options.get(first.name)
-            said = (
+            cause = (
                 f"{option.where} sets it" if option is not None and option.line.profile != profile else "TuneD set it"
             )
             raise CannotSet(
-                f"{first.name}: asked {first.applied}, it is {first.now} once TuneD has applied its profile: {said}.",
+                f"{first.name}: asked {first.applied}, it is {first.now} once TuneD has applied its profile: {cause}.",
                 "Change it there, or leave the setting to that.",
             )
 
@@ -415,21 +415,23 @@ def _put_back_after(done: Applied, error: BaseException) -> None:
     if isinstance(error, NotTaken) and not failed and error.is_changed:
         error.message = f"{error.message.rstrip('.')}: restored to {error.before}."
     left = [f"{result.name} was left alone: {result.why}." for result in results if result.outcome == "left alone"]
-    said = f"{failed} Try again: ioassay tune rollback {done.journal.id}" if failed else "All settings are as before."
-    error.remedy = " ".join(filter(None, (error.remedy, said, *left)))
+    outcome = (
+        f"{failed} Try again: ioassay tune rollback {done.journal.id}" if failed else "All settings are as before."
+    )
+    error.remedy = " ".join(filter(None, (error.remedy, outcome, *left)))
 
 
 def _values(instances: Iterable[Instance]) -> dict[str, str | None]:
     """What each has; `None` if it is gone. What cannot be read is left out: nobody knows whether it has changed."""
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for instance in instances:
         try:
-            found[instance.name] = instance.read()
+            values[instance.name] = instance.read()
         except Vanished:
-            found[instance.name] = None
+            values[instance.name] = None
         except CannotRead:
             continue
-    return found
+    return values
 
 
 def _failures(results: Sequence[PutBack]) -> str:

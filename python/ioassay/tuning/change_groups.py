@@ -75,16 +75,16 @@ class ChangeGroup:
 
 def change_groups(examination: Examination) -> list[ChangeGroup]:
     """The changes, the weightiest first."""
-    found: dict[str, list[tuple[str, Change]]] = {}
+    by_host: dict[str, list[tuple[str, Change]]] = {}
     for finding, change in examination.of_kind(Change):
-        found.setdefault(finding.rule.name, []).append((finding.host, change))
+        by_host.setdefault(finding.rule.name, []).append((finding.host, change))
     groups = []
     for rule in dict.fromkeys(finding.rule for finding in examination.findings):
-        if rule.name in found:
+        if rule.name in by_host:
             evidence = dict.fromkeys(
                 text for finding in examination.findings if finding.rule is rule for text in finding.evidence
             )
-            changes = found[rule.name]
+            changes = by_host[rule.name]
             places, commands = _places(changes), _commands(rule, changes)
             groups.append(ChangeGroup(rule, places, commands, list(evidence), _exceptions(examination, rule, changes)))
     return sorted(groups, key=_rank)
@@ -193,8 +193,8 @@ def _commands(rule: Rule, changes: Sequence[tuple[str, Change]]) -> list[Command
     alike: dict[tuple[Assignment, ...], list[str]] = {}
     for host, assignments in settable.items():
         alike.setdefault(tuple(assignments), []).append(host)
-    found = [Command(tuple(hosts), (), apply_text(every), every) for every, hosts in alike.items()]
-    return [*found, *(command for where in others.values() for command in _by_hand(where))]
+    commands = [Command(tuple(hosts), (), apply_text(every), every) for every, hosts in alike.items()]
+    return [*commands, *(command for where in others.values() for command in _by_hand(where))]
 
 
 def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
@@ -202,9 +202,15 @@ def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
     texts = _each(text for _, _, text in where)
     names = _names(texts)
     for one in [texts] if names else [(text,) for text in texts]:
-        own = [(host, subject) for host, subject, text in where if text in one]
+        places_of_text = [(host, subject) for host, subject, text in where if text in one]
         text = one[0] if not names else re.sub(rf"(?<![\w-]){re.escape(names[0])}(?![\w-])", PLACEHOLDER, one[0])
-        yield Command(_each(host for host, _ in own), _each(subject for _, subject in own if subject), text, (), names)
+        yield Command(
+            _each(host for host, _ in places_of_text),
+            _each(subject for _, subject in places_of_text if subject),
+            text,
+            (),
+            names,
+        )
 
 
 def _names(texts: Sequence[str]) -> tuple[str, ...]:
@@ -242,5 +248,5 @@ def _exceptions(examination: Examination, rule: Rule, changes: Sequence[tuple[st
             else:
                 reasons.setdefault("not judged", []).append(host)
     left = len(hosts) - len(changed)
-    told = "; ".join(f"{folded(where)} ({reason})" for reason, where in reasons.items())
-    return f"{format_count(left, 'other node')} without it: {told}."
+    reasons_text = "; ".join(f"{folded(where)} ({reason})" for reason, where in reasons.items())
+    return f"{format_count(left, 'other node')} without it: {reasons_text}."

@@ -168,7 +168,7 @@ def _storage_settings(texts: Sequence[str], storage: str | None) -> dict[str, st
     """`efs.bam.ec.mode=1` and others. Raises `UsageError` for what is no pair, given twice, or asked by no rule."""
     if texts and storage is None:
         raise UsageError("--storage-setting needs --storage.", "Add for example --storage onefs.")
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
@@ -177,10 +177,10 @@ def _storage_settings(texts: Sequence[str], storage: str | None) -> dict[str, st
             )
         if name not in onefs.SETTINGS:
             raise UsageError(f"--storage-setting {text}: no rule knows `{name}`.", nearest(name, onefs.SETTINGS))
-        if name in found:
+        if name in settings:
             raise UsageError(f"--storage-setting {name} is given twice.", "Give it once.")
-        found[name] = value
-    return found
+        settings[name] = value
+    return settings
 
 
 def _rule(name: str) -> Rule:

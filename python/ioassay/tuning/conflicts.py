@@ -49,12 +49,12 @@ def set_back_by_tuned(plan: ChangePlan, profile: str = "") -> Iterator[str]:
 
 
 def _with_owner(change: Change, options: Mapping[str, Option]) -> Change:
-    found = {
+    owners = {
         option.line: option
         for assignment in change.assignments
         for option in _undoing(options, assignment.name, assignment.value, is_same)
     }
-    lines = dict.fromkeys(f"{_claim(option)}: {_remedy(option)}" for option in found.values())
+    lines = dict.fromkeys(f"{_claim(option)}: {_remedy(option)}" for option in owners.values())
     return replace(change, because="; ".join(filter(None, (change.because, *lines)))) if lines else change
 
 

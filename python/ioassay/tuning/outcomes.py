@@ -64,9 +64,9 @@ def _knows(rule: Rule, cause: Cause) -> bool:
 
 def _about(cause: Cause, judgements: Sequence[Judgement], kind: type[Judgement]) -> list[Judgement]:
     """The judgements of a kind on the cause's devices; on others only where they name no device."""
-    found = [judgement for judgement in judgements if isinstance(judgement, kind)]
-    named = [judgement for judgement in found if getattr(judgement, "subject", "") in cause.subjects]
-    return named if cause.subjects and _names_devices(judgements, cause) else found
+    of_kind = [judgement for judgement in judgements if isinstance(judgement, kind)]
+    named = [judgement for judgement in of_kind if getattr(judgement, "subject", "") in cause.subjects]
+    return named if cause.subjects and _names_devices(judgements, cause) else of_kind
 
 
 def _names_devices(judgements: Sequence[Judgement], cause: Cause) -> bool:

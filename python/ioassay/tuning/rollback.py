@@ -134,7 +134,7 @@ def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: boo
     instance: Instance | None = None
     try:
         instance = instance_named(entry.name, definitions, root)
-        found: str | None = instance.read()
+        current: str | None = instance.read()
         identity = instance.identity()
     except Vanished as error:
         if belongs_to(entry.name) in names:  # it may be back with the old value of that
@@ -143,12 +143,12 @@ def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: boo
     except IoassayError as error:
         return _Case(entry, instance, None, None, failed=f"{error.message} {error.remedy}".strip())
     if entry.is_of_other(identity, is_same_boot=is_same_boot):
-        return _Case(entry, instance, found, None, left_alone="another device has this name now")
-    if found == entry.before or _is_ours(entry, found, is_same_boot):
-        return _Case(entry, instance, found, entry.before)
+        return _Case(entry, instance, current, None, left_alone="another device has this name now")
+    if current == entry.before or _is_ours(entry, current, is_same_boot):
+        return _Case(entry, instance, current, entry.before)
     since = "the machine was rebooted since, " if not is_same_boot else ""
     applied = entry.ours if entry.was_set else entry.wanted
-    return _Case(entry, instance, found, None, left_alone=f"{since}it has {found} instead of {applied}")
+    return _Case(entry, instance, current, None, left_alone=f"{since}it has {current} instead of {applied}")
 
 
 def _is_ours(entry: Entry, found: str | None, is_same_boot: bool) -> bool:
@@ -188,9 +188,9 @@ def _write_back(case: _Case, names: Collection[str]) -> None:
         if case.instance.read() == case.target:
             return
         case.instance.write(case.target)
-        found = case.instance.read()
-        if found != case.target:
-            case.failed = f"it reads {found} after {case.target} was written"
+        current = case.instance.read()
+        if current != case.target:
+            case.failed = f"it reads {current} after {case.target} was written"
     except Vanished as error:
         case.target = None
         if belongs_to(case.entry.name) not in names:

@@ -239,10 +239,10 @@ def collect_archive(target: str | None) -> bytes:
     """The archive of a snapshot of this node. Raises `UsageError` where there is no such target, `CannotRun`."""
     if target is not None:
         _refuse_unsuitable(target)
-    found = str(engine.find_engine())
+    program = str(engine.find_engine())
     try:
         done = subprocess.run(
-            [found, *engine.capture_arguments(target)], capture_output=True, check=False, timeout=_LIMIT_S
+            [program, *engine.capture_arguments(target)], capture_output=True, check=False, timeout=_LIMIT_S
         )
     except subprocess.TimeoutExpired as error:
         raise CannotRun(
@@ -252,7 +252,7 @@ def collect_archive(target: str | None) -> bytes:
     if done.returncode:
         raise CannotRun(
             f"The engine could not look at this node: {done.stderr.decode(errors='replace').strip()}",
-            f"Try it alone: {found} capture --out snapshot.tar.gz",
+            f"Try it alone: {program} capture --out snapshot.tar.gz",
         )
     return done.stdout
 
@@ -277,7 +277,7 @@ def read(path: Path) -> Snapshot:
 
 def read_all(paths: Sequence[Path]) -> list[Snapshot]:
     """The snapshots in files, of which a cluster has hundreds. Raises as `read`."""
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     # zlib releases the interpreter's lock, so the next archive is unpacked while one is parsed.
     with long_lived(), ThreadPoolExecutor(max_workers=1) as pool:
         coming = [pool.submit(_read, path) for path in paths[:1]]
@@ -285,8 +285,8 @@ def read_all(paths: Sequence[Path]) -> list[Snapshot]:
             content, text = coming.pop().result()
             if following is not None:
                 coming.append(pool.submit(_read, following))
-            found.append(_snapshot(content, text, str(path)))
-    return found
+            snapshots.append(_snapshot(content, text, str(path)))
+    return snapshots
 
 
 def parse(content: bytes, name: str) -> Snapshot:
@@ -350,11 +350,11 @@ def _plain_members(text: bytes) -> list[_Member]:
     Nothing for any other archive, damaged or made by another program: `_members` reads it, or says what is wrong.
     Headers are not summed, because the sum that gzip keeps of all was checked.
     """
-    found: list[_Member] = []
+    members: list[_Member] = []
     at, last, name = 0, len(text) - _BLOCK, ""
     while at <= last and text[at]:
         short, digits, kind, link, magic, prefix = _HEADER.unpack_from(text, at)
-        if kind not in _KINDS or magic not in _MAGICS or not digits.isdigit() or len(found) >= _MOST_MEMBERS:
+        if kind not in _KINDS or magic not in _MAGICS or not digits.isdigit() or len(members) >= _MOST_MEMBERS:
             return []
         start = at + _BLOCK
         end = start + _octal(digits)
@@ -368,12 +368,12 @@ def _plain_members(text: bytes) -> list[_Member]:
                 if prefix[0] and magic == _POSIX:
                     name = f"{_until_zero(prefix)}/{name}"
             if kind == _LINK:
-                found.append((name, _until_zero(link), b""))
+                members.append((name, _until_zero(link), b""))
             elif kind != _DIRECTORY:
-                found.append((name, None, text[start:end]))
+                members.append((name, None, text[start:end]))
             name = ""
         at = (end + _BLOCK - 1) // _BLOCK * _BLOCK
-    return found
+    return members
 
 
 @lru_cache(maxsize=_MOST_NAMES)

@@ -127,7 +127,7 @@ def test_assignments_that_contradict_each_other_are_refused(root: Path, texts: l
         plan(root, *texts)
 
 
-def test_what_only_a_file_can_change_is_refused_live_and_planned_for_the_file(root: Path, place: Path) -> None:
+def test_settings_that_only_a_file_changes_are_refused_live_and_planned_for_the_file(root: Path, place: Path) -> None:
     write_tree(root, {"sys/block/sda/holders/dm-0/dm/uuid": "mpath-360"})
     with pytest.raises(NotLive) as refused:
         plan(root, "block:sda/max_sectors_kb=256")
@@ -193,7 +193,7 @@ def test_a_setting_that_vanishes_half_way_puts_the_others_back(
     assert (nr_requests(root), pressure(root)) == ("256", "100")
 
 
-def test_what_something_else_has_changed_is_left_alone_and_named(root: Path, place: Path) -> None:
+def test_settings_changed_by_something_else_are_left_alone_and_named(root: Path, place: Path) -> None:
     done = apply(plan(root, f"{NR}=64", f"{PRESSURE}=50"), place)
     write_tree(root, {"proc/sys/vm/vfs_cache_pressure": "77"})
     (drift,) = settle(done, 0)
@@ -207,7 +207,7 @@ def test_what_something_else_has_changed_is_left_alone_and_named(root: Path, pla
     assert (nr_requests(root), pressure(root)) == ("256", "77")
 
 
-def test_what_is_back_already_is_told_from_what_had_to_be_restored(root: Path, place: Path) -> None:
+def test_settings_already_back_are_distinguished_from_restored_ones(root: Path, place: Path) -> None:
     apply(plan(root, f"{NR}=64"), place).close()
     write_tree(root, {"sys/block/sda/queue/nr_requests": "256"})
     assert rolled_back(place, root) == {NR: ("already back", "")}
@@ -283,7 +283,7 @@ def test_after_a_reboot_an_unconfirmed_write_is_ours_only_with_its_value(root: P
     assert rolled_back(place, root)[PRESSURE][0] == "left alone"
 
 
-def test_what_cannot_be_put_back_keeps_the_journal_open(
+def test_a_setting_that_cannot_be_put_back_keeps_the_journal_open(
     root: Path, place: Path, refuse: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apply(plan(root, f"{NR}=64", f"{PRESSURE}=50"), place).close()
@@ -299,7 +299,7 @@ def test_what_cannot_be_put_back_keeps_the_journal_open(
     assert rolled_back(place, root) == {PRESSURE: ("restored", "")}
 
 
-def test_what_something_else_sets_after_a_rollback_that_failed_is_left_alone(
+def test_values_set_by_others_after_a_failed_rollback_are_left_alone(
     root: Path, place: Path, refuse: Callable[..., None]
 ) -> None:
     apply(plan(root, f"{PRESSURE}=50"), place).close()
@@ -448,7 +448,7 @@ def test_an_error_of_the_experiment_puts_everything_back_and_stays_what_it_is(ro
     assert state(place).is_closed
 
 
-def test_what_lustre_raises_with_a_parameter_goes_back_with_it(
+def test_parameters_that_lustre_raises_along_go_back_along(
     root: Path, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{lustre_programs(tmp_path / 'bin')}:/usr/bin:/bin")
@@ -485,7 +485,7 @@ def test_the_users_commands_are_rolled_back_without_their_file(root: Path, place
     assert file.read_text() == "1\n"
 
 
-def test_what_cannot_be_read_after_a_change_is_not_taken_for_unchanged(root: Path, place: Path, tmp_path: Path) -> None:
+def test_a_value_unreadable_after_a_change_is_not_taken_for_unchanged(root: Path, place: Path, tmp_path: Path) -> None:
     file, broken = tmp_path / "value", tmp_path / "broken"
     file.write_text("1\n")
     raid = Command(get=f"test ! -e {broken} && cat {file}", set=f"echo {{value}} > {file}; touch {broken}")
@@ -500,7 +500,7 @@ def test_what_cannot_be_read_after_a_change_is_not_taken_for_unchanged(root: Pat
     assert rolled_back(place, root) == {"command:raid": ("already back", "")}
 
 
-def test_what_moves_with_a_setting_and_cannot_be_read_then_goes_back_with_it(
+def test_an_unreadable_follower_goes_back_with_its_setting(
     root: Path, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{lustre_programs(tmp_path / 'bin')}:/usr/bin:/bin")

@@ -112,7 +112,7 @@ def test_a_value_that_the_kernel_clamps_or_rounds_is_refused_and_restored(
     assert values(device) == before
 
 
-def test_what_stands_for_the_kernels_own_value_is_taken_whatever_is_shown(device: str, place: Path) -> None:
+def test_words_for_the_kernels_own_value_are_accepted_whatever_is_shown(device: str, place: Path) -> None:
     own = queue(device, "max_sectors_kb")
     set_queue(device, "max_sectors_kb", "64")
     names = [f"block:{device}/max_sectors_kb=0", f"block:{device}/wbt_lat_usec=-1"]
@@ -133,7 +133,7 @@ def test_a_scheduler_moves_other_settings_which_go_back_with_it(device: str, pla
     assert values(device) == before
 
 
-def test_what_a_scheduler_itself_was_set_to_goes_back_with_it(device: str, place: Path) -> None:
+def test_settings_of_a_scheduler_go_back_with_it(device: str, place: Path) -> None:
     set_queue(device, "scheduler", "mq-deadline")
     set_queue(device, "iosched/read_expire", "200")
     before = values(device)
@@ -144,7 +144,7 @@ def test_what_a_scheduler_itself_was_set_to_goes_back_with_it(device: str, place
     assert queue(device, "iosched/read_expire") == "200"
 
 
-def test_what_something_else_set_stays_though_the_scheduler_goes_back(device: str, place: Path) -> None:
+def test_values_set_by_others_stay_when_the_scheduler_goes_back(device: str, place: Path) -> None:
     apply(plan_changes([parse_assignment(f"block:{device}/scheduler=mq-deadline")]), place).close()
     set_queue(device, "nr_requests", "33")
     outcomes = {result.name.rpartition("/")[2]: result.outcome for result in put_back(place)}
@@ -221,7 +221,7 @@ def test_another_file_behind_the_same_device_is_another_device(device: str, plac
         ("vm.dirty_background_bytes", "50000000", "vm.dirty_background_ratio"),
     ],
 )
-def test_of_two_sysctls_that_exclude_each_other_the_one_that_was_not_0_is_written_back(
+def test_the_sysctl_that_was_not_0_is_written_back_of_an_exclusive_pair(
     place: Path, name: str, value: str, other: str
 ) -> None:
     before = {one: sysctl(one) for one in DIRTY}

@@ -54,7 +54,7 @@ def test_other_settings_of_the_storage_are_refused(settings: list[str], storage:
         ({"storage": "onfs"}, "--storage onfs: no rule knows this storage.", "Use onefs, or leave the option out."),
     ],
 )
-def test_what_means_nothing_to_a_check_is_refused(asked: dict[str, Any], message: str, remedy: str) -> None:
+def test_options_without_meaning_for_a_check_are_refused(asked: dict[str, Any], message: str, remedy: str) -> None:
     known: dict[str, Any] = {"transfer": None, "raid": None, "storage": None, "rules": []}
     with pytest.raises(UsageError) as raised:
         CheckRequest.of(**known | asked)

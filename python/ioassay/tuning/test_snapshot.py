@@ -106,7 +106,7 @@ def test_a_command_that_failed_is_unreadable_with_its_error_and_one_that_was_not
     ],
     ids=("empty", "zip", "gzip", "no document", "cut", "no keys", "version", "wrong type"),
 )
-def test_what_is_no_snapshot_is_refused_with_what_to_do(content: bytes, said: str) -> None:
+def test_a_file_that_is_no_snapshot_is_refused_with_a_remedy(content: bytes, said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
         parse(content, "s.tar.gz")
     assert "apture" in refused.value.remedy or "tune capture" in refused.value.remedy
@@ -173,7 +173,7 @@ def test_snapshots_read_together_are_those_read_one_by_one(tmp_path: Path) -> No
     assert read_all([]) == []
 
 
-def test_of_snapshots_read_together_the_first_that_is_none_is_named(tmp_path: Path) -> None:
+def test_the_first_invalid_of_several_snapshots_is_named(tmp_path: Path) -> None:
     contents = {"whole": _whole(), "text": b"text", "cut": _whole()[:-9]}
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)

@@ -45,8 +45,8 @@ Drift = AppliedSetting
 
 def applied_settings(state: State, root: Path = ROOT) -> list[AppliedSetting]:
     """Everything that a journal has applied and not put back."""
-    found = [_applied_setting(state, entry.name, root) for entry in state.open_entries if not entry.is_untouched]
-    return found + [_file(state, path) for path in state.files]
+    settings = [_applied_setting(state, entry.name, root) for entry in state.open_entries if not entry.is_untouched]
+    return settings + [_file(state, path) for path in state.files]
 
 
 def drifted(state: State, root: Path = ROOT) -> list[Drift]:

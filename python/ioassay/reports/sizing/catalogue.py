@@ -150,10 +150,10 @@ class CatalogueReport:
             return str(sum(units for _, units in standing(self.catalogue, name)) or "")
         if isinstance(component, Brick) and key in component.measured:
             value: Value | None = self.catalogue.number(component.measured[key].rate, key, entry, (entry.name, key))
-        elif isinstance(own := getattr(component, key, None), int):
-            return str(own)
+        elif isinstance(number := getattr(component, key, None), int):
+            return str(number)
         else:
-            value = None if own is None else self.catalogue.value(entry.name, key, key)
+            value = None if number is None else self.catalogue.value(entry.name, key, key)
         if value is None:
             return ""
         assert isinstance(value.origin, Origin)

@@ -50,10 +50,10 @@ def rate(of: Rate) -> dict[str, Any]:
 
 def arithmetic(values: Sequence[Value]) -> dict[str, Any]:
     """Every step, and every number that the steps begin with, with its source."""
-    found = derivation(*values)
+    derived = derivation(*values)
     return {
-        "steps": [{"name": step.name, "step": formulas.line(step), **number(step)} for step in found.steps],
-        "inputs": [_input(one) for one in found.inputs],
+        "steps": [{"name": step.name, "step": formulas.line(step), **number(step)} for step in derived.steps],
+        "inputs": [_input(one) for one in derived.inputs],
     }
 
 

@@ -23,15 +23,15 @@ def tables(named: Mapping[str, Sequence[Value]], shown_before: Sequence[Value] =
     A step that several of them share stands in the first. Those of `shown_before` are left out.
     """
     known = set(_lines(shown_before))
-    found = []
+    steps = []
     number = 1
     for title, values in named.items():
         lines = [line for line in _lines(values) if line not in known]
         known.update(lines)
         rows: list[list[Text]] = [[f"{at}", line] for at, line in enumerate(lines, start=number)]
         number += len(rows)
-        found.append(Table([Column("", is_number=True), Column("Step")], rows, title=title))
-    return found
+        steps.append(Table([Column("", is_number=True), Column("Step")], rows, title=title))
+    return steps
 
 
 def _lines(values: Sequence[Value]) -> Sequence[Text]:

@@ -42,7 +42,7 @@ def test_times_stand_with_the_arithmetic_that_leads_to_them(tmp_path: Path) -> N
     assert "name stragglers" in shown
 
 
-def test_without_requirements_nothing_is_said_of_checkpoints_and_growth(tmp_path: Path) -> None:
+def test_checkpoints_and_growth_are_left_out_without_requirements(tmp_path: Path) -> None:
     shown = text(times.times(sized(tmp_path)[1]))
     assert "Time to fill" in shown
     assert "checkpoint" not in shown

@@ -52,10 +52,10 @@ def times(size: Size, requirements: Requirements | None = None, tier: str = "") 
     """
     values = of_size(size, requirements, tier)
     rows = [_row(value, _percent if value.dimension == NUMBER else _amount) for value in values]
-    own = set(
+    shown = set(
         _assumed([size.capacity.usable, *(rate.value for rates in size.rates.values() for rate in rates.values())])
     )
-    assumed = [one for one in _assumed(values) if one not in own]
+    assumed = [one for one in _assumed(values) if one not in shown]
     unknown = "" if write_rate(size) else "The write rate is unknown, so no time to write anything is given."
     return Section("Times", [_table(rows), Notes([*filter(None, [unknown]), *assumed])])
 

@@ -65,7 +65,7 @@ def sections(
         )
         for path, name in zip(paths, _names(paths), strict=True)
     ]
-    return [*found, *(_devices(one) for one in measured)]
+    return [*found, *(_devices(host) for host in measured)]
 
 
 def _names(paths: Sequence[IoPath]) -> list[str]:
@@ -165,8 +165,8 @@ def _limit(layer: Layer, *, is_narrow: bool) -> Text:
 
 def _short(source: str) -> str:
     """`sdb max_sectors_kb` for `/sys/block/sdb/queue/max_sectors_kb`, which a narrow table would break."""
-    found = _SOURCE.fullmatch(source)
-    return " ".join(filter(None, found.groups())) if found else source
+    match = _SOURCE.fullmatch(source)
+    return " ".join(filter(None, match.groups())) if match else source
 
 
 def _measured(comparison: Comparison | None) -> Text:
@@ -262,7 +262,7 @@ def _data(
         },
         "conclusions": [_conclusion_data(conclusion, outcome) for conclusion in conclusions(path)],
         "verdicts": verdicts(path, comparisons),
-        "unknown": [*path.unknown, *(text for one in measured if one.host in path.hosts for text in one.problems)],
+        "unknown": [*path.unknown, *(text for host in measured if host.host in path.hosts for text in host.problems)],
     }
 
 

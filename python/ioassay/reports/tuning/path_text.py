@@ -118,9 +118,9 @@ def _covered(row: Row) -> list[Box]:
     """The segments of a RAID, what is written or read of each first; nothing where neither is done."""
     made = []
     for segment in row.segments:
-        own = [box for box in row.boxes if segment.start_bytes <= box.start_bytes < segment.end_bytes]
-        what = own[0].what if own else "request"
-        made.append(Box(segment.start_bytes, segment.end_bytes, what, segment.label if own else ""))
+        boxes = [box for box in row.boxes if segment.start_bytes <= box.start_bytes < segment.end_bytes]
+        what = boxes[0].what if boxes else "request"
+        made.append(Box(segment.start_bytes, segment.end_bytes, what, segment.label if boxes else ""))
     return made
 
 

@@ -24,15 +24,15 @@ from ioassay.sizing.model import BrickChoice, Capacity
 def brick_capacity(catalogue: Catalogue, choice: BrickChoice) -> Capacity:
     """What one brick holds, in bytes. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
-    found = geometry(catalogue, choice.brick)
+    layout = geometry(catalogue, choice.brick)
     drive = catalogue.value(choice.drive, "capacity", "capacity of a drive")
     assert drive is not None  # every drive has one
-    file_system = file_systems.name_for(catalogue, choice.brick, brick.file_system, found)
+    file_system = file_systems.name_for(catalogue, choice.brick, brick.file_system, layout)
     record = record_size(brick.redundancy, *file_systems.record_default(file_system))
     sector = sector_size(brick.redundancy)
-    group = _protected(found, drive, record, sector)
-    groups = exactly("groups", found.groups)
-    usable = file_systems.usable(catalogue, file_system, Target(found, drive, group, record, sector))
+    group = _protected(layout, drive, record, sector)
+    groups = exactly("groups", layout.groups)
+    usable = file_systems.usable(catalogue, file_system, Target(layout, drive, group, record, sector))
     return Capacity(
         raw=product("raw capacity", exactly("drives", brick.drive_count), drive),
         protected=product("protected capacity", groups, group),

@@ -65,7 +65,7 @@ class FileSystemLimit:
 def limits_of_brick(catalogue: Catalogue, choice: BrickChoice) -> Iterator[FileSystemLimit]:
     """Those of one brick. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
-    found = geometry(catalogue, choice.brick)
+    layout = geometry(catalogue, choice.brick)
     target = _target(catalogue, choice)
     largest = _figure(catalogue, brick.file_system, "largest_target", "largest target")
     if largest is not None:
@@ -73,8 +73,8 @@ def limits_of_brick(catalogue: Catalogue, choice: BrickChoice) -> Iterator[FileS
     if (format := _FORMATS.get(brick.file_system or "")) is not None:
         inodes = exactly("inodes of a target", int(target.nominal / format.bytes_per_inode(target.nominal)))
         yield FileSystemLimit(choice.name, "inodes of a target", inodes, _MOST_INODES, "supported")
-    if found.layout.startswith("raidz"):
-        drives = exactly("drives of a raidz group", found.drives)
+    if layout.layout.startswith("raidz"):
+        drives = exactly("drives of a raidz group", layout.drives)
         yield FileSystemLimit(choice.name, "drives of a raidz group", drives, _WIDEST_RAIDZ, "recommended")
 
 

@@ -97,10 +97,10 @@ class Geometry:
 def geometry(catalogue: Catalogue, name: str) -> Geometry:
     """The geometry of the brick `name`. Raises `UsageError` with the numbers where it is impossible."""
     brick = catalogue.find(name, Brick)
-    found = _of_group(name, brick.redundancy)
-    _check_drives(name, brick, found)
+    group = _of_group(name, brick.redundancy)
+    _check_drives(name, brick, group)
     _check_slots(catalogue, name, brick)
-    return found
+    return group
 
 
 def _of_group(name: str, redundancy: Redundancy) -> Geometry:
@@ -122,14 +122,16 @@ def _of_group(name: str, redundancy: Redundancy) -> Geometry:
         )
     if layout.startswith("draid") and drives > MAX_DRAID_CHILDREN:
         _refuse(name, f"dRAID takes up to {MAX_DRAID_CHILDREN} drives, not {drives}", "Make more groups.")
-    found = Geometry(layout, redundancy.groups, data, parity, drives, spares, 0 if declustered else redundancy.spares)
-    if found.tolerated > MOST_TOLERATED:
+    layout_of_group = Geometry(
+        layout, redundancy.groups, data, parity, drives, spares, 0 if declustered else redundancy.spares
+    )
+    if layout_of_group.tolerated > MOST_TOLERATED:
         _refuse(
             name,
-            f"each group may lose {found.tolerated} drives; at most {MOST_TOLERATED} can be computed with",
+            f"each group may lose {layout_of_group.tolerated} drives; at most {MOST_TOLERATED} can be computed with",
             "Lower `parity`, or make more groups.",
         )
-    return found
+    return layout_of_group
 
 
 def _parity(name: str, redundancy: Redundancy) -> int:
@@ -151,8 +153,8 @@ def _parity(name: str, redundancy: Redundancy) -> int:
     if layout == "mirror" and data != 1:
         _refuse(name, f"a mirror has 1 data drive, not {data}", "Use `raid10`, or several groups of one.")
     if layout != "mirror" and parity != PARITY[layout]:
-        own = format_count(PARITY[layout], "parity drive")
-        _refuse(name, f"{layout} has {own} in a group, not {parity}", "Remove `parity`.")
+        parity_text = format_count(PARITY[layout], "parity drive")
+        _refuse(name, f"{layout} has {parity_text} in a group, not {parity}", "Remove `parity`.")
     return parity
 
 

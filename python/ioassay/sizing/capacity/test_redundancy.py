@@ -37,7 +37,7 @@ def test_distributed_spares_are_drives_of_the_group() -> None:
         ("layout: draid2, data: 8, groups: 1, children: 260", 260, "dRAID takes up to 255 drives, not 260"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_numbers(redundancy: str, drives: int, message: str) -> None:
+def test_an_impossible_geometry_is_refused_with_its_numbers(redundancy: str, drives: int, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         geometry(catalogue(redundancy, drives, more="enclosures: {shelf: 1}", components=SHELF), "brick")
     assert message in refused.value.message

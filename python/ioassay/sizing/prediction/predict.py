@@ -25,18 +25,18 @@ def predict(study: ResolvedStudy, storage: Storage, name: str, title: str = "") 
     for spot in spots(study):
         series.setdefault(spot.series, []).append(_predicted(storage, spot))
     whole = tuple((one, tuple(points)) for one, points in series.items())
-    found = Prediction(study.entry, name, title, whole, _remarks(storage, whole))
-    if all(point.value is None for point in found.points):
-        reasons = list(dict.fromkeys(point.why_not for point in found.points))
+    prediction = Prediction(study.entry, name, title, whole, _remarks(storage, whole))
+    if all(point.value is None for point in prediction.points):
+        reasons = list(dict.fromkeys(point.why_not for point in prediction.points))
         more = len(reasons) - _REASONS_SHOWN
-        told = " ".join(reasons[:_REASONS_SHOWN])
+        reasons_text = " ".join(reasons[:_REASONS_SHOWN])
         if more > 0:
-            told += f" There {'is' if more == 1 else 'are'} {format_count(more, 'more reason')}."
+            reasons_text += f" There {'is' if more == 1 else 'are'} {format_count(more, 'more reason')}."
         raise UsageError(
-            f"Nothing of the study {study.entry.name} can be predicted on {name}. {told}",
+            f"Nothing of the study {study.entry.name} can be predicted on {name}. {reasons_text}",
             "Add the rates to a catalogue of your own, or choose a study that moves data in files of their own.",
         )
-    return found
+    return prediction
 
 
 def _remarks(storage: Storage, series: tuple[tuple[SeriesName, tuple[Predicted, ...]], ...]) -> tuple[str, ...]:
@@ -49,10 +49,10 @@ def _remarks(storage: Storage, series: tuple[tuple[SeriesName, tuple[Predicted, 
 
 
 def _predicted(storage: Storage, spot: Spot) -> Predicted:
-    found = _by_model(storage, spot)
-    if found.value is not None and storage.clients is not None and spot.clients > storage.clients:
+    by_model = _by_model(storage, spot)
+    if by_model.value is not None and storage.clients is not None and spot.clients > storage.clients:
         return Predicted(spot, None, why_not=f"The configuration has {format_count(storage.clients, 'client')}.")
-    return found
+    return by_model
 
 
 def _by_model(storage: Storage, spot: Spot) -> Predicted:

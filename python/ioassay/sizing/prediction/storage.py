@@ -95,13 +95,13 @@ def _stripe_bytes(redundancy: Redundancy) -> int | None:
 
 
 def _memory_bytes(catalogue: Catalogue, bricks: list[tuple[Brick, int]]) -> int | None:
-    every = [
+    memories = [
         (catalogue.find(server, Server).memory, number_of * count)
         for brick, count in bricks
         for server, number_of in brick.servers.items()
     ]
-    known = [memory * count for memory, count in every if memory is not None]
-    return sum(known) if known and len(known) == len(every) else None
+    known = [memory * count for memory, count in memories if memory is not None]
+    return sum(known) if known and len(known) == len(memories) else None
 
 
 def _metadata_processes(catalogue: Catalogue, configuration: Configuration) -> dict[MetadataKind, int]:
@@ -111,12 +111,12 @@ def _metadata_processes(catalogue: Catalogue, configuration: Configuration) -> d
     ((name, count),) = configuration.metadata.items()
     module = catalogue.find(name, MetadataModule)
     kinds: tuple[MetadataKind, ...] = get_args(MetadataKind)
-    found: dict[MetadataKind, int] = {}
+    processes: dict[MetadataKind, int] = {}
     for kind in kinds:
         quantity: Quantity | None = getattr(module, kind)
         if quantity is not None and quantity.figure is not None:
             system, id = quantity.figure
             figure = known_systems()[system].figure(id)
             if figure is not None and figure.threads is not None:
-                found[kind] = figure.threads * count
-    return found
+                processes[kind] = figure.threads * count
+    return processes

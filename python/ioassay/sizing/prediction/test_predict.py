@@ -61,7 +61,7 @@ def test_a_lone_request_may_be_faster_than_its_share_where_disks_do_not_limit(
     assert one.nominal == pytest.approx(most / 80, rel=0.01)
 
 
-def test_where_there_is_no_ground_it_says_so(predicts: Predicts) -> None:
+def test_a_prediction_without_ground_says_so(predicts: Predicts) -> None:
     prediction = predicts()
     shared = series(prediction, "One file, write")
     assert {point.value for point in shared} == {None}
@@ -82,7 +82,7 @@ def test_more_clients_than_there_are_have_no_prediction(predicts: Predicts) -> N
     assert eight.why_not == "The configuration has 4 clients."
 
 
-def test_without_clients_only_the_storage_limits_and_it_is_said(predicts: Predicts) -> None:
+def test_only_the_storage_limits_a_prediction_without_clients_and_it_is_said(predicts: Predicts) -> None:
     prediction = predicts(configuration=CONFIGURATION[: CONFIGURATION.index("    clients:")])
     assert {point.limit for point in series(prediction, "Sequential, write")} == {"RAID controllers"}
     assert prediction.remarks[0].startswith("The configuration has no `clients`")
@@ -151,7 +151,7 @@ def test_beyond_what_was_measured_a_curve_says_nothing(predicts: Predicts, ranks
 
 @pytest.mark.parametrize("clients", [1, 3, 64, 1000])
 @pytest.mark.parametrize("value", ["4 GB/s", "0.1 GB/s", "900 GB/s"])
-def test_what_is_expected_lies_in_the_range(predicts: Predicts, clients: int, value: str) -> None:
+def test_the_expected_rate_lies_in_the_range(predicts: Predicts, clients: int, value: str) -> None:
     many = CONFIGURATION.replace("count: 8,", "count: 1000,")
     study = STUDY.replace("clients: [1, 8]", f"clients: [{clients}]").replace("total: 8GiB", "per_rank: 1GiB")
     prediction = predicts(study, many, CATALOGUE.replace("4.000 GB/s", value))

@@ -12,7 +12,7 @@ requests = st.integers(1, 60)
 
 
 @given(requests, networks)
-def test_what_is_expected_lies_between_the_bounds(number: int, stations: list[Stations]) -> None:
+def test_the_expected_rate_lies_between_the_bounds(number: int, stations: list[Stations]) -> None:
     expected = queueing.expected(number, stations)
     assert queueing.least(number, stations) <= expected * (1 + 1e-9)
     assert expected <= queueing.most(number, stations) * (1 + 1e-9)
@@ -25,7 +25,7 @@ def test_more_requests_never_do_less(number: int, stations: list[Stations]) -> N
 
 
 @given(requests, st.integers(1, 50))
-def test_of_equal_stations_it_is_the_known_closed_form(number: int, stations: int) -> None:
+def test_equal_stations_give_the_known_closed_form(number: int, stations: int) -> None:
     """N / (D (1 + (N - 1) / K)), where K stations share the demand D evenly."""
     known = number / (number + stations - 1)
     assert queueing.expected(number, [Stations(stations, 1.0)]) == pytest.approx(known)

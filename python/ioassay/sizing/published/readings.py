@@ -86,20 +86,20 @@ def examine(
     """A printed number in all its readings; `earlier` are those that it may have been computed from."""
     amount = stated.amount
     label = label_of(amount)
-    found = _source(catalogue, size, stated)
-    if isinstance(found, str):
-        return Figure(configuration, stated, label, None, (), found)
+    source = _source(catalogue, size, stated)
+    if isinstance(source, str):
+        return Figure(configuration, stated, label, None, (), source)
     trials = [
         _trial(stated, label, reading, value)
-        for reading, value in _readings(stated, label, found)
+        for reading, value in _readings(stated, label, source)
         if _factor(amount, label, reading) is not None
     ]
     for other, other_size in earlier:
-        ratio = _ratio(size, other_size, other, stated, found.whole)
+        ratio = _ratio(size, other_size, other, stated, source.whole)
         if ratio is not None and (other.label.base, other.label.suffix) == (label.base, label.suffix):
-            trials.append(_trial(stated, label, *_multiple_of_neighbour(label, found.whole, other, ratio)))
+            trials.append(_trial(stated, label, *_multiple_of_neighbour(label, source.whole, other, ratio)))
     trials.sort(key=lambda trial: (not trial.agrees, trial.weight if trial.agrees else 0, abs(trial.off)))
-    return Figure(configuration, stated, label, found.whole, tuple(trials))
+    return Figure(configuration, stated, label, source.whole, tuple(trials))
 
 
 def meant(figure: Figure, reading: Reading) -> Interval | None:
@@ -138,8 +138,8 @@ def stated_rate(rates: Mapping[Any, Rate], kind: str) -> Value | None:
     `rates` are by a `RateKind`, or by those of data alone.
     """
     kinds = ("write", "read") if kind == "write_and_read" else (kind,)
-    found = [rates.get(one) for one in kinds]
-    known = [rate.value for rate in found if rate is not None]
+    known_rates = [rates.get(one) for one in kinds]
+    known = [rate.value for rate in known_rates if rate is not None]
     return min(known, key=lambda value: value.nominal) if len(known) == len(kinds) else None
 
 
@@ -186,10 +186,10 @@ def _readings(stated: StatedNumber, label: Label, source: _Source) -> Iterator[t
         if whole.dimension == BYTES_PER_S:
             yield Reading(base, bits="bytes" if label.suffix.startswith("b") else "bits"), whole
         for name, of in source.parts.items():
-            own = _power(of[0], base)
+            power = _power(of[0], base)
             for decimals in range(3):
-                yield _of_rounded(whole.name, of, base, RoundedPart(name, decimals), own)
-            if 0 < label.power < own:
+                yield _of_rounded(whole.name, of, base, RoundedPart(name, decimals), power)
+            if 0 < label.power < power:
                 yield _of_rounded(whole.name, of, base, RoundedPart(name, 0, in_printed_unit=True), label.power)
 
 

@@ -48,8 +48,8 @@ def brick_rates(
     Empty where it does nothing in that condition (`degraded`). Raises `UsageError` for what the catalogue does not
     have, and for a figure in the wrong unit.
     """
-    found = {kind: brick_ceilings(catalogue, choice, kind, condition, request_bytes) for kind in get_args(IoKind)}
-    return {kind: _rate(kind, several) for kind, several in found.items() if several}
+    ceilings = {kind: brick_ceilings(catalogue, choice, kind, condition, request_bytes) for kind in get_args(IoKind)}
+    return {kind: _rate(kind, several) for kind, several in ceilings.items() if several}
 
 
 def module_rates(catalogue: Catalogue, module: str) -> Mapping[MetadataKind, Rate]:
@@ -82,14 +82,16 @@ def configuration_rates(
     chosen = [bricks[choice_of(catalogue, counted)] for counted in configuration.bricks]
     rates: dict[RateKind, Rate] = {}
     for kind in get_args(IoKind):
-        found = together(kind, [(one, size.rates[condition].get(kind)) for one, size in zip(data, chosen, strict=True)])
-        if found:
+        limits = together(
+            kind, [(one, size.rates[condition].get(kind)) for one, size in zip(data, chosen, strict=True)]
+        )
+        if limits:
             unit = OPERATION if is_random(kind) else None
-            found += network_ceilings(catalogue, configuration, rate_name(kind), unit)
-            rates[kind] = _rate(kind, found, note(data))
+            limits += network_ceilings(catalogue, configuration, rate_name(kind), unit)
+            rates[kind] = _rate(kind, limits, note(data))
     for kind in get_args(MetadataKind):
-        if found := together(kind, [(one, modules[one.name].rates.get(kind)) for one in metadata]):
-            rates[kind] = _rate(kind, found, note(metadata))
+        if limits := together(kind, [(one, modules[one.name].rates.get(kind)) for one in metadata]):
+            rates[kind] = _rate(kind, limits, note(metadata))
     return rates
 
 

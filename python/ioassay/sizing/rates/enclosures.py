@@ -25,7 +25,7 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
     links = {name: io.figure(name, "link", f"link of {name}") for name, _, _ in filled}
     if not any(links.values()):
         return []
-    found: list[tuple[int, Value]] = []
+    enclosures: list[tuple[int, Value]] = []
     for name, count, share in filled:
         limits = []
         if (link := links[name]) is not None:
@@ -36,13 +36,13 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
         if not limits:
             return []
         each = lowest(f"{io.rate} of {name}", *limits)
-        found.append((count, each))
+        enclosures.append((count, each))
     if io.brick.redundancy.spread_over == "enclosures":
-        slowest = lowest(f"{io.rate} of the slowest enclosure", *(each for _, each in found))
-        found = [(sum(count for count, _ in found), slowest)]
+        slowest = lowest(f"{io.rate} of the slowest enclosure", *(each for _, each in enclosures))
+        enclosures = [(sum(count for count, _ in enclosures), slowest)]
     sums = [
         product(f"{io.rate} of {format_count(count, 'enclosure')}", exactly("enclosures", count), each)
-        for count, each in found
+        for count, each in enclosures
     ]
     together = total(f"{io.rate} of the enclosures", *sums)
     is_of_drives = bool(drives) and together.interval.nominal >= drives[-1].value.interval.nominal

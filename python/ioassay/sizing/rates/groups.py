@@ -71,18 +71,18 @@ class Groups:
 def groups_of(catalogue: Catalogue, choice: BrickChoice) -> Groups:
     """The groups of a brick. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
-    found = geometry(catalogue, choice.brick).lost_together
-    record, moved = _records(catalogue, choice.brick, brick, found)
+    group = geometry(catalogue, choice.brick).lost_together
+    record, moved = _records(catalogue, choice.brick, brick, group)
     return Groups(
-        family=_FAMILY[found.layout],
-        groups=found.groups,
-        drives=found.drives,
-        data=found.data,
-        parity=found.parity,
-        stripes_at_once=max(found.drives_in_use // found.width, 1),
+        family=_FAMILY[group.layout],
+        groups=group.groups,
+        drives=group.drives,
+        data=group.data,
+        parity=group.parity,
+        stripes_at_once=max(group.drives_in_use // group.width, 1),
         chunk=brick.redundancy.chunk,
         record=record,
-        moved_per_byte=moved or _stripe_over_data(found),
+        moved_per_byte=moved or _stripe_over_data(group),
         is_disk=catalogue.find(choice.drive, Drive).media == "hdd",
     )
 

@@ -54,20 +54,20 @@ def brick_ceilings(
             return ()
         pace, left = pace_without_server(brick, groups, kind), servers_left(brick)
     io = BrickIo(catalogue, choice, brick, groups, kind, work(groups, kind, request_bytes), pace, left)
-    found = _hardware(io)
+    ceilings = _hardware(io)
     if kind in brick.measured:
-        found = _with_measured(io, found)
+        ceilings = _with_measured(io, ceilings)
     elif not drive_ceilings(io):
         return ()
-    return tuple(found)
+    return tuple(ceilings)
 
 
 def _hardware(io: BrickIo) -> list[Ceiling]:
     drives = drive_ceilings(io)
-    found = [*drives, *link_ceilings(io, drives), *host_ceilings(io)]
-    for one in found:
-        _check_unit(io, one)
-    return found
+    ceilings = [*drives, *link_ceilings(io, drives), *host_ceilings(io)]
+    for ceiling in ceilings:
+        _check_unit(io, ceiling)
+    return ceilings
 
 
 def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:

@@ -77,15 +77,15 @@ def words(scaling: Scaling) -> str:
 
 
 def _points(scaling: Scaling, kind: RateKind, sources: Mapping[str, Document], folder: Path | None) -> dict[int, Value]:
-    found = {
+    points = {
         point.count: number(point.rate, f"{rate_name(kind)} of {point.count} together", kind, sources, folder)
         for point in scaling.points.get(kind, [])
     }
-    if not found:
+    if not points:
         raise UsageError(
             f"The scaling has no points of the {rate_name(kind)}.", f"Add what was measured as `points: {{{kind}: …}}`."
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(points.items()))
 
 
 def _of_table(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:

@@ -57,7 +57,7 @@ def alike(
     there are several in all and nothing says how they scale.
     """
     several = sum(count for _, _, count in counts) > 1
-    found = []
+    alike = []
     for name, component, count in counts:
         entry = catalogue.entries[component]
         assert isinstance(entry.component, Brick | MetadataModule)
@@ -68,8 +68,8 @@ def alike(
                 f"Nothing says what several {noun} do together: {component} has no scaling.",
                 "Add `scaling: {by: linear, because: …}`, or what was measured, to the configuration or the catalogue.",
             )
-        found.append(Alike(name, noun, count, scaled))
-    return found
+        alike.append(Alike(name, noun, count, scaled))
+    return alike
 
 
 def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list[Ceiling]:
@@ -80,24 +80,31 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
     known = [(one, rate) for one, rate in rates if rate is not None and _scales(one, kind)]
     if not known or len(known) < len(rates):
         return []
-    found = [_all_alike(kind, one, rate) for one, rate in known]
-    if len(found) == 1:
-        return found[0]
+    ceilings_of_each = [_all_alike(kind, one, rate) for one, rate in known]
+    if len(ceilings_of_each) == 1:
+        return ceilings_of_each[0]
     name = rate_name(kind)
-    common = [one.place for one in found[0] if all(_of(others, one.place) for others in found[1:])]
+    common = [
+        ceiling.place
+        for ceiling in ceilings_of_each[0]
+        if all(_of(others, ceiling.place) for others in ceilings_of_each[1:])
+    ]
     sums = [
         Ceiling(
             place,
-            total(f"{name} of the {place}", *(one.value for other in found if (one := _of(other, place)) is not None)),
+            total(
+                f"{name} of the {place}",
+                *(one.value for other in ceilings_of_each if (one := _of(other, place)) is not None),
+            ),
         )
         for place in common
     ]
-    limits = [min(ceilings, key=lambda ceiling: ceiling.value.interval.nominal) for ceilings in found]
+    limits = [min(ceilings, key=lambda ceiling: ceiling.value.interval.nominal) for ceilings in ceilings_of_each]
     if len({limit.place for limit in limits}) == 1 and limits[0].place in common:
         return sums
     each = [
         lowest(f"{name} of all {one.name}", *(ceiling.value for ceiling in ceilings))
-        for (one, _), ceilings in zip(known, found, strict=True)
+        for (one, _), ceilings in zip(known, ceilings_of_each, strict=True)
     ]
     place = " and ".join(f"{limit.place} of {one.name}" for limit, (one, _) in zip(limits, known, strict=True))
     return [*sums, Ceiling(place, total(f"{name} of all kinds", *each))]
@@ -120,15 +127,15 @@ def _scales(one: Alike, kind: RateKind) -> bool:
 
 def _all_alike(kind: RateKind, one: Alike, rate: Rate) -> list[Ceiling]:
     name, count = rate_name(kind), exactly(one.noun, one.count)
-    found = [
+    ceilings = [
         Ceiling(ceiling.place, product(f"{name} of the {ceiling.place}", count, ceiling.value))
         for ceiling in rate.ceilings
     ]
     if one.count == 1 or one.scaled is None or one.scaled.scaling.by == "linear":
-        return found
+        return ceilings
     times = multiple(one.scaled.scaling, kind, one.count, one.scaled.sources, one.scaled.folder)
     scaled = product(f"{name} as the {one.noun} scale", times, rate.value)
-    return [*found, Ceiling(f"scaling over {one.noun}", scaled)]
+    return [*ceilings, Ceiling(f"scaling over {one.noun}", scaled)]
 
 
 def _of(ceilings: Sequence[Ceiling], place: str) -> Ceiling | None:

@@ -171,9 +171,9 @@ def _unreadable(catalogue: Catalogue, choice: BrickChoice, group: Geometry) -> V
     In a declustered group only stripes that have lost `parity` pieces are read without redundancy: of those of one
     failed drive the share whose other pieces lie on the others too (Holland, Gibson, 1992).
     """
-    every = catalogue.value(choice.drive, "read_error_every", "bytes read per unreadable sector")
+    bytes_per_error = catalogue.value(choice.drive, "read_error_every", "bytes read per unreadable sector")
     capacity = catalogue.value(choice.drive, "capacity", "capacity of a drive")
-    if every is None or capacity is None or group.parity == 0:
+    if bytes_per_error is None or capacity is None or group.parity == 0:
         return None
     critical = [capacity, exactly("drives that are read", group.data)]
     if group.is_declustered and group.parity > 1:
@@ -183,10 +183,10 @@ def _unreadable(catalogue: Catalogue, choice: BrickChoice, group: Geometry) -> V
     read = product("bytes that a rebuild without redundancy reads", *critical)
     return applied(
         "chance of an unreadable sector in it",
-        lambda read, every: Fraction(-math.expm1(-read / every)),
+        lambda read, bytes_per_error: Fraction(-math.expm1(-read / bytes_per_error)),
         read,
-        every,
-        text=f"1 − exp(−{formulas.brief(read)} ÷ {formulas.brief(every)} per unreadable sector)",
+        bytes_per_error,
+        text=f"1 − exp(−{formulas.brief(read)} ÷ {formulas.brief(bytes_per_error)} per unreadable sector)",
         dimension=NUMBER,
         falling=(1,),
         source="Chen, Lee, Gibson, Katz, Patterson, 1994, on uncorrectable bit errors",

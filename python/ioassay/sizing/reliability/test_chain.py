@@ -68,7 +68,7 @@ def test_every_rebuild_without_redundancy_that_meets_an_unreadable_sector_is_a_l
         Group(11, 3, 1.0 / YEAR_S, 1 / (20 * DAY_S)),
     ],
 )
-def test_as_many_simulated_groups_are_lost_as_computed(group: Group) -> None:
+def test_simulated_losses_match_the_computed_ones(group: Group) -> None:
     """Drive by drive, with failures frequent enough to count losses; 99.9 % confidence, fixed seed."""
     drawn = 8000
     lost = round(share_lost(np.random.default_rng(1), group, YEAR_S, drawn) * drawn)

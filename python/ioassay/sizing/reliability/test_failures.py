@@ -152,7 +152,7 @@ def test_few_stripes_of_a_draid_lose_two_pieces(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["read", "write"])
-def test_without_a_rate_of_the_drive_nothing_is_said_of_rebuilds_and_losses(tmp_path: Path, key: str) -> None:
+def test_rebuilds_and_losses_are_unknown_without_a_rate_of_the_drive(tmp_path: Path, key: str) -> None:
     found = drive_failures(*sized(tmp_path, without=key))
     (brick,) = found.bricks.values()
     assert (brick.rebuild, found.rebuilding, found.loss, found.loss_or_unreadable) == (None, None, None, None)
@@ -160,7 +160,7 @@ def test_without_a_rate_of_the_drive_nothing_is_said_of_rebuilds_and_losses(tmp_
     assert brick.missing == (key,)
 
 
-def test_without_a_failure_rate_only_the_rebuild_time_is_said(tmp_path: Path) -> None:
+def test_only_the_rebuild_time_is_known_without_a_failure_rate(tmp_path: Path) -> None:
     found = drive_failures(*sized(tmp_path, without="annual_failure_rate"))
     assert rebuilt(found).time.nominal > 0
     assert (found.per_year, found.rebuilding, found.loss, found.loss_or_unreadable) == (None, None, None, None)

@@ -153,12 +153,12 @@ def _takes(
     stands: tuple[tuple[str, int], ...],
     currency: str | None,
 ) -> Mapping[str, Fraction]:
-    found = _nominal({key: value for key, value in known.items() if value is not None})
+    amounts = _nominal({key: value for key, value in known.items() if value is not None})
     if currencies(catalogue, name) != {currency}:
-        found.pop("price", None)
+        amounts.pop("price", None)
     if stands:
-        found["rack_units"] = Fraction(sum(units for _, units in stands))
-    return found | {"switch_ports": Fraction(network_ports(catalogue, parts_of(catalogue, name)))}
+        amounts["rack_units"] = Fraction(sum(units for _, units in stands))
+    return amounts | {"switch_ports": Fraction(network_ports(catalogue, parts_of(catalogue, name)))}
 
 
 def _values(rates: Mapping[Any, Rate]) -> dict[str, Value]:

@@ -153,9 +153,9 @@ class Context:
         """What each tier is. Clients and switches are those of all tiers: they are checked with the whole."""
         found = {}
         for tier in self.requirements.tiers:
-            own = {one: count for one, count in bought.items() if one.tier == tier}
-            configuration = self.configuration(own).model_copy(update={"clients": None})
-            found[tier] = self._evaluated(tier, own, configuration, get_args(Condition))
+            of_tier = {one: count for one, count in bought.items() if one.tier == tier}
+            configuration = self.configuration(of_tier).model_copy(update={"clients": None})
+            found[tier] = self._evaluated(tier, of_tier, configuration, get_args(Condition))
         return found
 
     def _evaluated(

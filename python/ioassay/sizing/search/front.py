@@ -108,9 +108,9 @@ class _Search:
 
     def first(self) -> Iterator[_Point]:
         """One that meets all needs, if it is seen at once."""
-        found = greedy(self.problem, self._context.cost_key, partial(self._context.holds, self.problem))
-        if found is not None:
-            yield self._point(self.problem, found)
+        bought = greedy(self.problem, self._context.cost_key, partial(self._context.holds, self.problem))
+        if bought is not None:
+            yield self._point(self.problem, bought)
 
     def points(self, result: Front) -> Iterator[_Point]:
         """The points of the front, the cheapest first, then the ends, then those between."""
@@ -133,14 +133,14 @@ class _Search:
                     yield point
 
     def _largest(self, outer: Problem) -> _Point | None:
-        found = self._find(outer, "most", "usable")
-        if found is None:
+        bought = self._find(outer, "most", "usable")
+        if bought is None:
             return None
-        return self._cheapest(outer.at_least({"usable": outer.total(found.counts, "usable")}))
+        return self._cheapest(outer.at_least({"usable": outer.total(bought.counts, "usable")}))
 
     def _fastest(self, outer: Problem) -> _Point | None:
-        found = self._find(outer, "fastest") if outer.speed else None
-        return None if found is None else self._cheapest(outer.at_speed(outer.speed_of(found.counts)))
+        bought = self._find(outer, "fastest") if outer.speed else None
+        return None if bought is None else self._cheapest(outer.at_speed(outer.speed_of(bought.counts)))
 
     def _of_capacity(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
         usable = first.usable + share * (last.usable - first.usable)
@@ -152,10 +152,10 @@ class _Search:
     def _cheapest(self, problem: Problem) -> _Point | None:
         """The cheapest; of equally cheap ones one that none beats in capacity and speed."""
         key = self._context.cost_key
-        found = self._find(problem, "cheapest", key)
-        if found is None:
+        bought = self._find(problem, "cheapest", key)
+        if bought is None:
             return None
-        return self._point(problem, found)
+        return self._point(problem, bought)
 
     def _point(self, problem: Problem, found: BoughtCounts) -> _Point:
         cost, usable = problem.taken(found.counts, self._context.cost_key), problem.total(found.counts, "usable")

@@ -56,13 +56,13 @@ def greedy(problem: Problem, cost: str, holds: Holds) -> BoughtCounts | None:
 
 def _least(problem: Problem, key: str) -> dict[Candidate, int] | None:
     """Bricks of each tier, and modules that go with them, which take the least of `key`."""
-    found: dict[Candidate, int] = {}
+    counts: dict[Candidate, int] = {}
     for tier in problem.tiers:
         least = _least_of_tier(problem, tier, key)
         if least is None:
             return None
-        found |= least
-    return found
+        counts |= least
+    return counts
 
 
 def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int] | None:
@@ -87,8 +87,8 @@ def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int
 
 def _fewest(problem: Problem, candidates: Iterable[Candidate]) -> dict[Candidate, int]:
     """The fewest of each kind that meet all needs by themselves; without those of which no number does."""
-    found = {candidate: _count(problem, candidate) for candidate in candidates}
-    return {one: count for one, count in found.items() if count is not None}
+    counts = {candidate: _count(problem, candidate) for candidate in candidates}
+    return {one: count for one, count in counts.items() if count is not None}
 
 
 def _count(problem: Problem, candidate: Candidate) -> int | None:

@@ -68,22 +68,25 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     choices = {tier: _choices(requirements, catalogue, tier) for tier in tiers}
     every_choice = list(dict.fromkeys(choice for several in choices.values() for choice in several))
     why_not = {choice: _why_not_survived(catalogue, choice, requirements.survives) for choice in every_choice}
-    beyond = {choice: told for choice in every_choice if (told := _beyond_limits(catalogue, choice))}
+    beyond = {choice: limits_text for choice in every_choice if (limits_text := _beyond_limits(catalogue, choice))}
     names: list[tuple[Name, str]] = [
         *((choice, tier) for tier in tiers for choice in choices[tier] if not why_not[choice] and choice not in beyond),
         *((module, tier) for tier in tiers for module in _modules(requirements, catalogue, needs, tier)),
         *((name, "") for name in requirements.switches if catalogue.find(name, Switch)),
     ]
     currency = requirements.limits.currency or _only_currency(catalogue, [name for name, _ in names])
-    every = [candidate_of(requirements, catalogue, name, currency, tier) for name, tier in names]
+    candidates = [candidate_of(requirements, catalogue, name, currency, tier) for name, tier in names]
     demanded = _demanded(requirements, catalogue, needs)
-    missing = {one.title: _missing(catalogue, one, demanded, requirements.limits.currency) for one in every}
-    known = [one for one in every if not missing[one.title]]
+    missing = {
+        candidate.title: _missing(catalogue, candidate, demanded, requirements.limits.currency)
+        for candidate in candidates
+    }
+    known = [candidate for candidate in candidates if not missing[candidate.title]]
     of_metadata = {tier: _of_metadata(needs, tier) for tier in tiers}
     without = [candidate for tier in tiers if of_metadata[tier] for candidate in _without_modules(known, tier)]
-    known = [one for one in known if one not in without]
-    has_prices = bool(known) and all("price" in one.takes for one in known)
-    combined = requirements.kinds > 1 or any(one.kind == "metadata module" for one in known)
+    known = [candidate for candidate in known if candidate not in without]
+    has_prices = bool(known) and all("price" in candidate.takes for candidate in known)
+    combined = requirements.kinds > 1 or any(candidate.kind == "metadata module" for candidate in known)
     kept = _unbeaten(known, demanded | speed_kinds(needs) | ({"price"} if has_prices else set()), combined)
     bricks_known, bricks_kept = (sum(one.kind == "brick" for one in some) for some in (known, kept))
     return Market(
@@ -98,13 +101,13 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
                 for candidate in without
             ),
             *(
-                f"{one.title}: nothing says what several do together; only one was considered."
-                for one in known
-                if one.is_alone
+                f"{candidate.title}: nothing says what several do together; looked at one alone."
+                for candidate in known
+                if candidate.is_alone
             ),
         ),
         fragile=tuple(f"{choice.name} {why}" for choice, why in why_not.items() if why),
-        beyond_limits=tuple(f"{choice.name}: {told}" for choice, told in beyond.items()),
+        beyond_limits=tuple(f"{choice.name}: {limits_text}" for choice, limits_text in beyond.items()),
         cost="price" if has_prices else "rack units",
         currency=currency if has_prices else requirements.limits.currency,
     )
@@ -118,8 +121,8 @@ def speed_kinds(needs: Iterable[Need]) -> set[str]:
 def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> list[BrickChoice]:
     asked = requirements.tiers[tier] if tier else Tier()
     names = asked.bricks or requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
-    every = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
-    return [choice for choice in every if asked.media in (None, media_of(catalogue, choice.drive))]
+    choices = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
+    return [choice for choice in choices if asked.media in (None, media_of(catalogue, choice.drive))]
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:
@@ -166,18 +169,18 @@ def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[N
 
 def _only_currency(catalogue: Catalogue, names: Iterable[Name]) -> str | None:
     """The currency of all prices, if they have one."""
-    found = {currency for name in names for currency in currencies(catalogue, name)}
-    return found.pop() if len(found) == 1 else None
+    currencies_used = {currency for name in names for currency in currencies(catalogue, name)}
+    return currencies_used.pop() if len(currencies_used) == 1 else None
 
 
 def _demanded(requirements: Requirements, catalogue: Catalogue, needs: Iterable[Need]) -> set[str]:
     """What must be known of a candidate, as keys of what it gives and takes."""
     rack = catalogue.find(requirements.limits.rack, Rack)
-    own = {"power": rack.most_power, "weight": rack.most_weight}
+    limits = {"power": rack.most_power, "weight": rack.most_weight}
     return {
         "rack_units",
         *(RESOURCE.get(need.what, need.what) for need in needs),
-        *(key for key, most in own.items() if most is not None),
+        *(key for key, most in limits.items() if most is not None),
         *(["switch_ports"] if requirements.switches else []),
     }
 

@@ -99,13 +99,13 @@ class _Baseline:
     def moved(self, problem: Problem, catalogue: Catalogue, figure: str, value: Value, factor: float) -> Movement:
         """The counts that meet a changed problem; those of the answer, where none is cheaper."""
         key = self.context.cost_key
-        found = self.context.finder.find(problem, "least", key)
+        bought = self.context.finder.find(problem, "least", key)
         before, after, cost = self._named(self.counts), None, None
-        if found is not None:
+        if bought is not None:
             is_as_good = problem.fits(self.counts) and problem.taken(self.counts, key) == problem.taken(
-                found.counts, key
+                bought.counts, key
             )
-            counts = self.counts if is_as_good else found.counts
+            counts = self.counts if is_as_good else bought.counts
             after = self._named(counts)
             cost = self.context.cost_by(catalogue, problem.bought(counts))
         return Movement(figure, value, factor, before, after, cost)

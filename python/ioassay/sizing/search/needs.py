@@ -28,12 +28,12 @@ SEQUENTIAL = ("write", "read")
 def needs(requirements: Requirements) -> tuple[Need, ...]:
     """What must be held and done, then what must not be exceeded; each key of `Need.what` at most once."""
     if requirements.tiers:
-        found = [need for tier in requirements.tiers for need in _needs_of_tier(requirements, tier)]
+        needs = [need for tier in requirements.tiers for need in _needs_of_tier(requirements, tier)]
     else:
-        found = [*needs_of_clients(requirements)]
+        needs = [*needs_of_clients(requirements)]
         if (usable := _usable(requirements)) is not None:
-            found.insert(0, Need("usable", usable))
-    return (*found, *_limits(requirements))
+            needs.insert(0, Need("usable", usable))
+    return (*needs, *_limits(requirements))
 
 
 def needs_of_clients(requirements: Requirements) -> list[Need]:
@@ -58,16 +58,16 @@ def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
         whole = _wished(requirements, kind)
         if kind == "read":
             whole = _larger("required read rate", whole, _accelerators_rate(requirements))
-        own = None if whole is None else _share(requirements, tier, kind, whole)
+        rate = None if whole is None else _share(requirements, tier, kind, whole)
         moved: list[Value | None] = []
         if kind == "write":
-            own = _larger(
-                f"write rate of clients to {tier}", own, _checkpoint_rate(requirements) if takes_checkpoints else None
+            rate = _larger(
+                f"write rate of clients to {tier}", rate, _checkpoint_rate(requirements) if takes_checkpoints else None
             )
             moved = [_down(requirements, above), _up(requirements, tier if below else None)]
         elif kind == "read":
             moved = [_down(requirements, tier if below else None), _up(requirements, above)]
-        known = [value for value in (own, *moved) if value is not None]
+        known = [value for value in (rate, *moved) if value is not None]
         if known:
             yield Need(in_tier(tier, kind), total(name, *known))
 
@@ -202,16 +202,16 @@ def _accelerators_rate(requirements: Requirements) -> Value | None:
 
 def _limits(requirements: Requirements) -> list[Need]:
     limits = requirements.limits
-    found = []
+    needs = []
     if limits.racks is not None:
-        found.append(Need("racks", exactly("racks", limits.racks), is_most=True))
+        needs.append(Need("racks", exactly("racks", limits.racks), is_most=True))
     if limits.power is not None:
-        found.append(Need("power", given("power", limits.power), is_most=True))
+        needs.append(Need("power", given("power", limits.power), is_most=True))
     if limits.weight_per_rack is not None:
-        found.append(Need("weight_per_rack", given("weight per rack", limits.weight_per_rack), is_most=True))
+        needs.append(Need("weight_per_rack", given("weight per rack", limits.weight_per_rack), is_most=True))
     if limits.budget is not None:
-        found.append(Need("budget", given("budget", limits.budget, MONEY), is_most=True))
-    return found
+        needs.append(Need("budget", given("budget", limits.budget, MONEY), is_most=True))
+    return needs
 
 
 def clients_rates(requirements: Requirements) -> Mapping[str, Value]:

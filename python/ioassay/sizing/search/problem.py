@@ -53,10 +53,10 @@ class Problem:
     def most_of(self, candidate: Candidate) -> int | None:
         """How many of a candidate the limits let be bought at most; `None` where they do not limit it."""
         of_a_rack = self.rack.most(_item(candidate))
-        found = [of_a_rack * self.racks] if self.racks is not None else [0] if of_a_rack == 0 else []
-        found += [int(most / candidate.takes[what]) for what, most in self.most.items() if candidate.takes[what]]
-        found += [] if candidate.most is None else [candidate.most]
-        return min(found, default=None)
+        rows = [of_a_rack * self.racks] if self.racks is not None else [0] if of_a_rack == 0 else []
+        rows += [int(most / candidate.takes[what]) for what, most in self.most.items() if candidate.takes[what]]
+        rows += [] if candidate.most is None else [candidate.most]
+        return min(rows, default=None)
 
     @property
     def carried_needs(self) -> Mapping[str, Fraction]:

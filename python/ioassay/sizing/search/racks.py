@@ -20,9 +20,9 @@ def pack(items: Sequence[Item], limits: RackLimits, racks: int | None, solver: S
 
     Raises `Expired` where the deadline ends before that is known.
     """
-    found = first_fit(items, limits)
-    if found is None or racks is None or len(found) <= racks:
-        return found
+    packed = first_fit(items, limits)
+    if packed is None or racks is None or len(packed) <= racks:
+        return packed
     return _exactly(items, limits, racks, solver)
 
 

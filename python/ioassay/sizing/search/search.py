@@ -40,17 +40,17 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
         solver.start()
     impossible = clients_shortfalls(context)
     with solver.keeping(_FOR_MOVEMENTS):
-        found = Front() if impossible else front(context)
+        solutions = Front() if impossible else front(context)
     moved: list[Movement] = []
-    is_impossible = bool(impossible) or (not found.answers and found.is_complete and context.is_decisive)
+    is_impossible = bool(impossible) or (not solutions.answers and solutions.is_complete and context.is_decisive)
     try:
-        if found.answers:
-            moved.extend(movements(context, found.first))
-        elif found.is_complete and context.has_bricks:
+        if solutions.answers:
+            moved.extend(movements(context, solutions.first))
+        elif solutions.is_complete and context.has_bricks:
             impossible += shortfalls(context)
     except Expired:
-        found.is_complete = False
-    costs = [answer.cost for answer in found.answers]
+        solutions.is_complete = False
+    costs = [answer.cost for answer in solutions.answers]
     return Search(
         requirements=requirements,
         needs=wanted,
@@ -58,15 +58,15 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
         currency=context.market.currency,
         candidates=context.market.looked_at,
         dominated=context.market.dominated,
-        answers=tuple(found.answers),
+        answers=tuple(solutions.answers),
         shortfalls=tuple(impossible),
         movements=tuple(sorted(moved, key=lambda movement: effect(movement, costs[0]), reverse=True)),
         unknown=context.market.unknown,
-        is_complete=found.is_complete,
+        is_complete=solutions.is_complete,
         limit_s=solver.limit_s,
         is_impossible=is_impossible,
         fragile=context.market.fragile,
         beyond_limits=context.market.beyond_limits,
         empty_tiers=context.empty_tiers,
-        cost_ends_at=found.most_cost,
+        cost_ends_at=solutions.most_cost,
     )

@@ -84,13 +84,13 @@ def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
     """The most of a need, or the least of a limit, that can be had while all others are met."""
     problem, find = context.problem(others), context.finder.find
     if need.what == "weight_per_rack":
-        found = _lightest(context, need, others)
+        bought = _lightest(context, need, others)
     elif need.is_most:
-        found = find(problem, "racks") if need.what == "racks" else find(problem, "least", RESOURCE[need.what])
+        bought = find(problem, "racks") if need.what == "racks" else find(problem, "least", RESOURCE[need.what])
     else:
         problem = replace(problem, needs={**problem.needs, need.what: Fraction(0)})
-        found = find(problem, "most", need.what)
-    has = None if found is None else context.has(need.what, problem.bought(found.counts), context.racks(found))
+        bought = find(problem, "most", need.what)
+    has = None if bought is None else context.has(need.what, problem.bought(bought.counts), context.racks(bought))
     return has or exactly(need.value.name, 0, need.value.dimension)
 
 

@@ -104,7 +104,6 @@ class Solver:
 
     def solve(self, program: Program, objective: Terms) -> Solution | None:
         """The solution that minimises `objective`, or the best until time ends; `None`: there is no solution.
-
         Raises `Expired` where the time is used up and there is none yet, `CannotRun` where the process died.
         """
         import numpy as np  # noqa: PLC0415  (0.1 s, which a search of one kind of bricks need not wait for)
@@ -115,15 +114,15 @@ class Solver:
         answer = helper_process.ask(process, packed(program, objective, ends_s - _GRACE_S - self._kept_s, ends_s))
         if answer is None:
             raise self._death(process)
-        found = json.loads(answer)
-        self._used_s = found["used_s"]
-        if found["values"] is not None:
-            return Solution(np.array(found["values"]), found["status"] == _OPTIMAL)
-        if found["status"] == _INFEASIBLE:
+        solution = json.loads(answer)
+        self._used_s = solution["used_s"]
+        if solution["values"] is not None:
+            return Solution(np.array(solution["values"]), solution["status"] == _OPTIMAL)
+        if solution["status"] == _INFEASIBLE:
             return None
-        if found["status"] == _TIME_LIMIT:
+        if solution["status"] == _TIME_LIMIT:
             raise Expired
-        raise CannotRun(f"The solver (HiGHS) gave up: {found['message']}", "Ask for fewer bricks with `bricks:`.")
+        raise CannotRun(f"The solver (HiGHS) gave up: {solution['message']}", "Ask for fewer bricks with `bricks:`.")
 
     def _death(self, process: subprocess.Popen[bytes]) -> Exception:
         status = process.wait()

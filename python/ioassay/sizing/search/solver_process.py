@@ -80,11 +80,11 @@ def _solved(request: bytes, slowness: float) -> dict[str, object]:
             options={"time_limit": limit_s, "mip_rel_gap": 0.0},
         )
 
-    found = solve_until(stops_s, slowness, solve)
+    solution = solve_until(stops_s, slowness, solve)
     return {
-        "status": int(found.status),
-        "message": str(found.message),
-        "values": None if found.x is None else found.x.tolist(),
+        "status": int(solution.status),
+        "message": str(solution.message),
+        "values": None if solution.x is None else solution.x.tolist(),
     }
 
 
@@ -104,10 +104,10 @@ def solve_until(
     ends_s = processor() + stops_s
     while True:
         began_s, left_s = clock(), ends_s - processor()
-        found = solve(max(left_s, 0.0) * slowness, np.inf if best is None else best.fun + _TOLERANCE * abs(best.fun))
+        better = solve(max(left_s, 0.0) * slowness, np.inf if best is None else best.fun + _TOLERANCE * abs(best.fun))
         used_s = left_s - (ends_s - processor())
-        if found.x is not None and (best is None or found.fun <= best.fun):
-            best = found
-        if found.status != _TIME_LIMIT or ends_s - processor() < _SHORTEST_S:
-            return best if best is not None and found.x is None else found
+        if better.x is not None and (best is None or better.fun <= best.fun):
+            best = better
+        if better.status != _TIME_LIMIT or ends_s - processor() < _SHORTEST_S:
+            return best if best is not None and better.x is None else better
         slowness = max((clock() - began_s) / max(used_s, 1e-3), 1.0)

@@ -275,9 +275,7 @@ def test_boxes_of_three_heights_are_packed_by_the_program_itself(solver: Solver)
 
 
 @pytest.mark.parametrize(("aim", "what"), [("fastest", ""), ("most", "write")])
-def test_what_switches_leave_of_one_kind_is_no_more_than_several_kinds_must_do(
-    solver: Solver, aim: Aim, what: str
-) -> None:
+def test_switches_leave_no_more_of_one_kind_than_several_kinds_must_do(solver: Solver, aim: Aim, what: str) -> None:
     """5 bricks write 25 a second, and three switches, with 10 ports for them, leave 14 for clients: 20 a second."""
     bricks = [
         Candidate(

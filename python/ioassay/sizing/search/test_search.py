@@ -146,7 +146,7 @@ def test_bricks_of_different_software_are_not_mixed(place: Place) -> None:
     assert all(len(answer.configuration.bricks) == 1 for answer in found.answers)
 
 
-def test_without_limits_others_cost_up_to_twice_the_cheapest(place: Place) -> None:
+def test_other_answers_cost_up_to_twice_the_cheapest_without_limits(place: Place) -> None:
     found = place.builtin("usable: 1PB")
     assert found.cost_ends_at == 40
     assert max(answer.cost.nominal for answer in found.answers) <= 40
@@ -166,7 +166,7 @@ def test_a_slower_figure_asks_for_more_bricks_and_a_faster_one_does_not_help_whe
     assert found.movements[0].cost.nominal == 40
 
 
-def test_where_time_ends_what_one_kind_reaches_stands_beside_what_was_found(place: Place) -> None:
+def test_the_best_of_one_kind_stands_beside_an_answer_cut_short_by_time(place: Place) -> None:
     class UntilTheCheapest(Finder):
         """Has time for what one kind reaches and for the cheapest of two."""
 
@@ -213,7 +213,7 @@ def test_more_bricks_than_anybody_places_in_racks_are_refused_at_once(place: Pla
         search_with(place.solver, *read(place.requirements(f"usable: {usable}")))
 
 
-def test_what_cannot_be_met_says_how_much_of_it_fits(place: Place) -> None:
+def test_an_unmet_need_says_how_much_of_it_fits(place: Place) -> None:
     found = place.builtin("usable: 1PB\nwrite: 40GB/s\nlimits: {racks: 1}")
     (shortfall,) = found.shortfalls
     assert not found.answers
@@ -226,7 +226,7 @@ def test_the_capacity_that_fits_is_said_where_more_is_required(place: Place) -> 
     assert (shortfall.best.nominal, shortfall.limited_by) == (640e12, "1 rack of 42 U")
 
 
-def test_of_two_limits_the_one_is_named_that_holds_a_need_down(place: Place) -> None:
+def test_the_limit_that_holds_a_need_down_is_named(place: Place) -> None:
     priced = _brick("8TB", "2GB/s", 4, "    price: {value: 1000, currency: EUR, date: 2026-01, assumed: for a test}\n")
     limits = "limits: {{racks: {}, budget: 20000, currency: EUR}}"
     shortfalls = {
@@ -289,7 +289,7 @@ def test_a_rack_of_42_units_takes_three_bricks_of_13_though_five_racks_have_unit
     assert (shortfall.best.nominal, shortfall.limited_by) == (15e9, "5 racks of 42 U")
 
 
-def test_what_has_the_units_but_does_not_pack_is_no_answer(place: Place) -> None:
+def test_bricks_that_fit_by_units_but_do_not_pack_are_no_answer(place: Place) -> None:
     bricks = {"tall": _brick("20TB", "1GB/s", 8), "low": _brick("1TB", "3GB/s", 3)}
     rack = "racks:\n  low-rack: {title: A rack, units: 10, assumed: for a test}"
     limits = "kinds: 2\nlimits: {racks: 2, rack: low-rack}"
@@ -334,7 +334,7 @@ def test_a_budget_keeps_its_currency_where_no_price_is_known(place: Place) -> No
     assert (found.verdict, found.currency) == ("undecided", "EUR")
 
 
-def test_what_is_not_known_or_does_not_survive_is_left_out_with_the_reason(place: Place) -> None:
+def test_unknown_and_unsafe_candidates_are_left_out_with_the_reason(place: Place) -> None:
     bricks = {"small": _brick("8TB", "2GB/s", 2)}
     found = place.searched(f"{_LINEAR}\nread: 1GB/s\nlimits: {{power: 20kW}}", bricks)
     assert found.unknown == (
@@ -458,7 +458,7 @@ def test_the_first_configuration_has_modules_and_switches(place: Place) -> None:
     assert (answer.configuration.metadata, answer.configuration.switches) == ({"module-one": 2}, {"sx6036": 1})
 
 
-def test_what_time_leaves_open_is_neither_met_nor_impossible(place: Place) -> None:
+def test_a_need_left_open_by_time_is_neither_met_nor_impossible(place: Place) -> None:
     bricks = {"wide": _brick("20TB", "1GB/s", 30), "fast": _brick("1TB", "20GB/s", 12)}
     text = f"usable: 160TB\nwrite: 20GB/s\nkinds: 2\nlimits: {{racks: 1}}\n{_LINEAR}"
     undecided = search(*read(place.own(text, bricks)), limit_s=0.1)

@@ -90,7 +90,7 @@ def test_a_solver_that_is_killed_is_said_to_be() -> None:
             solver.solve(Program(), {})
 
 
-def test_it_ends_with_its_parent_in_the_middle_of_native_code() -> None:
+def test_the_solver_ends_with_its_parent_in_the_middle_of_native_code() -> None:
     program = (
         "import os, signal, threading\n"
         "from ioassay.sizing.search.solver import Solver\n"
@@ -157,7 +157,7 @@ def test_highs_that_stops_by_the_clock_begins_again_until_the_processor_time_is_
     assert machine.bounds == [np.inf, pytest.approx(100.0, rel=1e-5)]
 
 
-def test_what_was_found_before_highs_began_again_is_kept() -> None:
+def test_a_solution_found_before_highs_restarts_is_kept() -> None:
     assert _solved_on(_Machine(), (0.25, _stopped(90.0)), (0.25, _stopped(None))).fun == 90.0
     infeasible = _result(2, None)
     assert _solved_on(_Machine(), (0.25, _stopped(90.0)), (0.25, infeasible)).fun == 90.0

@@ -107,7 +107,7 @@ def test_a_checkpoint_sizes_flash_its_writes_and_the_drain_that_disk_carries_bes
     }
 
 
-def test_what_moves_between_tiers_is_read_in_one_and_written_in_the_other(tmp_path: Path) -> None:
+def test_data_moved_between_tiers_is_read_in_one_and_written_in_the_other(tmp_path: Path) -> None:
     text = "read: 10GB/s\ntiers: {a: {read: 80%, drain: 3GB/s, stage_in: 2GB/s}, b: {}}"
     assert _needed(tmp_path, text) == {
         "a/write": 2 * 10**9,
@@ -133,7 +133,7 @@ def test_a_tier_that_holds_no_checkpoints_leaves_their_writes_to_the_next(tmp_pa
     }
 
 
-def test_of_three_tiers_the_middle_one_takes_and_gives_the_drain(tmp_path: Path) -> None:
+def test_the_middle_of_three_tiers_takes_and_gives_the_drain(tmp_path: Path) -> None:
     found = _needed(tmp_path, f"{BURST}\ntiers: {{flash: {{}}, disk: {{}}, cold: {{}}}}")
     drain = Fraction(18 * 10**12, 55 * 60)
     assert (found["disk/write"], found["disk/read"], found["cold/write"]) == (drain, drain, drain)
@@ -203,7 +203,7 @@ def test_clients_that_carry_less_than_all_tiers_give_are_named(solver: Solver, t
     ]
 
 
-def test_only_bricks_of_the_media_of_a_tier_are_looked_at(solver: Solver, tmp_path: Path) -> None:
+def test_bricks_with_other_media_than_their_tier_are_not_considered(solver: Solver, tmp_path: Path) -> None:
     text = "usable: 100TB\nbricks: [fast, large]\ntiers: {a: {media: flash, usable: 50%}, b: {media: disk}}"
     assert _bought(search_with(solver, *read(_file(tmp_path, text)))) == {"a": {"fast": 2}, "b": {"large": 1}}
 

@@ -84,17 +84,21 @@ def answer(document: TuneIo500Document) -> Answer:
     measured = [measurement for measurement in document.measurements if measurement.stage == "balance"]
     counts = []
     for candidate in state.candidates:
-        own = [measurement for measurement in measured if measurement.ranks == candidate.ranks and measurement.score]
-        if not own and candidate.standing != "failed":
+        measurements = [
+            measurement for measurement in measured if measurement.ranks == candidate.ranks and measurement.score
+        ]
+        if not measurements and candidate.standing != "failed":
             continue
-        names = dict.fromkeys(name for measurement in own for name in measurement.phases)
+        names = dict.fromkeys(name for measurement in measurements for name in measurement.phases)
         counts.append(
             RankCount(
                 ranks=candidate.ranks,
-                score=Spread([measurement.score or 0.0 for measurement in own]),
-                bandwidth=Spread([measurement.bandwidth or 0.0 for measurement in own]),
-                metadata=Spread([measurement.metadata or 0.0 for measurement in own]),
-                phases={name: median(measurement.phases.get(name, 0.0) for measurement in own) for name in names},
+                score=Spread([measurement.score or 0.0 for measurement in measurements]),
+                bandwidth=Spread([measurement.bandwidth or 0.0 for measurement in measurements]),
+                metadata=Spread([measurement.metadata or 0.0 for measurement in measurements]),
+                phases={
+                    name: median(measurement.phases.get(name, 0.0) for measurement in measurements) for name in names
+                },
                 standing=candidate.standing,
                 ratio=candidate.ratio,
             )

@@ -75,14 +75,14 @@ class Balance:
 
 def balance(rounds: Sequence[Round], optimum: int, counts: Sequence[int], limits: Limits) -> Balance:
     """How the rank counts stand. `counts`: those that may be tried, ascending; `optimum`: the one of step 4."""
-    found = sorted({*_around(optimum, counts), *(ranks for one in rounds for ranks in one)})
+    candidates = sorted({*_around(optimum, counts), *(ranks for one in rounds for ranks in one)})
     while True:
-        state = _judged(rounds, found, limits)
+        state = _judged(rounds, candidates, limits)
         if state.best is None or any(candidate.standing == "open" for candidate in state.candidates):
             return state
-        if not (more := _neighbours(state.best, found, counts)):
+        if not (more := _neighbours(state.best, candidates, counts)):
             return state
-        found = sorted({*found, *more})
+        candidates = sorted({*candidates, *more})
 
 
 def _around(ranks: int, counts: Sequence[int]) -> list[int]:

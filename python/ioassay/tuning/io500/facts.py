@@ -61,12 +61,12 @@ def storage_targets(snapshot: Snapshot | None, typed: int | None) -> SourcedNumb
     why = "the file system does not report how many it has"
     if snapshot is not None and is_lustre(snapshot):
         try:
-            if (found := len(set(_TARGETS_OF.findall(snapshot.printed("lfs", "df") or "")))) > 0:
-                return SourcedNumber(found, "lfs df")
+            if (count := len(set(_TARGETS_OF.findall(snapshot.printed("lfs", "df") or "")))) > 0:
+                return SourcedNumber(count, "lfs df")
         except Unreadable as error:
             why = str(error)
-        if (found := _of_lov(snapshot)) > 0:
-            return SourcedNumber(found, "lctl get_param lov.*.numobd")
+        if (count := _of_lov(snapshot)) > 0:
+            return SourcedNumber(count, "lctl get_param lov.*.numobd")
     if is_lustre(snapshot) or _is_networked(snapshot):
         return SourcedNumber(1, f"assumed: {why}; set --storage-targets")
     return SourcedNumber(1, "assumed: one local file system")

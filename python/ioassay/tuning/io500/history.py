@@ -47,8 +47,8 @@ def easy_rates(document: TuneIo500Document, ranks: int) -> list[Rates]:
 
 def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
     """What is known of a step of the ramp."""
-    own = [measurement for measurement in easy(document) if measurement.step == higher]
-    known = _pairs(own, lower, higher)
+    measurements = [measurement for measurement in easy(document) if measurement.step == higher]
+    known = _pairs(measurements, lower, higher)
     state = RampStep(
         lower,
         higher,
@@ -57,8 +57,10 @@ def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
         easy_rates(document, higher),
         verdict(known, document.most_turns),
     )
-    invalid = [measurement for measurement in own if measurement.ranks == higher and rates(measurement) is None]
-    others_are_valid = any(measurement.ranks == lower and rates(measurement) for measurement in own)
+    invalid = [
+        measurement for measurement in measurements if measurement.ranks == higher and rates(measurement) is None
+    ]
+    others_are_valid = any(measurement.ranks == lower and rates(measurement) for measurement in measurements)
     if others_are_valid and len(invalid) >= MOST_INVALID and len(invalid) > len(known):
         return replace(state, failed=invalid[-1].why_invalid or "not valid")
     return state
@@ -87,11 +89,11 @@ def ramp_of(document: TuneIo500Document) -> Ramp:
 
 def rounds(document: TuneIo500Document) -> list[Round]:
     """The scores of step 5, round by round."""
-    found: dict[int, dict[int, float | None]] = {}
+    scores: dict[int, dict[int, float | None]] = {}
     for measurement in document.measurements:
         if measurement.stage == "balance":
-            found.setdefault(measurement.turn, {})[measurement.ranks] = measurement.score
-    return list(found.values())
+            scores.setdefault(measurement.turn, {})[measurement.ranks] = measurement.score
+    return list(scores.values())
 
 
 def balance_of(document: TuneIo500Document, known: Ramp) -> Balance:
@@ -126,13 +128,13 @@ def lost(document: TuneIo500Document) -> Io500Measurement | None:
     """
     known = ramp_of(document)
     if (step := known.next_step) is not None:
-        own = [
+        measurements = [
             measurement
             for measurement in easy(document)
             if measurement.step == step.higher and measurement.ranks == step.lower
         ]
-        invalid = [measurement for measurement in own if rates(measurement) is None]
-        return invalid[-1] if len(invalid) >= MOST_INVALID and 2 * len(invalid) > len(own) else None
+        invalid = [measurement for measurement in measurements if rates(measurement) is None]
+        return invalid[-1] if len(invalid) >= MOST_INVALID and 2 * len(invalid) > len(measurements) else None
     state = balance_of(document, known)
     if any(candidate.standing != "failed" for candidate in state.candidates):
         return None

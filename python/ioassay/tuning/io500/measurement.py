@@ -93,10 +93,10 @@ def _measured(run: LoadedRun, stage: Io500Stage) -> Observed:
 
 
 def _doubted_phases(run: LoadedRun) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    doubts: dict[str, list[str]] = {}
     for kind, phase in run.doubts.select("kind", "phase").unique(maintain_order=True).iter_rows():
-        found.setdefault(kind, []).append(phase)
-    return found
+        doubts.setdefault(kind, []).append(phase)
+    return doubts
 
 
 def _rate(run: LoadedRun, phase: str) -> float | None:
@@ -107,5 +107,5 @@ def _rate(run: LoadedRun, phase: str) -> float | None:
 
 
 def _doubted(run: LoadedRun, phases: tuple[str, ...] | list[str]) -> str:
-    said = run.doubts.filter("invalidates", pl.col("phase").is_in(phases))
-    return str(said["message"][0]) if said.height else "not every rank completed its work"
+    invalidating = run.doubts.filter("invalidates", pl.col("phase").is_in(phases))
+    return str(invalidating["message"][0]) if invalidating.height else "not every rank completed its work"

@@ -34,8 +34,8 @@ def known(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
     if first.stage == "ior-easy":
         return f"  {_step(document, counts[0], counts[-1])}"
     scores = {ranks: [score for one in history.rounds(document) if (score := one.get(ranks))] for ranks in counts}
-    said = (f"{format_count(ranks, 'rank')} {format_number(median(own))}" for ranks, own in scores.items() if own)
-    return f"  score so far: {'; '.join(said) or 'none'}"
+    texts = (f"{format_count(ranks, 'rank')} {format_number(median(own))}" for ranks, own in scores.items() if own)
+    return f"  score so far: {'; '.join(texts) or 'none'}"
 
 
 def _step(document: TuneIo500Document, lower: int, higher: int) -> str:

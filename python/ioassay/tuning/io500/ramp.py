@@ -47,12 +47,12 @@ class Rates:
 
 def rungs(most: int) -> list[int]:
     """The ranks per node to try: 1, 2, 4, … and `most`, which is at least 1."""
-    found = []
+    reasons = []
     ranks = 1
     while ranks < most:
-        found.append(ranks)
+        reasons.append(ranks)
         ranks *= 2
-    return [*found, most]
+    return [*reasons, most]
 
 
 def verdict(known: Sequence[Pair], most_pairs: int) -> Verdict:

@@ -24,7 +24,7 @@ def _measured(score: Callable[[int], float | None], optimum: int, noise: float =
     return state
 
 
-def test_it_begins_with_the_optimum_of_bandwidth_and_its_neighbours() -> None:
+def test_candidates_begin_with_the_optimum_of_bandwidth_and_its_neighbours() -> None:
     assert sorted(balance([], 4, _COUNTS, _LIMITS).to_measure) == [2, 4, 8]
     assert sorted(balance([], 32, _COUNTS, _LIMITS).to_measure) == [16, 32]
     assert list(balance([], 1, [1], _LIMITS).to_measure) == [1]
@@ -76,7 +76,7 @@ def test_a_rank_count_that_cannot_be_measured_is_left_out() -> None:
     assert {candidate.ranks for candidate in state.candidates if candidate.standing == "failed"} == {8}
 
 
-def test_where_nothing_can_be_measured_nothing_is_best() -> None:
+def test_no_rank_count_is_best_without_a_valid_measurement() -> None:
     state = _measured(lambda ranks: None, 4)
     assert state.best is None
     assert {candidate.standing for candidate in state.candidates} == {"failed"}

@@ -47,12 +47,12 @@ def test_storage_targets_are_those_of_lfs_df() -> None:
     assert facts.storage_targets(_on("lustre", lfs=_LFS_DF), None) == SourcedNumber(3, "lfs df")
 
 
-def test_without_lfs_they_are_those_of_the_client() -> None:
+def test_storage_targets_are_those_of_the_client_without_lfs() -> None:
     found = _on("lustre", **{"proc__fs__lustre__lov__scratch-clilov-ffff__numobd": "40"})
     assert facts.storage_targets(found, None) == SourcedNumber(40, "lctl get_param lov.*.numobd")
 
 
-def test_where_lfs_failed_its_error_is_the_source_of_the_assumption() -> None:
+def test_the_error_of_lfs_is_the_source_of_the_assumption() -> None:
     files = {"proc/self/mountinfo": "31 30 0:41 / /scratch rw - lustre srv@tcp:/fs rw\n"}
     found = snapshot(files, failed={"lfs df /scratch/dir": "Cannot send after shutdown"}, target="/scratch/dir")
     why = "assumed: lfs df /scratch/dir: exit status 1: Cannot send after shutdown; set --storage-targets"
@@ -84,7 +84,7 @@ def test_a_measured_network_comes_before_stated_speeds() -> None:
     assert found.source.startswith("network measured by `ioassay net`")
 
 
-def test_of_a_network_that_was_measured_one_way_the_stated_speed_counts() -> None:
+def test_the_stated_speed_counts_of_a_network_measured_one_way() -> None:
     net = net_measurement.net(1, (1, 1, "to-servers", 8.0))
     found, _ = facts.ceiling(None, net, _on("lustre", _INFINIBAND), 2)
     assert found is not None
@@ -124,7 +124,7 @@ def test_the_facts_of_a_node_have_their_sources() -> None:
     assert all(fact.source for fact in found)
 
 
-def test_without_a_snapshot_the_reason_is_a_fact() -> None:
+def test_the_reason_is_a_fact_without_a_snapshot() -> None:
     found = facts.facts(None, "the engine is too old", [], facts.processors(None))
     assert (found[-1].name, found[-1].source) == ("Snapshot", "the engine is too old")
 
@@ -138,6 +138,6 @@ def test_without_a_snapshot_the_reason_is_a_fact() -> None:
         (1, 1, 1, "as many as storage targets"),
     ],
 )
-def test_there_are_as_many_nodes_as_storage_targets(targets: int, available: int, nodes: int, said: str) -> None:
+def test_the_node_count_is_that_of_storage_targets(targets: int, available: int, nodes: int, said: str) -> None:
     found = node_count(SourcedNumber(targets, "lfs df"), available)
     assert (found.nodes, found.why) == (nodes, said)

@@ -68,7 +68,7 @@ def _share(ratio: float, scatter: float, tries: int = 600) -> float:
 
 
 @pytest.mark.parametrize("scatter", [0.02, 0.05, 0.1, 0.2])
-def test_of_steps_without_a_gain_few_go_on(scatter: float) -> None:
+def test_few_steps_without_a_gain_go_on(scatter: float) -> None:
     """With 1500 tries each: 0.0 %, 3.4 %, 4.6 % and 4.3 %. The limit here allows for 600."""
     assert _share(1.0, scatter) <= 0.07
 
@@ -98,7 +98,7 @@ def test_ior_easy_is_near_the_ceiling_where_both_rates_are(write: float, read: f
 
 
 @pytest.mark.parametrize("judged", [is_near, contradicts])
-def test_without_a_ceiling_nothing_is_near_it(judged: Callable[..., bool]) -> None:
+def test_no_rate_is_near_the_ceiling_without_one(judged: Callable[..., bool]) -> None:
     assert not judged([Rates(1, 1)], None)
     assert not judged([], CEILING)
     assert share([], CEILING) is None

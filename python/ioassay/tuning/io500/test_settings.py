@@ -13,7 +13,7 @@ from ioassay.tuning.io500.prepare import easy_settings
 from ioassay.tuning.io500.settings import of_run, typed, words
 
 
-def test_what_the_procedure_decides_cannot_be_set() -> None:
+def test_settings_that_the_procedure_decides_are_refused() -> None:
     for one in ("clients=4", "ranks=2"):
         with pytest.raises(UsageError, match="the procedure decides it"):
             typed([one])

@@ -19,8 +19,10 @@ class OtherMachine(UsageError):
 
 def machine(root: Path = Path("/")) -> str:
     """What tells this machine from others, without telling its machine-id."""
-    found = first_line(root / "etc/machine-id") or first_line(root / "var/lib/dbus/machine-id") or socket.gethostname()
-    return hashlib.sha256(_SALT + found.encode()).hexdigest()
+    machine = (
+        first_line(root / "etc/machine-id") or first_line(root / "var/lib/dbus/machine-id") or socket.gethostname()
+    )
+    return hashlib.sha256(_SALT + machine.encode()).hexdigest()
 
 
 def boot_id(root: Path = Path("/")) -> str:

@@ -47,7 +47,7 @@ def will_set(name: str, before: str = "1", wanted: str | None = "2", order: int 
     return WillSet(name=name, before=before, wanted=wanted, order=order, at=now())
 
 
-def test_what_was_written_is_read(journal: Journal) -> None:
+def test_written_lines_are_read_back(journal: Journal) -> None:
     journal.write(will_set("a"), Set(name="a", read_back="2"))
     journal.write(will_set("b", order=2))
     journal.close()
@@ -177,7 +177,7 @@ def test_the_machine_id_cannot_be_read_out_of_a_journal(root: Path) -> None:
     assert len(machine(root)) == 64
 
 
-def test_only_one_process_writes_at_a_time(journal: Journal, root: Path) -> None:
+def test_a_second_process_cannot_write_at_the_same_time(journal: Journal, root: Path) -> None:
     with pytest.raises(UsageError, match=f"Process {os.getpid()} is changing settings"):
         Journal.create(journal.path.parent, [], root=root)
     with pytest.raises(UsageError, match=f"Process {os.getpid()} is changing settings"):

@@ -76,14 +76,14 @@ def both_ways(systems: Sequence[System], transfer: Transfer | None = None) -> li
     reads: dict[object, list[IoPath]] = {}
     for path in io_paths(systems, replace(transfer, operation="read")):
         reads.setdefault(_ends(path), []).append(path)
-    found: list[IoPath] = []
+    paths: list[IoPath] = []
     for write in io_paths(systems, transfer):
         ours = reads.pop(_ends(write), [])
         others = [one for one in ours if problems(one) != problems(write)]
         alike = [one for one in ours if one not in others]
         unknown = dict.fromkeys((*write.unknown, *(text for one in alike for text in one.unknown)))
-        found += [replace(write, reads_alike=bool(alike), unknown=tuple(unknown)), *others]
-    return [*found, *(path for left in reads.values() for path in left)]
+        paths += [replace(write, reads_alike=bool(alike), unknown=tuple(unknown)), *others]
+    return [*paths, *(path for left in reads.values() for path in left)]
 
 
 def _ends(path: IoPath) -> object:

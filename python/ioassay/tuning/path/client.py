@@ -153,13 +153,13 @@ def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
 
 def _lustre_read_ahead(system: System, file_system: str) -> Limit | None:
     """How far the client reads ahead in one file: the smaller of its two limits; `None` where none can be read."""
-    found = []
+    limits = []
     for parameter in ("max_read_ahead_mb", "max_read_ahead_per_file_mb"):
         for name, text in matching(system.lustre, f"llite.{file_system}-*.{parameter}").items():
             if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
                 reason = f"{parameter} on {system.host} is {text}"
-                found.append(Limit(int(float(text) * (1 << 20)), parameter, text, reason, f"lctl get_param {name}"))
-    return min(found, key=lambda one: one.size_bytes, default=None)
+                limits.append(Limit(int(float(text) * (1 << 20)), parameter, text, reason, f"lctl get_param {name}"))
+    return min(limits, key=lambda limit: limit.size_bytes, default=None)
 
 
 def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -> Step | None:

@@ -85,13 +85,13 @@ def _splits(path: IoPath) -> Iterator[Conclusion]:
 
 def _causes(path: IoPath, split: Layer) -> tuple[Cause, ...]:
     limits = path.causes(split) or split.limits
-    found = [
+    causes = [
         _cause(path, layer, limit.parameter)
         for limit in limits
         for layer in path.layers
         if limit in layer.step.all_limits
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(causes))
 
 
 def _cause(path: IoPath, layer: Layer, parameter: str) -> Cause:

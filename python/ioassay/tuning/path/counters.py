@@ -111,7 +111,7 @@ class NfsCounters:
 
 def nfs_counters(text: str, point: str) -> NfsCounters | None:
     """Of the mount at `point` in mountstats, the last one there; `None` where there is none."""
-    found = None
+    counters = None
     for block in _mounts(text):
         head = re.match(r"device .*? mounted on (\S+) with fstype nfs", block)
         if not head or unescaped(head[1]) != point:
@@ -124,8 +124,8 @@ def nfs_counters(text: str, point: str) -> NfsCounters | None:
         fields = [int(word) for word in moved[1].split()]
         reads, writes = (int(count[1]) if count else 0 for count in counts)
         operations = OperationCounters((reads, writes), (fields[4], fields[5]))
-        found = NfsCounters(operations, int(age[1]) if age else 0)
-    return found
+        counters = NfsCounters(operations, int(age[1]) if age else 0)
+    return counters
 
 
 def _mounts(text: str) -> Iterator[str]:

@@ -225,15 +225,15 @@ def _queue(system: System, device: BlockDevice, start_bytes: int, unknown: list[
 
 
 def _size_limits(device: BlockDevice, unknown: list[str]) -> list[Limit]:
-    found = []
+    limits = []
     kibibytes = _number(device, "queue/max_sectors_kb", unknown)
     if kibibytes is None:
         unknown += _lacking(device, "max_sectors_kb", "How large the requests of {} may be")
     if kibibytes:
         path = f"/sys/block/{device.name}/queue/max_sectors_kb"
         reason = f"max_sectors_kb of {device.name} is {kibibytes}"
-        found.append(Limit(kibibytes << 10, "max_sectors_kb", str(kibibytes), reason, path))
-    return found
+        limits.append(Limit(kibibytes << 10, "max_sectors_kb", str(kibibytes), reason, path))
+    return limits
 
 
 def _controller(system: System, device: BlockDevice, unknown: list[str]) -> Step | None:

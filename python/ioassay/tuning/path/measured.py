@@ -289,20 +289,23 @@ class Comparison:
 
 def compared(path: IoPath, measured: Iterable[MeasuredHost]) -> list[Comparison]:
     """What was measured of the layers of a path, in its order; nothing of layers that nothing counts."""
-    known = [layer for one in measured if one.host in path.hosts for layer in one.layers]
-    found = []
+    known = [layer for host in measured if host.host in path.hosts for layer in host.layers]
+    comparisons = []
     for layer in path.layers:
-        own = [one for one in known if _belongs(one, layer, path)]
-        if own:
+        layers = [one for one in known if _belongs(one, layer, path)]
+        if layers:
             write = path.transfer.operation == "write"
-            total = _total([layer.writes if write else layer.reads for layer in own])
-            names = tuple(dict.fromkeys(layer.subject for layer in own))
+            total = _total([layer.writes if write else layer.reads for layer in layers])
+            names = tuple(dict.fromkeys(layer.subject for layer in layers))
             others = {
-                title: _sum([layer.others[title] for layer in own if title in layer.others]) for title in _titles(own)
+                title: _sum([layer.others[title] for layer in layers if title in layer.others])
+                for title in _titles(layers)
             }
             least = _mean(_dispatching(path)) if layer.kind == "file system" else _mean(layer)
-            found.append(Comparison(layer, min(least, _mean(layer)), _mean(layer), total, names, own[0].source, others))
-    return found
+            comparisons.append(
+                Comparison(layer, min(least, _mean(layer)), _mean(layer), total, names, layers[0].source, others)
+            )
+    return comparisons
 
 
 def _dispatching(path: IoPath) -> Layer:
@@ -355,26 +358,26 @@ def _sum(several: Sequence[Histogram]) -> dict[int, Pair]:
 def _added(
     several: Sequence[Mapping[int, _Count]], add: Callable[[_Count, _Count], _Count], nothing: _Count
 ) -> dict[int, _Count]:
-    found: dict[int, _Count] = {}
+    counts: dict[int, _Count] = {}
     for one in several:
         for bucket, value in one.items():
-            found[bucket] = add(found.get(bucket, nothing), value)
-    return dict(sorted(found.items()))
+            counts[bucket] = add(counts.get(bucket, nothing), value)
+    return dict(sorted(counts.items()))
 
 
 def verdicts(path: IoPath, comparisons: Sequence[Comparison]) -> list[str]:
     """Where measured and computed sizes differ, and what that means, in sentences."""
     operation = path.transfer.operation
-    said = []
+    sentences = []
     for at, one in enumerate(comparisons):
         if one.layer.kind == "application":
             continue
         what = f"{_requests(one, operation)} averaged {one.sizes.text}"
         match one.agreement:
             case "nothing":
-                said.append(f"{_requests(one, operation)} were not counted.")
+                sentences.append(f"{_requests(one, operation)} were not counted.")
             case "as computed":
-                said.append(f"{what}, as computed ({one.computed_text}).")
+                sentences.append(f"{what}, as computed ({one.computed_text}).")
             case "smaller":
                 above = next((other for other in reversed(comparisons[:at]) if other.agreement == "smaller"), None)
                 cause = (
@@ -382,16 +385,16 @@ def verdicts(path: IoPath, comparisons: Sequence[Comparison]) -> list[str]:
                     if above is not None and above.layer.kind != "application"
                     else "the workload's transfers or missing merges keep them small"
                 )
-                said.append(
+                sentences.append(
                     f"{what}, although the settings allow {one.computed_text}: {cause}, not this layer's settings."
                 )
             case "larger":
-                said.append(
+                sentences.append(
                     f"{what}, more than the {one.computed_text} computed for the worst case: memory was contiguous, or "
                     "neighbouring requests were merged."
                 )
-        said += _fragments(one, operation)
-    return said
+        sentences += _fragments(one, operation)
+    return sentences
 
 
 def _requests(comparison: Comparison, operation: str) -> str:

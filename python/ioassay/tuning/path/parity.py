@@ -74,7 +74,7 @@ class StripeWrite:
 
 def stripe_writes(requests: Iterable[Request], array: Array) -> list[StripeWrite]:
     """What each request that arrives at the array writes, stripe by stripe, in the order of the requests."""
-    found = []
+    parts = []
     for at, request in enumerate(requests):
         first = request.address_bytes // array.stripe_bytes
         last = (request.address_bytes + request.size_bytes - 1) // array.stripe_bytes
@@ -83,8 +83,8 @@ def stripe_writes(requests: Iterable[Request], array: Array) -> list[StripeWrite
             start = max(request.address_bytes, begin) - begin
             end = min(request.address_bytes + request.size_bytes, begin + array.stripe_bytes) - begin
             offset = request.offset_bytes - (request.address_bytes - begin)
-            found.append(_stripe_write(array, start, end, (at, request.member, stripe, offset)))
-    return found
+            parts.append(_stripe_write(array, start, end, (at, request.member, stripe, offset)))
+    return parts
 
 
 def _stripe_write(array: Array, start: int, end: int, place: tuple[int, int, int, int]) -> StripeWrite:

@@ -191,13 +191,13 @@ def _which(writes: Sequence[StripeWrite], total: int) -> str:
 
 def _work(writes: Sequence[StripeWrite]) -> str:
     """What the array does for each: `full stripe`, `reads 4, writes 6`."""
-    said = dict.fromkeys(
+    labels = dict.fromkeys(
         "full stripe, nothing is read"
         if write.method == "full stripe"
         else f"reads {write.reads}, writes {write.writes}"
         for write in writes
     )
-    if len(said) > 2:
+    if len(labels) > 2:
         reads = [write.reads for write in writes]
         return f"reads {min(reads)} to {format_count(max(reads), 'segment')} each"
-    return "; ".join(said)
+    return "; ".join(labels)

@@ -135,8 +135,8 @@ def _over_members(step: Step, of_btrfs: BtrfsFileSystem, members: int, unknown: 
     """How btrfs spreads data over its devices: in stripes of 64 KiB, or whole chunks of a GiB on one or two of them."""
     profiles = of_btrfs.profiles("data")
     if len(profiles) != 1:
-        said = f"it has {' and '.join(profiles)}" if profiles else "the snapshot lacks it"
-        unknown.append(f"How {of_btrfs.mount.point} spreads data over its {members} devices is unknown: {said}.")
+        detail = f"it has {' and '.join(profiles)}" if profiles else "the snapshot lacks it"
+        unknown.append(f"How {of_btrfs.mount.point} spreads data over its {members} devices is unknown: {detail}.")
         return step
     parity = {"raid5": 1, "raid6": 2}.get(profiles[0], 0)
     data = {"raid0": members, "raid10": members // 2}.get(profiles[0], members - parity if parity else 1)

@@ -236,7 +236,7 @@ def test_a_logical_volume_is_shifted_by_where_it_begins() -> None:
     assert path.unknown == (f"Where dm-0 begins on sdb is unknown: {why}.",)
 
 
-def test_what_cannot_be_read_is_said() -> None:
+def test_unreadable_values_are_reported() -> None:
     files = disk("sdb")
     del files["sys/block/sdb/queue/max_sectors_kb"]
     node = snapshot(files, unreadable={"sys/block/sdb/queue/max_sectors_kb": "no permission"}, target="/dev/sdb")

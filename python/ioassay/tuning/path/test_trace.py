@@ -90,7 +90,7 @@ def test_chunks_go_to_one_member_after_the_other() -> None:
     assert [(piece.member, piece.address_bytes) for piece in pieces] == [(1, 0), (2, 0), (0, 64 * KIB), (1, 64 * KIB)]
 
 
-def test_of_a_huge_transfer_the_beginning_is_traced() -> None:
+def test_only_the_beginning_of_a_huge_transfer_is_traced() -> None:
     layers = trace((APPLICATION,), 1 << 40)
     assert layers[0].request_bytes == MOST_BYTES
 

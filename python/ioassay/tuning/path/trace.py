@@ -79,10 +79,10 @@ def _split(step: Step, request: Request) -> Iterator[Request]:
 
 def stripe_writes(layers: Sequence[Layer], array: Array) -> list[StripeWrite]:
     """What the array does for the requests that arrive at its layer; nothing where no layer has it."""
-    found = next((layer for layer in layers if layer.step.striping is array), None)
-    if found is None:
+    striped = next((layer for layer in layers if layer.step.striping is array), None)
+    if striped is None:
         return []
-    return parity.stripe_writes(shifted(found.arriving, found.step.shift_bytes), array)
+    return parity.stripe_writes(shifted(striped.arriving, striped.step.shift_bytes), array)
 
 
 def raid_work(steps: Sequence[Step], array: Array, transfer_bytes: int, offset_bytes: int = 0) -> RaidWork:

@@ -73,7 +73,7 @@ def text(root: Path, *texts: str) -> str:
     return file.text.partition("\n\n")[2]
 
 
-def test_what_the_active_profile_sets_is_changed_in_its_section_with_its_type(root: Path) -> None:
+def test_settings_of_the_active_profile_change_in_their_section_with_its_type(root: Path) -> None:
     assert text(root, "sysctl:vm.swappiness=1") == "[sysctl]\ntype=sysctl\nvm.swappiness=1\n"
 
 
@@ -102,7 +102,7 @@ def test_a_disk_is_taken_out_of_its_section_and_keeps_its_other_options(root: Pa
         """)
 
 
-def test_of_two_settings_that_exclude_each_other_the_active_profiles_is_dropped(root: Path) -> None:
+def test_the_setting_of_the_active_profile_is_dropped_where_it_excludes_ours(root: Path) -> None:
     assert text(root, "sysctl:vm.dirty_bytes=1000000") == textwrap.dedent("""\
         [sysctl]
         type=sysctl
@@ -120,7 +120,7 @@ def test_other_files_of_sys_are_set_last(root: Path) -> None:
     )
 
 
-def test_what_no_profile_can_set_stays_in_its_file(root: Path) -> None:
+def test_settings_that_no_profile_takes_stay_in_their_file(root: Path) -> None:
     write_tree(root, {"proc/sys/net/ipv4/conf/eth0.100/rp_filter": "1"})
     made = form(root, "sysctl:net/ipv4/conf/eth0.100/rp_filter=0")
     assert [str(file.path.relative_to(root)) for file in made.files] == [f"etc/sysctl.d/99-{NAME}.conf"]
@@ -134,13 +134,13 @@ def test_another_profile_and_settings_on_top_of_it_are_not_persisted_at_once(roo
     assert form(root, "tuned:profile=other").files == []
 
 
-def test_where_tuned_does_not_run_no_profile_is_written(root: Path) -> None:
+def test_no_profile_is_written_where_tuned_does_not_run(root: Path) -> None:
     (root / "run/tuned/tuned.pid").unlink()
     (file,) = form(root, "sysctl:vm.swappiness=1").files
     assert file.path.parent.name == "sysctl.d"
 
 
-def test_where_tuneds_profile_is_not_known_whole_files_are_written_and_a_note_says_why(root: Path) -> None:
+def test_files_and_a_note_replace_a_profile_of_tuned_that_is_not_fully_known(root: Path) -> None:
     write_tree(root, {"etc/tuned/site/tuned.conf": "[main]\ninclude=nowhere"})
     made = form(root, "sysctl:vm.swappiness=1")
     assert made.files[0].path.parent.name == "sysctl.d"
@@ -188,7 +188,7 @@ def test_the_profile_is_activated_and_a_rollback_returns_to_the_one_of_before(ro
     assert is_closed(tmp_path / "j")
 
 
-def test_where_tuned_gives_a_setting_another_value_all_is_restored_and_its_line_named(
+def test_all_settings_are_restored_where_tuned_sets_another_value(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_tree(root, {"etc/sysctl.d/50-site.conf": "vm.swappiness = 5"})
@@ -244,7 +244,7 @@ def test_a_profile_can_be_set_like_any_setting_and_must_exist(root: Path, tmp_pa
         plan(root, "tuned:profile=othr")
 
 
-def test_what_tuned_sets_back_is_named_with_its_line(root: Path) -> None:
+def test_settings_that_tuned_sets_back_are_named_with_their_line(root: Path) -> None:
     made = plan(root, "sysctl:vm.swappiness=1", "block:sda/read_ahead_kb=8192", "sysctl:vm.vfs_cache_pressure=50")
     assert list(set_back_by_tuned(made)) == [
         "sysctl:vm.swappiness: TuneD's profile site (/etc/tuned/site/tuned.conf:6) sets it to 10, again when TuneD "

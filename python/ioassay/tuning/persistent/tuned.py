@@ -84,8 +84,8 @@ def profile_text(plan: ChangePlan, active: ActiveProfile) -> str:
             _section(sections, line.unit)[line.key] = step.wanted
         if not lines:
             plugin = "sysctl" if isinstance(instance, SysctlInstance) else "sysfs"
-            own = sections.setdefault(f"ioassay-{plugin}", {"type": plugin})
-            own[_key(step)] = step.wanted
+            section = sections.setdefault(f"ioassay-{plugin}", {"type": plugin})
+            section[_key(step)] = step.wanted
     _take_disks(sections, disks, active)
     ordered = sorted(sections.items(), key=lambda item: item[1].get("type") == "sysfs" and item[0] not in active.units)
     include = f"include={','.join(active.name.split())}\n" if active.name else ""

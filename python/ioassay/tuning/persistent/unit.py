@@ -60,7 +60,7 @@ def unit_name(point: str) -> str:
     if path == "/":
         return "-.mount"
     escaped = re.sub(
-        r"^\.|[^A-Za-z0-9:_./]", lambda found: "".join(f"\\x{byte:02x}" for byte in found[0].encode()), path
+        r"^\.|[^A-Za-z0-9:_./]", lambda match: "".join(f"\\x{byte:02x}" for byte in match[0].encode()), path
     )
     return escaped.replace("/", "-") + ".mount"
 

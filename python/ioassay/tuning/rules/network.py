@@ -89,15 +89,15 @@ _LANES = 4
 
 def _network_link(system: System) -> Iterator[Judgement]:
     """Whether network links run as fast as they should."""
-    every = interfaces(system.snapshot)
-    physical = [other for other in every if other.is_physical and other.is_ethernet and other.is_up and other.megabits]
+    known = interfaces(system.snapshot)
+    physical = [other for other in known if other.is_physical and other.is_ethernet and other.is_up and other.megabits]
     active = [port for port in ports(system.snapshot) if port.is_active]
     if not physical and not active:
         yield NotApplicable("no network link of an adapter is up, or none says its speed")
     fastest = max((port.megabits for port in active), default=0)
     for port in active:
         yield _port(port, fastest)
-    bonds = {name: other.name for other in every for name in other.members}
+    bonds = {name: other.name for other in known for name in other.members}
     for interface in physical:
         yield _network_link_of_interface(
             interface, [other for other in physical if bonds.get(other.name, other.name) == bonds.get(interface.name)]

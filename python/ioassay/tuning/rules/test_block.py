@@ -127,7 +127,7 @@ def test_nvme_says_why_its_queue_is_long_enough() -> None:
     assert "1023 commands per queue" in why
 
 
-def test_without_a_scheduler_requests_are_limited_by_the_adapter() -> None:
+def test_the_adapter_limits_requests_without_a_scheduler() -> None:
     real = "devices/pci0000:00/host0/target0:0:0/0:0:0:0/block/sda"
     files = {path.replace("sys/block/sda", f"sys/{real}"): text for path, text in lun(scheduler="[none]").items()}
     files |= below("sys/class/scsi_host/host0", {"proc_name": "mpt3sas", "sg_tablesize": 128, "can_queue": 500})
@@ -151,7 +151,7 @@ def test_a_stripe_that_the_array_reports_counts_too() -> None:
     ]
 
 
-def test_without_parity_a_larger_limit_is_fine() -> None:
+def test_a_larger_limit_is_fine_without_parity() -> None:
     only(judged(MAX_SECTORS_KB, disk("sda", queue={"max_sectors_kb": 1280}), _STRIPE_1M), Fine)
 
 
@@ -244,7 +244,7 @@ class TestAsyncDepth:
         assert settings_of(judgements) == [f"block:sda/async_depth={wanted}"]
 
     @pytest.mark.parametrize(("scheduler_now", "depth"), [("[mq-deadline] none", 256), ("[kyber] none", 192)])
-    def test_what_the_scheduler_sets_by_itself(self, scheduler_now: str, depth: int) -> None:
+    def test_a_depth_that_the_scheduler_sets_by_itself_is_fine(self, scheduler_now: str, depth: int) -> None:
         queue = {"scheduler": scheduler_now, "nr_requests": 256, "async_depth": depth}
         only(judged(ASYNC_DEPTH, lun(**queue)), Fine)
 

@@ -68,7 +68,7 @@ def _harmful(files: Mapping[str, str]) -> dict[str, Change]:
     return {name: one for name, one in found if isinstance(one, Change) and one.is_harmful}
 
 
-def test_what_the_kernel_and_lustre_take_by_themselves_harms_no_node() -> None:
+def test_defaults_of_the_kernel_and_lustre_harm_no_node() -> None:
     assert _harmful(_node()) == {}
 
 

@@ -63,7 +63,7 @@ def test_mounts_that_cannot_be_read(rule: Rule) -> None:
     assert not_readable(rule, ext4_host().with_unreadable(MOUNTINFO), array=ARRAY)
 
 
-def test_without_a_target_each_file_system_is_judged_once() -> None:
+def test_each_file_system_is_judged_once_without_a_target() -> None:
     node = nfs_server()
     twice = node.files[MOUNTINFO] + "71 25 9:0 /sub /srv rw,noatime shared:41 - xfs /dev/md0 rw,inode64,logbsize=256k\n"
     found = judged(ACCESS_TIMES, Node(node.host, {**node.files, MOUNTINFO: twice}, node.links))

@@ -65,7 +65,7 @@ def test_a_configuration_that_cannot_be_read(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", DAEMON_RULES, ids=lambda rule: rule.name)
-def test_where_the_daemon_does_not_answer_the_configuration_stands_in_and_without_one_the_error_is_named(
+def test_the_configuration_file_stands_in_for_a_silent_daemon_and_without_it_the_error_is_named(
     rule: Rule,
 ) -> None:
     node = gpfs_client().with_failed({"mmdiag --config": "mmfsd is not running"})

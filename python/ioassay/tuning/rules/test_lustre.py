@@ -159,7 +159,7 @@ def test_the_larger_the_rpc_the_fewer_are_needed(pages: int, wanted: int) -> Non
     assert settings_of(judgements) == ([f"lctl:osc.s-*.max_rpcs_in_flight={wanted}"] if wanted else [])
 
 
-def test_what_is_already_larger_is_not_made_smaller() -> None:
+def test_larger_values_are_not_made_smaller() -> None:
     files = osc(0, max_dirty_mb=32) | osc(1, max_dirty_mb=2000)
     change = only(judged(LUSTRE_MAX_DIRTY_MB, files), Change)
     assert change.value == "32 to 2000 MiB"

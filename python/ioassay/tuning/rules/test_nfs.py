@@ -60,7 +60,7 @@ def test_mounts_that_cannot_be_read(rule: Rule) -> None:
     assert found.what == "/proc/self/mountinfo"
 
 
-def test_without_a_target_every_mount_is_judged() -> None:
+def test_every_mount_is_judged_without_a_target() -> None:
     assert len(fine(NFS_TRANSFER_SIZE, Node(nfs_client().host, nfs_client().files))) == 4
 
 

@@ -23,7 +23,7 @@ _LUN = disk("sda", vendor="DELL", model="MD34xx")
 
 
 @pytest.mark.parametrize("rule", raid.RULES, ids=lambda rule: rule.name)
-def test_without_an_array_only_the_controller_knows(rule: Rule) -> None:
+def test_settings_of_a_controller_are_unknown_without_an_array(rule: Rule) -> None:
     unknown = only(judged(rule, _LUN), NotReadable)
     assert "sda" in unknown.what
     assert "--raid" in unknown.reason
@@ -31,7 +31,7 @@ def test_without_an_array_only_the_controller_knows(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", _CACHE, ids=lambda rule: rule.name)
-def test_what_the_user_did_not_say_is_asked_for(rule: Rule) -> None:
+def test_settings_the_user_did_not_give_are_asked_for(rule: Rule) -> None:
     assert "--raid" in only(judged(rule, _LUN, MD3460), NotReadable).reason
 
 

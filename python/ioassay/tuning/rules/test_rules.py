@@ -158,14 +158,14 @@ def test_each_rule_has_a_name_of_its_own_and_is_listed_by_its_area() -> None:
 
 
 @each_rule
-def test_of_an_empty_snapshot_a_rule_says_why_it_does_not_apply(rule: Rule) -> None:
+def test_a_rule_says_why_it_does_not_apply_to_an_empty_snapshot(rule: Rule) -> None:
     judgements = rule.judgements(System(snapshots.snapshot({})))
     assert judgements
     assert all(isinstance(judgement, NotApplicable | NotReadable) for judgement in judgements), judgements
 
 
 @each_rule
-def test_what_a_rule_recommends_makes_it_content(rule: Rule) -> None:
+def test_a_rule_is_content_once_its_recommendation_is_set(rule: Rule) -> None:
     for name, system in _systems().items():
         with _about(name):
             judgements = rule.judgements(system)
@@ -192,7 +192,7 @@ def test_a_rule_never_raises_whatever_files_say(rule: Rule) -> None:
 
 
 @each_rule
-def test_where_nothing_can_be_read_a_rule_changes_nothing(rule: Rule) -> None:
+def test_a_rule_recommends_nothing_where_no_file_can_be_read(rule: Rule) -> None:
     for name, system in _blind().items():
         with _about(name):
             judgements = rule.judgements(system)

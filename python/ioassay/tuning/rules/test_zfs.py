@@ -78,7 +78,7 @@ class TestRecordSize:
         node = zfs_server(recordsize=recordsize)
         return ZFS_RECORD_SIZE.judgements(System(node.snapshot(), transfer_bytes=size))
 
-    def test_without_the_size_of_requests_nothing_is_judged(self) -> None:
+    def test_record_sizes_are_not_judged_without_the_size_of_requests(self) -> None:
         (found,) = judged(ZFS_RECORD_SIZE, zfs_server())
         assert isinstance(found, NotJudged)
         assert (found.value, "--transfer" in found.why) == ("1 MiB", True)

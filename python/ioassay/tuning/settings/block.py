@@ -69,18 +69,18 @@ class BlockInstance(FileInstance):
         """The identifier of the dm-multipath device that this one is, or is a path of; empty if there is none."""
         holders = [self.directory, *self.directory.glob("holders/*"), *self.directory.glob(f"{self.device}*/holders/*")]
         for holder in holders:
-            if found := _MULTIPATH.fullmatch(first_line(holder / "dm/uuid")):
-                return found["wwid"]
+            if match := _MULTIPATH.fullmatch(first_line(holder / "dm/uuid")):
+                return match["wwid"]
         return ""
 
     def identity(self) -> dict[str, str]:
         """The kernel's count of disks so far, which no other disk since boot has, and what the disk says of itself."""
-        said = {
+        properties = {
             "diskseq": first_line(self.directory / "diskseq"),
             "wwid": first_line(self.directory / "wwid") or first_line(self.directory / "device/wwid"),
             "uuid": first_line(self.directory / "dm/uuid") or first_line(self.directory / "md/uuid"),
         }
-        return {key: value for key, value in said.items() if value}
+        return {key: value for key, value in properties.items() if value}
 
 
 class Block(Setting):
@@ -102,10 +102,10 @@ class Block(Setting):
         devices = [self._device] if self._device in known else fnmatch.filter(known, self._device)
         if not devices:
             raise UsageError(f"{self.name}: no such block device; {self._advice(known)}")
-        found = [BlockInstance(self._root, device, self._parameter) for device in devices]
-        there = [instance for instance in found if instance.path.is_file()]
+        block_instances = [BlockInstance(self._root, device, self._parameter) for device in devices]
+        there = [instance for instance in block_instances if instance.path.is_file()]
         if not there:
-            directory = found[0].path.parent
+            directory = block_instances[0].path.parent
             shown = directory.is_dir()
             advice = (
                 nearest_of(self._parameter.rpartition("/")[2], readable(directory)) if shown else "see its directory"

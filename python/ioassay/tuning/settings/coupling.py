@@ -65,19 +65,19 @@ _SCHEDULER = re.compile(r"block:([^/]+)/scheduler")
 
 def followers(name: str, root: Path) -> list[tuple[str, str]]:
     """The names of the settings that setting this one may change, each with the reason."""
-    found: dict[str, str] = {}
+    moved: dict[str, str] = {}
     for coupling in COUPLINGS:
         if match := coupling.leader.fullmatch(name):
-            found |= {match.expand(follower): coupling.why for follower in coupling.followers}
+            moved |= {match.expand(follower): coupling.why for follower in coupling.followers}
     if name == TUNED_PROFILE:
-        found |= dict.fromkeys(tuned_options(root), "TuneD sets it when it changes its profile")
+        moved |= dict.fromkeys(tuned_options(root), "TuneD sets it when it changes its profile")
     if match := _SCHEDULER.fullmatch(name):
         directory = root / "sys/block" / match[1] / "queue/iosched"
         why = "a scheduler begins with its own defaults"
-        found |= {f"block:{match[1]}/queue/iosched/{parameter}": why for parameter in readable(directory)}
+        moved |= {f"block:{match[1]}/queue/iosched/{parameter}": why for parameter in readable(directory)}
     if other := excluded(name):
-        found[other] = "setting one of them makes the other 0"
-    return [*found.items()]
+        moved[other] = "setting one of them makes the other 0"
+    return [*moved.items()]
 
 
 def tuned_options(root: Path) -> dict[str, Option]:

@@ -54,15 +54,15 @@ class Sysctl(Setting):
 
     def instances(self) -> list[Instance]:
         """As the base says."""
-        found = self._expanded(self._root.joinpath(*self._parts))
-        if not found:
+        paths = self._expanded(self._root.joinpath(*self._parts))
+        if not paths:
             at = self._root
             for part in self._parts:
                 if not glob.glob(str(at / part)):
                     raise UsageError(f"{self.name}: no such parameter; {nearest_of(part, names(at))}")
                 at /= part
             raise UsageError(f"{self.name}: a directory, not a parameter; {nearest_of('', names(at))}")
-        return found
+        return paths
 
     def exact(self) -> Instance:
         """As the base says."""

@@ -84,13 +84,13 @@ class Lctl(Setting):
 
     def instances(self) -> list[Instance]:
         """As the base says."""
-        found = self._listed(self._parameter)
-        if not found:
+        listed = self._listed(self._parameter)
+        if not listed:
             above, _, last = self._parameter.rpartition(".")
             there = sorted({name.rpartition(".")[2] for name in self._listed(f"{above}.*")})
             advice = nearest_of(last, there) if there else f"no device matches {above}; is Lustre mounted?"
             raise UsageError(f"{self.name}: no such parameter; {advice}")
-        return [LctlInstance(name) for name in found]
+        return [LctlInstance(name) for name in listed]
 
     def exact(self) -> Instance:
         """As the base says."""
@@ -140,13 +140,13 @@ class StripeInstance(Instance):
         """As the base says. `lfs setstripe` forgets what it is not told, so everything is told."""
         try:
             striping = {what: self._get(what) for what in _STRIPING} | {self.what: value}
-            told = [
+            listed = [
                 word
                 for what, option in _STRIPING.items()
                 if striping[what] not in (_UNSET[what], "")
                 for word in (option, striping[what])
             ]
-            run(["lfs", "setstripe", *(told or ["-d"]), self.directory])
+            run(["lfs", "setstripe", *(listed or ["-d"]), self.directory])
         except ProgramFailed as error:
             raise CannotSet(f"{self.name}={value}: {error.message}", error.remedy) from None
 

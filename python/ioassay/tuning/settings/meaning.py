@@ -67,10 +67,10 @@ def _listed(text: str) -> set[int] | None:
     """What `0-3,8` lists; `None` of another text, and of a single number."""
     if not _LIST.fullmatch(text) or text.isdecimal():
         return None
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if int(last or first) - int(first) > _MOST_LISTED:
             return None
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers

@@ -106,12 +106,12 @@ def mounted_at(point: str, root: Path) -> Mounted | None:
 
 def mounts(root: Path) -> list[Mounted]:
     """Everything that is mounted. Raises `OSError`."""
-    found = []
+    mounted = []
     # Not `splitlines`: a mount point may have a form feed in its name, which the kernel writes as it is.
     for line in filter(None, os.fsdecode((root / "proc/self/mounts").read_bytes()).split("\n")):
         source, point, file_system, options = map(unescaped, line.split(" ")[:4])
-        found.append(Mounted(source, point, file_system, parsed_options(options)))
-    return found
+        mounted.append(Mounted(source, point, file_system, parsed_options(options)))
+    return mounted
 
 
 def parsed_options(text: str) -> dict[str, str]:

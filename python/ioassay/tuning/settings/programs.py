@@ -53,6 +53,8 @@ def run(words: Sequence[str], timeout_s: float = TIMEOUT_S) -> str:
             raise ProgramFailed(f"`{shown}` took longer than {timeout_s:g} s and was ended.") from None
         raise
     if process.returncode:
-        said = " ".join((errors.strip() or output.strip()).split())[:_SHOWN_CHARACTERS]
-        raise ProgramFailed(f"`{shown}` failed with exit code {process.returncode}{': ' if said else ''}{said}")
+        output_text = " ".join((errors.strip() or output.strip()).split())[:_SHOWN_CHARACTERS]
+        raise ProgramFailed(
+            f"`{shown}` failed with exit code {process.returncode}{': ' if output_text else ''}{output_text}"
+        )
     return output

@@ -51,7 +51,7 @@ def test_a_refused_value_has_lustres_own_words() -> None:
         instance.write("1000")
 
 
-def test_of_several_words_the_chosen_one_is_the_value(tree: Path) -> None:
+def test_the_chosen_word_of_several_is_the_value(tree: Path) -> None:
     write_tree(tree, {"osc.a.checksum_type": "crc32 adler [crc32c]", "osc.a.stats": "a 1\nb 2"})
     (instance,) = parse("lctl:osc.a.checksum_type").instances()
     assert instance.read() == "crc32c"
@@ -70,7 +70,7 @@ def test_a_target_that_is_gone_has_vanished(tree: Path) -> None:
         instance.read()
 
 
-def test_without_lctl_the_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_lctl_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotRun, match="lctl is not installed"):
         parse("lctl:osc.*.max_dirty_mb")

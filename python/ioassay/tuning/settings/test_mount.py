@@ -119,7 +119,7 @@ def test_a_mount_that_is_gone_has_vanished(tmpfs: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["rsize", "wsize", "nconnect", "vers", "hard"])
-def test_what_nfs_agrees_on_when_mounted_is_not_changed_live(root: Path, option: str) -> None:
+def test_options_negotiated_by_nfs_at_mount_are_not_changed_live(root: Path, option: str) -> None:
     (instance,) = parse(f"mount:/mnt/nas/{option}", root=root).instances()
     assert instance.not_live() == f"nfs4 takes {option} only when it is mounted"
     assert instance.check("65536", instance.read()) == "65536"
@@ -127,7 +127,7 @@ def test_what_nfs_agrees_on_when_mounted_is_not_changed_live(root: Path, option:
         instance.write("65536")
 
 
-def test_what_the_kernel_does_for_every_file_system_is_changed_live_on_nfs(root: Path) -> None:
+def test_generic_options_of_the_kernel_are_changed_live_on_nfs(root: Path) -> None:
     assert parse("mount:/mnt/nas/noatime", root=root).instances()[0].not_live() == ""
 
 

@@ -281,7 +281,7 @@ def test_the_chosen_word_stands_in_brackets(text: str, expected: tuple[str, list
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="it gives up the rights of root")
-def test_what_an_unprivileged_user_may_not_write_is_refused_with_a_remedy() -> None:
+def test_settings_an_unprivileged_user_cannot_write_are_refused_with_a_remedy() -> None:
     (instance,) = parse("sysctl:vm.swappiness").instances()
     child = os.fork()
     if child == 0:

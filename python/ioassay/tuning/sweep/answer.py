@@ -100,24 +100,26 @@ class Answer:
 def answer(document: SweepDocument) -> Answer:
     """What is known so far."""
     confirmed = next(iter(trials(document, "confirmation")), None)
-    found = best(document)
-    told = confirmed if confirmed is not None and confirmed.pairs else found
+    chosen = best(document)
+    reported = confirmed if confirmed is not None and confirmed.pairs else chosen
     return Answer(
         document=document,
         trials=trials(document, "search"),
-        best=found,
+        best=chosen,
         confirmed=confirmed,
-        verdict=_verdict(document, found, confirmed),
+        verdict=_verdict(document, chosen, confirmed),
         contributions=_contributions(document),
-        points=_points(told) if told is not None else [],
+        points=_points(reported) if reported is not None else [],
     )
 
 
 def _verdict(document: SweepDocument, found: Trial | None, confirmed: Trial | None) -> Verdict:
     gain = confirmed.gain if confirmed is not None else None
     if gain is None:
-        told = [confirmed] if confirmed is not None else [] if found is not None else trials(document, "search")
-        if any(one.is_void for one in told):
+        reported_trials = (
+            [confirmed] if confirmed is not None else [] if found is not None else trials(document, "search")
+        )
+        if any(trial.is_void for trial in reported_trials):
             return "withheld"
         return "nothing better" if document.state == "complete" and found is None else "unfinished"
     if gain.low > 1:
@@ -126,11 +128,11 @@ def _verdict(document: SweepDocument, found: Trial | None, confirmed: Trial | No
 
 
 def _contributions(document: SweepDocument) -> list[Contribution]:
-    found = []
+    effects = []
     for trial in trials(document, "contribution"):
         name = next(name for name, value in trial.values.items() if value != trial.today.get(name))
-        found.append(Contribution(name, trial.today[name], trial.values[name], trial.gain, len(trial.pairs)))
-    return sorted(found, key=lambda one: -(one.gain.estimate if one.gain else 0.0))
+        effects.append(Contribution(name, trial.today[name], trial.values[name], trial.gain, len(trial.pairs)))
+    return sorted(effects, key=lambda effect: -(effect.gain.estimate if effect.gain else 0.0))
 
 
 def _points(trial: Trial) -> list[StudyPoint]:
@@ -149,9 +151,9 @@ _Key = tuple[object, ...]
 
 
 def _by_point(trial: Trial, side: Side) -> dict[_Key, tuple[PointValue, list[float]]]:
-    found: dict[_Key, tuple[PointValue, list[float]]] = {}
+    values_by_key: dict[_Key, tuple[PointValue, list[float]]] = {}
     for measurement in trial.side(side):
         for point in measurement.points:
             key = tuple(point.model_dump(exclude={"value"}).values())
-            found.setdefault(key, (point, []))[1].append(point.value)
-    return found
+            values_by_key.setdefault(key, (point, []))[1].append(point.value)
+    return values_by_key

@@ -75,24 +75,24 @@ def _beyond_memory(
                 f"Files as in the study: the target has {format_size(free)} free. Memory may answer repeated passes."
             ]
         )
-    said = f"Files of {format_size(size * files)} together"
+    size_text = f"Files of {format_size(size * files)} together"
     why = (
         f"more than memory ({format_size(system.memory_bytes)})"
         if total == wanted
         else f"not more than memory ({format_size(system.memory_bytes)}), because the target has "
         f"{format_size(free)} free; passes that memory answers are not counted"
     )
-    return PastCache([f"size={size >> 20}MiB"], [f"{said}: {why}."])
+    return PastCache([f"size={size >> 20}MiB"], [f"{size_text}: {why}."])
 
 
 def _free_bytes(place: Place) -> int | None:
     if place.clients is not None or place.target.kind != "directory":
         return None
     try:
-        found = os.statvfs(place.target.place)
+        statistics = os.statvfs(place.target.place)
     except OSError:
         return None
-    return found.f_bavail * found.f_frsize
+    return statistics.f_bavail * statistics.f_frsize
 
 
 def _most(key: str, parameters: Sequence[ParameterEntry], resolved: ResolvedStudy) -> int:

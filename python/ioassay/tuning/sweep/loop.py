@@ -77,8 +77,8 @@ class Loop:
         """Does what is left to do. The state is in the document then. Raises `CannotRun` where it cannot go on."""
         with attempt(self._directory, self._interruption):
             self._search()
-            if (found := best(self._document)) is not None:
-                self._confirm(found)
+            if (best_trial := best(self._document)) is not None:
+                self._confirm(best_trial)
 
     def _search(self) -> None:
         search = self._prepared()

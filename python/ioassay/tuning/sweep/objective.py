@@ -60,11 +60,11 @@ def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Obse
 
 def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.DataFrame:
     """The measurements of a phase of that name, or else of an operation."""
-    found = run.measurements
+    measurements = run.measurements
     if objective.workload is not None:
-        found = found.filter(workload=objective.workload)
-    phase = found.filter(phase=objective.phase)
-    return phase if not phase.is_empty() else found.filter(operation=objective.phase)
+        measurements = measurements.filter(workload=objective.workload)
+    phase = measurements.filter(phase=objective.phase)
+    return phase if not phase.is_empty() else measurements.filter(operation=objective.phase)
 
 
 def _known(run: LoadedRun) -> str:
@@ -86,35 +86,35 @@ def remedies(doubts: pl.DataFrame) -> dict[str, str]:
 
 def why_not_complete(run: LoadedRun) -> str:
     """Why a run that is not complete says nothing of an objective, as a clause."""
-    said = next((case.error.rstrip(".") for case in run.document.cases if case.error), None)
-    return said or f"the run is {run.document.state}"
+    error_message = next((case.error.rstrip(".") for case in run.document.cases if case.error), None)
+    return error_message or f"the run is {run.document.state}"
 
 
 def _doubted(run: LoadedRun, wanted: pl.DataFrame) -> str:
-    said = run.doubts.filter("invalidates").join(wanted.filter(~pl.col("valid")).select(*KEY), on=list(KEY))
-    return said["message"][0] if not said.is_empty() else "not every rank completed its work"
+    invalidating = run.doubts.filter("invalidates").join(wanted.filter(~pl.col("valid")).select(*KEY), on=list(KEY))
+    return invalidating["message"][0] if not invalidating.is_empty() else "not every rank completed its work"
 
 
 def _score(run: LoadedRun) -> Observed:
-    found = [score for score in io500.scores(run) if score.list == "standard"]
-    if not found:
+    scores = [score for score in io500.scores(run) if score.list == "standard"]
+    if not scores:
         return Observed(None, why_invalid="the study has no score; use the study io500")
-    if not found[0].total:
-        missing = [phase.rule.phase for phase in found[0].phases if not phase.score]
+    if not scores[0].total:
+        missing = [phase.rule.phase for phase in scores[0].phases if not phase.score]
         return Observed(None, why_invalid=f"the score is 0, because of {', '.join(missing)}")
-    return Observed(found[0].total, doubts=remedies(run.doubts))
+    return Observed(scores[0].total, doubts=remedies(run.doubts))
 
 
 def _rates(run: LoadedRun, wanted: pl.DataFrame) -> list[PointValue]:
     points = rates.points(wanted)
-    found = []
+    remarks = []
     for workload in points["workload"].unique(maintain_order=True):
         of_workload = points.filter(workload=workload)
         column = rates.column(run.document, of_workload, workload)
         unit: PointUnit = "B/s" if column == "rate_bytes_per_s" else "1/s"
         medians = rates.medians(of_workload, column)
-        found += [_point(row, row["median"], unit) for row in medians.iter_rows(named=True)]
-    return found
+        remarks += [_point(row, row["median"], unit) for row in medians.iter_rows(named=True)]
+    return remarks
 
 
 def _latencies(run: LoadedRun, wanted: pl.DataFrame, objective: ObjectiveEntry | ConstraintEntry) -> list[PointValue]:

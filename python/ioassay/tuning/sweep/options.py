@@ -73,19 +73,19 @@ def _assigned(option: str, text: str) -> tuple[str, str]:
 
 
 def _parameters(typed: Iterable[str]) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     for text in typed:
         name, values = _assigned("--vary", text)
         origin = Origin(f"--vary {text}")
         kind = "setting" if ":" in name else "key"
         word = _word(name)
-        word = word if word not in found else _WORD.sub("-", name)
+        word = word if word not in nodes else _WORD.sub("-", name)
         part: dict[str, Node] = {
             kind: Text(name, origin),
             "values": Items([Text(value.strip(), origin) for value in values.split(",") if value.strip()], origin),
         }
-        found[word] = Entries(part, {}, origin)
-    return found
+        nodes[word] = Entries(part, {}, origin)
+    return nodes
 
 
 def _word(name: str) -> str:
@@ -95,8 +95,8 @@ def _word(name: str) -> str:
 
 def _measured(text: str, origin: Origin) -> dict[str, Node]:
     phase, _, measure = text.partition(":")
-    found: dict[str, Node] = {"phase": Text(phase, origin)}
-    return found | ({"measure": Text(measure, origin)} if measure else {})
+    nodes: dict[str, Node] = {"phase": Text(phase, origin)}
+    return nodes | ({"measure": Text(measure, origin)} if measure else {})
 
 
 def _objective(text: str) -> Entries:

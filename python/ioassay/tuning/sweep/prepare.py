@@ -144,14 +144,14 @@ def about(setting: str, recommended: Mapping[str, tuple[str, Rule]]) -> tuple[st
 
 def todays_value(setting: str, instances: Sequence[Instance]) -> str:
     """The value now of all that a setting stands for. Raises `UsageError` where they differ, `CannotRun`."""
-    found = {instance.name: instance.read() for instance in instances}
-    if len(set(found.values())) > 1:
-        told = ", ".join(f"{name} is {value}" for name, value in list(found.items())[:_SHOWN])
+    values = {instance.name: instance.read() for instance in instances}
+    if len(set(values.values())) > 1:
+        values_text = ", ".join(f"{name} is {value}" for name, value in list(values.items())[:_SHOWN])
         raise UsageError(
-            f"{setting} stands for {len(found)} settings with different values: {told}.",
+            f"{setting} stands for {len(values)} settings with different values: {values_text}.",
             "Make them alike first, or vary one of them.",
         )
-    return next(iter(found.values()))
+    return next(iter(values.values()))
 
 
 def _checked(value: str, instances: Sequence[Instance], today: str) -> str:
@@ -175,13 +175,13 @@ def _of_study(name: str, key: str, resolved: ResolvedStudy) -> str | None:
 
 def _recommended(system: System) -> dict[str, tuple[str, Rule]]:
     """By setting, the value that a rule recommends here, and the rule; of several the first."""
-    found: dict[str, tuple[str, Rule]] = {}
+    rules: dict[str, tuple[str, Rule]] = {}
     for rule in RULES:
         for judgement in rule.judgements(system):
             if isinstance(judgement, Change):
                 for assignment in judgement.assignments:
-                    found.setdefault(assignment.name, (assignment.value, rule))
-    return found
+                    rules.setdefault(assignment.name, (assignment.value, rule))
+    return rules
 
 
 def _refuse_unknown_phase(experiment: Experiment, resolved: ResolvedStudy) -> None:

@@ -97,9 +97,9 @@ class Search:
 
     def _next_of_grid(self) -> Point:
         """In random order, so that what changes with time does not look like what changes along an axis."""
-        every = list(product(*map(range, self.sizes)))
-        random.Random(self.seed).shuffle(every)
-        return next(point for point in every if self._is_new(point))
+        grid = list(product(*map(range, self.sizes)))
+        random.Random(self.seed).shuffle(grid)
+        return next(point for point in grid if self._is_new(point))
 
     def _next_of_estimator(self) -> Point:
         study = self._optuna()

@@ -63,7 +63,7 @@ def test_the_optimum_of_a_grid_is_found_and_confirmed_with_fresh_pairs(tmp_path:
     )
 
 
-def test_only_the_parameter_that_matters_is_recommended(tmp_path: Path) -> None:
+def test_a_parameter_without_effect_is_not_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, noise=0.02, seed=4)
     found = _swept(tmp_path / "sweep", device, _document_of_many_points())
     assert found.recommended == {"size": "512"}
@@ -122,13 +122,13 @@ def test_a_value_that_a_setting_refuses_costs_its_points_and_not_the_sweep(tmp_p
     assert _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY)).document.refused == found.document.refused
 
 
-def test_where_every_value_is_refused_the_sweep_says_so(tmp_path: Path) -> None:
+def test_a_sweep_reports_that_every_value_is_refused(tmp_path: Path) -> None:
     document = sweep_document({"size": ("1024",)}, {"size": "128"})
     with pytest.raises(CannotRun, match="the kernel made it 512"):
         _swept(tmp_path / "sweep", _Refusing(_prefers_512, {"size": "128", "depth": "8"}), document)
 
 
-def test_where_nothing_matters_no_difference_is_an_answer(tmp_path: Path) -> None:
+def test_no_difference_is_an_answer_where_no_parameter_matters(tmp_path: Path) -> None:
     device = ArtificialDevice(lambda values: 1e9, _TODAY, noise=0.05, seed=2)
     found = _swept(tmp_path / "sweep", device, _document())
     assert found.verdict in ("no difference", "nothing better")
@@ -151,7 +151,7 @@ def test_todays_settings_are_measured_in_turns_with_each_point(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_with_a_rule_95_percent_of_the_best_are_reached_within_5_trials(tmp_path: Path, seed: int) -> None:
+def test_a_rule_reaches_95_percent_of_the_best_within_5_trials(tmp_path: Path, seed: int) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, seed=seed)
     document = _document_of_many_points(trials=5)
     document.parameters[0].suggested = "512"
@@ -199,7 +199,7 @@ def test_a_point_that_fails_is_passed_over(tmp_path: Path) -> None:
     assert found.verdict == "better"
 
 
-def test_where_todays_settings_give_no_valid_number_the_sweep_fails_and_says_why(tmp_path: Path) -> None:
+def test_a_sweep_without_a_valid_number_of_todays_settings_fails_with_the_reason(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, fail=lambda number: "failed")
     with pytest.raises(CannotRun, match="measurements with today's settings are not valid"):
         _swept(tmp_path / "sweep", device, _document())
@@ -213,7 +213,7 @@ def test_a_run_that_leaves_files_on_the_target_ends_the_sweep(tmp_path: Path) ->
     assert len(device.measured) == 1
 
 
-def test_what_an_interrupted_run_leaves_on_the_target_is_named(tmp_path: Path) -> None:
+def test_leftovers_of_an_interrupted_run_are_named(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, fail=lambda number: "interrupted", leftovers=["/mnt/store/r"])
     with SweepDirectory.create(tmp_path / "sweep", _document()) as directory, Interruption() as interruption:
         Loop(directory, device, device, lambda line: None, interruption).run()

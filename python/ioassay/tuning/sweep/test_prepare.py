@@ -41,7 +41,7 @@ def test_a_setting_has_todays_value_and_what_a_rule_recommends() -> None:
     assert (entry.name, entry.setting) == ("vm.vfs_cache_pressure", _PRESSURE)
 
 
-def test_without_a_system_no_rule_is_asked() -> None:
+def test_no_rule_is_asked_without_a_system() -> None:
     (entry,) = _prepared(_asked(f"{_PRESSURE}=10,50")).parameters
     assert entry.suggested is None
 
@@ -153,7 +153,9 @@ def test_a_pattern_stands_for_settings_that_are_alike() -> None:
         (["transfer=1MiB,2MiB"], {"budget": {"pairs": "2"}}, "--pairs 2"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_its_place(vary: list[str], changed: dict[str, object], said: str) -> None:
+def test_an_experiment_that_makes_no_sense_is_refused_with_its_place(
+    vary: list[str], changed: dict[str, object], said: str
+) -> None:
     with pytest.raises(UsageError, match=said.replace("*", r"\*")) as refused:
         _prepared(_asked(*vary, **changed))
     assert refused.value.message

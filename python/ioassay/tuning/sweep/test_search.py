@@ -27,12 +27,12 @@ def test_a_grid_that_fits_the_budget_is_tried_whole_and_each_point_once() -> Non
     assert (1, 1) not in tried
 
 
-def test_of_a_larger_grid_no_point_is_tried_twice() -> None:
+def test_no_point_of_a_larger_grid_is_tried_twice() -> None:
     tried = _tried(Search([6, 6, 6], trials=25, today=None), lambda point: 1.0 + sum(point) / 10)
     assert len(tried) == len(set(tried)) == 25
 
 
-def test_only_a_grid_that_exceeds_the_budget_needs_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optuna_is_needed_only_for_a_grid_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert len(_tried(Search([3, 4], trials=12, today=None), lambda point: 1.0)) == 12
     with pytest.raises(CannotRun) as error:
@@ -40,7 +40,7 @@ def test_only_a_grid_that_exceeds_the_budget_needs_optuna(monkeypatch: pytest.Mo
     assert error.value.remedy == "pip install 'ioassay[tune]'; or try every point: --trials 12."
 
 
-def test_what_rules_suggest_comes_first() -> None:
+def test_suggestions_of_rules_come_first() -> None:
     search = Search([5, 5], trials=4, today=(0, 0), suggested=[(4, 4), (4, 0)])
     assert _tried(search, lambda point: 1.0)[:2] == [(4, 4), (4, 0)]
 
@@ -85,7 +85,7 @@ def _surfaces() -> dict[str, tuple[Sequence[int], Surface]]:
 
 
 @pytest.mark.parametrize("name", list(_surfaces()))
-def test_without_a_rule_it_is_no_worse_than_random_search(name: str) -> None:
+def test_search_without_a_rule_is_no_worse_than_random_search(name: str) -> None:
     sizes, surface = _surfaces()[name]
     budget, seeds = 20, 12
     ours = [max(map(surface, _tried(Search(sizes, budget, None, seed=seed), surface))) for seed in range(1, seeds + 1)]

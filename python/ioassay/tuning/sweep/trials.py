@@ -158,13 +158,13 @@ def trials(document: SweepDocument, stage: Stage) -> list[Trial]:
 
 
 def _trial(document: SweepDocument, stage: Stage, number: int) -> Trial:
-    own = [
+    measurements = [
         measurement
         for measurement in document.measurements
         if measurement.stage == stage and measurement.trial == number
     ]
-    today = next((measurement.values for measurement in own if measurement.side == "today"), todays(document))
-    return Trial(stage, number, own[0].point, today, own, document)
+    today = next((measurement.values for measurement in measurements if measurement.side == "today"), todays(document))
+    return Trial(stage, number, measurements[0].point, today, measurements, document)
 
 
 def todays(document: SweepDocument) -> dict[str, str | None]:

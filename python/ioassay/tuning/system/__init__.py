@@ -104,8 +104,8 @@ class System:
                 paths = [disk for pool in pools for vdev in pool.vdevs for disk in vdev.disks]
         except Unreadable:
             return []  # Its disks are then not known; the rules about ZFS and btrfs say why.
-        found = [block.by_path(self.devices, self.snapshot, path) for path in paths]
-        return list({device.name: device for device in found if device is not None}.values())
+        disks = [block.by_path(self.devices, self.snapshot, path) for path in paths]
+        return list({device.name: device for device in disks if device is not None}.values())
 
     @cached_property
     def lustre(self) -> Mapping[str, str]:

@@ -42,8 +42,8 @@ class Service:
 
     def number(self, name: str) -> int | None:
         """A setting that is an integer or a size, `128k`; `None` where it is not listed."""
-        found = re.fullmatch(r"(\d{1,15})([kmg]?)", self.settings.get(name, "").lower())
-        return int(found[1]) * _UNITS[found[2]] if found else None
+        match = re.fullmatch(r"(\d{1,15})([kmg]?)", self.settings.get(name, "").lower())
+        return int(match[1]) * _UNITS[match[2]] if match else None
 
     @property
     def directories(self) -> list[str]:
@@ -61,7 +61,7 @@ def clients(system: System) -> list[Service]:
     target = system.target_mount
     mounts = system.mounts if system.snapshot.target is None else [target] if target is not None else []
     in_force = _in_force(system.snapshot)
-    found = []
+    services = []
     for mount in mounts:
         if mount.file_system != "beegfs":
             continue
@@ -69,21 +69,21 @@ def clients(system: System) -> list[Service]:
         text = in_force.get(path) or system.snapshot.text(path)
         if text is None:
             raise Unreadable(path, "the snapshot does not have it")
-        found.append(Service("client", mount.point, path, _settings(text)))
-    return found
+        services.append(Service("client", mount.point, path, _settings(text)))
+    return services
 
 
 def daemons(system: System, role: Role) -> list[Service]:
     """The daemons of a role that are configured, where no target lies elsewhere. Raises `Unreadable`."""
     names = system.snapshot.names(_CONFIGURATION)
     paths = [f"{_CONFIGURATION}/{name}/beegfs-{role}.conf" for name in names if name.endswith(".d")]
-    found = []
+    services = []
     for path in (f"{_CONFIGURATION}/beegfs-{role}.conf", *paths):
         text = system.snapshot.text(path)
         service = Service(role, f"/{path}", f"/{path}", _settings(text or ""))
         if service.directories and (system.snapshot.target is None or _holds_target(service, system)):
-            found.append(service)
-    return found
+            services.append(service)
+    return services
 
 
 def is_server(system: System) -> bool:

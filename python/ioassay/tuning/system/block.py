@@ -144,7 +144,7 @@ class BlockDevice:
     def below(self) -> list[BlockDevice]:
         """The devices that it is made of: paths of a multipath device, members of a RAID."""
         names = self.snapshot.names(f"sys/block/{self.name}/slaves")
-        return [found for name in names if (found := _whole(self.all_devices, self.snapshot, name)) is not None]
+        return [device for name in names if (device := _whole(self.all_devices, self.snapshot, name)) is not None]
 
     @cached_property
     def above(self) -> list[BlockDevice]:
@@ -155,14 +155,14 @@ class BlockDevice:
 
     def with_all_below(self) -> list[BlockDevice]:
         """Itself and everything below it, each once, the upper first."""
-        found: dict[str, BlockDevice] = {}
+        by_name: dict[str, BlockDevice] = {}
         to_come = [self]
         while to_come:
             device = to_come.pop(0)
-            if device.name not in found:
-                found[device.name] = device
+            if device.name not in by_name:
+                by_name[device.name] = device
                 to_come += device.below
-        return list(found.values())
+        return list(by_name.values())
 
     @cached_property
     def partitions(self) -> list[Partition]:
@@ -211,10 +211,10 @@ class BlockDevice:
 
 def devices(snapshot: Snapshot) -> Mapping[str, BlockDevice]:
     """The devices of /sys/block by name, in the order in which people count."""
-    found: dict[str, BlockDevice] = {}
+    by_name: dict[str, BlockDevice] = {}
     for name in sorted(snapshot.names("sys/block"), key=_counted):
-        found[name] = BlockDevice(name, snapshot, found)
-    return found
+        by_name[name] = BlockDevice(name, snapshot, by_name)
+    return by_name
 
 
 def by_number(known: Mapping[str, BlockDevice], number: str) -> BlockDevice | None:

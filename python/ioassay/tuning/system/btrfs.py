@@ -44,13 +44,13 @@ class BtrfsFileSystem:
     @property
     def errors(self) -> dict[str, str]:
         """Of devices that have failed reads or writes, by number, the counters. Raises `Unreadable`."""
-        found: dict[str, str] = {}
+        options: dict[str, str] = {}
         for number in self.snapshot.names(f"{self.path}/devinfo"):
             text = self.snapshot.text(f"{self.path}/devinfo/{number}/error_stats") or ""
             counters = [f"{name} {count}" for name, count in re.findall(r"(\w+_errs) (\d+)", text) if int(count)]
             if counters:
-                found[number] = ", ".join(counters)
-        return found
+                options[number] = ", ".join(counters)
+        return options
 
     @property
     def operation(self) -> str | None:
@@ -62,12 +62,12 @@ def file_systems(snapshot: Snapshot, mounts: Sequence[Mount], target: Mount | No
     """The mounted file systems to judge: the target's, or without a target all, each once."""
     if snapshot.target is not None:
         mounts = [target] if target is not None else []
-    found: dict[str, BtrfsFileSystem] = {}
+    btrfs_file_systems: dict[str, BtrfsFileSystem] = {}
     for mount in mounts:
         if mount.file_system == "btrfs":
             path = _directory(snapshot, mount)
-            found.setdefault(path or mount.source, BtrfsFileSystem(mount, path, snapshot))
-    return list(found.values())
+            btrfs_file_systems.setdefault(path or mount.source, BtrfsFileSystem(mount, path, snapshot))
+    return list(btrfs_file_systems.values())
 
 
 def _directory(snapshot: Snapshot, mount: Mount) -> str:

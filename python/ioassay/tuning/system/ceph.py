@@ -51,8 +51,8 @@ def cephfs_mounts(system: System) -> list[Mount]:
 def rbd_devices(system: System) -> list[RbdDevice]:
     """The mapped images to judge: the one below the target, or without a target all."""
     snapshot, device = system.snapshot, system.target_device
-    found = [RbdDevice(f"rbd{number}", f"{_DEVICES}/{number}", snapshot) for number in snapshot.names(_DEVICES)]
+    images = [RbdDevice(f"rbd{number}", f"{_DEVICES}/{number}", snapshot) for number in snapshot.names(_DEVICES)]
     if snapshot.target is None:
-        return found
+        return images
     below = {part.name for part in device.with_all_below()} if device is not None else set()
-    return [one for one in found if one.name in below]
+    return [image for image in images if image.name in below]

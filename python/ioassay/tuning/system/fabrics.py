@@ -54,25 +54,25 @@ def controllers(system: System) -> list[Controller]:
     """The connections to judge: those below the target, or without a target all. Raises `Unreadable`."""
     snapshot = system.snapshot
     names = [name for name in snapshot.names("sys/class/nvme") if re.fullmatch(r"nvme\d+", name)]
-    found = [Controller(name, snapshot) for name in names]
-    found = [controller for controller in found if controller.transport not in _LOCAL]
+    known = [Controller(name, snapshot) for name in names]
+    known = [controller for controller in known if controller.transport not in _LOCAL]
     if snapshot.target is None:
-        return found
+        return known
     numbers = [re.match(r"nvme(\d+)n", device.name) for device in system.concerned()]
     of_target = {f"nvme-subsys{number[1]}" for number in numbers if number is not None}
     below = {f"nvme{number[1]}" for number in numbers if number is not None}
     for name in of_target:
         below.update(snapshot.names(f"sys/class/nvme-subsystem/{name}"))
-    return [controller for controller in found if controller.name in below]
+    return [controller for controller in known if controller.name in below]
 
 
 def subsystems(system: System) -> list[Subsystem]:
     """The subsystems of those connections. Raises `Unreadable`."""
     snapshot, known = system.snapshot, {controller.name: controller for controller in controllers(system)}
-    found = []
+    subsystems_found = []
     for name in snapshot.names("sys/class/nvme-subsystem"):
         path = f"sys/class/nvme-subsystem/{name}"
         members = tuple(known[name] for name in snapshot.names(path) if name in known)
         if members:
-            found.append(Subsystem(name, snapshot.text(f"{path}/iopolicy") or "", members))
-    return found
+            subsystems_found.append(Subsystem(name, snapshot.text(f"{path}/iopolicy") or "", members))
+    return subsystems_found

@@ -145,10 +145,10 @@ def ext_superblock(snapshot: Snapshot, mount: Mount) -> ExtSuperblock | None:
 
 def byte_count(text: str) -> int | None:
     """Bytes of `256k`, `1024M`, `32768`; `None` for anything else."""
-    found = re.fullmatch(r"(\d{1,18})([kmg]?)", text.strip().lower())
-    return int(found[1]) * _SUFFIXES[found[2]] if found else None
+    match = re.fullmatch(r"(\d{1,18})([kmg]?)", text.strip().lower())
+    return int(match[1]) * _SUFFIXES[match[2]] if match else None
 
 
 def _integer(fields: Mapping[str, str], name: str) -> int:
-    found = re.match(r"\d{1,18}", fields.get(name, ""))
-    return int(found[0]) if found else 0
+    match = re.match(r"\d{1,18}", fields.get(name, ""))
+    return int(match[0]) if match else 0

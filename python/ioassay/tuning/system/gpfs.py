@@ -63,20 +63,20 @@ def _printed(snapshot: Snapshot, failures: list[Unreadable], *argv: str) -> str 
 
 def _configured(text: str, host: str) -> Mapping[str, str]:
     """The lines that hold for a host: those before any section, of `[common]`, and of sections that name it."""
-    found: dict[str, str] = {}
-    own: dict[str, str] = {}
-    into: dict[str, str] | None = found
+    values: dict[str, str] = {}
+    of_node: dict[str, str] = {}
+    into: dict[str, str] | None = values
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("[") and stripped.endswith("]"):
             names = [name.strip() for name in stripped[1:-1].split(",")]
             here = host in names or host.split(".", maxsplit=1)[0] in {name.split(".")[0] for name in names}
-            into = own if here else found if names == ["common"] else None
+            into = of_node if here else values if names == ["common"] else None
         elif stripped.startswith("File systems in cluster"):
             break
         elif into is not None and (match := re.fullmatch(r"([A-Za-z]\w*) (\S.*)", stripped)):
             into[match[1].lower()] = match[2]
-    return found | own
+    return values | of_node
 
 
 @dataclass(frozen=True)

@@ -38,23 +38,23 @@ class Bucket:
 
 def parameters(snapshot: Snapshot) -> Mapping[str, str]:
     """Every parameter with its text: `ost.OSS.ost_io.threads_max`. What cannot be read is left out."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, path in _all_files(snapshot):
         content = snapshot.files.get(snapshot.resolve(path))
         if content is not None:
-            found.setdefault(name, content.decode(errors="replace").strip())
-    return found
+            parameters.setdefault(name, content.decode(errors="replace").strip())
+    return parameters
 
 
 def unreadable(snapshot: Snapshot) -> Mapping[str, Unreadable]:
     """The parameters that exist and could not be read."""
     reasons = snapshot.unreadable
-    found: dict[str, Unreadable] = {}
+    failures: dict[str, Unreadable] = {}
     if reasons:
         for name, path in _all_files(snapshot):
             if (reason := reasons.get(snapshot.resolve(path))) is not None:
-                found.setdefault(name, Unreadable(f"/{path}", reason))
-    return found
+                failures.setdefault(name, Unreadable(f"/{path}", reason))
+    return failures
 
 
 def _all_files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -85,13 +85,13 @@ def is_server(known: Mapping[str, str]) -> bool:
 def file_system(name: str) -> str:
     """The file system that a parameter's instance belongs to: `scratch` of `osc.scratch-OST0000-osc-ffff.checksums`."""
     instance = name.split(".")[1] if "." in name else name
-    found = re.match(r"(.+?)-(?:OST|MDT)[0-9a-f]{4}\b|(.+)-[0-9a-f]{8,}$", instance)
-    return next(part for part in found.groups() if part) if found else instance
+    match = re.match(r"(.+?)-(?:OST|MDT)[0-9a-f]{4}\b|(.+)-[0-9a-f]{8,}$", instance)
+    return next(part for part in match.groups() if part) if match else instance
 
 
 def histograms(text: str) -> dict[str, Histogram]:
     """The histograms of `rpc_stats` or `brw_stats` by their titles, those of reads and writes alone."""
-    found: dict[str, dict[int, Pair]] = {}
+    histograms: dict[str, dict[int, Pair]] = {}
     into: dict[int, Pair] | None = None
     for line in text.splitlines():
         if row := _BUCKET.match(line):
@@ -99,8 +99,8 @@ def histograms(text: str) -> dict[str, Histogram]:
                 into[int(row[1]) * _SCALE[row[2]]] = int(row[3]), int(row[4])
         else:
             title = _TITLE.match(line)
-            into = found.setdefault(title[1], {}) if title and "|" in line else None
-    return dict(found)
+            into = histograms.setdefault(title[1], {}) if title and "|" in line else None
+    return dict(histograms)
 
 
 def histogram(text: str, title: str) -> list[Bucket]:

@@ -43,8 +43,8 @@ class MdArray:
     def disks(self) -> int:
         """How many members it has when it is complete. Raises `Unreadable`."""
         # While it is reshaped the file says `8 (7)`.
-        found = re.match(r"\d{1,18}", self.device.text("md/raid_disks") or "")
-        return int(found[0]) if found else 0
+        match = re.match(r"\d{1,18}", self.device.text("md/raid_disks") or "")
+        return int(match[0]) if match else 0
 
     @property
     def data_disks(self) -> int:
@@ -69,8 +69,8 @@ class MdArray:
     @property
     def chunk_bytes(self) -> int:
         """What lies on one member before the next one's turn; 0 where the level has none. Raises `Unreadable`."""
-        found = re.match(r"\d{1,18}", self.device.text("md/chunk_size") or "")
-        return int(found[0]) if found else 0
+        match = re.match(r"\d{1,18}", self.device.text("md/chunk_size") or "")
+        return int(match[0]) if match else 0
 
     @property
     def stripe_bytes(self) -> int:
@@ -90,8 +90,8 @@ class MdArray:
     @property
     def sync_percent(self) -> float | None:
         """How much of that is done. Raises `Unreadable`."""
-        found = re.match(r"(\d{1,18}) / (\d{1,18})", self.device.text("md/sync_completed") or "")
-        return 100 * int(found[1]) / int(found[2]) if found and int(found[2]) else None
+        match = re.match(r"(\d{1,18}) / (\d{1,18})", self.device.text("md/sync_completed") or "")
+        return 100 * int(match[1]) / int(match[2]) if match and int(match[2]) else None
 
 
 def md_arrays(concerned: list[BlockDevice]) -> list[MdArray]:
@@ -114,7 +114,7 @@ class ListedArray:
 
 def listed_arrays(text: str) -> Mapping[str, ListedArray]:
     """The arrays of /proc/mdstat."""
-    found: dict[str, ListedArray] = {}
+    arrays: dict[str, ListedArray] = {}
     for part in re.split(r"\n(?=md\S* : )", "\n" + text):
         head = re.match(r"(md\S*) : (\S+)(?: \([^)]*\))?(?: (raid\d{1,18}|linear|multipath))?(.*)", part)
         if head is None:
@@ -123,7 +123,7 @@ def listed_arrays(text: str) -> Mapping[str, ListedArray]:
         disks = re.search(r"\[(\d{1,18})/(\d{1,18})\] \[[U_]+\]", part)
         sync = re.search(r"(resync|recovery|reshape|check)\s*=\s*([\d.]+)%", part)
         members = re.findall(r"(\S+?)\[\d{1,18}\](?:\([A-Z]\))*", head[4])
-        found[head[1]] = ListedArray(
+        arrays[head[1]] = ListedArray(
             level=head[3] or "",
             members=tuple(members),
             chunk_bytes=int(chunk[1]) << 10 if chunk else 0,
@@ -132,4 +132,4 @@ def listed_arrays(text: str) -> Mapping[str, ListedArray]:
             action=sync[1] if sync else "idle",
             percent=float(sync[2]) if sync else None,
         )
-    return found
+    return arrays

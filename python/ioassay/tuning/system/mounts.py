@@ -72,10 +72,10 @@ def configured_options(snapshot: Snapshot, mount: Mount) -> Mapping[str, str]:
 
 def covering(known: Sequence[Mount], path: str) -> Mount | None:
     """The mount that `path` lies on; links are not followed."""
-    found = None
+    covering_mount = None
     for mount in known:
         # Of two at one point the later one lies on top.
         is_below = path == mount.point or path.startswith(f"{mount.point.rstrip('/')}/")
-        if is_below and (found is None or len(mount.point) >= len(found.point)):
-            found = mount
-    return found
+        if is_below and (covering_mount is None or len(mount.point) >= len(covering_mount.point)):
+            covering_mount = mount
+    return covering_mount

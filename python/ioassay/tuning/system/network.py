@@ -66,8 +66,8 @@ class PciDevice:
         return int(text) if text is not None and re.fullmatch(r"[0-9]{1,3}", text) and 0 < int(text) < 255 else None
 
     def _speed(self, attribute: str) -> float | None:
-        found = re.match(r"[\d.]+", self.snapshot.text(f"{self.path}/{attribute}") or "")
-        return float(found[0]) if found else None
+        match = re.match(r"[\d.]+", self.snapshot.text(f"{self.path}/{attribute}") or "")
+        return float(match[0]) if match else None
 
     @property
     def interrupts(self) -> list[int]:
@@ -169,14 +169,14 @@ class Port:
     @property
     def megabits(self) -> int:
         """Its rate in Mb/s; 0 where it does not say."""
-        found = re.match(r"([\d.]+) Gb/sec", self.text("rate"))
-        return round(float(found[1]) * 1000) if found else 0
+        match = re.match(r"([\d.]+) Gb/sec", self.text("rate"))
+        return round(float(match[1]) * 1000) if match else 0
 
     @property
     def lanes(self) -> int | None:
         """How many lanes its link has: 4 of `100 Gb/sec (4X EDR)`."""
-        found = re.search(r"\((\d{1,18})X", self.text("rate"))
-        return int(found[1]) if found else None
+        match = re.search(r"\((\d{1,18})X", self.text("rate"))
+        return int(match[1]) if match else None
 
     @property
     def pci(self) -> PciDevice | None:
@@ -222,5 +222,5 @@ def storage_adapters(system: System) -> list[tuple[str, PciDevice]]:
     NVMe devices are their own adapters; the kernel places their interrupts, and nobody can move them.
     """
     known = {device.adapter.name: device.adapter for device in system.concerned() if device.adapter is not None}
-    found = [(one, pci_device(system.snapshot, f"sys/class/scsi_host/{one.name}")) for one in known.values()]
-    return [(f"{one.name} ({one.driver})", pci) for one, pci in found if pci is not None]
+    adapters = [(one, pci_device(system.snapshot, f"sys/class/scsi_host/{one.name}")) for one in known.values()]
+    return [(f"{one.name} ({one.driver})", pci) for one, pci in adapters if pci is not None]

@@ -41,8 +41,8 @@ class NfsMount:
     @cached_property
     def version(self) -> tuple[int, int]:
         """The version of the protocol: (4, 1); (3, 0); (0, 0) where it is not said."""
-        found = re.match(r"(\d{1,18})(?:\.(\d{1,18}))?", self.mount.options.get("vers", ""))
-        return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+        match = re.match(r"(\d{1,18})(?:\.(\d{1,18}))?", self.mount.options.get("vers", ""))
+        return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
     @property
     def transport(self) -> str:
@@ -118,8 +118,8 @@ class NfsServer:
         running = self.snapshot.number("proc/fs/nfsd/threads")
         if running is not None:
             return running
-        found = re.search(r"^th (\d{1,18})", self.snapshot.text("proc/net/rpc/nfsd") or "", re.MULTILINE)
-        return int(found[1]) if found else None
+        match = re.search(r"^th (\d{1,18})", self.snapshot.text("proc/net/rpc/nfsd") or "", re.MULTILINE)
+        return int(match[1]) if match else None
 
     @property
     def block_bytes(self) -> int | None:
@@ -142,5 +142,5 @@ class NfsServer:
 
 def kernel_version(snapshot: Snapshot) -> tuple[int, int]:
     """The version of the kernel, (6, 1); (0, 0) where it is not known."""
-    found = re.search(r"(\d{1,18})\.(\d{1,18})", snapshot.environment.get("kernel") or "")
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(r"(\d{1,18})\.(\d{1,18})", snapshot.environment.get("kernel") or "")
+    return (int(match[1]), int(match[2])) if match else (0, 0)

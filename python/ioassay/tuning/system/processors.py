@@ -19,11 +19,11 @@ _NODES = "sys/devices/system/node"
 
 def parse_list(text: str) -> frozenset[int]:
     """The numbers of a list of the kernel: `0-3,8`. What is no such list is left out."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         if match := re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip()):
-            found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return frozenset(found)
+            numbers.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return frozenset(numbers)
 
 
 def list_text(numbers: frozenset[int]) -> str:
@@ -39,12 +39,12 @@ def list_text(numbers: frozenset[int]) -> str:
 
 def nodes(snapshot: Snapshot) -> Mapping[int, frozenset[int]]:
     """The processors of each NUMA node that has some. Raises `Unreadable`."""
-    found = {
+    settings = {
         int(name[4:]): parse_list(snapshot.text(f"{_NODES}/{name}/cpulist") or "")
         for name in snapshot.names(_NODES)
         if re.fullmatch(r"node\d+", name)
     }
-    return {node: found[node] for node in sorted(found) if found[node]}
+    return {node: settings[node] for node in sorted(settings) if settings[node]}
 
 
 def isolated(snapshot: Snapshot) -> frozenset[int]:
@@ -54,13 +54,13 @@ def isolated(snapshot: Snapshot) -> frozenset[int]:
 
 def frequency_settings(snapshot: Snapshot, attribute: str) -> Mapping[int, str]:
     """An attribute of cpufreq of each processor that has it: `scaling_governor`. Raises `Unreadable`."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name in snapshot.names(_CPUS):
         if re.fullmatch(r"cpu\d+", name):
             text = snapshot.text(f"{_CPUS}/{name}/cpufreq/{attribute}")
             if text is not None:
-                found[int(name[3:])] = text
-    return dict(sorted(found.items()))
+                names[int(name[3:])] = text
+    return dict(sorted(names.items()))
 
 
 def interrupts_named(snapshot: Snapshot, *names: str) -> list[int]:

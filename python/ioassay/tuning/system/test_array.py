@@ -13,7 +13,7 @@ def test_everything_that_can_be_said_of_an_array() -> None:
     assert array.stripe_bytes == 1 << 20
 
 
-def test_what_is_not_said_stays_unknown() -> None:
+def test_settings_that_are_not_given_stay_unknown() -> None:
     assert parse_array(" data = 4 , segment = 64KiB ") == Array(4, 64 << 10)
 
 

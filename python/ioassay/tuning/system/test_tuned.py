@@ -157,7 +157,7 @@ def test_a_dropped_option_and_a_replaced_section_are_gone(tmp_path: Path) -> Non
         ("[main]\ninclude=child", ""),
     ],
 )
-def test_what_is_not_known_of_a_profile_is_said(tmp_path: Path, child: str, problem: str) -> None:
+def test_unknown_parts_of_a_profile_are_reported(tmp_path: Path, child: str, problem: str) -> None:
     (tmp_path / "usr/lib/tuned/child").mkdir(parents=True)
     found = profile(tmp_path, child)
     assert found.problem == problem

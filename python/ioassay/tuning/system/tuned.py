@@ -189,15 +189,15 @@ class ActiveProfile:
     @cached_property
     def options(self) -> dict[str, Option]:
         """Every setting that TuneD sets, by name, with the line that counts."""
-        found = {option.setting: option for option in self.lines}
+        by_setting = {option.setting: option for option in self.lines}
         if self.reapplies_sysctl:
-            found |= {option.setting: option for option in _sysctl_files(self._files)}
-        return found
+            by_setting |= {option.setting: option for option in _sysctl_files(self._files)}
+        return by_setting
 
     @cached_property
     def lines(self) -> list[Option]:
         """The same of each section, also where a later one sets the setting again."""
-        found: list[Option] = []
+        options: list[Option] = []
         taken: set[str] = set()
         for unit in self.units.values():
             condition = _condition(unit, self._files, self._variables)
@@ -206,8 +206,8 @@ class ActiveProfile:
             for option in _SETTINGS_OF.get(unit.plugin, _none)(unit, self._files, taken):
                 value = _expanded(option.value, self._variables)
                 unknown = condition or ("TuneD computes the value" if "${" in value else "")
-                found.append(replace(option, value=value, condition=option.condition or unknown))
-        return found
+                options.append(replace(option, value=value, condition=option.condition or unknown))
+        return options
 
 
 def active_profile(files: Files) -> ActiveProfile | None:
@@ -264,9 +264,9 @@ def user_directory(files: Files) -> str:
 def profile_names(files: Files) -> list[str]:
     """All profiles of the node."""
     directories = _profile_directories(_main_configuration(files)) or _DIRECTORIES
-    found = {name for directory in directories for name in files.names(directory) if files.names(f"{directory}/{name}")}
+    names = {name for directory in directories for name in files.names(directory) if files.names(f"{directory}/{name}")}
     return sorted(
-        name for name in found if any("tuned.conf" in files.names(f"{directory}/{name}") for directory in directories)
+        name for name in names if any("tuned.conf" in files.names(f"{directory}/{name}") for directory in directories)
     )
 
 
@@ -338,13 +338,13 @@ class _Loader:
 
     def variables(self) -> dict[str, str]:
         """The variables of the merged profile with their values."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name, line in self._lines.get("variables", {}).items():
             if name == "include":
-                found |= {key: _expanded(value, found) for key, value in self._variable_file(line.value).items()}
+                values |= {key: _expanded(value, values) for key, value in self._variable_file(line.value).items()}
             else:
-                found[name] = _expanded(line.value, found)
-        return found
+                values[name] = _expanded(line.value, values)
+        return values
 
     def _variable_file(self, path: str) -> dict[str, str]:
         try:
@@ -370,11 +370,11 @@ class _Loader:
 
     def _merge(self, section: str, lines: Mapping[str, Line]) -> None:
         of_unit = {key: line.value for key, line in lines.items() if key in _OF_UNIT}
-        own = {key: line for key, line in lines.items() if key not in _OF_UNIT}
+        plugin_lines = {key: line for key, line in lines.items() if key not in _OF_UNIT}
         merged = {} if of_unit.get("replace", "0") in _TRUE else dict(self._lines.get(section, {}))
         for key in re.split(r"\s*[,;]\s*", of_unit.get("drop", "")):
             merged.pop(key, None)
-        merged |= own
+        merged |= plugin_lines
         self._lines[section] = merged
         if section == "variables":
             return
@@ -441,7 +441,7 @@ def _sections(text: str, profile: str, path: str) -> dict[str, dict[str, Line]]:
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
-    return re.sub(r"(?<!\\)\$\{(\w+)\}", lambda found: variables.get(found[1], found[0]), text)
+    return re.sub(r"(?<!\\)\$\{(\w+)\}", lambda match: variables.get(match[1], match[0]), text)
 
 
 def _priority(unit: Unit, default: str) -> str:
@@ -524,8 +524,8 @@ def _disk(unit: Unit, files: Files, taken: set[str]) -> Iterator[Option]:
 
 def _kib(text: str) -> str:
     """`8192 s`, in sectors, as KiB."""
-    found = re.fullmatch(r"([<>]?\s*)(\d+)\s+s\w*", text.strip())
-    return f"{found[1]}{int(found[2]) // 2}" if found else text
+    match = re.fullmatch(r"([<>]?\s*)(\d+)\s+s\w*", text.strip())
+    return f"{match[1]}{int(match[2]) // 2}" if match else text
 
 
 def _vm(unit: Unit, files: Files, taken: set[str]) -> Iterator[Option]:
@@ -577,8 +577,8 @@ def _name_of_file(path: str, files: Files) -> str:
                 below = whole.removeprefix(f"{directory}/")
                 if below != whole and "/" in below:
                     return f"block:{device}/{below.removeprefix('queue/') if below.count('/') == 1 else below}"
-    if found := re.fullmatch(r"sys/module/([^/]+)/parameters/([^/]+)", path):
-        return f"module:{found[1]}/{found[2]}"
+    if match := re.fullmatch(r"sys/module/([^/]+)/parameters/([^/]+)", path):
+        return f"module:{match[1]}/{match[2]}"
     return f"sys:{path.removeprefix('sys/')}"
 
 

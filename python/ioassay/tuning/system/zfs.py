@@ -54,8 +54,8 @@ class Vdev:
     @property
     def failures(self) -> int:
         """How many disks it can lose without losing data."""
-        if found := re.match(r"(?:raidz|draid)(\d?)", self.name):
-            return int(found[1] or 1)
+        if match := re.match(r"(?:raidz|draid)(\d?)", self.name):
+            return int(match[1] or 1)
         return len(self.disks) - 1 if self.name.startswith("mirror") else 0
 
 
@@ -84,8 +84,8 @@ class Pool:
 
 def version(snapshot: Snapshot) -> tuple[int, int] | None:
     """The release of the module, (2, 2); `None` where it is not loaded. Raises `Unreadable`."""
-    found = re.match(r"(\d{1,4})\.(\d{1,4})", snapshot.text("sys/module/zfs/version") or "")
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.match(r"(\d{1,4})\.(\d{1,4})", snapshot.text("sys/module/zfs/version") or "")
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def is_used(snapshot: Snapshot, target_mount: Mount | None) -> bool:
@@ -105,12 +105,12 @@ def dataset_below(mount: Mount | None) -> str:
 
 def datasets(snapshot: Snapshot) -> Mapping[str, Dataset]:
     """All file systems and volumes by name. Raises `Unreadable` where `zfs get` was not run or failed."""
-    found = _properties(snapshot, "zfs", "get", "-Hp", "-t", "filesystem,volume")
+    file_systems = _properties(snapshot, "zfs", "get", "-Hp", "-t", "filesystem,volume")
     try:
         direct = _properties(snapshot, "zfs", "get", "-Hp", "-t", "filesystem", "direct")
     except Unreadable:
         direct = {}  # OpenZFS has had it since 2.3.
-    return {name: Dataset(name, {**properties, **direct.get(name, {})}) for name, properties in found.items()}
+    return {name: Dataset(name, {**properties, **direct.get(name, {})}) for name, properties in file_systems.items()}
 
 
 def concerned(snapshot: Snapshot, target_mount: Mount | None, name: str) -> list[Dataset]:
@@ -139,11 +139,11 @@ def pools(snapshot: Snapshot, target_mount: Mount | None) -> list[Pool]:
     printed = snapshot.printed("zpool", "status", "-LP")
     if printed is None:
         raise Unreadable("zpool status -LP", "the snapshot does not have it")
-    found = [_pool(text, properties) for text in re.split(r"^(?=\s*pool: )", printed, flags=re.MULTILINE) if text]
+    listed = [_pool(text, properties) for text in re.split(r"^(?=\s*pool: )", printed, flags=re.MULTILINE) if text]
     name = dataset_below(target_mount).partition("/")[0]
     if not name:
-        return [pool for pool in found if pool.name]
-    of_target = [pool for pool in found if pool.name == name]
+        return [pool for pool in listed if pool.name]
+    of_target = [pool for pool in listed if pool.name == name]
     if not of_target:
         raise Unreadable(f"pool {name}", "zpool status does not list it")
     return of_target
@@ -155,8 +155,8 @@ def sector_exponents(snapshot: Snapshot, pool: Pool) -> Mapping[str, int]:
         of_vdevs = _properties(snapshot, "zpool", "get", "-Hp", "ashift", pool.name)
     except Unreadable:
         of_vdevs = {}  # Properties of vdevs came with OpenZFS 2.2, and are asked for the target's pool only.
-    found = {name: int(one["ashift"]) for name, one in of_vdevs.items() if is_whole(one.get("ashift", ""))}
-    tops = {name: ashift for name, ashift in found.items() if ashift and not name.startswith("root")}
+    exponents = {name: int(one["ashift"]) for name, one in of_vdevs.items() if is_whole(one.get("ashift", ""))}
+    tops = {name: ashift for name, ashift in exponents.items() if ashift and not name.startswith("root")}
     known = {vdev.name for vdev in pool.vdevs}
     of_pool = pool.number("ashift")
     return (
@@ -169,8 +169,8 @@ def sector_exponents(snapshot: Snapshot, pool: Pool) -> Mapping[str, int]:
 def arc_statistic(snapshot: Snapshot, name: str) -> int | None:
     """A number of arcstats; `None` where it has none. Raises `Unreadable`."""
     text = snapshot.text("proc/spl/kstat/zfs/arcstats") or ""
-    found = re.search(rf"^{name}\s+\d+\s+(\d{{1,18}})$", text, re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(rf"^{name}\s+\d+\s+(\d{{1,18}})$", text, re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def _properties(snapshot: Snapshot, *argv: str) -> Mapping[str, Mapping[str, str]]:
@@ -178,12 +178,12 @@ def _properties(snapshot: Snapshot, *argv: str) -> Mapping[str, Mapping[str, str
     printed = snapshot.printed(*argv)
     if printed is None:
         raise Unreadable(" ".join(argv), "the snapshot does not have it")
-    found: dict[str, dict[str, str]] = {}
+    properties: dict[str, dict[str, str]] = {}
     for line in printed.splitlines():
         name, *rest = line.split("\t")
         if len(rest) == 3 and rest[1] not in _UNSET:
-            found.setdefault(name, {})[rest[0]] = rest[1]
-    return found
+            properties.setdefault(name, {})[rest[0]] = rest[1]
+    return properties
 
 
 def _pool(text: str, properties: Mapping[str, Mapping[str, str]]) -> Pool:

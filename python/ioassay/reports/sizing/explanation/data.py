@@ -98,9 +98,9 @@ def table(explained: Sequence[Explained]) -> pl.DataFrame:
 
 def row(of: Size) -> dict[str, Any]:
     """The nominal numbers of a size."""
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         numbers.key(name, value): value.nominal for name, value in taken(of).items() if value is not None
     }
     for kind, rate in of.rates["healthy"].items():
-        found |= {numbers.key(kind, rate.value): rate.value.nominal, f"{kind}_limited_by": rate.limit.place}
-    return {**found, "currency": of.currency}
+        document |= {numbers.key(kind, rate.value): rate.value.nominal, f"{kind}_limited_by": rate.limit.place}
+    return {**document, "currency": of.currency}

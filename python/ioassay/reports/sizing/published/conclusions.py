@@ -39,19 +39,19 @@ _MOST_READINGS = 2
 def conclusions(published: Published) -> list[Text]:
     """Which numbers follow and which do not, what their units are, what prices are relative to; in this order."""
     repeated = [figure for repetition in published.repeated for figure in repetition.figures]
-    found: list[Text] = list(_verdict(published))
+    texts: list[Text] = list(_verdict(published))
     for finding in published.units:
-        found += _units(finding)
-        found += _contradicting(finding, [one for one in finding.best.contradicting if not _is_among(one, repeated)])
-    found += _counts(published)
-    found += _repetitions(published)
-    found += _rates(published.rates)
+        texts += _units(finding)
+        texts += _contradicting(finding, [one for one in finding.best.contradicting if not _is_among(one, repeated)])
+    texts += _counts(published)
+    texts += _repetitions(published)
+    texts += _rates(published.rates)
     if published.prices is not None:
-        found.append(price_conclusion(published.prices))
+        texts.append(price_conclusion(published.prices))
     for finding in published.units:
         if finding.best.agreeing:
-            found += _assuming_more(finding)
-    return list(dict.fromkeys(found))
+            texts += _assuming_more(finding)
+    return list(dict.fromkeys(texts))
 
 
 def _is_among(figure: Figure, others: Iterable[Figure]) -> bool:

@@ -44,7 +44,7 @@ def data(published: Published) -> dict[str, Any]:
 def _figure(published: Published, figure: Figure) -> dict[str, Any]:
     stated = figure.stated
     printed = numbers.ends(standing_for(stated.amount, stated.qualifier))
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "configuration": figure.configuration,
         "what": stated.what,
         "stated": stated.amount.text,
@@ -66,10 +66,10 @@ def _figure(published: Published, figure: Figure) -> dict[str, Any]:
         ],
     }
     if stated.relative_to is not None:
-        found["relative_to"] = stated.relative_to
+        document["relative_to"] = stated.relative_to
     if figure.arithmetic is None:
-        return {**found, "why_not_recomputed": figure.why}
-    return {**found, "follows": judged(published, figure).agrees, "arithmetic": numbers.number(figure.arithmetic)}
+        return {**document, "why_not_recomputed": figure.why}
+    return {**document, "follows": judged(published, figure).agrees, "arithmetic": numbers.number(figure.arithmetic)}
 
 
 def _units(finding: UnitFinding, index: Mapping[int, int]) -> dict[str, Any]:

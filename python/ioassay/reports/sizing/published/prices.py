@@ -163,7 +163,7 @@ def _larger_drives(hypothesis: PriceHypothesis, finding: PriceFinding) -> Iterab
 
 def _implications(groups: Sequence[Sequence[PriceHypothesis]], finding: PriceFinding) -> Table:
     """What each possible hypothesis implies, one beside the other."""
-    implied = [{one.what: one for one in alike[0].implied} for alike in groups]
+    implied = [{price.what: price for price in alike[0].implied} for alike in groups]
     whats = dict.fromkeys(what for one in implied for what in one)
     heads = [" or ".join(_MEASURES[one.measure] for one in alike) for alike in groups]
     marks = [f"{_SCOPES[alike[0].scope]}{', with unlisted parts' if alike[0].common_in else ''}" for alike in groups]

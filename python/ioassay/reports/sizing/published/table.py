@@ -40,8 +40,8 @@ def step(value: Value) -> str:
     """How the number that limits was computed: `6 bricks × 4.5 GB/s`; empty where it is of a single brick."""
     while isinstance(value.origin, Formula) and value.origin.rule == "lowest":
         value = min(value.origin.operands, key=lambda operand: operand.interval.nominal)
-    found = formulas.formula(value).removeprefix("1 brick × ")
-    return "" if found == formulas.brief(value) else found
+    text = formulas.formula(value).removeprefix("1 brick × ")
+    return "" if text == formulas.brief(value) else text
 
 
 def _printed(figure: Figure) -> str:

@@ -66,7 +66,7 @@ def test_a_buyer_reads_what_the_price_is_relative_to_and_what_the_whole_then_cos
     assert "so that the whole costs 0.731 of performance-8" in said
 
 
-def test_what_prices_imply_and_why_they_cannot_be_of_something_else_stands_below() -> None:
+def test_implications_of_prices_stand_below_with_the_refuted_hypotheses() -> None:
     said = flat(text(read("md3460-racks")[0]))
     assert "It can be per usable capacity or per drive: one md3460-capacity costs 1.95 md3460-performance." in said
     assert "would cost 1.95 (by capacity-2), but 1.73 (by capacity-3 and capacity-3-6tb)" in said
@@ -119,7 +119,7 @@ def test_a_table_in_which_all_follows_gets_one_sentence() -> None:
         (999, "1,000 times as much"),
     ],
 )
-def test_how_far_a_number_is_off_is_told_without_an_exponent(share: float, told: str) -> None:
+def test_deviations_are_written_without_an_exponent(share: float, told: str) -> None:
     one = exactly("raw capacity", 1)
     trial = Trial(Reading("decimal"), one, one.interval, agrees=False, off=share, weight=0)
     assert off(trial) == told

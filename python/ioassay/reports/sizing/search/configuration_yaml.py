@@ -27,7 +27,7 @@ def configuration_yaml(answer: Answer, requirements: Requirements, way: str = ""
         "title": f"{answer.role.capitalize()} configuration for {_title(requirements)}",
     }
     if requirements.catalogues:
-        file["catalogues"] = [os.path.join(way, own) for own in requirements.catalogues]
+        file["catalogues"] = [os.path.join(way, path) for path in requirements.catalogues]
     if requirements.sources:
         file["sources"] = {name: source.model_dump(exclude_none=True) for name, source in requirements.sources.items()}
     file["configurations"] = {

@@ -252,9 +252,9 @@ def _why(search: Search, catalogue: Catalogue, answer: Answer) -> list[Section]:
     rows: list[list[Text]] = []
     for tier, size in answer.parts.items():
         needed = [
-            (need, found)
+            (need, sections)
             for need in search.needs
-            if (found := _bricks_for(search, catalogue, need, tier, size)) is not None
+            if (sections := _bricks_for(search, catalogue, need, tier, size)) is not None
         ]
         most = max((number for _, (_, number) in needed), default=0.0)
         for need, (each, number) in needed:

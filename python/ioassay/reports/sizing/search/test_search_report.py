@@ -267,7 +267,7 @@ def test_impossible_requirements_have_data_too() -> None:
     assert shortfall["together"][0]["what"] == "usable"
 
 
-def test_what_was_left_out_has_its_reason_and_the_cost_at_which_the_search_ended(found: Search) -> None:
+def test_left_out_candidates_have_a_reason_and_the_cost_at_which_the_search_ended(found: Search) -> None:
     ended = replace(found, fragile=("md3460: it has one server.",), cost_ends_at=Fraction(80))
     text = _markdown(ended)
     assert "- md3460: it has one server." in text
