@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec import structs
 
 from ioassay.lab.model import Lab
 from ioassay.yaml_models.library import Library
@@ -18,7 +19,7 @@ def changed(source: Source, keys: Mapping[str, str]) -> Source:
     typed: dict[str, Node] = {key: Text(value, Origin(f"--{key}")) for key, value in keys.items()}
     origins = {key: Origin(f"--{key}") for key in keys}
     tree = Entries(source.tree.entries | typed, source.tree.origins | origins, source.tree.origin)
-    return replace(source, tree=tree)
+    return structs.replace(source, tree=tree)
 
 
 def read(source: Source) -> Lab:
