@@ -21,14 +21,14 @@ from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import format_count
 
 Accepted = Literal["passed", "failed"]
-"""What becomes of a criterion."""
+"""The verdict on a criterion."""
 
 Judgement = Literal[Accepted, "not judged"]
-"""What becomes of a check that chance may decide."""
+"""The verdict of a check that chance may decide."""
 
 
 class Verdict(Struct, frozen=True):
-    """What became of a criterion. `value` is in the criterion's unit, `None` where nothing could be measured."""
+    """A criterion with its verdict. `value` is in the criterion's unit, `None` where nothing could be measured."""
 
     criterion: Criterion
     judgement: Accepted

@@ -40,7 +40,7 @@ def swept(points: pl.DataFrame) -> list[str]:
 
 
 def axis(points: pl.DataFrame) -> Axis:
-    """What `points` are drawn against: clients; ranks where clients alone do not tell points apart that have the same
+    """What `points` are drawn against: clients; ranks where clients alone do not distinguish points that have the same
     values on all other axes; the first other axis where neither differs.
     """
     same = ["workload", "job"]
@@ -78,7 +78,7 @@ def parts(points: pl.DataFrame, drawn_against: Axis | None = None) -> list[tuple
     if not told:
         return [((), points)]
     found = {text: values(text, told) for text in points["point"].unique()}
-    order = {one: at for at, one in enumerate(sorted(set(found.values()), key=lambda one: ascending(dict(one))))}
+    order = {one: index for index, one in enumerate(sorted(set(found.values()), key=lambda one: ascending(dict(one))))}
     ranked = points.with_columns(
         pl.col("point").replace_strict({text: order[one] for text, one in found.items()}).alias("part")
     )
@@ -106,7 +106,7 @@ def in_order(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
 
     texts = sorted(frame["point"].unique(), key=lambda text: ascending(of_text(text)))
-    order = {text: at for at, text in enumerate(texts)}
+    order = {text: index for index, text in enumerate(texts)}
     by = [
         pl.col(name).replace_strict(order, return_dtype=pl.Int64) if name == "point" else pl.col(name)
         for name in columns

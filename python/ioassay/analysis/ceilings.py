@@ -68,7 +68,7 @@ def lowest(net: NetDocument, nodes: int, direction: Direction) -> Ceiling | None
 
     `None` where nothing was measured in that direction.
     """
-    measured = [one for one in net.measurements if one.direction == direction]
+    measured = [measurement for measurement in net.measurements if measurement.direction == direction]
     if not measured:
         return None
     least = min((_ceiling(one, nodes, len(net.servers)) for one in measured), key=_rate)

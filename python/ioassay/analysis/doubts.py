@@ -126,16 +126,16 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
         .sort(["invalidates", "count", "kind"], descending=[True, True, False])
     )
     groups = []
-    for at, (kind, invalidates, _) in enumerate(kinds.iter_rows()):
+    for index, (kind, invalidates, _) in enumerate(kinds.iter_rows()):
         rows = doubts.filter(pl.col("kind") == kind)
         operations = tuple(rows["operation"].unique().sort())
-        of, series_of = (sum(has.get(one, (0, 0))[which] for one in operations) for which in (0, 1))
+        of, series_of = (sum(has.get(operation, (0, 0))[which] for operation in operations) for which in (0, 1))
         concerned = rows.select(*KEY).n_unique()
         is_alike = series_of > 1 and concerned >= ALIKE * of
         places = tuple(map(Place, map(Measurement.of, rows.iter_rows(named=True)), rows["message"], rows["evidence"]))
         groups.append(
             DoubtGroup(
-                mark=_mark(at),
+                mark=_mark(index),
                 kind=kind,
                 invalidates=invalidates,
                 weight=_weight(

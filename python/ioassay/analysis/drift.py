@@ -88,7 +88,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Stall:
-    """Next to nothing was done for `length_s` seconds from `start_s` on."""
+    """I/O stalled for `length_s` seconds from `start_s` on."""
 
     start_s: float
     length_s: float
@@ -124,9 +124,9 @@ def drifts(samples: pl.LazyFrame, measurements: pl.DataFrame) -> list[Drift]:
     intervals = dict(zip(rates.places(wanted), wanted["sample_interval_ns"], strict=True))
     totals = {_place(key): rows for key, rows in _totals(samples).partition_by(*KEY, as_dict=True).items()}
     return [
-        found
+        drift
         for place, interval_ns in intervals.items()
-        if place in totals and (found := _drift(place, totals[place], interval_ns / 1e9)) is not None
+        if place in totals and (drift := _drift(place, totals[place], interval_ns / 1e9)) is not None
     ]
 
 
@@ -201,7 +201,9 @@ def _drift(place: Measurement, rows: pl.DataFrame, interval_s: float) -> Drift |
         low=float(np.quantile(steps, 0.1)),
         high=float(np.quantile(steps, 0.9)),
         trend=trend,
-        changes=tuple(one for one in changes if not stalls or min(one.before, one.after) >= STALLED * middle),
+        changes=tuple(
+            change for change in changes if not stalls or min(change.before, change.after) >= STALLED * middle
+        ),
         stalls=stalls,
     )
 

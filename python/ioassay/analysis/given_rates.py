@@ -41,7 +41,7 @@ class GivenRate:
     """The median of the rates that were reached."""
     p50_ns: int | None
     p99_ns: int | None
-    """`None`: so few operations do not tell it."""
+    """`None`: too few operations to resolve it."""
     places: tuple[Measurement, ...]
 
 
@@ -80,7 +80,7 @@ def given_rates(run: LoadedRun) -> list[GivenRate]:
         tuple(row[name] for name in POINT): row
         for row in latency.by_sweep_point(run.measurements, run.latencies, run.ranks).iter_rows(named=True)
     }
-    order = {workload: at for at, workload in enumerate(run.document.workloads)}
+    order = {workload: index for index, workload in enumerate(run.document.workloads)}
     found = [
         _at_point(run, own, percentiles.get(tuple(own.row(0, named=True)[name] for name in POINT)))
         for own in axes.in_order(points.filter("valid"), *POINT, "repetition").partition_by(*POINT, maintain_order=True)
@@ -88,12 +88,12 @@ def given_rates(run: LoadedRun) -> list[GivenRate]:
     return sorted(found, key=lambda one: order[one.point["workload"]])
 
 
-def _at_point(run: LoadedRun, own: pl.DataFrame, percentiles: Mapping[str, Any] | None) -> GivenRate:
-    row = own.row(0, named=True)
+def _at_point(run: LoadedRun, rows: pl.DataFrame, percentiles: Mapping[str, Any] | None) -> GivenRate:
+    row = rows.row(0, named=True)
     case = next(case for case in run.document.cases if case.id == row["case"])
     job = case.job(row["phase"], row["job"])
-    column, given = _given(job, rates.column(run.document, own, row["workload"]))
-    kept = own[column].median()
+    column, given = _given(job, rates.column(run.document, rows, row["workload"]))
+    kept = rows[column].median()
     assert isinstance(kept, float)  # each of them has a rate in what its plan counts
     p50, p99 = (
         percentiles[name] if percentiles and latency.is_resolved(percentiles["operations"], name) else None
@@ -107,7 +107,7 @@ def _at_point(run: LoadedRun, own: pl.DataFrame, percentiles: Mapping[str, Any] 
         kept_per_s=kept,
         p50_ns=p50,
         p99_ns=p99,
-        places=tuple(rates.places(own)),
+        places=tuple(rates.places(rows)),
     )
 
 

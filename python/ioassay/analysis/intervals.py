@@ -127,8 +127,8 @@ def _mann_whitney(first: int, second: int) -> list[int]:
     size = first * second + 1
     ways = [1] + [0] * (size - 1)
     for step in range(1, second + 1):
-        for at in range(size - 1, first + step - 1, -1):
-            ways[at] -= ways[at - first - step]
-        for at in range(step, size):
-            ways[at] += ways[at - step]
+        for index in range(size - 1, first + step - 1, -1):
+            ways[index] -= ways[index - first - step]
+        for number in range(step, size):
+            ways[number] += ways[number - step]
     return ways

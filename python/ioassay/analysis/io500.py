@@ -9,7 +9,7 @@ In one thing this is stricter. The official means leave out phases whose score i
 them. Here a phase that failed, that is missing or whose number is invalid counts as 0, and the total is 0 with it.
 
 What is looked at beyond that is what tables can tell: sizes, layouts, stonewalls, whether reads read everything. What
-an imported submission does not tell breaks no rule, nor do amounts that follow from rounded numbers; when its
+an imported submission does not state breaks no rule, nor do amounts that follow from rounded numbers; when its
 stonewalls came is only known roughly, so its phases are judged by how long they took. Not: whether a submission would
 be accepted; that only the IO500's committee decides. Whether scores that were printed follow (`printed_scores`).
 """
@@ -182,14 +182,14 @@ def _printed_total(document: RunDocument, of: List) -> float | None:
 
 def _row(measured: pl.DataFrame, rule: Rule, document: RunDocument) -> dict[str, Any] | None:
     """The measurement of a phase; of several operations what they are together, as what was imported has them."""
-    own = measured.filter(pl.col("operation").is_in([rule.operation, *rule.besides]), phase=rule.phase, job=rule.phase)
-    if own.is_empty():
+    rows = measured.filter(pl.col("operation").is_in([rule.operation, *rule.besides]), phase=rule.phase, job=rule.phase)
+    if rows.is_empty():
         return None
-    row = own.sort(pl.col("operation") != rule.operation).row(0, named=True)
+    row = rows.sort(pl.col("operation") != rule.operation).row(0, named=True)
     if rule.besides and document.imported is None:
-        row["operations"] = own["operations"].sum()
-        row["rate_operations_per_s"] = own["rate_operations_per_s"].sum()
-        row["valid"] = bool(own["valid"].all()) and own.height == 1 + len(rule.besides)
+        row["operations"] = rows["operations"].sum()
+        row["rate_operations_per_s"] = rows["rate_operations_per_s"].sum()
+        row["valid"] = bool(rows["valid"].all()) and rows.height == 1 + len(rule.besides)
     return row
 
 

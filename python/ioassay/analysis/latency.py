@@ -47,15 +47,15 @@ def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def slowest(latencies: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
     """The slowest operation of each measurement that has any. Columns: those of `measurement.KEY`, slowest_ns.
 
-    Exact where the ranks tell theirs, else the end of the last bucket, as in imported runs. Below that bucket the ranks
-    do not tell of all operations.
+    Exact where the ranks report theirs, else the end of the last bucket, as in imported runs. Below that bucket the
+    ranks do not report all operations.
     """
     counted = latencies.filter(pl.col("count") > 0)
     last = counted.group_by(*KEY, maintain_order=True).agg(pl.col("lowest_ns", "highest_ns").max())
-    told = ranks.group_by(*KEY, maintain_order=True).agg(pl.col("slowest_ns").max())
+    rows = ranks.group_by(*KEY, maintain_order=True).agg(pl.col("slowest_ns").max())
     exact = pl.col("lowest_ns").is_null() | (pl.col("slowest_ns") >= pl.col("lowest_ns"))
     return (
-        told.join(last, on=list(KEY), how="full", coalesce=True, maintain_order="left_right")
+        rows.join(last, on=list(KEY), how="full", coalesce=True, maintain_order="left_right")
         .select(*KEY, pl.when(exact).then("slowest_ns").otherwise("highest_ns").alias("slowest_ns"))
         .drop_nulls("slowest_ns")
     )

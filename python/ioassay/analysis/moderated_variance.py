@@ -1,4 +1,4 @@
-"""How much repetitions scatter at each point, where few of them hardly tell: with what the other points tell of it.
+"""How much repetitions scatter at each point, where few of them hardly show it: with the scatter of the other points.
 
 The variance of each point is drawn towards the common one, the more the more alike all of them are, and gains as many
 degrees of freedom: the empirical Bayes estimate of Smyth (*Linear models and empirical Bayes methods for assessing
@@ -23,7 +23,7 @@ CALMEST = 1e-3
 
 
 def moderated(variances: Array, freedom: Array) -> tuple[Array, Array]:
-    """Each variance and its degrees of freedom, both with what all together tell of a variance.
+    """Each variance and its degrees of freedom, both with what all of them together say about a variance.
 
     `variances` are those of logarithms of rates, and taken to be at least `CALMEST` squared; `freedom` is above 0. A
     single one stays as it is.

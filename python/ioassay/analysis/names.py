@@ -67,7 +67,7 @@ class Names:
         self._several_ranks = {
             workload
             for (workload, _), others in points.items()
-            if len({(dict(one.values).get(RANKS_PER_CLIENT), dict(one.values).get(GROUPS)) for one in others}) > 1
+            if len({(dict(other.values).get(RANKS_PER_CLIENT), dict(other.values).get(GROUPS)) for other in others}) > 1
             or not document.is_study
         }
         self.repeated = any(case.repetition > 1 for case in document.cases)
@@ -104,7 +104,7 @@ class Names:
         return self._units.get(axis, "1")
 
     def is_swept(self, workload: str) -> bool:
-        """True if clients alone do not tell the workload's cases apart."""
+        """True if clients alone do not distinguish the workload's cases."""
         return workload in self._swept
 
     def case(self, case: str) -> str:

@@ -11,7 +11,7 @@ of 7 equal points with 3 repetitions and 5 % scatter by 4.5 %. `best_of` says tw
 logarithms with moderated variances:
 
 - **Interval** of the highest true rate among all points: its upper end is the highest upper end of Student's
-  intervals, since that of the truly best point suffices; its lower end the highest lower end of intervals that hold
+  intervals, since that of the really best point suffices; its lower end the highest lower end of intervals that hold
   for all points together (Bonferroni), since whichever looks best was chosen.
 - **Luck**: how far the highest of so many normal means lies above them on average (Tippett, 1925), for as many points
   as cannot be distinguished from the best (Gupta's subset, 1965). It is what the estimate may be too high by, exact
@@ -102,7 +102,7 @@ def peak_and_sustained(curve: Sequence[tuple[Value, float]], axis: Axis = "clien
         best[place] = max(rate, best.get(place, rate))
     ascending = sorted(best.items(), key=lambda point: (isinstance(point[0], str), point[0]))
     place, peak = max(ascending, key=lambda point: point[1])  # the first of equal ones
-    first = next(at for at, (_, rate) in enumerate(ascending) if rate >= SATURATED * peak)
+    first = next(index for index, (_, rate) in enumerate(ascending) if rate >= SATURATED * peak)
     plateau = ascending if isinstance(place, str) else ascending[first:]
     return PeakSustained(
         peak=Level(peak, (place,), axis),
@@ -170,10 +170,10 @@ def best_of(points: Sequence[Sequence[float]], *, estimate: float) -> Best | Non
     import numpy as np  # noqa: PLC0415
     from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few commands need it)
 
-    logs = [np.log(one) for one in points]
-    means = np.array([one.mean() for one in logs])
-    counts = np.array([len(one) for one in logs], dtype=np.float64)
-    variances, freedom = moderated(np.array([one.var(ddof=1) for one in logs]), counts - 1)
+    logs = [np.log(point) for point in points]
+    means = np.array([log.mean() for log in logs])
+    counts = np.array([len(log) for log in logs], dtype=np.float64)
+    variances, freedom = moderated(np.array([log.var(ddof=1) for log in logs]), counts - 1)
     errors = np.sqrt(variances / counts)
     tail = (1 - WANTED) / 2
     low = float(np.exp(np.max(means + stdtrit(freedom, tail / len(points)) * errors)))

@@ -58,10 +58,10 @@ def repeated(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
             pl.col(column).alias("rates"),
         )
     )
-    found = axes.in_order(grouped, *_POINT)
-    known = [intervals.of_median(rates) for rates in found["rates"].to_list()]
+    rows = axes.in_order(grouped, *_POINT)
+    known = [intervals.of_median(rates) for rates in rows["rates"].to_list()]
     ends = {name: [one and getattr(one, name) for one in known] for name in ("low", "high", "confidence")}
-    return found.with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
+    return rows.with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
 
 
 def of(

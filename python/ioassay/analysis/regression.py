@@ -78,7 +78,7 @@ class PointCheck:
 def differing(comparison: Comparison) -> tuple[ConditionDifference, ...]:
     """Each condition that differs between points that are compared, once, with the values of the first such point.
 
-    A condition that one side does not tell, as runs of earlier versions, is no difference.
+    A condition that one side does not state, as runs of earlier versions, is no difference.
     """
     first: dict[str, ConditionDifference] = {}
     for ratio in (ratio for one in comparison.series for ratio in one.points):
@@ -94,8 +94,8 @@ def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck
     `tolerance` is the share of the baseline that may be lost, 0 to 1.
     """
     repeated = [ratio for one in comparison.series for ratio in one.points if ratio.interval]
-    found = detect_drops([(ratio.reference.rates, ratio.other.rates) for ratio in repeated], tolerance)
-    by_ratio = {id(ratio): one for ratio, one in zip(repeated, found, strict=True)}
+    drop_tests = detect_drops([(ratio.reference.rates, ratio.other.rates) for ratio in repeated], tolerance)
+    by_ratio = {id(ratio): drop_test for ratio, drop_test in zip(repeated, drop_tests, strict=True)}
     for one in comparison.series:
         for ratio in one.points:
             point = by_ratio.get(id(ratio))

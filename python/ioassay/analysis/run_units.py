@@ -78,5 +78,5 @@ def _asked(document: RunDocument) -> list[tuple[Unit, list[str]]]:
 
 
 def _medians(points: pl.DataFrame, column: RateColumn, workloads: Iterable[str]) -> list[float]:
-    own = points.filter(pl.col("workload").is_in(list(workloads)))
-    return rates.medians(own, column)["median"].to_list()
+    rows = points.filter(pl.col("workload").is_in(list(workloads)))
+    return rates.medians(rows, column)["median"].to_list()

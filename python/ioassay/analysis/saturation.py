@@ -58,7 +58,7 @@ class Saturation:
     """The share of the best rate that was allowed."""
     possible: tuple[Cell, ...] | None
     """The points that may be the saturation point, `point` among them, in the order of `equal`; `None` where
-    repetitions do not tell, because the best or `point` was measured once.
+    repetitions do not show it, because the best or `point` was measured once.
     """
     equal: tuple[Cell, ...]
     """Every point within the tolerance, the saturation point first: fewest ranks, then fewest files."""
@@ -119,11 +119,11 @@ def _possible(cells: Sequence[Cell], point: Cell, best: Cell, tolerance: float) 
     if point not in known or best not in known:
         return None
     logs = [np.log(cell.rates) for cell in known]
-    means = np.array([one.mean() for one in logs])
-    counts = np.array([len(one) for one in logs], dtype=np.float64)
-    variances, freedom = moderated(np.array([one.var(ddof=1) for one in logs]), counts - 1)
+    means = np.array([log.mean() for log in logs])
+    counts = np.array([len(log) for log in logs], dtype=np.float64)
+    variances, freedom = moderated(np.array([log.var(ddof=1) for log in logs]), counts - 1)
     errors = np.sqrt(variances / counts)
-    # The true point may be found below against any other, or a smaller one within against the truly best.
+    # The true point may come out below any other, or a smaller one within tolerance of the best.
     level = (1 - CONFIDENCE) / 2 / max(1, len(known) - 1)
     margins = np.hypot.outer(errors, errors) * -stdtrit(np.minimum.outer(freedom, freedom), level)
     above = np.subtract.outer(means, means) - math.log1p(-tolerance)
@@ -132,10 +132,10 @@ def _possible(cells: Sequence[Cell], point: Cell, best: Cell, tolerance: float) 
     within = ((above > margins) | of_itself).all(axis=1)
     found = {id(point)}
     for cell in cells:
-        at = next((at for at, one in enumerate(known) if one is cell), None)
-        if at is None or not below[at]:
+        ceiling = next((index for index, one in enumerate(known) if one is cell), None)
+        if ceiling is None or not below[ceiling]:
             found.add(id(cell))
-        if at is not None and within[at]:
+        if ceiling is not None and within[ceiling]:
             break
     return tuple(cell for cell in cells if id(cell) in found and cell.median > 0)
 

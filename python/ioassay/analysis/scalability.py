@@ -43,7 +43,7 @@ FOLLOWS = 0.15
 """The largest typical deviation of the medians from the law, as a share of it, of a sweep that follows it."""
 
 PLATEAU = 0.95
-"""The share of the law's highest rate from which on more clients gain next to nothing."""
+"""The share of the law's highest rate from which on more clients gain almost nothing."""
 
 CONFIDENCE = 0.95
 
@@ -208,9 +208,9 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
     return found
 
 
-def _parts(own: pl.DataFrame, axis: Axis) -> Iterator[tuple[Values, int | None, pl.DataFrame]]:
-    """What only more clients or ranks tell apart, with the values of the other axes and the count of files."""
-    for others, same in axes.parts(own, axis):
+def _parts(rows: pl.DataFrame, axis: Axis) -> Iterator[tuple[Values, int | None, pl.DataFrame]]:
+    """What only more clients or ranks distinguish, with the values of the other axes and the count of files."""
+    for others, same in axes.parts(rows, axis):
         if same.select(axis, "files").n_unique() > same[axis].n_unique():
             for (files,), part in same.partition_by("files", as_dict=True, maintain_order=True).items():
                 yield others, files, part

@@ -23,7 +23,7 @@ class Series(NamedTuple):
 
 def of_workload(document: RunDocument, workload: str) -> list[Series]:
     """Every series of the workload, in the order in which they run."""
-    found = (
+    series = (
         Series(phase.name, job.name, operation)
         for case in document.cases
         if case.workload == workload
@@ -31,7 +31,7 @@ def of_workload(document: RunDocument, workload: str) -> list[Series]:
         for job in phase.jobs
         for operation in job.operations
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(series))
 
 
 def without_preparation(several: Iterable[Series]) -> list[Series]:

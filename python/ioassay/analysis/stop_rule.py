@@ -8,7 +8,7 @@ group-sequential tests (Pocock, *Group sequential methods in the design and anal
 that the share of points that stop with an interval that misses is at most 5 %, whatever the scatter and for up to 100
 repetitions (`bench/statistics/stop_rule.py`).
 
-Not here: what becomes of the cases that are left (`ioassay.execution`), intervals in tables and figures.
+Not here: what happens to the cases that are left (`ioassay.execution`), intervals in tables and figures.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def still_wide(document: RunDocument, measurements: pl.DataFrame) -> list[WidePo
         wide = tuple(width for width in widths(cases[0], rates[point]) if not _meets(rule, width))
         if wide:
             found.append(WidePoint(point, rule, wide))
-    order = {workload: at for at, workload in enumerate(document.workloads)}
-    return sorted(found, key=lambda one: (order[one.point.workload], ascending(dict(one.point.values))))
+    order = {workload: index for index, workload in enumerate(document.workloads)}
+    return sorted(found, key=lambda width: (order[width.point.workload], ascending(dict(width.point.values))))
 
 
 def by_point(cases: Sequence[CaseEntry]) -> dict[SweepPoint, list[CaseEntry]]:
@@ -135,7 +135,12 @@ def by_point(cases: Sequence[CaseEntry]) -> dict[SweepPoint, list[CaseEntry]]:
 
 
 def _series(case: CaseEntry) -> list[Series]:
-    every = [Series(phase.name, job.name, one) for phase in case.phases for job in phase.jobs for one in job.operations]
+    every = [
+        Series(phase.name, job.name, operation)
+        for phase in case.phases
+        for job in phase.jobs
+        for operation in job.operations
+    ]
     return without_preparation(every)
 
 

@@ -13,7 +13,7 @@ over all phases and over those of each operation, since a node may be slow in wr
 the probability, times the number of nodes and of looks (Bonferroni), is below `RARE`: of 200 runs of nodes that are
 alike, at most 2 have a slow one (`test_stragglers.py`).
 
-What an imported run does not tell is `None` here, and a node is only named where ranks have one.
+What an imported run does not state is `None` here, and a node is only named where ranks have one.
 
 Not: the doubt about ranks that finished apart (the engine's).
 """
@@ -185,7 +185,7 @@ def _apart(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[_Apart]:
         .group_by(*_JOB, maintain_order=True)
         .agg("operation", pl.col("stonewall_ns").is_not_null().any().alias("walled"))
     )
-    # Ranks that do not tell how much they did, as imported ones, did the same.
+    # Ranks that do not report how much they did, as imported ones, did the same.
     work, end = pl.col("operations").fill_null(1).sum(), pl.col("end_ns").max().clip(1)
     nodes = (
         ranks.drop_nulls(["end_ns", "node"])

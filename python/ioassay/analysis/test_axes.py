@@ -23,8 +23,8 @@ def test_points_that_differ_in_another_axis_are_no_repetitions() -> None:
 
 
 def test_points_ascend_by_number_and_not_by_text() -> None:
-    found = axes.with_column(rates.medians(points(swept(1 << 20, 4096, 65536)), "rate_bytes_per_s"), "transfer")
-    assert found["transfer"].to_list() == [4096, 65536, 1 << 20]
+    rows = axes.with_column(rates.medians(points(swept(1 << 20, 4096, 65536)), "rate_bytes_per_s"), "transfer")
+    assert rows["transfer"].to_list() == [4096, 65536, 1 << 20]
 
 
 def test_another_axis_is_drawn_against_only_where_clients_and_ranks_do_not_differ() -> None:

@@ -20,8 +20,8 @@ def test_kinds_are_grouped_gravest_first_then_most_frequent() -> None:
 
 def test_there_are_marks_for_more_kinds_than_letters() -> None:
     builder = RunBuilder().workload("w")
-    for at in range(30):
-        builder.doubt("w-c1-r1", "read", f"kind-{at:02d}")
+    for index in range(30):
+        builder.doubt("w-c1-r1", "read", f"kind-{index:02d}")
     run = builder.build()
     marks = [group.mark for group in grouped(run.doubts, run.measurements).groups]
     assert marks[25:28] == ["z", "aa", "ab"]

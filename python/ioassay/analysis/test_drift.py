@@ -26,7 +26,7 @@ def _drifts(phases: Sequence[NDArray[np.float64]], ranks: int = 2, operations: i
     frames = [
         pl.DataFrame(
             {
-                **_key(at),
+                **_key(index),
                 "rank": np.repeat(np.arange(ranks), len(rates)),
                 "sample": np.tile(np.arange(len(rates)), ranks),
                 "bytes": np.tile((rates * MIB / ranks).astype(np.int64), ranks),
@@ -34,10 +34,10 @@ def _drifts(phases: Sequence[NDArray[np.float64]], ranks: int = 2, operations: i
             },
             schema_overrides=schema.SAMPLES,
         )
-        for at, rates in enumerate(phases)
+        for index, rates in enumerate(phases)
     ]
     measurements = pl.DataFrame(
-        [_key(at) | {"valid": True, "sample_interval_ns": 10**9} for at in range(len(phases))],
+        [_key(index) | {"valid": True, "sample_interval_ns": 10**9} for index in range(len(phases))],
         schema_overrides=schema.MEASUREMENTS,
     )
     return drifts(pl.concat(frames).lazy(), measurements)
@@ -47,8 +47,8 @@ def _noise(correlation: float, spread: float, phases: int, seconds: int = SECOND
     """Steady rates around 100 MiB/s with log-normal noise; a row per phase."""
     dice = np.random.default_rng(int(100 * correlation + 1000 * spread))
     logs = dice.normal(0, spread, (phases, seconds))
-    for at in range(1, seconds):
-        logs[:, at] = correlation * logs[:, at - 1] + np.sqrt(1 - correlation**2) * logs[:, at]
+    for index in range(1, seconds):
+        logs[:, index] = correlation * logs[:, index - 1] + np.sqrt(1 - correlation**2) * logs[:, index]
     return np.asarray(100 * np.exp(logs))
 
 

@@ -41,7 +41,7 @@ def test_a_given_rate_is_no_throughput_and_has_no_law_no_finding_and_no_curve_to
     run = paced_reads()
     assert set(throughput(run)["operation"]) == {"write"}
     assert {sweep.series.operation for sweep in scalability.sweeps(run.document, throughput(run))} == {"write"}
-    assert {place.operation for one in findings(RunFacts(run)) for place in one.measurements} <= {"write"}
+    assert {place.operation for finding in findings(RunFacts(run)) for place in finding.measurements} <= {"write"}
     assert {curve.operation for curve in measured_run.subject(run, "r").curves} == {"write"}
 
 

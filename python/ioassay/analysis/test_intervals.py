@@ -35,10 +35,10 @@ def test_an_interval_of_a_median_covers_what_it_claims_however_rates_scatter(
         drawn = (
             dice.lognormal(0, 0.1, repetitions) if scatter == "even" else np.exp(-dice.exponential(0.1, repetitions))
         )
-        found = intervals.of_median(drawn.tolist())
-        assert found is not None
-        assert found.confidence == pytest.approx(claimed, abs=0.001)
-        return found.low <= truth <= found.high
+        interval = intervals.of_median(drawn.tolist())
+        assert interval is not None
+        assert interval.confidence == pytest.approx(claimed, abs=0.001)
+        return interval.low <= truth <= interval.high
 
     assert _covered(covers) == pytest.approx(claimed, abs=THREE_SIGMA)
 
@@ -50,12 +50,12 @@ def test_an_interval_of_a_ratio_covers_what_it_claims_where_both_scatter_alike(
     dice = np.random.default_rng(first + second)
 
     def covers() -> bool:
-        found = intervals.of_ratio(
+        interval = intervals.of_ratio(
             (1.2 * dice.lognormal(0, 0.05, first)).tolist(), dice.lognormal(0, 0.05, second).tolist()
         )
-        assert found is not None
-        assert found.confidence == pytest.approx(claimed, abs=0.001)
-        return found.low <= 1.2 <= found.high
+        assert interval is not None
+        assert interval.confidence == pytest.approx(claimed, abs=0.001)
+        return interval.low <= 1.2 <= interval.high
 
     assert _covered(covers) == pytest.approx(claimed, abs=THREE_SIGMA)
 
@@ -64,9 +64,9 @@ def test_a_wild_series_against_a_calm_one_is_covered_as_seldom_as_the_documentat
     dice = np.random.default_rng(1)
 
     def covers() -> bool:
-        found = intervals.of_ratio(dice.lognormal(0, 0.03, 3).tolist(), dice.lognormal(0, 0.15, 3).tolist())
-        assert found is not None
-        return found.low <= 1 <= found.high
+        interval = intervals.of_ratio(dice.lognormal(0, 0.03, 3).tolist(), dice.lognormal(0, 0.15, 3).tolist())
+        assert interval is not None
+        return interval.low <= 1 <= interval.high
 
     assert _covered(covers) == pytest.approx(0.83, abs=THREE_SIGMA)
 
@@ -84,11 +84,11 @@ def test_a_rate_of_nothing_has_no_ratio() -> None:
 def test_an_interval_holds_its_median_ends_at_values_and_does_not_depend_on_their_order(
     values: list[float],
 ) -> None:
-    found = intervals.of_median(values)
-    assert found is not None
-    assert found.low <= found.estimate == median(values) <= found.high
-    assert {found.low, found.high} <= set(values)
-    assert found == intervals.of_median(sorted(values))
+    interval = intervals.of_median(values)
+    assert interval is not None
+    assert interval.low <= interval.estimate == median(values) <= interval.high
+    assert {interval.low, interval.high} <= set(values)
+    assert interval == intervals.of_median(sorted(values))
 
 
 @given(RATES, RATES)

@@ -38,7 +38,7 @@ PHASES = [*PUBLISHED]
 def rows(rates: Mapping[str, float]) -> dict[str, dict[str, Any]]:
     """A measurement of each phase with these scores, and nothing to complain of."""
     found = {}
-    for at, rule in enumerate(STANDARD):
+    for index, rule in enumerate(STANDARD):
         rate = rates[rule.phase]
         amount = 47_008 * 40_000 if rule.group == "bandwidth" else 8_000
         found[rule.phase] = {
@@ -49,7 +49,7 @@ def rows(rates: Mapping[str, float]) -> dict[str, dict[str, Any]]:
             "layout": rule.layout or "N-N",
             "transfer_bytes": rule.moves,
             "ranks": 4,
-            "started_unix_ns": 10**18 + at * 10**12,
+            "started_unix_ns": 10**18 + index * 10**12,
             "complete": True,
             "valid": True,
             "bytes": amount,

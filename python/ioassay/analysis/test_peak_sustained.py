@@ -92,7 +92,7 @@ TRIALS = 500
 
 
 def best(points: Sequence[Sequence[float]]) -> Best:
-    found = best_of(points, estimate=max(float(np.median(one)) for one in points))
+    found = best_of(points, estimate=max(float(np.median(point)) for point in points))
     assert found is not None
     return found
 
@@ -132,9 +132,9 @@ def test_the_interval_holds_the_estimate_and_faster_storage_has_the_same_in_prop
     points: list[list[float]],
 ) -> None:
     # Of two that are equally fast, rounding decides which is the best.
-    *_, second, first = sorted(statistics.median(one) for one in points)
+    *_, second, first = sorted(statistics.median(point) for point in points)
     assume(first > second * (1 + 1e-9))
-    slow, fast = best(points), best([[8 * rate for rate in one] for one in points])
+    slow, fast = best(points), best([[8 * rate for rate in point] for point in points])
     assert slow.interval.low <= slow.interval.estimate <= slow.interval.high
     assert fast.interval.low == pytest.approx(8 * slow.interval.low)
     assert fast.alike == slow.alike

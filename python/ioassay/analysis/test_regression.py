@@ -99,12 +99,12 @@ def failing(scatter: float, repetitions: int, loss: float, points: int = 1, runs
 
     def drawn(first: float) -> Subject:
         curves = []
-        for at in range(points):
-            median = first if at == 0 else 1.0
+        for index in range(points):
+            median = first if index == 0 else 1.0
             rates = tuple(median * math.exp(dice.gauss(0, scatter)) for _ in range(repetitions))
             point = Point(8, Conditions(), rates)
             known: dict[RateColumn, Rates] = {"rate_bytes_per_s": Rates((point,), point, point)}
-            curves.append(Curve((f"seq-{at}", "write", "write"), "", "write", "rate_bytes_per_s", known))
+            curves.append(Curve((f"seq-{index}", "write", "write"), "", "write", "rate_bytes_per_s", known))
         return Subject("one", "run", tuple(curves))
 
     failed = 0
@@ -153,7 +153,7 @@ def test_a_drop_of_the_smallest_detectable_size_is_detected_in_8_of_10_runs(poin
 
 def test_points_that_scatter_alike_are_taken_to_do_so() -> None:
     pairs = repeated(np.random.default_rng(8), 0, 20, 3, 0.05)
-    together = [one.detectable for one in detect_drops(pairs, 0.0)]
+    together = [detect_drop.detectable for detect_drop in detect_drops(pairs, 0.0)]
     alone = [detect_drops([pair], 0.0)[0].detectable for pair in pairs]
     assert max(together) < 1.3 * min(together)
     assert max(alone) > 2 * min(alone)
@@ -162,8 +162,8 @@ def test_points_that_scatter_alike_are_taken_to_do_so() -> None:
 def test_a_point_that_scatters_more_than_the_others_is_not_taken_for_one_of_them() -> None:
     pairs = repeated(np.random.default_rng(9), 0, 20, 5, 0.01)
     wild = np.random.default_rng(10).lognormal(0, 0.3, (2, 5)).tolist()
-    found = detect_drops([*pairs, (wild[0], wild[1])], 0.0)
-    assert found[-1].detectable > 5 * max(one.detectable for one in found[:-1])
+    drop_tests = detect_drops([*pairs, (wild[0], wild[1])], 0.0)
+    assert drop_tests[-1].detectable > 5 * max(drop_test.detectable for drop_test in drop_tests[:-1])
 
 
 def test_equal_repetitions_and_a_tolerance_of_everything_have_an_answer() -> None:

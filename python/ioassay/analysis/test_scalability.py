@@ -31,7 +31,9 @@ def _sweep(*rates_of: float, counts: tuple[int, ...] = COUNTS) -> Sweep:
     for count, rate in zip(counts, rates_of, strict=True):
         builder.rates("w", "write", count, rate)
     run = builder.build()
-    return next(one for one in sweeps(run.document, rates.points(run.measurements)) if one.series.operation == "write")
+    return next(
+        sweep for sweep in sweeps(run.document, rates.points(run.measurements)) if sweep.series.operation == "write"
+    )
 
 
 @given(
@@ -149,7 +151,7 @@ def test_medians_that_repetitions_do_not_tell_apart_do_not_rise() -> None:
     builder.rates("w", "write", 1, 1e9, 1.1e9, 1.5e9).rates("w", "write", 2, 1.2e9, 1.4e9, 1.6e9)
     builder.rates("w", "read", 1, 1e9, 1.1e9, 1.15e9).rates("w", "read", 2, 1.2e9, 1.4e9, 1.6e9)
     run = builder.build()
-    found = {one.series.operation: one.reach for one in sweeps(run.document, rates.points(run.measurements))}
+    found = {sweep.series.operation: sweep.reach for sweep in sweeps(run.document, rates.points(run.measurements))}
     assert found == {"write": "level", "read": "not reached"}
 
 
@@ -164,14 +166,14 @@ def test_a_rate_of_nothing_is_not_fitted() -> None:
 
 def test_invalid_measurements_do_not_count() -> None:
     run = RunBuilder().workload("w").clients(1, 2, 4).doubt("w-c4-r1", "write", "failed", invalidates=True).build()
-    found = {one.series.operation: one for one in sweeps(run.document, rates.points(run.measurements))}
+    found = {sweep.series.operation: sweep for sweep in sweeps(run.document, rates.points(run.measurements))}
     assert [count for count, _ in found["write"].medians] == [1, 2]
     assert [count for count, _ in found["read"].medians] == [1, 2, 4]
 
 
 def test_data_is_counted_in_what_the_study_asks_for() -> None:
     run = RunBuilder().workload("w", unit="kIOPS").workload("v").clients(1, 2).build()
-    found = {one.workload: one.column for one in sweeps(run.document, rates.points(run.measurements))}
+    found = {sweep.workload: sweep.column for sweep in sweeps(run.document, rates.points(run.measurements))}
     assert found == {"w": "rate_operations_per_s", "v": "rate_bytes_per_s"}
 
 

@@ -94,9 +94,9 @@ def _phases(
     `operations` of the phases come in turn. Where it is given how much the ranks had `done`, a stonewall ended them.
     """
     measurements, ranks = [], []
-    for at, row in enumerate(ends):
-        for operation in operations[at % len(operations)]:
-            key = dict(zip(KEY, (f"case-{at}", "phase", "job", operation), strict=True))
+    for index, row in enumerate(ends):
+        for operation in operations[index % len(operations)]:
+            key = dict(zip(KEY, (f"case-{index}", "phase", "job", operation), strict=True))
             wall = None if done is None else int(row.min() * SECOND)
             measurements.append(
                 key | {"valid": True, "duration_ns": int(row.max() * SECOND), "stonewall_ns": wall},
@@ -104,7 +104,7 @@ def _phases(
             ranks += [
                 key
                 | {"rank": node, "node": f"n{node}", "end_ns": int(end * SECOND)}
-                | {"operations": 1000 if done is None else int(done[at, node])}
+                | {"operations": 1000 if done is None else int(done[index, node])}
                 for node, end in enumerate(row)
             ]
     return pl.DataFrame(measurements, schema=schema.MEASUREMENTS), pl.DataFrame(ranks, schema=schema.RANKS)

@@ -12,9 +12,9 @@ INTERVAL_NS = 100
 
 def _timeline(per_rank: list[list[int]], ends_ns: list[int]) -> Timeline:
     rows = [
-        {"rank": rank, "sample": at, "bytes": moved, "operations": 0}
+        {"rank": rank, "sample": index, "bytes": moved, "operations": 0}
         for rank, samples in enumerate(per_rank)
-        for at, moved in enumerate(samples)
+        for index, moved in enumerate(samples)
     ]
     ranks = pl.DataFrame({"rank": range(len(ends_ns)), "end_ns": ends_ns})
     line = timeline(pl.LazyFrame(rows), ranks, INTERVAL_NS, max(ends_ns))

@@ -22,7 +22,7 @@ def test_the_interval_of_the_slope_covers_it_as_often_as_it_claims() -> None:
     dice = np.random.default_rng(1)
     at = np.arange(20.0)
     intervals = [Slopes(0.1 * at + dice.normal(0, 1, 20), at).interval(1.0) for _ in range(1000)]
-    covered = sum(one.low <= 0.1 <= one.high for one in intervals) / len(intervals)
+    covered = sum(interval.low <= 0.1 <= interval.high for interval in intervals) / len(intervals)
     assert covered == pytest.approx(0.95, abs=0.025)
 
 

@@ -125,4 +125,4 @@ def read(path: Path) -> Criteria:
 
 def _repeated(criteria: Criteria) -> Iterator[tuple[int, str]]:
     names = [criterion.name for criterion in criteria.criteria]
-    return ((at, name) for at, name in enumerate(names) if name in names[:at])
+    return ((index, name) for index, name in enumerate(names) if name in names[:index])

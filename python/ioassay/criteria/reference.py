@@ -60,7 +60,6 @@ as far as the other one has the measure.
 
 
 def page() -> str:
-    """The page as Markdown."""
     return "\n".join([_OPENING, *_HEADINGS.sections()])
 
 

@@ -169,13 +169,13 @@ class _Drawing:
         return self._tops[at] + self._heights[at] / 2
 
     def _boxes(self) -> Iterator[Specification]:
-        outlines = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.segments]
+        outlines = [self._box(index, box) for index, row in enumerate(self._rows) for box in row.segments]
         if outlines:
             yield marks("rect", outlines, self._area(), fill=theme.PAPER, stroke=theme.PALE_LINE, strokeWidth=0.8)
-        filled = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes]
+        filled = [self._box(index, box) for index, row in enumerate(self._rows) for box in row.boxes]
         filled += [
-            {**self._parity(at, place), "what": "parity"}
-            for at, row in enumerate(self._rows)
+            {**self._parity(index, place), "what": "parity"}
+            for index, row in enumerate(self._rows)
             for place in range(len(row.parity))
         ]
         present = [what for what in COLOURS if any(box["what"] == what for box in filled)]
@@ -201,10 +201,12 @@ class _Drawing:
 
     def _hatching(self) -> Iterator[Specification]:
         """Of what is read first."""
-        areas = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED]
+        areas = [
+            self._box(index, box) for index, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED
+        ]
         areas += [
-            self._parity(at, place)
-            for at, row in enumerate(self._rows)
+            self._parity(index, place)
+            for index, row in enumerate(self._rows)
             for place, parity in enumerate(row.parity)
             if parity.is_read
         ]
@@ -216,17 +218,17 @@ class _Drawing:
         """Within boxes that have room for them; on hatching over a patch of white."""
         found: list[dict[str, object]] = []
         patches: list[dict[str, object]] = []
-        for at, row in enumerate(self._rows):
+        for index, row in enumerate(self._rows):
             covered = {box.label for box in row.boxes} if row.segments else set()
             plain = [box for box in row.segments if box.label not in covered]
             for box in (*row.boxes, *plain):
                 if self._has_room(box, is_segment=bool(row.segments)):
                     x = (self._place(box.start_bytes) + self._place(box.end_bytes)) / 2
                     is_hatched = box.what in HATCHED
-                    found.append({"x": x, "y": self._middle(at), "text": box.label, "is_read": is_hatched})
+                    found.append({"x": x, "y": self._middle(index), "text": box.label, "is_read": is_hatched})
             for place, parity in enumerate(row.parity):
                 x = WIDTH + LEFT + place * PARITY + (PARITY - 3) / 2
-                found.append({"x": x, "y": self._middle(at), "text": parity.label, "is_read": parity.is_read})
+                found.append({"x": x, "y": self._middle(index), "text": parity.label, "is_read": parity.is_read})
         for label in found:
             if label.pop("is_read"):
                 x, y, half = float(str(label["x"])), float(str(label["y"])), LETTER * len(str(label["text"])) / 2 + 1.5
@@ -245,8 +247,8 @@ class _Drawing:
 
     def _cuts(self) -> Iterator[Specification]:
         cuts = [
-            {"x": self._place(cut), "y": self._middle(at) - BOX / 2 - 4, "y2": self._middle(at) + BOX / 2 + 4}
-            for at, row in enumerate(self._rows)
+            {"x": self._place(cut), "y": self._middle(index) - BOX / 2 - 4, "y2": self._middle(index) + BOX / 2 + 4}
+            for index, row in enumerate(self._rows)
             for cut in row.cuts
         ]
         if cuts:
@@ -258,12 +260,12 @@ class _Drawing:
     def _names(self) -> Iterator[Specification]:
         """At the left: the layer, and below it the device."""
         names = [
-            {"y": self._middle(at) - (LINE / 2 if row.subject else 0), "text": row.name}
-            for at, row in enumerate(self._rows)
+            {"y": self._middle(index) - (LINE / 2 if row.subject else 0), "text": row.name}
+            for index, row in enumerate(self._rows)
         ]
         subjects = [
-            {"y": self._middle(at) + LINE / 2, "text": _shortened(row.subject, 26)}
-            for at, row in enumerate(self._rows)
+            {"y": self._middle(index) + LINE / 2, "text": _shortened(row.subject, 26)}
+            for index, row in enumerate(self._rows)
             if row.subject
         ]
         yield self._beside(names, -LEFT, align="right", fontSize=11, fontWeight="bold", color=theme.INK)
@@ -273,9 +275,9 @@ class _Drawing:
     def _words(self) -> Iterator[Specification]:
         """At the right: sizes that have no room in the boxes, the cause of a split, what was measured."""
         found: dict[str, list[dict[str, object]]] = {}
-        for at in range(len(self._rows)):
-            lines = self._words_of[at]
-            top = self._middle(at) - (len(lines) - 1) * LINE / 2
+        for index in range(len(self._rows)):
+            lines = self._words_of[index]
+            top = self._middle(index) - (len(lines) - 1) * LINE / 2
             for place, (colour, text) in enumerate(lines):
                 found.setdefault(colour, []).append({"y": top + place * LINE, "text": text})
         for colour, rows in found.items():

@@ -275,4 +275,4 @@ def _highest(rates: pl.Series) -> float:
 
 
 def _cycled(values: list[str], count: int) -> list[str]:
-    return [values[at % len(values)] for at in range(count)]
+    return [values[index % len(values)] for index in range(count)]

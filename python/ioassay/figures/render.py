@@ -88,7 +88,7 @@ def _width(letter: str) -> float:
 
 def _own_ids(text: str, prefix: str) -> str:
     """The renderer numbers its clip paths through all renders of a process; here they count from 1 again."""
-    names = {name: f"{prefix}-{at}" for at, name in enumerate(dict.fromkeys(_ID.findall(text)), start=1)}
+    names = {name: f"{prefix}-{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(text)), start=1)}
     text = _ID.sub(lambda match: f'id="{names[match[1]]}"', text)
     return _REFERENCE.sub(lambda match: f"url(#{names[match[1]]})", text)
 

@@ -41,15 +41,14 @@ _LEGEND: Final = {"title": None, "orient": "bottom", "direction": "horizontal"}
 
 
 def chart(line: RunTimeline) -> Specification:
-    """The figure."""
     unit = _unit(max(_highest(line.clients), _highest(line.hosts), _highest(line.counted)))
     shown = [("Clients", line.clients, _highest(line.clients))]
     for every, what in ((line.hosts, "disks and network"), (line.counted, "counters of the file system")):
         hosts = every.partition_by("host", maintain_order=True, as_dict=True)
         shown += [(f"{host}: {what}", own.drop("host"), _highest(every)) for (host,), own in hosts.items()]
     panels = [
-        _panel(line, rates, title, unit, highest / unit.divisor, is_last=at == len(shown))
-        for at, (title, rates, highest) in enumerate(shown, start=1)
+        _panel(line, rates, title, unit, highest / unit.divisor, is_last=number == len(shown))
+        for number, (title, rates, highest) in enumerate(shown, start=1)
     ]
     return {"vconcat": panels, "spacing": 8}
 

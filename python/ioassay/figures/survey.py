@@ -35,7 +35,7 @@ def data(cells: Sequence[Cell], unit: Unit) -> pl.DataFrame:
     )
 
 
-def chart(data: pl.DataFrame, operation: str, unit: Unit, found: Saturation | None) -> Specification:
+def chart(data: pl.DataFrame, operation: str, unit: Unit, saturation: Saturation | None) -> Specification:
     """The figure. `data` is what `data` returns, not empty."""
     objects = list(dict.fromkeys(data["objects"]))
     x = theme.sweep_axis("ranks", sorted(set(data["ranks"])))
@@ -48,8 +48,8 @@ def chart(data: pl.DataFrame, operation: str, unit: Unit, found: Saturation | No
         return quantitative(column, title=title, scale=scale, axis={"tickCount": 6})
 
     legend = {"title": "Objects", "orient": "right"}
-    colours = [theme.SERIES_COLOURS[at % len(theme.SERIES_COLOURS)] for at in range(len(objects))]
-    shapes = [theme.SERIES_SHAPES[at % len(theme.SERIES_SHAPES)] for at in range(len(objects))]
+    colours = [theme.SERIES_COLOURS[index % len(theme.SERIES_COLOURS)] for index in range(len(objects))]
+    shapes = [theme.SERIES_SHAPES[index % len(theme.SERIES_SHAPES)] for index in range(len(objects))]
     colour = nominal("objects", scale={"domain": objects, "range": colours}, legend=legend)
     shape = nominal("objects", scale={"domain": objects, "range": shapes}, legend=legend)
     point = {"x": x, "y": y("median"), "color": colour}
@@ -59,8 +59,8 @@ def chart(data: pl.DataFrame, operation: str, unit: Unit, found: Saturation | No
         marks("line", None, point, strokeWidth=1.6),
         marks("point", None, {**point, "shape": shape}, filled=True, size=44),
     ]
-    if found is not None:
-        ring = [{"ranks": found.point.ranks, "median": found.point.median / unit.divisor}]
+    if saturation is not None:
+        ring = [{"ranks": saturation.point.ranks, "median": saturation.point.median / unit.divisor}]
         place = {"x": x, "y": y("median")}
         layers.append(marks("point", ring, place, shape="circle", size=260, stroke=theme.INK, strokeWidth=1.6))
     return {"data": values(data), "layer": layers, "width": WIDTH, "height": HEIGHT}

@@ -113,7 +113,7 @@ def test_the_schema_of_a_figure_is_known() -> None:
 
 
 def test_of_very_many_repetitions_those_at_equal_steps_are_drawn_the_extremes_among_them() -> None:
-    many = [1e9 + at * 1e6 for at in range(200)]
+    many = [1e9 + index * 1e6 for index in range(200)]
     run = RunBuilder().workload("w").clients(1).repetitions(200).rates("w", "write", 1, *many).build()
     drawn = rate_by_clients.data(rates.points(run.measurements), _entry("w"), {"w": "w"})
     assert drawn.height == rate_by_clients.MOST_DOTS
@@ -124,11 +124,11 @@ def test_of_very_many_repetitions_those_at_equal_steps_are_drawn_the_extremes_am
 
 def _over_time(days: float, changes: int = 0) -> Specification:
     rows = [
-        {"point": point, "started": FIRST + timedelta(days=at * days), "rate": rate, "low": rate * 0.9, "high": rate}
+        {"point": point, "started": FIRST + timedelta(days=index * days), "rate": rate, "low": rate * 0.9, "high": rate}
         for point, rate in (("1 client", 1.0), ("8 clients", 8.0))
-        for at in range(4)
+        for index in range(4)
     ]
-    moments = [FIRST + timedelta(days=(at + 0.5) * days) for at in range(changes)]
+    moments = [FIRST + timedelta(days=(index + 0.5) * days) for index in range(changes)]
     return rate_by_time.chart(pl.DataFrame(rows), [*moments, *moments], "read", UNITS["GB/s"])
 
 
@@ -160,7 +160,7 @@ def _flags(builder: RunBuilder, workloads: list[str], doubts: dict[tuple[str, ax
     data = rate_by_clients.data(rates.points(run.measurements), _entry(*workloads), {w: w for w in workloads})
     svg = render.svg(rate_by_clients.chart(data, "write", UNITS["GB/s"], doubts), "f")
     texts = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
-    return [one.get("aria-label", "") for one in texts if one.text == rate_by_clients.FLAG]
+    return [text.get("aria-label", "") for text in texts if text.text == rate_by_clients.FLAG]
 
 
 def test_a_point_that_doubts_change_has_a_flag_that_says_them() -> None:

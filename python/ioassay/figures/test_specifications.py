@@ -46,8 +46,8 @@ UNIT = UNITS["GB/s"]
 
 def _survey() -> Specification:
     cells = [Cell(files, ranks, 1, 1e9 * ranks, 0.9e9, 4e9, 3, ()) for files in (1, 2) for ranks in (1, 2)]
-    found = Saturation(cells[0], cells[1], 0.05, None, (cells[0],), at_the_edge=False)
-    return survey.chart(survey.data(cells, UNIT), "write", UNIT, found)
+    saturation = Saturation(cells[0], cells[1], 0.05, None, (cells[0],), at_the_edge=False)
+    return survey.chart(survey.data(cells, UNIT), "write", UNIT, saturation)
 
 
 def _rates() -> Iterator[Specification]:
@@ -69,9 +69,9 @@ def _rates() -> Iterator[Specification]:
 
 def _rate_by_time() -> Specification:
     rows = [
-        {"point": point, "started": FIRST + timedelta(days=at), "rate": 1.0, "low": 0.9, "high": 1.1}
+        {"point": point, "started": FIRST + timedelta(days=index), "rate": 1.0, "low": 0.9, "high": 1.1}
         for point in ("a", "b")
-        for at in range(4)
+        for index in range(4)
     ]
     return rate_by_time.chart(pl.DataFrame(rows), [FIRST + timedelta(days=1.5)], "read", UNIT)
 
@@ -138,9 +138,9 @@ def _profile() -> Iterator[Specification]:
     cells = pl.DataFrame({"row": [0, 1], "start_s": [0.0, 1.0], "bytes_per_s": [1e9, 2e9], "busy": [0.5, 0.9]})
     yield heat.chart(cells, 1.0, 2.0, UNIT, rows=2, title="Process")
     calls = [
-        {"operation": operation, "percentile": percentile, "latency_ns": 1000 * at}
+        {"operation": operation, "percentile": percentile, "latency_ns": 1000 * number}
         for operation in ("read", "write")
-        for at, percentile in enumerate(latency.LABELS.values(), start=1)
+        for number, percentile in enumerate(latency.LABELS.values(), start=1)
     ]
     yield latencies.chart(pl.DataFrame(calls))
     lines = pl.DataFrame({"start_s": [0.0, 1.0], "line": ["read", "read"], "rate": [1.0, 2.0]})
@@ -224,8 +224,8 @@ def _paths(part: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, 
                 if key != "data":
                     yield from _paths(value, (*path, key))
         case [{}, *_]:
-            for at, value in enumerate(part):
-                yield from _paths(value, (*path, at))
+            for index, value in enumerate(part):
+                yield from _paths(value, (*path, index))
         case _:
             yield path
 

@@ -49,11 +49,11 @@ def chart(panels: Sequence[Panel]) -> Specification:
     rank_unit = _unit(max(_highest(_per_rank(panel.timeline)) for panel in panels), counts)
     width = min(WIDEST, COLUMNS * (NARROWEST + SPACING) // min(len(panels), COLUMNS) - SPACING)
     drawn = []
-    for at, panel in enumerate(panels):
-        first = at % COLUMNS == 0
+    for index, panel in enumerate(panels):
+        first = index % COLUMNS == 0
         total_title = f"total, {total_unit.name}" if first else None
         total = _total(
-            panel, total_unit, highest_total / total_unit.divisor, total_title, ceiling=ceilings[at], width=width
+            panel, total_unit, highest_total / total_unit.divisor, total_title, ceiling=ceilings[index], width=width
         )
         ranks = _ranks(panel, rank_unit, f"per rank, {rank_unit.name}" if first else None, width)
         drawn.append({"vconcat": [total, ranks], "spacing": 10})

@@ -228,10 +228,10 @@ class Figures:
 def _axis(chosen: Mapping[tuple[str, str], pl.DataFrame]) -> Axis:
     """What tells the points of all apart: a key that is all that they sweep, clients where all tell them, or ranks."""
     frames = list(chosen.values())
-    found = {axes.axis(own) for own in frames}
+    found = {axes.axis(frame) for frame in frames}
     if len(found) == 1 and found.isdisjoint(axes.COUNTED):
         return found.pop()
-    by_clients = found == {"clients"} and all(own["clients"].null_count() == 0 for own in frames)
+    by_clients = found == {"clients"} and all(frame["clients"].null_count() == 0 for frame in frames)
     return "clients" if by_clients else "ranks"
 
 

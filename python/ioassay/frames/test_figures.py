@@ -70,9 +70,9 @@ def test_a_time_line_has_a_panel_for_each_run_and_its_rates_as_data(runs: Runs) 
 
 
 def test_the_figures_of_studies_are_those_of_the_reports(runs: Runs) -> None:
-    found = runs.figures.of_studies()
-    assert [picture.title for picture in found][:2] == ["a-before: Sequential: write", "a-before: Sequential: read"]
-    assert len(found) == 2 * 4
+    pictures = runs.figures.of_studies()
+    assert [picture.title for picture in pictures][:2] == ["a-before: Sequential: write", "a-before: Sequential: read"]
+    assert len(pictures) == 2 * 4
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ IN_FILES: tuple[Format, ...] = ("html", "pdf")
 
 
 class Report(Protocol):
-    """What can be had in every format."""
+    """A report, available in every format."""
 
     def document(self, *, with_figures: bool) -> Document:
         """What a reader is shown. Figures take seconds to draw."""

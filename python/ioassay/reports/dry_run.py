@@ -114,7 +114,6 @@ def _seconds(time: TimeRange) -> dict[str, float | None]:
 
 
 def blocks(run: DryRun) -> list[Block]:
-    """What the terminal shows."""
     study = run.document.study
     scale = f", scale {study.scale}" if study.scale else ""
     settings = ", ".join(f"{name}={_typed(value)}" for name, value in study.settings.items())

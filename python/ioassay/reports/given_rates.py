@@ -8,16 +8,20 @@ from ioassay.text import format
 from ioassay.text.rate_units import Unit
 
 
-def asked(one: GivenRate, unit: Unit) -> str:
+def asked(given_rate: GivenRate, unit: Unit) -> str:
     """The rate, else the pause between operations, else `ABSENT`."""
-    return pauses(one) or format.ABSENT if one.given_per_s is None else rate(one, unit, one.given_per_s)
+    return (
+        pauses(given_rate) or format.ABSENT
+        if given_rate.given_per_s is None
+        else rate(given_rate, unit, given_rate.given_per_s)
+    )
 
 
-def pauses(one: GivenRate) -> str:
+def pauses(given_rate: GivenRate) -> str:
     """`pauses of 1.00 ms`; empty without them."""
-    return "" if one.think_ns is None else f"pauses of {format.duration(one.think_ns)}"
+    return "" if given_rate.think_ns is None else f"pauses of {format.duration(given_rate.think_ns)}"
 
 
-def rate(one: GivenRate, unit: Unit, per_s: float) -> str:
+def rate(given_rate: GivenRate, unit: Unit, per_s: float) -> str:
     """A rate of the phase."""
-    return format.rate_in(unit.name, per_s, noun(one.point["operation"]))
+    return format.rate_in(unit.name, per_s, noun(given_rate.point["operation"]))

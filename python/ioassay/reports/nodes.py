@@ -54,7 +54,7 @@ def _rows(node: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _processors(node: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What runs of earlier versions do not tell, and what there is nothing to tell of, has no row."""
+    """What runs of earlier versions do not state, and what does not apply, has no row."""
     bindings = node.get("bindings") or []
     each = ", ".join(f"rank {rank}: {binding}" for rank, binding in enumerate(bindings))
     numa = [f"{part['processors']} with {format.size(part['memory_bytes'])}" for part in node.get("numa_nodes", [])]

@@ -91,10 +91,10 @@ def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
         return target.read_bytes()
 
 
-def _run(command: list[str], place: Path, said: Path, limit_s: float) -> int:
+def _run(command: list[str], place: Path, path: Path, limit_s: float) -> int:
     """Runs the browser with its files below `place`. Returns its exit status."""
     own = {"XDG_CONFIG_HOME": str(place), "XDG_CACHE_HOME": str(place)}
-    with said.open("wb") as file:
+    with path.open("wb") as file:
         try:
             process = subprocess.Popen(
                 command,
@@ -116,8 +116,8 @@ def _run(command: list[str], place: Path, said: Path, limit_s: float) -> int:
         process.wait()
 
 
-def _why(said: str) -> str:
+def _why(text: str) -> str:
     """Its last word, or what it died of; browsers say much else that does not matter."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if "FATAL" in line), lines[-1] if lines else "")
     return f": {last}" if last else "."

@@ -31,14 +31,14 @@ def pairs(reference: Subject, other: Subject) -> list[Pair]:
     """The curves that belong together, in the order of the reference."""
     found: dict[int, tuple[int, RateColumn]] = {}
     left = dict(enumerate(other.curves))
-    for at, curve in enumerate(reference.curves):
+    for index, curve in enumerate(reference.curves):
         for its, candidate in left.items():
             column = _common(curve, candidate)
             if column and _is_same(curve, candidate):
-                found[at] = its, column
+                found[index] = its, column
                 del left[its]
                 break
-    unmatched = {at: curve for at, curve in enumerate(reference.curves) if at not in found}
+    unmatched = {index: curve for index, curve in enumerate(reference.curves) if index not in found}
     best = {at: _best(curve, left) for at, curve in unmatched.items()}
     back = {its: _best(curve, unmatched) for its, curve in left.items()}
     for at, fitting in best.items():
@@ -105,7 +105,7 @@ def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tup
     """
     pairs: list[tuple[Point, Point]] = []
     left, others = list(reference), list(other)
-    axes = tuple(dict.fromkeys(one.axis for point in (*left, *others) for one in point.others))
+    axes = tuple(dict.fromkeys(other.axis for point in (*left, *others) for other in point.others))
     for level in (_exact, _ranks, _clients):
         key = _with_axes(level, axes)
         mine, theirs = _once(left, key), _once(others, key)
@@ -113,7 +113,7 @@ def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tup
         pairs += same
         left = [point for point in left if not any(point is one for one, _ in same)]
         others = [point for point in others if not any(point is one for _, one in same)]
-    order = {id(point): at for at, point in enumerate(reference)}
+    order = {id(point): index for index, point in enumerate(reference)}
     return sorted(pairs, key=lambda pair: order[id(pair[0])]), [*left, *others]
 
 

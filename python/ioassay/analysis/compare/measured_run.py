@@ -56,7 +56,7 @@ class _Measured(Struct, frozen=True):
 
 def subject(run: LoadedRun, name: str) -> Subject:
     """The run under the name that it was given. What has no valid rate has no curve."""
-    given = {tuple(one.point[name] for name in POINT): one for one in given_rates.given_rates(run)}
+    given = {tuple(given_rate.point[name] for name in POINT): given_rate for given_rate in given_rates.given_rates(run)}
     measured = _measured(run, given_rates.throughput(run), {})
     at_given = _measured(run, given_rates.at_given_rates(run), given) if given else None
     return Subject(name, "run", _curves(measured), _curves(at_given) if at_given else ())

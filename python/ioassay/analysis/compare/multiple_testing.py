@@ -42,7 +42,7 @@ class Chance:
     by_chance: float
     """How many would, on average, without any difference."""
     certain: int
-    """At least so many of `differing` truly differ."""
+    """How many of `differing` really differ, at least."""
     confidence: float
     """Of that, 0 to 1: that of the intervals, but no more than was wanted of them."""
 
@@ -94,7 +94,7 @@ def survival(half_freedom: int, value: float) -> float:
         return 1.0
     mean = value / 2
     term = total = math.exp((half_freedom - 1) * math.log(mean) - mean - math.lgamma(half_freedom))
-    for at in range(half_freedom - 1, 0, -1):
-        term *= at / mean
+    for index in range(half_freedom - 1, 0, -1):
+        term *= index / mean
         total += term
     return total

@@ -44,7 +44,7 @@ class Ratio:
 
     @property
     def judged(self) -> Judged | None:
-        """What its repetitions tell of whether it is 1."""
+        """Whether it is 1, by its repetitions."""
         if self.interval is None:
             return None
         return Judged(self.interval, intervals.chance_of_order(self.reference.rates, self.other.rates))

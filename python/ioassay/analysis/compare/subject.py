@@ -46,7 +46,7 @@ Condition = str | int | None
 
 @dataclass(frozen=True)
 class ConditionDifference:
-    """A condition that differs: a field of `Conditions` with both values, `None` where one side does not tell it."""
+    """A condition that differs: a field of `Conditions` with both values, `None` where one side does not state it."""
 
     what: str
     reference: Condition
@@ -63,11 +63,11 @@ def unlike(reference: Conditions, other: Conditions) -> tuple[ConditionDifferenc
 
     Names of tools are compared without case. More ranks have more files of their own: that is said once, of the ranks.
     """
-    found = [
-        ConditionDifference(one.name, getattr(reference, one.name), getattr(other, one.name))
-        for one in fields(Conditions)
+    differences = [
+        ConditionDifference(field.name, getattr(reference, field.name), getattr(other, field.name))
+        for field in fields(Conditions)
     ]
-    differing = [one for one in found if _plain(one.reference) != _plain(one.other)]
+    differing = [difference for difference in differences if _plain(difference.reference) != _plain(difference.other)]
     more_ranks = any(one.what == "ranks" for one in differing)
     return tuple(one for one in differing if not (one.what == "files" and more_ranks))
 
@@ -120,7 +120,7 @@ class Point:
 
     def value(self, axis: Axis) -> Value | None:
         """The value that it has on an axis: where that was not swept, what it was measured with."""
-        swept = next((one.value for one in self.others if one.axis == axis), None)
+        swept = next((other.value for other in self.others if other.axis == axis), None)
         if swept is not None:
             return swept
         found = getattr(self.conditions, _CONDITION.get(axis, axis), None)

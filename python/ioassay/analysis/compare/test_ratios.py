@@ -80,7 +80,7 @@ def test_the_sustained_rate_of_a_run_has_one_of_each_repetition_that_measured_th
     for clients, rates in ((1, (1e9, 1e9, 1e9, 1e9)), (8, (4e9, 4.2e9, 3.9e9, 4e9)), (64, (4.1e9, 3e9, 3.8e9, 9e9))):
         builder.rates("seq", "write", clients, *rates)
     run = builder.doubt("seq-c8-r4", "write", "short-transfers", invalidates=True).build()
-    curve = next(one for one in measured_run.subject(run, "a").curves if one.operation == "write")
+    curve = next(curve for curve in measured_run.subject(run, "a").curves if curve.operation == "write")
     level = curve.rates["rate_bytes_per_s"].sustained
     assert level is not None
     # Each is the median of 8 and 64 clients, the points from the first near the peak on. The fourth lacks 8.

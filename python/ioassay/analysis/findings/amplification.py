@@ -31,23 +31,27 @@ class AmplificationEvidence(Evidence):
 def amplification(facts: RunFacts) -> Iterator[Finding]:
     """One for each series in all phases of which the servers' disks moved more, a notice.
 
-    Data of an earlier phase may be written in a later one, so the run as a whole must have written more, too.
+    Data of an earlier phase may be written in a later phase, so the run as a whole must have written more, too.
     """
     if facts.activity is None or facts.activity.storage_role != "server":
         return
-    for own in facts.watched_phases():
-        ratios = {one.place: _ratio(one) for one in own}
+    for phases in facts.watched_phases():
+        ratios = {phase.place: _ratio(phase) for phase in phases}
         known = {place: ratio for place, ratio in ratios.items() if ratio is not None}
-        way = own[0].way
-        if len(known) < len(own) or min(known.values()) < LEAST or (way == "write" and _of_all(facts) < LEAST):
+        way = phases[0].way
+        if len(known) < len(phases) or min(known.values()) < LEAST or (way == "write" and _of_all(facts) < LEAST):
             continue
         worst = sorted(known, key=lambda place: -known[place])
         evidence = AmplificationEvidence(way, min(known.values()), max(known.values()), len(known))
         yield Finding("notice", evidence, tuple(worst), _message(facts, evidence, worst[0]))
 
 
-def _ratio(one: WatchedPhase) -> float | None:
-    return None if one.disk_bytes is None else (one.disk_bytes + one.late_bytes) / one.client_bytes
+def _ratio(watched_phase: WatchedPhase) -> float | None:
+    return (
+        None
+        if watched_phase.disk_bytes is None
+        else (watched_phase.disk_bytes + watched_phase.late_bytes) / watched_phase.client_bytes
+    )
 
 
 def _of_all(facts: RunFacts) -> float:

@@ -30,7 +30,7 @@ class ChangeEvidence(Evidence):
 
 def changes(facts: RunFacts) -> Iterator[Finding]:
     """One for each series: a warning where its largest change is a fall."""
-    for own in facts.grouped(facts.drifts, lambda one: one.place):
+    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
         changed = sorted(
             ((one, max(one.changes, key=_size)) for one in own if one.changes), key=lambda pair: -_size(pair[1])
         )

@@ -38,7 +38,7 @@ def counted_bytes(facts: RunFacts) -> Iterator[Finding]:
     counters = counted(facts.activity)
     if counters is None or counters.lag_s is not None:
         return
-    for own in facts.grouped(_places(facts, counters), lambda one: one[0]):
+    for own in facts.grouped(_places(facts, counters), lambda place: place[0]):
         off = sorted(
             (one for one in own if not LESS <= one[2] <= MORE), key=lambda one: -max(one[2], 1 / (one[2] or 1e-9))
         )

@@ -30,7 +30,7 @@ class FluctuationEvidence(Evidence):
 
 def fluctuations(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that fluctuated."""
-    for own in facts.grouped(facts.drifts, lambda one: one.place):
+    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
         wide = sorted(
             (one for one in own if one.high >= WIDE * one.low and not (one.trend or one.changes or one.stalls)),
             key=lambda one: one.low / one.high,

@@ -44,16 +44,16 @@ def full_links(facts: RunFacts) -> Iterator[Finding]:
                 fullest[key] = max(
                     fullest.get(key, (0.0, "", False)), (share, row["host"], column == "sent_bytes_per_s")
                 )
-    for own in facts.watched_phases():
+    for phases in facts.watched_phases():
         full = {
-            one.place: found
-            for one in own
-            if (found := fullest.get((one.place.case, one.place.phase))) and found[0] >= LEAST_SHARE
+            phase.place: found
+            for phase in phases
+            if (found := fullest.get((phase.place.case, phase.place.phase))) and found[0] >= LEAST_SHARE
         }
         if full:
             places = sorted(full, key=lambda place: -full[place][0])
             share, host, is_sending = full[places[0]]
-            evidence = FullLinkEvidence(host, is_sending, share, links[host], len(full), len(own))
+            evidence = FullLinkEvidence(host, is_sending, share, links[host], len(full), len(phases))
             yield Finding("notice", evidence, tuple(places), _message(facts, evidence, places[0]))
 
 

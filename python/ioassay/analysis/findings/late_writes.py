@@ -36,21 +36,25 @@ class LateWriteEvidence(Evidence):
 
 def late_writes(facts: RunFacts) -> Iterator[Finding]:
     """One for each series with such phases, a warning: the rate is not that of the disks."""
-    for own in facts.watched_phases():
-        late = sorted((one for one in own if _is_late(one)), key=lambda one: -one.late_bytes / one.client_bytes)
+    for phases in facts.watched_phases():
+        late = sorted(
+            (phase for phase in phases if _is_late(phase)), key=lambda phase: -phase.late_bytes / phase.client_bytes
+        )
         if late:
             worst = late[0]
             share = worst.late_bytes / worst.client_bytes
-            evidence = LateWriteEvidence(worst.late_bytes, worst.phase["late_s"], share, len(late), len(own))
-            yield Finding("warning", evidence, tuple(one.place for one in late), _message(facts, evidence, worst.place))
+            evidence = LateWriteEvidence(worst.late_bytes, worst.phase["late_s"], share, len(late), len(phases))
+            yield Finding(
+                "warning", evidence, tuple(phase.place for phase in late), _message(facts, evidence, worst.place)
+            )
 
 
-def _is_late(one: WatchedPhase) -> bool:
+def _is_late(watched_phase: WatchedPhase) -> bool:
     return (
-        one.disk_bytes is not None
-        and one.disk_bytes < MOST_WITHIN * one.client_bytes
-        and one.late_bytes >= LEAST_SHARE * one.client_bytes
-        and one.phase["late_s"] >= LEAST_S
+        watched_phase.disk_bytes is not None
+        and watched_phase.disk_bytes < MOST_WITHIN * watched_phase.client_bytes
+        and watched_phase.late_bytes >= LEAST_SHARE * watched_phase.client_bytes
+        and watched_phase.phase["late_s"] >= LEAST_S
     )
 
 

@@ -74,7 +74,7 @@ class OutlierEvidence(Evidence):
 def outliers(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that has any."""
     for own, column in facts.by_series():
-        found = sorted(find_outliers(own, column), key=lambda one: -abs(one.difference))
+        found = sorted(find_outliers(own, column), key=lambda outlier: -abs(outlier.difference))
         if found:
             evidence = OutlierEvidence(column, tuple(found))
             yield Finding("notice", evidence, tuple(one.place for one in found), _message(facts, evidence))

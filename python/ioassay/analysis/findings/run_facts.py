@@ -137,7 +137,7 @@ class RunFacts:
 
     @cached_property
     def _positions(self) -> dict[tuple[str, Series], int]:
-        return {series: at for at, series in enumerate(dict.fromkeys(self._series.values()))}
+        return {series: index for index, series in enumerate(dict.fromkeys(self._series.values()))}
 
     def position(self, place: Measurement) -> int:
         """Which of all series of the study it belongs to, in the order in which they run."""

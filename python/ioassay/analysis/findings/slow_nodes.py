@@ -29,9 +29,11 @@ class SlowNodeEvidence(Evidence):
 
 def slow_nodes(facts: RunFacts) -> Iterator[Finding]:
     """One for each such node of the run."""
-    for one in stragglers.slow_nodes(facts.run.measurements, facts.run.ranks):
-        evidence = SlowNodeEvidence(one.node, one.operations, len(one.slowest_in), one.of, one.by_chance)
-        yield Finding("warning", evidence, one.slowest_in, _message(evidence))
+    for slow_node in stragglers.slow_nodes(facts.run.measurements, facts.run.ranks):
+        evidence = SlowNodeEvidence(
+            slow_node.node, slow_node.operations, len(slow_node.slowest_in), slow_node.of, slow_node.by_chance
+        )
+        yield Finding("warning", evidence, slow_node.slowest_in, _message(evidence))
 
 
 def _message(evidence: SlowNodeEvidence) -> Message:

@@ -1,4 +1,4 @@
-"""Times within a phase in which next to nothing was done."""
+"""Times within a phase in which I/O stalled."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StallEvidence(Evidence):
 
 def stalls(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that stalled, a warning."""
-    for own in facts.grouped(facts.drifts, lambda one: one.place):
+    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
         stalled = sorted((one for one in own if one.stalls), key=lambda one: -_stalled_s(one))
         if stalled:
             worst = stalled[0]

@@ -35,9 +35,11 @@ def found() -> list[Finding]:
 
 def _of(found: list[Finding], kind: str, case: str, operation: str) -> Finding:
     (one,) = [
-        one
-        for one in found
-        if one.kind == kind and (first := one.measurements[0]).case.startswith(case) and first.operation == operation
+        finding
+        for finding in found
+        if finding.kind == kind
+        and (first := finding.measurements[0]).case.startswith(case)
+        and first.operation == operation
     ]
     return one
 
@@ -48,24 +50,24 @@ def test_every_kind_is_found_in_a_run_that_has_them_all(found: list[Finding]) ->
     assert len(kinds) == len(FINDERS)
     # Only what was imported has scores that somebody printed, or counters of servers.
     imported = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
-    assert {one.kind for one in found} == kinds - imported
+    assert {finding.kind for finding in found} == kinds - imported
 
 
 def test_warnings_come_first_and_then_the_order_of_the_study(found: list[Finding]) -> None:
-    severities = [one.severity for one in found]
+    severities = [finding.severity for finding in found]
     assert severities == sorted(severities, reverse=True)
     facts = RunFacts(faulty_run())
     for severity in ("warning", "notice"):
-        positions = [facts.position(one.measurements[0]) for one in found if one.severity == severity]
+        positions = [facts.position(finding.measurements[0]) for finding in found if finding.severity == severity]
         assert positions == sorted(positions)
 
 
 def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(found: list[Finding]) -> None:
     made = set(faulty_run().measurements.select(*KEY).iter_rows())
-    for one in found:
-        assert one.rests_on
-        assert set(one.rests_on) <= made
-        assert len(set(one.rests_on)) == len(one.rests_on)
+    for finding in found:
+        assert finding.rests_on
+        assert set(finding.rests_on) <= made
+        assert len(set(finding.rests_on)) == len(finding.rests_on)
 
 
 def test_every_finding_has_a_headline_and_a_remedy_in_sentences(found: list[Finding]) -> None:
@@ -87,7 +89,7 @@ def test_of_two_points_nobody_expects_a_peak(clients: tuple[int, ...], warns: bo
     run = RunBuilder().clients(*clients).repetitions(1).workload("w")
     for count in clients:
         run = run.rates("w", "write", count, count * 1e9).rates("w", "read", count, 1e9)
-    kinds = [one.kind for one in findings(RunFacts(run.build())) if one.severity == "warning"]
+    kinds = [finding.kind for finding in findings(RunFacts(run.build())) if finding.severity == "warning"]
     assert kinds == [PeakEvidence.kind] * warns
 
 
@@ -120,7 +122,10 @@ def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> No
     assert decline.evidence.trend.change.estimate < -0.5
     assert fall.evidence.change.after == pytest.approx(0.4 * fall.evidence.change.before, rel=0.2)
     assert stall.evidence.longest.length_s > 1
-    told = {(one.kind, one.measurements[0].case.split("-")[0], one.measurements[0].operation) for one in found}
+    told = {
+        (finding.kind, finding.measurements[0].case.split("-")[0], finding.measurements[0].operation)
+        for finding in found
+    }
     assert ("change", "falling", "read") not in told
     assert ("trend", "falling", "write") not in told
     assert ("change", "stopping", "write") not in told
@@ -141,7 +146,9 @@ def test_what_servers_did_is_found_where_it_is_and_nowhere_else(
 ) -> None:
     assert _of(found, kind, case, operation).severity == severity
     cases = {
-        (one.measurements[0].case.split("-")[0], one.measurements[0].operation) for one in found if one.kind == kind
+        (finding.measurements[0].case.split("-")[0], finding.measurements[0].operation)
+        for finding in found
+        if finding.kind == kind
     }
     also = {("rising", "write"), ("stopping", "write")} if kind == "disk-amplification" else set()
     assert cases == {(case, operation)} | also
@@ -157,14 +164,18 @@ def _watched(writes: float, reads: float, late: float = 0.0, role: Role = "serve
     seconds = []
     for row in run.measurements.iter_rows(named=True):
         start, length = row["started_unix_ns"] // second, row["duration_ns"] // second + 1
-        for at in range(length + 15):
-            each = row["bytes"] / length if at < length else 0.0
-            later = row["bytes"] * late / 10 if length <= at < length + 10 else 0.0
+        for index in range(length + 15):
+            each = row["bytes"] / length if index < length else 0.0
+            later = row["bytes"] * late / 10 if length <= index < length + 10 else 0.0
             wrote = row["phase"] == "write"
-            moved = HostSecond("h", start + at, 0, int(each * writes + later)) if wrote else HostSecond("h", start + at)
+            moved = (
+                HostSecond("h", start + index, 0, int(each * writes + later))
+                if wrote
+                else HostSecond("h", start + index)
+            )
             seconds.append(moved if wrote else moved._replace(read=int(each * reads)))
     watch = watched([WatchedHost(name="h", role=role, file="h.jsonl")], seconds)
-    kinds = {one.kind for one in findings(RunFacts(replace(run, watch=watch)))}
+    kinds = {finding.kind for finding in findings(RunFacts(replace(run, watch=watch)))}
     return kinds & {"disk-amplification", "reads-from-memory", "late-writes", "uneven-servers", "full-links"}
 
 
@@ -199,13 +210,13 @@ def test_a_finish_far_behind_the_stonewall_is_warned_of_with_who_was_behind(foun
 
 
 def test_the_node_that_is_always_last_is_named(found: list[Finding]) -> None:
-    (node,) = [one.evidence for one in found if isinstance(one.evidence, SlowNodeEvidence)]
+    (node,) = [finding.evidence for finding in found if isinstance(finding.evidence, SlowNodeEvidence)]
     assert node.node == "client03"
 
 
 def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
     run = RunBuilder().workload("w").clients(1, 2, 4, 8, 16, 32, 64).repetitions(5).build()
-    assert [one for one in findings(RunFacts(run)) if one.severity == "warning"] == []
+    assert [finding for finding in findings(RunFacts(run)) if finding.severity == "warning"] == []
 
 
 @pytest.mark.parametrize(
@@ -233,6 +244,6 @@ def test_what_a_run_does_not_tell_gives_no_finding_and_no_error(
     whole = faulty_run()
     tables = {name: getattr(whole, name) for name in schema.TABLES}
     tables[table] = forget(tables[table])
-    known = {one.kind for one in findings(RunFacts(whole))}
-    less = {one.kind for one in findings(RunFacts(LoadedRun(document=whole.document, **tables)))}
+    known = {finding.kind for finding in findings(RunFacts(whole))}
+    less = {finding.kind for finding in findings(RunFacts(LoadedRun(document=whole.document, **tables)))}
     assert less < known

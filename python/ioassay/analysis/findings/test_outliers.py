@@ -17,7 +17,11 @@ def _points(*bytes_per_s: float) -> pl.DataFrame:
     """What `rates.points` returns of repetitions of one write, whose case is `w-c4-rREPETITION`."""
     repetitions = range(1, len(bytes_per_s) + 1)
     return pl.DataFrame(
-        {"case": [f"w-c4-r{at}" for at in repetitions], "repetition": repetitions, "rate_bytes_per_s": bytes_per_s}
+        {
+            "case": [f"w-c4-r{repetition}" for repetition in repetitions],
+            "repetition": repetitions,
+            "rate_bytes_per_s": bytes_per_s,
+        }
     ).select(
         pl.lit("w").alias("workload"),
         *(pl.lit("write").alias(name) for name in ("phase", "job", "operation")),

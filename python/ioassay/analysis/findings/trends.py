@@ -30,7 +30,7 @@ class TrendEvidence(Evidence):
 
 def trends(facts: RunFacts) -> Iterator[Finding]:
     """For each series one about the phases that declined, a warning, and one about those that rose."""
-    for own in facts.grouped(facts.drifts, lambda one: one.place):
+    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
         trended = [(one, one.trend) for one in own if one.trend is not None]
         for declines in (True, False):
             same = sorted(

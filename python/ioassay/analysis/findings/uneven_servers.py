@@ -39,21 +39,21 @@ def uneven_servers(facts: RunFacts) -> Iterator[Finding]:
     if facts.activity is None:
         return
     servers = facts.activity.hosts.filter(pl.col("role") == "server").partition_by(*PHASE, as_dict=True)
-    for own in facts.watched_phases():
-        found = [_most(one, servers.get((one.place.case, one.place.phase))) for one in own]
-        named = {one[0] for one in found if one is not None}
-        factors = [one[1] for one in found if one is not None]
-        if len(factors) < LEAST_PHASES or len(factors) < len(own) or len(named) > 1 or min(factors) < LEAST_FACTOR:
+    for phases in facts.watched_phases():
+        most = [_most(phase, servers.get((phase.place.case, phase.place.phase))) for phase in phases]
+        named = {server[0] for server in most if server is not None}
+        factors = [server[1] for server in most if server is not None]
+        if len(factors) < LEAST_PHASES or len(factors) < len(phases) or len(named) > 1 or min(factors) < LEAST_FACTOR:
             continue
-        count = max(one[2] for one in found if one is not None)
-        evidence = UnevenServerEvidence(named.pop(), own[0].way, min(factors), count, len(own))
-        places = tuple(one.place for one in own)
+        count = max(server[2] for server in most if server is not None)
+        evidence = UnevenServerEvidence(named.pop(), phases[0].way, min(factors), count, len(phases))
+        places = tuple(phase.place for phase in phases)
         yield Finding("warning", evidence, places, _message(facts, evidence, places[0]))
 
 
-def _most(one: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, int] | None:
+def _most(watched_phase: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, int] | None:
     """The server that moved most, by which factor more than the others, and how many there are."""
-    column = f"disk_{one.way}_bytes"
+    column = f"disk_{watched_phase.way}_bytes"
     moved = {} if servers is None else dict(servers.select("host", column).drop_nulls().iter_rows())
     if len(moved) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Medians that the repetitions do not tell well."""
+"""Medians with a wide confidence interval."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def wide_intervals(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that has such points."""
     for own, column in facts.by_series():
         known = [
-            (found, rates.places(same))
+            (interval, rates.places(same))
             for same in own.filter("valid").partition_by(*POINT, maintain_order=True)
-            if (found := intervals.of_median(same[column].drop_nulls().to_list())) is not None
+            if (interval := intervals.of_median(same[column].drop_nulls().to_list())) is not None
         ]
         wide = sorted((pair for pair in known if pair[0].reach >= WIDE), key=lambda pair: -pair[0].reach)
         if wide:

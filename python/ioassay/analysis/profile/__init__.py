@@ -7,7 +7,7 @@
     maps        bounds of what mapped files moved, which no call says
     thresholds  limits of rules, and where each comes from
     findings    one file each
-    workflow    which step feeds which through files, and what becomes of files
+    workflow    which step feeds which through files, and what happens to files
     patterns    in which order requests come
 
     measured_limits         limits from runs on the same storage

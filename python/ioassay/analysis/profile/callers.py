@@ -3,7 +3,7 @@
 The recorder looked at the stacks of some calls (`record --stacks`); each stands for others. What all calls of an
 operation are together is known, and of those on a file, too: the stacks that were looked at share it out (a ratio
 estimator), so that numbers of calls, bytes and time here are estimates whose sums are right. A stack is reduced to its
-*call site*: the innermost function of the application itself, the one that whoever reads the profile can change. What
+*call site*: the innermost function of the application itself, the one that a reader of the profile can change. What
 lies further in are libraries.
 """
 
@@ -194,7 +194,7 @@ def _site(
     stack: list[CodePlace], programs: Collection[str]
 ) -> tuple[CodePlace, tuple[str, ...], tuple[CodePlace, ...]]:
     """The call site of a stack, the libraries within it, and the application's functions around it."""
-    own = [at for at, place in enumerate(stack) if _is_application(place, programs)]
+    own = [index for index, place in enumerate(stack) if _is_application(place, programs)]
     if not own and _is_python(stack[-1]):
         stack = [*stack, OF_PYTHON]
     at = own[0] if own else len(stack) - 1

@@ -146,7 +146,7 @@ def timeline_distance(reference: Profile, other: Profile, operations: Collection
 
     The largest difference between the shares that are done at a time, which counts from the first I/O of the profile to
     its last one as 0 to 1: a run that takes twice as long with the same course has a distance of 0, and a ratio of
-    spans of 2. `None` where either profile has nothing of it, or does not know when it was.
+    spans of 2. `None` where either profile lacks it, or does not know when it was.
     """
     return distance(_over_time(reference, operations), _over_time(other, operations))
 
@@ -211,8 +211,8 @@ class Sizes:
         """begin_bytes, end_bytes, calls of the transfers by some operations, ascending; `None`: not all are known."""
         if self._unknown & set(operations):
             return None
-        own = self._rows.filter(pl.col("operation").is_in(list(operations)))
-        summed = own.group_by("begin_bytes", "end_bytes").agg(pl.col("calls").sum())
+        rows = self._rows.filter(pl.col("operation").is_in(list(operations)))
+        summed = rows.group_by("begin_bytes", "end_bytes").agg(pl.col("calls").sum())
         return summed.sort("begin_bytes", "end_bytes", nulls_last=True)
 
     def spread(self, operations: Collection[str]) -> Spread | None:

@@ -68,10 +68,10 @@ def _conditions(profile: Profile) -> dict[Condition, Value | None]:
     }
 
 
-def _is_near(one: Value, another: Value) -> bool:
-    assert isinstance(one, float)
+def _is_near(value: Value, another: Value) -> bool:
+    assert isinstance(value, float)
     assert isinstance(another, float)
-    return abs(another - one) <= DURATION * max(one, another)
+    return abs(another - value) <= DURATION * max(value, another)
 
 
 def _texts(value: Value) -> tuple[str, ...]:

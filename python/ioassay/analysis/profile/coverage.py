@@ -1,6 +1,6 @@
 """How much of the I/O the profile has seen: what the kernel counted against what calls and maps explain.
 
-The kernel counts bytes of read and write calls, whoever made them (`/proc/PID/io`: rchar, wchar). What passes by the
+The kernel counts bytes of read and write calls, by all callers (`/proc/PID/io`: rchar, wchar). What passes by the
 recorder are calls inside the C library, system calls made directly, and what a program reads before the recorder is
 there: the kernel and the loader read the headers of a program and of each library. A program that reads through streams
 has more read than it was given: the library reads whole buffers. What goes through maps and rings of io_uring is not in
@@ -129,9 +129,9 @@ class Coverage:
     def doubts(self) -> tuple[Shortfall, ...]:
         """Differences of some size that nothing explains."""
         return tuple(
-            one
-            for one in self.shortfalls
-            if one.cause == "bypassed the recorder" and one.missing_bytes > _DOUBTFUL_BYTES
+            shortfall
+            for shortfall in self.shortfalls
+            if shortfall.cause == "bypassed the recorder" and shortfall.missing_bytes > _DOUBTFUL_BYTES
         )
 
 
@@ -139,7 +139,7 @@ def coverage(profile: Profile, mapped: Maps | None = None) -> Coverage:
     """What was seen and what was not. `mapped` is what `maps.maps` returned, where that is known already."""
     maps = of_maps(profile) if mapped is None else mapped
     rows = _compared(profile)
-    shortfalls = [one for way in WAYS for one in _shortfalls(rows, way)]
+    shortfalls = [shortfall for way in WAYS for shortfall in _shortfalls(rows, way)]
     shortfalls.sort(key=lambda one: (-one.missing_bytes, one.process))
     unknown = profile.processes.height - rows.height
     unexplained = _unexplained_storage(profile, maps)
@@ -164,7 +164,7 @@ def _compared(profile: Profile) -> pl.DataFrame:
     streams may have read beyond what it was given.
     """
     direction = pl.col("operation").replace_strict({**DIRECTION, **ELSEWHERE}, default=None, return_dtype=pl.String)
-    # What was handed over is counted by the kernel for whoever does it.
+    # What was handed over is counted by the kernel for the process that does it.
     counted = profile.process_operations.filter(~pl.col("operation").str.starts_with("submit"))
     moved = counted.group_by("process").agg(
         *(pl.col("bytes").filter(direction == way).sum().alias(f"recorded_{way}") for way in WAYS),
@@ -259,9 +259,14 @@ _MAPPED: dict[Way, LossKind] = {"read": "mapped-read-bytes", "write": "mapped-wr
 
 
 def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps, unexplained: pl.DataFrame) -> Iterator[Loss]:
-    """What the source cannot name: what the kernel and the maps tell of what no call has."""
-    for one in shortfalls:
-        yield Loss(_MISSING[one.direction], one.missing_bytes, _named(one.process, one.pid), one.cause)
+    """What the source cannot name: bytes that the kernel and the maps count and no call has."""
+    for shortfall in shortfalls:
+        yield Loss(
+            _MISSING[shortfall.direction],
+            shortfall.missing_bytes,
+            _named(shortfall.process, shortfall.pid),
+            shortfall.cause,
+        )
     pids = dict(profile.processes.select("process", "pid").iter_rows())
     paths = dict(profile.files.select("file", "path").iter_rows())
     for row in maps.bounds.iter_rows(named=True):
@@ -271,7 +276,7 @@ def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps, unexplain
                 where = f"{paths[row['file']]}, {_named(row['process'], pids[row['process']])}"
                 how = f"at least: {row[f'{name}_least_by']}, at most: {row[f'{name}_most_by']}"
                 yield Loss(_MAPPED[way], most, where, how, least)
-    if not any(one.kind in HIDES_CALLS for one in profile.losses):
+    if not any(loss.kind in HIDES_CALLS for loss in profile.losses):
         for process, read, written in unexplained.iter_rows():
             if read is not None and read > _LOADED_BYTES:
                 yield Loss("unexplained-storage-bytes", read, _named(process, pids[process]), _NO_CALL["read"])

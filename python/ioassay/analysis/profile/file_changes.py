@@ -65,8 +65,6 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FileChanges:
-    """The files of two profiles."""
-
     changed: tuple[FileChange, ...]
     """Those of both, with the largest change of time first, then of bytes."""
     only_reference: tuple[FileAmounts, ...]

@@ -53,7 +53,7 @@ def finding_changes(
     reference: Profile, its: Sequence[Finding], other: Profile, others: Sequence[Finding]
 ) -> tuple[FindingChange, ...]:
     """New ones first, then those that are gone, in both, and unknown; each in the order of their profile."""
-    mine, theirs = {_key(one): one for one in its}, {_key(one): one for one in others}
+    mine, theirs = {_key(finding): finding for finding in its}, {_key(other): other for other in others}
     mine_too, theirs_too = _with_symptoms(mine), _with_symptoms(theirs)
     new = [
         FindingChange(_lacking("new", reference, one), None, one) for key, one in theirs.items() if key not in mine_too
@@ -78,8 +78,8 @@ def _with_symptoms(found: Mapping[tuple[object, ...], Finding]) -> dict[tuple[ob
         evidence = finding.evidence
         assert isinstance(evidence, ProfileEvidence)
         direction = getattr(evidence, "direction", "read" if finding.kind in _OF_READS else "write")
-        for one in evidence.symptoms:
-            every.setdefault((one.kind, None if one.kind in _OF_READS else direction, None), finding)
+        for symptom in evidence.symptoms:
+            every.setdefault((symptom.kind, None if symptom.kind in _OF_READS else direction, None), finding)
     return every
 
 

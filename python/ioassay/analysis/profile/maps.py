@@ -92,7 +92,7 @@ _PAGE_BYTES = 64 << 10
 HIDES_CALLS: frozenset[LossKind] = frozenset(
     {"damaged-bytes", "folded-calls", "lost-calls", "handler-calls", "untraced-calls", "lost-tables", "unread-rings"}
 )
-"""Losses of calls, of which nobody knows on which files they were: then only what was mapped bounds what maps moved."""
+"""Losses of calls on unknown files: then only what was mapped bounds what maps moved."""
 
 _METADATA_BYTES = 1 << 20
 """Pages of the file system itself that a process makes dirty by creating and extending files."""
@@ -148,7 +148,7 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
     used = profile.maps.join(files, on="file", how="semi")
     if used.is_empty():
         return Maps(BOUNDS.to_frame())
-    has_all_calls = pl.lit(not any(one.kind in HIDES_CALLS for one in profile.losses))
+    has_all_calls = pl.lit(not any(loss.kind in HIDES_CALLS for loss in profile.losses))
     rows = (
         _mapped(used)
         .join(storage_of_processes(profile), on="process", how="left")

@@ -115,8 +115,8 @@ def measured_limits(runs: Sequence[NamedRun], profile: Profile) -> MeasuredLimit
     """The limits for a profile. An earlier run that has one goes before later ones."""
     found: dict[tuple[str, str], Threshold] = {}
     needs: dict[str, StorageNeed] = {}
-    for one in runs:
-        measured = _Measured(one, profile)
+    for run in runs:
+        measured = _Measured(run, profile)
         for about, threshold in measured.thresholds():
             found.setdefault((threshold.name, about), threshold)
         for need in measured.needs():
@@ -136,7 +136,7 @@ def measured_limits(runs: Sequence[NamedRun], profile: Profile) -> MeasuredLimit
         measured=tuple((about, threshold) for (_, about), threshold in found.items()),
         unused=tuple(name for name, is_known in known.items() if not is_known),  # type: ignore[misc]
         needs=tuple(needs.values()),
-        elsewhere=tuple(one.name for one in runs if not _is_below(one.run, profile)),
+        elsewhere=tuple(run.name for run in runs if not _is_below(run.run, profile)),
     )
 
 
@@ -269,7 +269,7 @@ class _Measured:
         for one in self._of(direction):
             if one.order == "sequential":
                 sweeps.setdefault((one.conditions, one.source), []).append(one)
-        swept = [own for own in sweeps.values() if len({one.transfer_bytes for one in own}) > 1]
+        swept = [sweep for sweep in sweeps.values() if len({one.transfer_bytes for one in sweep}) > 1]
         if not swept:
             return None
         own = min(swept, key=lambda those: self._likeness(those[0]))
@@ -282,12 +282,12 @@ class _Measured:
         usual = self._usual_bytes(direction)
         rows = self._of(direction)
         pairs = [
-            (one, other)
-            for one in rows
-            if one.order == "sequential"
+            (row, other)
+            for row in rows
+            if row.order == "sequential"
             for other in rows
             if other.order.startswith("random")
-            and (other.conditions, other.transfer_bytes) == (one.conditions, one.transfer_bytes)
+            and (other.conditions, other.transfer_bytes) == (row.conditions, row.transfer_bytes)
         ]
         if not pairs:
             return None
@@ -313,8 +313,8 @@ class _Measured:
             and one.transfer_bytes
             and one.transfer_bytes <= SMALL_TRANSFER_BYTES
         ]
-        cold = [one for one in reads if one.has_storage_latency]
-        warm = [one for one in reads if not one.conditions.direct and (one.resident or 0) >= CACHED_SHARE]
+        cold = [read for read in reads if read.has_storage_latency]
+        warm = [read for read in reads if not read.conditions.direct and (read.resident or 0) >= CACHED_SHARE]
         if cold:
             fastest = min(cold, key=lambda one: one.percentile(FASTEST) or (math.inf, math.inf))
             found = fastest.percentile(FASTEST)

@@ -91,9 +91,9 @@ def phases(profile: Profile) -> list[Phase]:
         .sort("start_s")
     )
     found: dict[tuple[float, float], Phase] = {}
-    for one in _bursts(profile, wide, pl.col("read_bytes") + pl.col("written_bytes")):
-        direction: Direction = "read" if one.phase.read_bytes > one.phase.written_bytes else "write"
-        found[one.phase.start_s, one.phase.end_s] = replace(one.phase, direction=direction)
+    for burst in _bursts(profile, wide, pl.col("read_bytes") + pl.col("written_bytes")):
+        direction: Direction = "read" if burst.phase.read_bytes > burst.phase.written_bytes else "write"
+        found[burst.phase.start_s, burst.phase.end_s] = replace(burst.phase, direction=direction)
     for one in _bursts(profile, wide, pl.col("metadata_calls")):
         if (span := (one.phase.start_s, one.phase.end_s)) not in found or one.metadata_ns > one.moving_ns:
             found[span] = one.phase

@@ -288,13 +288,13 @@ class StartupTotal:
     """Whose files they are, those with most calls first."""
 
 
-def startup_total(profile: Profile, stored: pl.DataFrame, own: pl.DataFrame) -> StartupTotal:
+def startup_total(profile: Profile, stored: pl.DataFrame, frame: pl.DataFrame) -> StartupTotal:
     """The sums of `startup_files` (`own`). `stored` is what `totals.on_storage` returned."""
-    rows = stored.join(own, on="file")
-    metadata_ns = profile.files.join(own, on="file", how="semi")["metadata_ns"]
+    rows = stored.join(frame, on="file")
+    metadata_ns = profile.files.join(frame, on="file", how="semi")["metadata_ns"]
     by_runtime = rows.group_by("runtime").agg(pl.col("calls").sum()).sort("calls", "runtime", descending=[True, False])
     return StartupTotal(
-        files=own.height,
+        files=frame.height,
         calls=int(rows["calls"].sum()),
         read_bytes=int(rows.filter(pl.col("direction") == "read")["bytes"].sum()),
         # Maps have a time, and no direction: it is no part of the time in I/O.

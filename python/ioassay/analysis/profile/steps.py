@@ -127,7 +127,6 @@ class Heat(NamedTuple):
 
 
 def heat(profile: Profile) -> Heat:
-    """The heat of a profile."""
     step_s = _widened(profile.heat_step_s, profile.end_s, MOST_COLUMNS)
     rows = _row_of(profile)
     of_row = rows.group_by("row").agg(processes=pl.len())
@@ -176,19 +175,19 @@ def sizes(profile: Profile) -> pl.DataFrame:
     stored = profile.file_sizes.join(files, on="file", how="semi").with_columns(
         direction=pl.col("operation").replace_strict(direction, default=None, return_dtype=pl.String)
     )
-    found = stored.drop_nulls("direction").group_by("direction", "begin_bytes", "end_bytes").agg(pl.col("calls").sum())
-    between = pl.col("begin_bytes").is_between(found["begin_bytes"].min(), found["begin_bytes"].max())
+    rows = stored.drop_nulls("direction").group_by("direction", "begin_bytes", "end_bytes").agg(pl.col("calls").sum())
+    between = pl.col("begin_bytes").is_between(rows["begin_bytes"].min(), rows["begin_bytes"].max())
     every = pl.DataFrame({"begin_bytes": SIZE_BEGINS_BYTES, "end_bytes": [*SIZE_BEGINS_BYTES[1:], None]})
     # Other sources have other bounds than the recorder; theirs are not filled up.
     known = (
-        every if found.join(every, on=["begin_bytes", "end_bytes"], how="anti", nulls_equal=True).is_empty() else found
+        every if rows.join(every, on=["begin_bytes", "end_bytes"], how="anti", nulls_equal=True).is_empty() else rows
     )
     bounds = known.select("begin_bytes", "end_bytes").unique().filter(between)
     return (
-        found.select("direction")
+        rows.select("direction")
         .unique()
         .join(bounds, how="cross")
-        .join(found, on=["direction", "begin_bytes", "end_bytes"], how="left", nulls_equal=True)
+        .join(rows, on=["direction", "begin_bytes", "end_bytes"], how="left", nulls_equal=True)
         .with_columns(pl.col("calls").fill_null(0))
         .sort("direction", "begin_bytes")
     )

@@ -62,10 +62,10 @@ def writer(
 def test_a_profile_is_no_different_from_itself(load: Load) -> None:
     profile = load(*faulty())
     found = compare(profile, profile)
-    for one in (*found.directions, *found.operations):
-        assert one.size_distance in (None, 0)
-        assert one.timeline_distance in (None, 0)
-        assert {one.ratio(name) for name in ("calls", "bytes", "spent_ns")} <= {None, 1}
+    for direction in (*found.directions, *found.operations):
+        assert direction.size_distance in (None, 0)
+        assert direction.timeline_distance in (None, 0)
+        assert {direction.ratio(name) for name in ("calls", "bytes", "spent_ns")} <= {None, 1}
     assert found.of("write").size_distance == 0
     assert found.of("metadata").timeline_distance == 0
     assert found.span_ratio == 1
@@ -151,7 +151,9 @@ def test_what_a_source_does_not_count_is_no_difference(load: Load, darshan_profi
     table.second("open", 0, 9, ns=S)
     found = compare(load(table), darshan_profile)
     assert found.uncounted == ("close", "remove")
-    assert [one.name for one in found.operations if one.name in ("close", "remove", "open")] == ["open"]
+    assert [operation.name for operation in found.operations if operation.name in ("close", "remove", "open")] == [
+        "open"
+    ]
     metadata = found.of("metadata")
     assert metadata.reference.calls == 9
     assert metadata.reference.spent_ns is None
@@ -188,8 +190,8 @@ def test_shares_of_the_order_of_requests(load: Load) -> None:
 def test_files_are_the_same_by_their_path_or_by_how_their_paths_end(load: Load) -> None:
     def files(*paths: str) -> Profile:
         table = TableBuilder()
-        for at, path in enumerate(paths):
-            table.transfers(table.file(path, inode=1 + at), "write", {MIB: 1 + at}, ns=(1 + at) * MS)
+        for index, path in enumerate(paths):
+            table.transfers(table.file(path, inode=1 + index), "write", {MIB: 1 + index}, ns=(1 + index) * MS)
         return load(table)
 
     found = file_changes(
@@ -201,15 +203,15 @@ def test_files_are_the_same_by_their_path_or_by_how_their_paths_end(load: Load) 
         ("/lustre/run1/a/out", "/nvme/run2/a/out"),
         ("/lustre/run1/b/out", "/nvme/run2/b/out"),
     }
-    assert [one.path for one in found.only_reference] == ["/lustre/old"]
-    assert [one.path for one in found.only_other] == ["/nvme/new"]
+    assert [file_amounts.path for file_amounts in found.only_reference] == ["/lustre/old"]
+    assert [file_amounts.path for file_amounts in found.only_other] == ["/nvme/new"]
 
 
 def test_the_file_whose_time_changed_most_comes_first(load: Load) -> None:
     def run(first_ns: int, second_ns: int) -> Profile:
         table = TableBuilder()
-        for at, ns in enumerate((first_ns, second_ns)):
-            table.transfers(table.file(f"/{at}", inode=1 + at), "read", {MIB: 1}, ns=ns)
+        for index, ns in enumerate((first_ns, second_ns)):
+            table.transfers(table.file(f"/{index}", inode=1 + index), "read", {MIB: 1}, ns=ns)
         return load(table)
 
     found = file_changes(run(100, 900), run(110, 400)).changed
@@ -219,8 +221,8 @@ def test_the_file_whose_time_changed_most_comes_first(load: Load) -> None:
 def changes(reference: Profile, other: Profile) -> dict[tuple[str, str], str]:
     mine, its = (findings(ProfileFacts(profile, Thresholds())) for profile in (reference, other))
     return {
-        (one.kind, getattr((one.other or one.reference).evidence, "direction", "")): one.change  # type: ignore[union-attr]
-        for one in finding_changes(reference, mine, other, its)
+        (change.kind, getattr((change.other or change.reference).evidence, "direction", "")): change.change  # type: ignore[union-attr]
+        for change in finding_changes(reference, mine, other, its)
     }
 
 
@@ -256,13 +258,16 @@ def test_a_finding_that_the_other_source_could_not_have_is_not_gone(load: Load, 
 
 def test_failed_lookups_that_darshan_does_not_count_are_not_gone(load: Load, darshan_profile: Profile) -> None:
     table = TableBuilder()
-    for at in range(200):
-        table.file(f"/data/{at}", {"stat": 1}, {"stat": 1}, errno=2)
+    for index in range(200):
+        table.file(f"/data/{index}", {"stat": 1}, {"stat": 1}, errno=2)
     assert changes(load(table), darshan_profile)["failed-lookups", ""] == "unknown"
 
 
 def test_what_was_unlike_is_named_with_both_values(load: Load, darshan_profile: Profile) -> None:
-    found = {one.what: (one.reference, one.other) for one in condition_differences(load(*calm()), darshan_profile)}
+    found = {
+        difference.what: (difference.reference, difference.other)
+        for difference in condition_differences(load(*calm()), darshan_profile)
+    }
     assert next(iter(found)) == "source"
     assert found["source"] == ("record", "darshan")
     assert found["processes"] == (8, 4)
@@ -270,7 +275,9 @@ def test_what_was_unlike_is_named_with_both_values(load: Load, darshan_profile: 
     assert "nodes" not in found  # Darshan does not know them
     assert set(found) == {"source", "command", "processes", "ranks", "duration", "steps"}
     elsewhere = load(TableBuilder(1, node="b"))
-    assert [one.what for one in condition_differences(load(TableBuilder(1, node="a")), elsewhere)] == ["names of nodes"]
+    assert [difference.what for difference in condition_differences(load(TableBuilder(1, node="a")), elsewhere)] == [
+        "names of nodes"
+    ]
 
 
 def test_nothing_is_compared_with_nothing(load: Load) -> None:
@@ -278,7 +285,9 @@ def test_nothing_is_compared_with_nothing(load: Load) -> None:
     found = compare(empty, empty)
     assert found.operations == ()
     assert found.span_ratio is None
-    assert all(one.size_distance is None and one.timeline_distance is None for one in found.directions)
+    assert all(
+        direction.size_distance is None and direction.timeline_distance is None for direction in found.directions
+    )
     ranges = Sizes(empty).ranges(["read"])
     assert ranges is not None
     assert ranges.is_empty()

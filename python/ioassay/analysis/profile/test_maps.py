@@ -117,9 +117,9 @@ def test_over_time_maps_have_a_range_in_the_steps_in_which_files_were_mapped(not
     early = mapped(first_map_s=1.2, last_unmap_s=4.5, resident_begin_bytes=0, resident_end_bytes=64 * MIB)
     late = mapped(access="write", first_map_s=8.0, last_unmap_s=None)
     profile = replace(program(whole, early, storage_read_bytes=64 * MIB), end_unix_ns=whole.end_unix_ns)
-    found = map_rates(profile, maps(profile).bounds)
-    assert found["line"].unique().to_list() == ["read"]
-    assert found.select("least_rate", "most_rate").rows() == [(0, 0), *[(16 * MIB, 16 * MIB)] * 4, *[(0, 0)] * 5]
+    frame = map_rates(profile, maps(profile).bounds)
+    assert frame["line"].unique().to_list() == ["read"]
+    assert frame.select("least_rate", "most_rate").rows() == [(0, 0), *[(16 * MIB, 16 * MIB)] * 4, *[(0, 0)] * 5]
     profile = replace(program(whole, late), end_unix_ns=whole.end_unix_ns)
     written = map_rates(profile, maps(profile).bounds).filter(pl.col("line") == "write")
     assert written.select("least_rate", "most_rate").rows() == [*[(0, 0)] * 8, *[(0, 32 * MIB)] * 2]
@@ -170,7 +170,7 @@ def test_storage_traffic_that_neither_calls_nor_maps_explain_is_a_loss(nothing: 
     assert losses(mapped(access="write", extent=MIB), storage_written_bytes=9 * MIB) == []
     calls = rows(PROCESS_OPERATIONS, {"process": 0, "operation": "write", "calls": 4, "failed": 0, "bytes": 4})
     rewritten = replace(program(nothing, storage_written_bytes=9 * MIB), process_operations=calls)
-    assert "unexplained-storage-bytes" not in {one.kind for one in coverage(rewritten).losses}
+    assert "unexplained-storage-bytes" not in {loss.kind for loss in coverage(rewritten).losses}
     assert losses(storage_read_bytes=None, storage_written_bytes=None) == []
 
 
@@ -180,7 +180,7 @@ def test_pages_that_are_dirty_at_the_end_were_written(nothing: Profile) -> None:
     assert found.total("write") == Range(64 * MIB, 64 * MIB)
     two = [dirty, dirty | {"file": 1}]
     several = replace(program(nothing, *two, storage_written_bytes=200 * MIB))
-    files = rows(FILES, *({"file": at, "path": f"/data/{at}", "kind": "file"} for at in range(2)))
+    files = rows(FILES, *({"file": index, "path": f"/data/{index}", "kind": "file"} for index in range(2)))
     found = maps(replace(several, files=files))
     assert found.total("write") == Range(40 * MIB, 128 * MIB)
     assert set(found.bounds["written_least_by"]) == {"dirty pages"}
@@ -222,25 +222,25 @@ class _Machine:
             pages.update(random.sample(range(PAGES), random.choice([0, 0, 50, PAGES])))
 
     def run(self) -> None:
-        for at, one in enumerate(self.processes):
+        for index, one in enumerate(self.processes):
             for file in range(len(self.resident)):
                 if self.random.random() < 0.7:
                     self.map(one, file, self.random.choice(["read", "write", "private write"]))
-            if at == 0 or self.random.random() < 0.5:
+            if index == 0 or self.random.random() < 0.5:
                 one.fetched += self.random.randrange(200)  # libraries
         for _ in range(self.random.randrange(40)):
             self.step(self.random.choice(self.processes))
 
-    def map(self, one: _Simulated, file: int, access: str) -> None:
+    def map(self, simulated: _Simulated, file: int, access: str) -> None:
         first = self.random.randrange(PAGES - 1)
         extent = (
             range(first, self.random.randrange(first + 1, PAGES + 1)) if self.random.random() < 0.5 else range(PAGES)
         )
-        one.mapped[file, access] = extent
-        one.begin[file, access] = len(self.resident[file].intersection(extent))
-        one.syncs[file, access] = 0
+        simulated.mapped[file, access] = extent
+        simulated.begin[file, access] = len(self.resident[file].intersection(extent))
+        simulated.syncs[file, access] = 0
 
-    def step(self, one: _Simulated) -> None:
+    def step(self, simulated: _Simulated) -> None:
         file = self.random.randrange(len(self.resident))
         start, length = self.random.randrange(PAGES), self.random.choice([1, 1, 5, PAGES])
         pages = range(start, min(PAGES, start + length))
@@ -253,51 +253,51 @@ class _Machine:
             self.calls.setdefault((file, "sync"), [0, 0])[0] += 1
             self.dirty[file].clear()
         elif what in ("read", "write"):
-            self.call(one, file, what, pages)
+            self.call(simulated, file, what, pages)
         else:
-            for (its, access), extent in one.mapped.items():
+            for (its, access), extent in simulated.mapped.items():
                 if its != file:
                     continue
                 if what == "msync" and access == "write":
-                    one.syncs[its, access] += 1
+                    simulated.syncs[its, access] += 1
                     self.calls.setdefault((file, "sync"), [0, 0])[0] += 1
                     self.dirty[file] -= set(extent)
                 elif what != "msync":
                     for page in pages:
                         if page in extent:
-                            self.fault(one, file, page, extent)
+                            self.fault(simulated, file, page, extent)
                             if what == "store" and access == "write":
-                                self.make_dirty(one, file, page)
-                                one.written_through_maps.setdefault(file, set()).add(page)
+                                self.make_dirty(simulated, file, page)
+                                simulated.written_through_maps.setdefault(file, set()).add(page)
 
-    def fault(self, one: _Simulated, file: int, page: int, extent: range) -> None:
+    def fault(self, simulated: _Simulated, file: int, page: int, extent: range) -> None:
         touched = {page}
         if page not in self.resident[file]:
             new = set(range(page, min(PAGES, page + self.random.choice([1, 2, 8])))) - self.resident[file]
-            one.fetched += len(new)
+            simulated.fetched += len(new)
             self.resident[file] |= new
             touched |= new.intersection(extent)
-        one.read_through_maps.setdefault(file, set()).update(touched)
+        simulated.read_through_maps.setdefault(file, set()).update(touched)
 
-    def make_dirty(self, one: _Simulated, file: int, page: int) -> None:
-        one.dirtied += page not in self.dirty[file]
+    def make_dirty(self, simulated: _Simulated, file: int, page: int) -> None:
+        simulated.dirtied += page not in self.dirty[file]
         self.dirty[file].add(page)
         self.resident[file].add(page)
 
-    def call(self, one: _Simulated, file: int, what: str, pages: range) -> None:
+    def call(self, simulated: _Simulated, file: int, what: str, pages: range) -> None:
         own = self.calls.setdefault((file, what), [0, 0])
         own[0] += 1
         own[1] += len(pages) * PAGE
         if what == "read":
             ahead = range(pages.start, min(PAGES, pages.stop + self.random.choice([0, 2, 64])))
             new = set(ahead) - self.resident[file]
-            one.fetched += len(new)
+            simulated.fetched += len(new)
             self.resident[file] |= new
         else:
-            one.written_bytes += len(pages) * PAGE
-            one.write_calls += 1
+            simulated.written_bytes += len(pages) * PAGE
+            simulated.write_calls += 1
             for page in pages:
-                self.make_dirty(one, file, page)
+                self.make_dirty(simulated, file, page)
 
     def profile(self, nothing: Profile) -> Profile:
         files = len(self.resident)
@@ -317,18 +317,18 @@ class _Machine:
             processes=rows(
                 PROCESSES,
                 *(
-                    process(at, storage_read_bytes=one.fetched * PAGE, storage_written_bytes=one.dirtied * PAGE)
-                    for at, one in enumerate(self.processes)
+                    process(index, storage_read_bytes=one.fetched * PAGE, storage_written_bytes=one.dirtied * PAGE)
+                    for index, one in enumerate(self.processes)
                 ),
             ),
             process_operations=rows(
                 PROCESS_OPERATIONS,
                 *(
-                    {"process": at, "operation": "write", "calls": one.write_calls, "bytes": one.written_bytes}
-                    for at, one in enumerate(self.processes)
+                    {"process": index, "operation": "write", "calls": one.write_calls, "bytes": one.written_bytes}
+                    for index, one in enumerate(self.processes)
                 ),
             ),
-            files=rows(FILES, *({"file": at, "path": f"/{at}", "kind": "file"} for at in range(files))),
+            files=rows(FILES, *({"file": index, "path": f"/{index}", "kind": "file"} for index in range(files))),
             file_operations=rows(
                 FILE_OPERATIONS,
                 *(
@@ -370,13 +370,13 @@ def test_a_time_in_which_only_a_map_moved_is_a_phase(nothing: Profile, tmp_path:
     assert of_phases(profile) == [(5.0, 10.0, True), (10.0, 11.0, False), (11.0, 30.0, True)]
     beside = replace(profile, maps=spans(nothing, (9.5, 11.5)).maps)
     assert of_phases(beside) == [(10.0, 11.0, False)]
-    assert [one.mapped_bytes for one in with_maps(beside, phases(beside), maps(beside).bounds)] == [64 * MIB]
+    assert [with_map.mapped_bytes for with_map in with_maps(beside, phases(beside), maps(beside).bounds)] == [64 * MIB]
 
 
 def found_in(profile: Profile) -> list[MappedReadEvidence]:
-    found = list(mapped_reads(ProfileFacts(profile, Thresholds())))
-    evidence = [one.evidence for one in found]
-    assert [one.severity == "warning" for one in found] == [one.is_network for one in evidence]  # type: ignore[attr-defined]
+    findings = list(mapped_reads(ProfileFacts(profile, Thresholds())))
+    evidence = [finding.evidence for finding in findings]
+    assert [finding.severity == "warning" for finding in findings] == [one.is_network for one in evidence]  # type: ignore[attr-defined]
     assert all(isinstance(one, MappedReadEvidence) for one in evidence)
     return evidence  # type: ignore[return-value]
 
@@ -400,7 +400,9 @@ def test_a_cold_part_of_a_map_is_a_finding_on_any_storage_and_a_cold_map_on_a_ne
 
 
 def test_many_short_maps_are_one_phase_and_writing_is_a_phase_apart(nothing: Profile) -> None:
-    assert of_phases(spans(nothing, *((1 + at / 100, 1.005 + at / 100) for at in range(200)))) == [(1.0, 2.995, True)]
+    assert of_phases(spans(nothing, *((1 + index / 100, 1.005 + index / 100) for index in range(200)))) == [
+        (1.0, 2.995, True)
+    ]
     written = mapped(access="write", first_map_s=2.0, last_unmap_s=6.0, file=0)
     found = with_maps(both := program(nothing, mapped(), written | {"process": 1}), [], maps(both).bounds)
     assert [(one.direction, one.start_s, one.end_s) for one in found] == [("read", 1.0, 2.0), ("write", 2.0, 6.0)]

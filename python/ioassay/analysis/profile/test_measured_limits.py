@@ -169,8 +169,8 @@ def test_random_requests_matter_from_the_share_on_that_costs_a_tenth_more_time(
 
 def test_where_random_access_costs_nothing_it_is_no_finding(profile: Profile) -> None:
     limits = limits_of(resident(run_of(ORDERS), 0), profile).thresholds
-    ruled = [one.kind for one in findings(ProfileFacts(profile, type(limits)()))]
-    measured_kinds = [one.kind for one in findings(ProfileFacts(profile, limits))]
+    ruled = [finding.kind for finding in findings(ProfileFacts(profile, type(limits)()))]
+    measured_kinds = [finding.kind for finding in findings(ProfileFacts(profile, limits))]
     assert ruled.count("random-access") == 2
     assert "random-access" not in measured_kinds
 
@@ -200,9 +200,15 @@ def test_a_stall_is_a_thousand_medians_of_the_storage_itself(profile: Profile) -
     found = limits_of(run, profile)
     assert values(found)["stall_s", "read"] == pytest.approx(0.303)
     assert values(found)["stall_s", "write"] == 0.1  # not less
-    stalled = [one for one in findings(ProfileFacts(profile, found.thresholds)) if one.kind == "stalled-calls"]
+    stalled = [
+        finding for finding in findings(ProfileFacts(profile, found.thresholds)) if finding.kind == "stalled-calls"
+    ]
     assert [one.evidence.operation for one in stalled] == ["read", "write"]  # type: ignore[attr-defined]
-    assert not [one for one in findings(ProfileFacts(profile, type(found.thresholds)())) if one.kind == "stalled-calls"]
+    assert not [
+        finding
+        for finding in findings(ProfileFacts(profile, type(found.thresholds)()))
+        if finding.kind == "stalled-calls"
+    ]
 
 
 def test_as_many_stats_matter_as_take_a_second_and_their_need_is_told(profile: Profile) -> None:

@@ -37,7 +37,7 @@ def load(tmp_path: Path) -> Load:
 def test_phases_are_bursts_of_bytes_separated_by_quiet_that_may_recur(load: Load) -> None:
     found = phases.phases(load(*calm()))
     assert [(one.direction, one.start_s, one.duration_s) for one in found] == [
-        ("write", 60.0 + at * PERIOD_S, CHECKPOINT_S) for at in range(6)
+        ("write", 60.0 + index * PERIOD_S, CHECKPOINT_S) for index in range(6)
     ]
     assert {one.written_bytes for one in found} == {RANKS * CHECKPOINT_S * 64 * MIB}
     assert phases.period_s(found, "write") == PERIOD_S
@@ -56,7 +56,7 @@ def test_what_is_hardly_anything_beside_the_busiest_step_makes_no_phase(load: Lo
     table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
     table.second("write", 10, 100, moved=1000 * MIB)
     table.second("write", 40, 1, moved=MIB)
-    assert [one.start_s for one in phases.phases(load(table))] == [10]
+    assert [phase.start_s for phase in phases.phases(load(table))] == [10]
 
 
 def test_metadata_has_phases_of_its_own(load: Load) -> None:
@@ -120,7 +120,7 @@ def test_all_processes_of_a_rank_count_together(load: Load) -> None:
         writer(3, 50, job={"PMI_RANK": "1"}),
         writer(4, 9999),
     ]
-    written = [one for one in peers.imbalances(load(*tables)) if one.measure == "written_bytes"]
+    written = [imbalance for imbalance in peers.imbalances(load(*tables)) if imbalance.measure == "written_bytes"]
     assert [(one.peers, one.count, one.least, one.most, one.most_name) for one in written] == [
         ("rank", 2, 50, 110, "rank 0")
     ]
@@ -135,7 +135,7 @@ def test_a_rank_runs_from_its_first_process_to_its_last(load: Load) -> None:
         return table
 
     profile = load(step(1, 0, 0, 9 * S), step(2, 0, 10, 9 * S), step(3, 1, 0, S), step(4, 2, 0, S))
-    (spent,) = (one for one in peers.imbalances(profile) if one.measure == "io_ns")
+    (spent,) = (imbalance for imbalance in peers.imbalances(profile) if imbalance.measure == "io_ns")
     assert (spent.most_name, spent.most, spent.most_run_ns) == ("rank 0", 18 * S, 20 * S)
     (found,) = time_imbalance(ProfileFacts(profile, Thresholds()))
     assert isinstance(found.evidence, TimeImbalanceEvidence)
@@ -145,12 +145,14 @@ def test_a_rank_runs_from_its_first_process_to_its_last(load: Load) -> None:
 def test_workers_have_one_parent_and_one_command_and_run_at_the_same_time(load: Load) -> None:
     together = [writer(pid, pid, command=["worker"], parent=7) for pid in (10, 11, 12)]
     one_by_one = [
-        writer(20 + at, 5, command=["cc"], parent=7, begin_ns=BEGIN_NS + at * S, end_ns=BEGIN_NS + (at + 1) * S)
-        for at in range(3)
+        writer(
+            20 + index, 5, command=["cc"], parent=7, begin_ns=BEGIN_NS + index * S, end_ns=BEGIN_NS + (index + 1) * S
+        )
+        for index in range(3)
     ]
     elsewhere = writer(30, 1, command=["worker"], parent=8)
-    found = peers.peers(load(*together, *one_by_one, elsewhere))
-    assert found["name"].to_list() == ["process 10", "process 11", "process 12"]
+    rows = peers.peers(load(*together, *one_by_one, elsewhere))
+    assert rows["name"].to_list() == ["process 10", "process 11", "process 12"]
 
 
 def test_what_the_kernel_counted_beyond_the_record_is_a_shortfall(load: Load) -> None:
@@ -163,7 +165,7 @@ def test_what_the_kernel_counted_beyond_the_record_is_a_shortfall(load: Load) ->
     short.second("submit read", 0, 1, moved=3 * MIB)
     killed = TableBuilder(4, state=State.RUNNING)
     found = coverage.coverage(load(complete, short, little, killed))
-    assert [(one.process, one.direction, one.missing_bytes) for one in found.shortfalls] == [
+    assert [(shortfall.process, shortfall.direction, shortfall.missing_bytes) for shortfall in found.shortfalls] == [
         (1, "read", 3 * MIB),
         (2, "read", MIB),
     ]
@@ -225,7 +227,7 @@ def test_a_line_over_time_has_idle_steps_too_and_few_enough_of_a_long_run(load: 
 
 
 def test_of_many_processes_several_share_a_row_of_the_heat(load: Load) -> None:
-    tables = [TableBuilder(1 + at) for at in range(120)]
+    tables = [TableBuilder(1 + index) for index in range(120)]
     for table in tables:
         table.second("write", 3, 1, moved=300, ns=10**8)
     found = steps.heat(load(*tables))
@@ -243,7 +245,7 @@ def test_of_a_log_with_nothing_but_heatmap_the_bytes_over_time_are_known_and_no_
     moved = phases.by_direction(profile)
     assert moved["bytes"].null_count() == 0
     assert moved["calls"].null_count() == moved["duration_ns"].null_count() == moved.height > 0
-    assert {one.metadata_calls for one in phases.phases(profile)} == {None}
+    assert {phase.metadata_calls for phase in phases.phases(profile)} == {None}
     cells, step_s, rows, _ = steps.heat(profile)
     assert cells["busy"].null_count() == cells.height > 0
     assert cells["bytes_per_s"].null_count() == 0

@@ -107,8 +107,8 @@ def test_a_script_and_the_modules_beside_it_are_start_up_and_other_sources_are_d
     table = TableBuilder(command=["python3", "src/app.py"])
     for name in ("/work/src/app.py", "/work/src/model.py", "/work/src/__pycache__/model.cpython-312.pyc"):
         table.file(name, {"open": 1}, inode=len(name))
-    for at in range(5):
-        table.file(f"/work/checked/{at}.py", {"open": 1}, inode=100 + at)
+    for index in range(5):
+        table.file(f"/work/checked/{index}.py", {"open": 1}, inode=100 + index)
     assert set(runtimes(load(table))) == {
         "/work/src/app.py", "/work/src/model.py", "/work/src/__pycache__/model.cpython-312.pyc"
     }  # fmt: skip
@@ -170,8 +170,8 @@ def test_a_module_whose_compiled_form_lies_below_a_prefix_is_imported(load: Load
 def test_a_directory_of_modules_is_start_up_and_a_tree_that_python_walks_is_data(load: Load) -> None:
     (table,) = importing(1, 60)
     table.file("/home/u/project", {"stat": 55, "open": 2, "list": 20}, kind=FileKind.DIRECTORY)
-    for at in range(100):
-        table.file(f"/data/{at}", {"stat": 2, "open": 1, "list": 9}, kind=FileKind.DIRECTORY)
+    for index in range(100):
+        table.file(f"/data/{index}", {"stat": 2, "open": 1, "list": 9}, kind=FileKind.DIRECTORY)
     table.file("/data/polled", {"stat": 5000}, kind=FileKind.DIRECTORY)
     assert {path for path in runtimes(load(table)) if not path.startswith("/sw/")} == {"/home/u/project"}
 
@@ -185,8 +185,8 @@ def test_the_row_of_all_other_files_is_no_start_up(load: Load) -> None:
 def importing(processes: int, modules: int, ns: int = 0) -> list[TableBuilder]:
     """Processes that import the same modules, of which each is looked for in a directory before."""
     tables = []
-    for at in range(processes):
-        table = TableBuilder(10 + at, command=["python3", "app.py"], end_ns=BEGIN_NS + 10 * S)
+    for index in range(processes):
+        table = TableBuilder(10 + index, command=["python3", "app.py"], end_ns=BEGIN_NS + 10 * S)
         for module in range(modules):
             table.file(f"/sw/extra/site-packages/m{module}.py", {"stat": 1}, {"stat": 1}, errno=2, ns=ns)
             file = table.file(
@@ -213,7 +213,7 @@ def test_many_processes_that_import_the_same_modules_are_one_finding(load: Load)
         4800, (("/sw/extra/site-packages", 2400), ("/sw/lib/python3.11/__pycache__", 2400))
     )  # fmt: skip
     assert evidence.runtimes == ("Python",)
-    assert [one.kind for one in findings(ProfileFacts(profile, Thresholds()))] == ["program-startup"]
+    assert [finding.kind for finding in findings(ProfileFacts(profile, Thresholds()))] == ["program-startup"]
 
 
 def test_start_up_that_takes_little_time_is_a_notice(load: Load) -> None:
@@ -222,14 +222,14 @@ def test_start_up_that_takes_little_time_is_a_notice(load: Load) -> None:
 
 def test_a_shell_that_runs_small_programs_in_a_loop_has_no_finding(load: Load) -> None:
     shell, tables = TableBuilder(9, command=["bash"]), []
-    for at in range(300):
+    for index in range(300):
         for directory in ("/usr/local/sbin", "/usr/local/bin"):
             shell.file(f"{directory}/sed", {"stat": 1}, {"stat": 1}, errno=2)
-        table = TableBuilder(10 + at, command=["sed"])
+        table = TableBuilder(10 + index, command=["sed"])
         table.file("/selinux", {"stat": 1}, {"stat": 1}, errno=2)  # as libselinux does when it is loaded
         table.transfers(table.file("/data/in", {"open": 1, "close": 1}, inode=1, size=900), "stream read", {900: 1})
         tables.append(table)
-    assert [one.kind for one in findings(ProfileFacts(load(shell, *tables), Thresholds()))] == []
+    assert [finding.kind for finding in findings(ProfileFacts(load(shell, *tables), Thresholds()))] == []
 
 
 @pytest.mark.parametrize("ns", [0, 100_000])
@@ -243,7 +243,12 @@ def test_the_sums_of_start_up_are_part_of_all(load: Load) -> None:
     tables[0].transfers(library, "map", {MIB: 1}, ns=S)  # no time in I/O
     tables[0].transfers(tables[0].file("/data/in", {"open": 1}, inode=9999), "read", {MIB: 10}, ns=S)
     facts = ProfileFacts(load(*tables), Thresholds())
-    one = facts.startup_total
-    assert (one.files, one.calls, one.read_bytes, one.spent_ns) == (31, 141, 40_000, 40_000)
-    assert one.calls + int(facts.data["calls"].sum()) == int(facts.stored["calls"].sum())
+    startup_total = facts.startup_total
+    assert (startup_total.files, startup_total.calls, startup_total.read_bytes, startup_total.spent_ns) == (
+        31,
+        141,
+        40_000,
+        40_000,
+    )
+    assert startup_total.calls + int(facts.data["calls"].sum()) == int(facts.stored["calls"].sum())
     assert facts.data.select(pl.col("path").unique())["path"].to_list() == ["/data/in"]

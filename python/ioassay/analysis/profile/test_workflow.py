@@ -90,12 +90,12 @@ def pipeline(*, size: int = MIB, wait_s: float = 0, ns: int = 0) -> list[TableBu
         .use("/w/joined", write=size, ns=ns),
         Process(15, "rm a.sorted b.sorted", later + 3, later + 4, 10).remove("/w/a.sorted", "/w/b.sorted"),
     ]
-    return [one.table for one in steps]
+    return [step.table for step in steps]
 
 
 def edges(found: Workflow) -> list[tuple[str, str, int]]:
     names = [step.name for step in found.steps]
-    return sorted((names[one.writer], names[one.reader], one.files) for one in found.exchanges)
+    return sorted((names[exchange.writer], names[exchange.reader], exchange.files) for exchange in found.exchanges)
 
 
 def fates(found: Workflow) -> dict[str, str]:
@@ -134,8 +134,8 @@ def test_ranks_of_a_job_are_one_step_and_do_not_feed_each_other(load: Load) -> N
     tables = []
     for rank in range(3):
         job = {"SLURM_PROCID": str(rank)}
-        own = Process(20 + rank, "./sim", 0, 1, job=job).use("/w/halo", read=9, write=9)
-        tables += [own.use(f"/w/out.{rank}", write=9).table]
+        process = Process(20 + rank, "./sim", 0, 1, job=job).use("/w/halo", read=9, write=9)
+        tables += [process.use(f"/w/out.{rank}", write=9).table]
         tables += [Process(30 + rank, "./post", 2, 3, job=job).use(f"/w/out.{rank}", read=9).table]
     found = workflow(load(*tables))
     assert [(step.name, step.processes) for step in found.steps] == [("sim", 3), ("post", 3)]
@@ -146,8 +146,8 @@ def test_ranks_of_a_job_are_one_step_and_do_not_feed_each_other(load: Load) -> N
 def test_workers_read_what_their_parent_wrote_and_it_reads_what_they_wrote(load: Load) -> None:
     tables = [Process(10, "python3 mr.py", 0, 9).use("/w/in", write=9).use("/w/part", read=9).table]
     tables += [
-        Process(11 + at, "python3 mr.py", 2, 4, 10).use("/w/in", read=9).use("/w/part", write=9).table
-        for at in range(2)
+        Process(11 + index, "python3 mr.py", 2, 4, 10).use("/w/in", read=9).use("/w/part", write=9).table
+        for index in range(2)
     ]
     found = workflow(load(*tables))
     assert edges(found) == [("mr.py", "mr.py workers", 1), ("mr.py workers", "mr.py", 1)]
@@ -231,8 +231,8 @@ def test_what_becomes_of_files(load: Load) -> None:
 def test_a_writer_may_have_removed_what_was_there_before_unless_it_made_the_file(
     load: Load, open_flags: int, fate: str
 ) -> None:
-    one = Process(10, "ld", 0, 5).use("/w/prog", write=100, calls={"remove": 1}, open_flags=open_flags)
-    assert fates(workflow(load(one.table))) == {"/w/prog": fate}
+    process = Process(10, "ld", 0, 5).use("/w/prog", write=100, calls={"remove": 1}, open_flags=open_flags)
+    assert fates(workflow(load(process.table))) == {"/w/prog": fate}
 
 
 @pytest.mark.parametrize(
@@ -247,21 +247,21 @@ def test_a_writer_may_have_removed_what_was_there_before_unless_it_made_the_file
 def test_a_writer_that_makes_the_file_itself_may_have_removed_an_older_one_to_do_so(
     load: Load, facts: dict[str, Any]
 ) -> None:
-    one = Process(10, "gzip -f x", 0, 5).use("/w/x.gz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE, **facts)
-    assert fates(workflow(load(one.table))) == {"/w/x.gz": "result"}
+    process = Process(10, "gzip -f x", 0, 5).use("/w/x.gz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE, **facts)
+    assert fates(workflow(load(process.table))) == {"/w/x.gz": "result"}
 
 
 def test_a_file_that_an_open_did_not_find_was_not_there_before(load: Load) -> None:
-    one = Process(10, "sim", 0, 5)
-    one.use("/w/x", write=100, calls=_REMOVED, failed={"open": 1}, errno=errno.ENOENT, open_flags=EXCLUSIVE)
-    assert fates(workflow(load(one.table))) == {"/w/x": "deleted unread"}
+    process = Process(10, "sim", 0, 5)
+    process.use("/w/x", write=100, calls=_REMOVED, failed={"open": 1}, errno=errno.ENOENT, open_flags=EXCLUSIVE)
+    assert fates(workflow(load(process.table))) == {"/w/x": "deleted unread"}
 
 
 @pytest.mark.parametrize(("second", "fate"), [(0, "result"), (5, "deleted unread")])
 def test_a_removal_before_the_file_was_closed_is_of_the_one_before(load: Load, second: int, fate: str) -> None:
-    one = Process(10, "xz -f x", 0, 5).use("/w/x.xz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE)
-    one.table.second("remove", second, 1)
-    assert fates(workflow(load(one.table))) == {"/w/x.xz": fate}
+    process = Process(10, "xz -f x", 0, 5).use("/w/x.xz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE)
+    process.table.second("remove", second, 1)
+    assert fates(workflow(load(process.table))) == {"/w/x.xz": fate}
 
 
 def test_what_is_written_again_after_it_was_removed_is_kept(load: Load) -> None:
@@ -282,9 +282,9 @@ def test_what_was_renamed_is_not_removed_with_its_old_name(load: Load) -> None:
 
 
 def test_a_name_that_goes_after_another_was_linked_may_leave_the_file(load: Load) -> None:
-    one = Process(10, "git add", 0, 5).use("/w/tmp_obj", write=100, calls={"remove": 1}, open_flags=EXCLUSIVE)
-    one.use("/w/object", calls={"create": 1}, is_opened=False)
-    assert fates(workflow(load(one.table)))["/w/tmp_obj"] == "result"
+    process = Process(10, "git add", 0, 5).use("/w/tmp_obj", write=100, calls={"remove": 1}, open_flags=EXCLUSIVE)
+    process.use("/w/object", calls={"create": 1}, is_opened=False)
+    assert fates(workflow(load(process.table)))["/w/tmp_obj"] == "result"
 
 
 def test_a_removal_before_the_file_was_written_is_none_of_it(load: Load) -> None:
@@ -315,13 +315,15 @@ def test_reads_of_unknown_processes_are_reads(load: Load) -> None:
 
 def test_few_steps_of_a_layer_stand_for_all(load: Load) -> None:
     writer, tools = Process(10, "gen", 0, 1), []
-    for at in range(7):
-        writer.use(f"/w/{at}", write=10 + at)
-        tools.append(Process(20 + at, f"tool{at}", 2, 3).use(f"/w/{at}", read=10 + at).table)
+    for index in range(7):
+        writer.use(f"/w/{index}", write=10 + index)
+        tools.append(Process(20 + index, f"tool{index}", 2, 3).use(f"/w/{index}", read=10 + index).table)
     whole = workflow(load(writer.table, *tools))
     few = condensed(whole, 3)
     assert [step.name for step in few.steps] == ["gen", "5 other steps", "tool5", "tool6"]
-    assert sum(one.read_bytes for one in few.exchanges) == sum(one.read_bytes for one in whole.exchanges)
+    assert sum(exchange.read_bytes for exchange in few.exchanges) == sum(
+        exchange.read_bytes for exchange in whole.exchanges
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ class Totals:
     @property
     def io_ns(self) -> int | None:
         """In calls on storage."""
-        return known_total([one.spent_ns for one in self.directions])
+        return known_total([direction.spent_ns for direction in self.directions])
 
     @property
     def io_share(self) -> float | None:
@@ -185,7 +185,7 @@ def by_directory(files: pl.DataFrame) -> pl.DataFrame:
 
 
 def known_sum(column: str) -> pl.Expr:
-    """The sum of a column; null where nothing of it is known."""
+    """The sum of a column; null where all of it is unknown."""
     return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).sum()).alias(column)
 
 

@@ -33,8 +33,8 @@ MOST_LAYERS = 100
 _O_EXCL = 0o200
 
 Fate = Literal["input", "between steps", "scratch", "result", "deleted unread"]
-"""What became of a file: read and never written; written by a step and read by another; read by the step that wrote it,
-too, and by no other; written, never read and kept; written, never read and removed.
+"""What happened to a file: read and never written; written by a step and read by another; read by the step that wrote
+it, too, and by no other; written, never read and kept; written, never read and removed.
 """
 
 FATES: tuple[Fate, ...] = ("input", "between steps", "scratch", "result", "deleted unread")
@@ -117,13 +117,13 @@ def workflow(profile: Profile, mapped: Maps | None = None) -> Workflow:
     processes = workflow_steps.units(profile)
     used = _used(profile, processes, of_maps(profile) if mapped is None else mapped)
     steps = _steps(processes, used)
-    own = _by_step(used.join(steps.select("unit", "step"), on="unit"))
-    pairs = _pairs(own)
-    files = _files(profile, own, pairs)
+    rows = _by_step(used.join(steps.select("unit", "step"), on="unit"))
+    pairs = _pairs(rows)
+    files = _files(profile, rows, pairs)
     numbers = sorted({*pairs["writer"], *pairs["reader"]})
     renumbered = {old: new for new, old in enumerate(numbers)}
     return Workflow(
-        steps=tuple(_described(profile, processes.join(steps, on="unit"), own, renumbered)),
+        steps=tuple(_described(profile, processes.join(steps, on="unit"), rows, renumbered)),
         exchanges=tuple(_exchanges(pairs, files, renumbered)),
         files=files,
     )
@@ -132,9 +132,9 @@ def workflow(profile: Profile, mapped: Maps | None = None) -> Workflow:
 def condensed(whole: Workflow, most: int) -> Workflow:
     """The same with at most so many steps in a layer: those that exchange least become one of several programs."""
     moved = dict.fromkeys(range(len(whole.steps)), 0)
-    for one in whole.exchanges:
-        for step in (one.writer, one.reader):
-            moved[step] += max(one.written_bytes, one.read_bytes)
+    for exchange in whole.exchanges:
+        for step in (exchange.writer, exchange.reader):
+            moved[step] += max(exchange.written_bytes, exchange.read_bytes)
     groups: list[tuple[Step, ...]] = []
     for _, own in groupby(sorted(whole.steps, key=lambda step: step.layer), key=lambda step: step.layer):
         largest = sorted(own, key=lambda step: (-moved[step.number], step.number))
@@ -171,21 +171,21 @@ def _together(number: int, steps: Sequence[Step]) -> Step:
     )
 
 
-def _added(before: Exchange | None, one: Exchange, key: tuple[int, int]) -> Exchange:
+def _added(before: Exchange | None, exchange: Exchange, key: tuple[int, int]) -> Exchange:
     writer, reader = key
     if before is None:
-        return replace(one, writer=writer, reader=reader)
+        return replace(exchange, writer=writer, reader=reader)
     return Exchange(
         writer,
         reader,
-        files=before.files + one.files,
-        label=before.label if before.label == one.label else "…",
-        written_bytes=before.written_bytes + one.written_bytes,
-        read_bytes=before.read_bytes + one.read_bytes,
-        mapped=before.mapped + one.mapped,
-        longest_wait_s=max(before.longest_wait_s, one.longest_wait_s),
-        removed_files=before.removed_files + one.removed_files,
-        same_node=before.same_node and one.same_node,
+        files=before.files + exchange.files,
+        label=before.label if before.label == exchange.label else "…",
+        written_bytes=before.written_bytes + exchange.written_bytes,
+        read_bytes=before.read_bytes + exchange.read_bytes,
+        mapped=before.mapped + exchange.mapped,
+        longest_wait_s=max(before.longest_wait_s, exchange.longest_wait_s),
+        removed_files=before.removed_files + exchange.removed_files,
+        same_node=before.same_node and exchange.same_node,
     )
 
 
@@ -287,7 +287,7 @@ def _steps(processes: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
     shared = rows.filter(pl.col("writes").any().over("file"), pl.len().over("file") > 1).sort("file", "unit")
     names = processes.group_by("unit").agg(pl.col("name").first())
     layers = names.select("unit", layer=pl.lit(0, pl.Int64))
-    for _ in range(MOST_LAYERS):  # units are numbered as they began, and feed later ones: it comes to an end
+    for _ in range(MOST_LAYERS):  # units are numbered as they began, and feed later ones, so the loop ends
         fed = (
             shared.join(layers, on="unit", maintain_order="left")
             .with_columns(layer=pl.when("writes").then("layer"))
@@ -319,15 +319,15 @@ def _by_step(used: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pairs(own: pl.DataFrame) -> pl.DataFrame:
+def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
     """A row per file, step that wrote it and other step that read it. One that had read before the other wrote is not
     fed by it.
     """
-    writers = own.filter("writes").select(
+    writers = rows.filter("writes").select(
         "file", "written_bytes", "write_ns", "written_from_s", "written_until_s",
         writer="step", writer_node="node",
     )  # fmt: skip
-    readers = own.filter("reads").select(
+    readers = rows.filter("reads").select(
         "file", "read_bytes", "read_ns", *_MAPPED, "read_from_s", "read_until_s", reader="step", reader_node="node"
     )
     return (
@@ -340,13 +340,13 @@ def _pairs(own: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _files(profile: Profile, own: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _files(profile: Profile, rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """`Workflow.files`."""
     exchanged = pairs.group_by("file").agg(pl.col("wait_s").max(), pl.col("same_node").all(), is_exchanged=pl.lit(True))
     removed_after = pl.col("removed_s").max() >= pl.col("rewritten_s").max()
     unknown = _read_by_unknown(profile)
     files = (
-        own.group_by("file")
+        rows.group_by("file")
         .agg(
             pl.col("written_bytes", "read_bytes", "write_ns", "read_ns", *_MAPPED).sum(),
             pl.col("reads", "writes").any(),
@@ -379,9 +379,9 @@ def _read_by_unknown(profile: Profile) -> list[int]:
     return list(every.join(known, on="file", how="left").filter(pl.col("bytes") > pl.col("known").fill_null(0))["file"])
 
 
-def _described(profile: Profile, placed: pl.DataFrame, own: pl.DataFrame, numbers: dict[int, int]) -> list[Step]:
+def _described(profile: Profile, placed: pl.DataFrame, frame: pl.DataFrame, numbers: dict[int, int]) -> list[Step]:
     facts = profile.processes.select("process", "node", "command")
-    moved = own.group_by("step").agg(pl.col("read_bytes", "written_bytes").sum())
+    moved = frame.group_by("step").agg(pl.col("read_bytes", "written_bytes").sum())
     rows = (
         placed.filter(pl.col("step").is_in(list(numbers)))
         .join(facts, on="process")
@@ -397,7 +397,7 @@ def _described(profile: Profile, placed: pl.DataFrame, own: pl.DataFrame, number
         )
         .join(moved, on="step")
     )
-    found = [
+    steps = [
         Step(
             numbers[row["step"]], row["name"], row["layer"], row["processes"], row["nodes"],
             (row["begin_ns"] - profile.origin_unix_ns) / 1e9, (row["end_ns"] - profile.origin_unix_ns) / 1e9,
@@ -406,7 +406,7 @@ def _described(profile: Profile, placed: pl.DataFrame, own: pl.DataFrame, number
         )
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip
-    return sorted(found, key=lambda step: step.number)
+    return sorted(steps, key=lambda step: step.number)
 
 
 def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]) -> list[Exchange]:
@@ -422,7 +422,7 @@ def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]
             pl.col("same_node").all(),
         )
     )
-    found = [
+    exchanges = [
         Exchange(
             numbers[row["writer"]], numbers[row["reader"]], row["files"], common_name(row["path"]),
             row["written_bytes"], row["read_bytes"], Range(*(row[name] for name in _MAPPED)),
@@ -430,7 +430,10 @@ def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]
         )
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip
-    return sorted(found, key=lambda one: (-max(one.written_bytes, one.read_bytes), one.writer, one.reader))
+    return sorted(
+        exchanges,
+        key=lambda exchange: (-max(exchange.written_bytes, exchange.read_bytes), exchange.writer, exchange.reader),
+    )
 
 
 def common_name(paths: Sequence[str]) -> str:

@@ -70,10 +70,10 @@ class _Process:
 
     def with_ancestors(self) -> Iterator[_Process]:
         """It, its parent, and so on."""
-        one: _Process | None = self
-        while one is not None:
-            yield one
-            one = one.parent
+        process: _Process | None = self
+        while process is not None:
+            yield process
+            process = process.parent
 
 
 def program_name(command: str, executable: str = "") -> str:
@@ -92,8 +92,8 @@ def program_name(command: str, executable: str = "") -> str:
 def _script_name(interpreter: str, words: Sequence[str]) -> str:
     """What an interpreter with these arguments runs."""
     is_shell = interpreter in _SHELLS
-    for at, word in enumerate(words):
-        after = words[at + 1 :]
+    for index, word in enumerate(words):
+        after = words[index + 1 :]
         if word in _MODULE_OPTIONS and after:
             return after[0]
         if word in _CODE_OPTIONS or (is_shell and word.startswith("-") and word.endswith("c")):
@@ -117,16 +117,22 @@ def units(profile: Profile) -> pl.DataFrame:
     drivers = _drivers(processes)
     keys: dict[int, tuple[object, ...]] = {}
     names: dict[int, str] = {}
-    for one in processes:
-        script = _script(one, drivers)
-        if one.rank is not None:
-            keys[one.number], names[one.number] = ("rank", one.program), one.program
+    for process in processes:
+        script = _script(process, drivers)
+        if process.rank is not None:
+            keys[process.number], names[process.number] = ("rank", process.program), process.program
         elif script is not None:
-            keys[one.number], names[one.number] = ("script", script.number), script.program
+            keys[process.number], names[process.number] = ("script", script.number), script.program
         else:
-            is_worker = one.parent is not None and one.parent.command == one.command and one.parent.program != ""
-            names[one.number] = f"{one.program} workers" if is_worker and not one.is_shell else one.program
-            keys[one.number] = (one.node, one.parent_pid, names[one.number])
+            is_worker = (
+                process.parent is not None
+                and process.parent.command == process.command
+                and process.parent.program != ""
+            )
+            names[process.number] = (
+                f"{process.program} workers" if is_worker and not process.is_shell else process.program
+            )
+            keys[process.number] = (process.node, process.parent_pid, names[process.number])
     return _numbered(processes, keys, names)
 
 
@@ -144,38 +150,40 @@ def _processes(profile: Profile) -> Iterator[_Process]:
 
 def _find_parents(processes: list[_Process]) -> None:
     by_pid: dict[tuple[str, int], list[_Process]] = {}
-    for one in sorted(processes, key=lambda it: (it.begin_ns, it.number)):
-        earlier = by_pid.get((one.node, one.parent_pid), [])
-        parent = next((it for it in reversed(earlier) if it is not one), None)
+    for process in sorted(processes, key=lambda it: (it.begin_ns, it.number)):
+        earlier = by_pid.get((process.node, process.parent_pid), [])
+        parent = next((it for it in reversed(earlier) if it is not process), None)
         if parent is not None:
-            one.parent = parent
-            parent.children.append(one)
-        if one.pid >= 0:
-            by_pid.setdefault((one.node, one.pid), []).append(one)
+            process.parent = parent
+            parent.children.append(process)
+        if process.pid >= 0:
+            by_pid.setdefault((process.node, process.pid), []).append(process)
 
 
 def _drivers(processes: list[_Process]) -> frozenset[int]:
     """The scripts that start the steps: each root, its forks, and a script that alone does all the writing for it."""
     written: dict[int, int] = {}
-    for one in reversed(processes):  # children have higher numbers: processes are numbered as they began
-        own = one.written_bytes + sum(written[child.number] for child in one.children if child.number in written)
-        written[one.number] = own
+    for process in reversed(processes):  # children have higher numbers: processes are numbered as they began
+        own = process.written_bytes + sum(
+            written[child.number] for child in process.children if child.number in written
+        )
+        written[process.number] = own
     found: set[int] = set()
-    waiting = [one for one in processes if one.parent is None]
+    waiting = [process for process in processes if process.parent is None]
     while waiting:
-        one = waiting.pop()
-        found.add(one.number)
-        waiting += [child for child in one.children if child.is_shell and child.command == one.command]
-        writers = [child for child in one.children if written.get(child.number)]
-        if len(writers) == 1 and writers[0].is_shell and writers[0].number not in found and not one.written_bytes:
+        process = waiting.pop()
+        found.add(process.number)
+        waiting += [child for child in process.children if child.is_shell and child.command == process.command]
+        writers = [child for child in process.children if written.get(child.number)]
+        if len(writers) == 1 and writers[0].is_shell and writers[0].number not in found and not process.written_bytes:
             waiting.append(writers[0])
     return frozenset(found)
 
 
-def _script(one: _Process, drivers: frozenset[int]) -> _Process | None:
+def _script(process: _Process, drivers: frozenset[int]) -> _Process | None:
     """The script that it is a part of: the outermost one that is no driver."""
     outermost = None
-    for ancestor in one.with_ancestors():
+    for ancestor in process.with_ancestors():
         if ancestor.is_shell and ancestor.number not in drivers:
             outermost = ancestor
     return outermost
@@ -188,12 +196,12 @@ def _numbered(
     latest: dict[tuple[object, ...], tuple[int, int]] = {}
     rows = []
     count = 0
-    for one in sorted(processes, key=lambda it: (it.begin_ns, it.number)):
-        key = keys[one.number]
+    for process in sorted(processes, key=lambda it: (it.begin_ns, it.number)):
+        key = keys[process.number]
         unit, until_ns = latest.get(key, (-1, -1))
-        if unit < 0 or (one.begin_ns >= until_ns and key[0] != "script"):
+        if unit < 0 or (process.begin_ns >= until_ns and key[0] != "script"):
             unit, count = count, count + 1
-        latest[key] = unit, max(until_ns, one.end_ns)
-        rows.append((one.number, unit, names[one.number], one.begin_ns, one.end_ns))
+        latest[key] = unit, max(until_ns, process.end_ns)
+        rows.append((process.number, unit, names[process.number], process.begin_ns, process.end_ns))
     schema = {"process": pl.Int64, "unit": pl.Int64, "name": pl.String, "begin_ns": pl.Int64, "end_ns": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -100,9 +100,9 @@ def faithfulness(run: LoadedRun) -> list[Faithfulness]:
     replays = run.document.study.replays
     if replays is None:
         return []
-    own = run.measurements.filter(pl.col("phase").is_in(replays.phases))
+    frame = run.measurements.filter(pl.col("phase").is_in(replays.phases))
     cases = {case.id: case for case in run.document.cases}
-    return [_of_case(run, replays, cases[case], rows) for (case,), rows in own.group_by("case", maintain_order=True)]
+    return [_of_case(run, replays, cases[case], rows) for (case,), rows in frame.group_by("case", maintain_order=True)]
 
 
 def _of_case(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, rows: pl.DataFrame) -> Faithfulness:
@@ -113,14 +113,14 @@ def _of_case(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, rows: pl.Da
     span, other_span = _recorded_span(recorded.values()), _span(samples)
     classes = []
     for direction, of in recorded.items():
-        own = rows.filter(pl.col("operation").is_in(OPERATIONS[direction]))
+        frame = rows.filter(pl.col("operation").is_in(OPERATIONS[direction]))
         classes.append(
             ClassFaithfulness(
                 direction,
                 of.operations,
-                int(own["operations"].sum()),
+                int(frame["operations"].sum()),
                 of.bytes,
-                0 if direction == "metadata" else int(own["bytes"].sum()),
+                0 if direction == "metadata" else int(frame["bytes"].sum()),
                 distance(_buckets(of.sizes), _buckets(_planned_sizes(case, replays, direction).items())),
                 distance(_over_time(of, span), _replayed(samples, direction, other_span)),
                 _shares([of.order] if of.order else []),
@@ -156,12 +156,12 @@ def _shares(orders: Sequence[TransferOrder]) -> Order | None:
 
 def _rank_bytes(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, direction: Direction) -> tuple[int, int] | None:
     """`None` where the direction moves no bytes."""
-    own = run.ranks.filter(
+    rows = run.ranks.filter(
         pl.col("case") == case.id,
         pl.col("phase").is_in(replays.phases),
         pl.col("operation").is_in(OPERATIONS[direction]),
     )
-    moved = own.group_by("rank").agg(pl.col("bytes").sum())["bytes"].to_list()
+    moved = rows.group_by("rank").agg(pl.col("bytes").sum())["bytes"].to_list()
     if direction == "metadata" or not any(moved):
         return None
     idle = case.clients * case.ranks_per_client > len(moved)
@@ -222,10 +222,10 @@ def _span(samples: pl.DataFrame) -> tuple[int, int] | None:
 def _replayed(samples: pl.DataFrame, direction: Direction, span: tuple[int, int] | None) -> Spread | None:
     if span is None:
         return None
-    own = samples.filter(pl.col("operation").is_in(OPERATIONS[direction]))
+    rows = samples.filter(pl.col("operation").is_in(OPERATIONS[direction]))
     first, length = span[0], span[1] - span[0]
     return spread(
-        ((own["begin_ns"] - first) / length).to_numpy(),
-        ((own["end_ns"] - first) / length).to_numpy(),
-        own["operations" if direction == "metadata" else "bytes"].to_numpy(),
+        ((rows["begin_ns"] - first) / length).to_numpy(),
+        ((rows["end_ns"] - first) / length).to_numpy(),
+        rows["operations" if direction == "metadata" else "bytes"].to_numpy(),
     )

@@ -70,13 +70,13 @@ def groups(files: pl.DataFrame) -> list[Group]:
     weights: dict[Kind, float] = {}
     every_byte = max(1.0, float((files["read_bytes"] + files["write_bytes"]).sum()))
     every_call = max(1.0, float((files["read_calls"] + files["write_calls"] + files["opens"] + files["stats"]).sum()))
-    for at, row in enumerate(files.iter_rows(named=True)):
+    for index, row in enumerate(files.iter_rows(named=True)):
         moved = row["read_calls"] + row["write_calls"]
         named = row["opens"] + row["stats"]
         if not moved + named:
             continue
         kind = _kind(row)
-        found.setdefault(kind, Group(kind, [])).rows.append(at)
+        found.setdefault(kind, Group(kind, [])).rows.append(index)
         weight = (row["read_bytes"] + row["write_bytes"]) / every_byte + (moved + named) / every_call
         weights[kind] = weights.get(kind, 0.0) + weight
     ordered = sorted(found.values(), key=lambda group: (-weights[group.kind], group.kind))
@@ -129,17 +129,17 @@ def _power(size: float) -> int:
     return int(math.log(size, 4)) if size >= 1 else 0
 
 
-def _apart(one: Kind, other: Kind) -> float:
+def _apart(kind: Kind, other: Kind) -> float:
     """How unlike two kinds are."""
     alike = ("is_new", "sharing", "is_read", "is_written")
-    apart = sum(_ANOTHER for name in alike if getattr(one, name) != getattr(other, name))
-    apart += 5.0 * (one.read_order != other.read_order) + 5.0 * (one.write_order != other.write_order)
-    apart += 5.0 * (one.is_synced != other.is_synced)
+    apart = sum(_ANOTHER for name in alike if getattr(kind, name) != getattr(other, name))
+    apart += 5.0 * (kind.read_order != other.read_order) + 5.0 * (kind.write_order != other.write_order)
+    apart += 5.0 * (kind.is_synced != other.is_synced)
     return (
         apart
-        + abs(one.size - other.size)
-        + abs(one.read_size - other.read_size)
-        + abs(one.write_size - other.write_size)
+        + abs(kind.size - other.size)
+        + abs(kind.read_size - other.read_size)
+        + abs(kind.write_size - other.write_size)
     )
 
 

@@ -151,8 +151,6 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Replay:
-    """A replay of a profile."""
-
     ranks: int
     processes: int
     """That did I/O."""

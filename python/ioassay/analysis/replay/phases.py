@@ -98,9 +98,9 @@ class Course:
         return np.unique(np.array(edges))
 
     def _cumulate(self, rows: pl.DataFrame, names: Collection[str]) -> tuple[Floats, Floats]:
-        own = rows.filter(pl.col("operation").is_in(list(names)))
-        column = "bytes" if own["bytes"].fill_null(0).sum() > 0 else "calls"
-        sums = own.group_by("start_s").agg(pl.col(column).fill_null(0).sum().alias("amount")).sort("start_s")
+        frame = rows.filter(pl.col("operation").is_in(list(names)))
+        column = "bytes" if frame["bytes"].fill_null(0).sum() > 0 else "calls"
+        sums = frame.group_by("start_s").agg(pl.col(column).fill_null(0).sum().alias("amount")).sort("start_s")
         sums = sums.filter(pl.col("amount") > 0)
         if sums.is_empty():
             return np.array([self.whole.begin_s, self.whole.end_s]), np.array([0.0, 1.0])
@@ -174,7 +174,7 @@ def _ratio(wanted: Floats, sums: Floats) -> Floats:
 
 
 def _busy(rows: pl.DataFrame) -> Floats:
-    """Steps with more than next to nothing: what goes through pipes and terminals is in the time line, too."""
+    """Steps with a considerable amount: what goes through pipes and terminals is in the time line, too."""
     moved = pl.when(pl.col("bytes").fill_null(0) > 0).then("bytes").otherwise("calls").cast(pl.Float64)
     amount = pl.when(pl.col("direction") == "metadata").then(pl.col("calls").cast(pl.Float64)).otherwise(moved)
     sums = (

@@ -27,8 +27,6 @@ _AMOUNTS = {"read": "read_bytes", "write": "written_bytes", "metadata": "metadat
 
 @dataclass(frozen=True)
 class Packed:
-    """The ranks of a profile."""
-
     rank_of: dict[int, int]
     """By process: of those that did I/O."""
     count: int
@@ -42,7 +40,7 @@ class Packed:
     """rank, begin_s, end_s, read, write, metadata: how much each rank did in a time."""
 
     def active(self, direction: Direction, begin_s: float, end_s: float) -> NDArray[np.int64]:
-        """The ranks that did more than next to nothing between two moments; all, where that is not known."""
+        """The ranks that did a considerable part between two moments; all, where that is not known."""
         here = self.heat.filter(pl.col("begin_s") < end_s, pl.col("end_s") > begin_s)
         overlap = pl.min_horizontal("end_s", pl.lit(end_s)) - pl.max_horizontal("begin_s", pl.lit(begin_s))
         share = overlap / (pl.col("end_s") - pl.col("begin_s"))
@@ -99,7 +97,7 @@ def _io_times(processes: pl.DataFrame, profile: Profile) -> pl.DataFrame:
 
 
 def _by_mpi(processes: pl.DataFrame) -> dict[int, int]:
-    number = {rank: at for at, rank in enumerate(sorted(set(processes["rank"])))}
+    number = {rank: index for index, rank in enumerate(sorted(set(processes["rank"])))}
     return {process: number[rank] for process, rank in processes.select("process", "rank").iter_rows()}
 
 

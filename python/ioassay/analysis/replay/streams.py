@@ -175,7 +175,7 @@ class _Making:
         self._load = {verb: np.zeros((len(self._phases), self._packed.count)) for verb in _MOVING}
         self._opened = [0.0] * len(self._groups)
         self._trees = _Trees()
-        row = {file: at for at, file in enumerate(self._files["file"])}
+        row = {file: index for index, file in enumerate(self._files["file"])}
         sizes = used.sizes.with_columns(row=pl.col("file").replace_strict(row, return_dtype=pl.Int64))
         self._sizes = {
             direction: own.select("row", "bytes", "calls").to_numpy()
@@ -184,10 +184,10 @@ class _Making:
 
     def replay(self) -> Replay | None:
         """The replay; `None` where no phase has a stream."""
-        moving = [list(self._moving(at)) for at in range(len(self._phases))]
+        moving = [list(self._moving(index)) for index in range(len(self._phases))]
         phases = []
-        for at, span in enumerate(self._phases):
-            streams = (*moving[at], *self._naming(at))
+        for index, span in enumerate(self._phases):
+            streams = (*moving[index], *self._naming(index))
             if streams:
                 phases.append(Phase(span.begin_s, span.end_s, streams))
         if not phases:
@@ -222,7 +222,7 @@ class _Making:
             Note("empty-transfers", self._uses.empty),
             Note("cut-transfers", self._uses.cut),
             Note("maps", self._uses.mapped),
-            Note("passes", round(sum(one.passes for one in self._courses()))),
+            Note("passes", round(sum(course.passes for course in self._courses()))),
             Note("merged-files", merged),
             Note("elsewhere", self._uses.elsewhere),
             Note("unnamed-files", self._uses.unnamed),
@@ -385,10 +385,10 @@ class _Making:
         is_written_anew = use.direction == "write" and self._groups[use.group].kind.is_new
         more = files % ranks if is_written_anew and files // ranks < MOST_SPLIT else 0
         parts = [(first, more, files // ranks + 1), (first + more, ranks - more, files // ranks)] if more else []
-        for at, (begin, many, each) in enumerate(parts or [(first, ranks, files / ranks)]):
+        for index, (begin, many, each) in enumerate(parts or [(first, ranks, files / ranks)]):
             stream = _with_transfers(use.base, use.moves, each / files, use.extent)
             if is_written_anew:
-                tree = self._new(use, round(each * many), "ab"[at] if more else "")
+                tree = self._new(use, round(each * many), "ab"[index] if more else "")
             else:
                 tree = self._filled(use.group, use.phase, stream.file_bytes)
             yield replace(stream, tree=tree, share="own", ranks=Ranks(begin, many))
@@ -512,18 +512,18 @@ class _Making:
                 for one in own[:MOST_NAME_STREAMS]:
                     yield self._named(one, phase)
 
-    def _named(self, one: _Names, phase: int) -> Stream:
+    def _named(self, names: _Names, phase: int) -> Stream:
         active = self._packed.active("metadata", self._phases[phase].begin_s, self._phases[phase].end_s)
-        most = self._trees.made[one.tree].items if one.share == "own" else len(active)
-        ranks = _sharers(one.calls, min(len(active), most))
+        most = self._trees.made[names.tree].items if names.share == "own" else len(active)
+        ranks = _sharers(names.calls, min(len(active), most))
         return Stream(
-            one.verb,
-            one.tree,
-            one.share,
+            names.verb,
+            names.tree,
+            names.share,
             Ranks(self._beginning(active, ranks), ranks),
-            count=max(1, round(one.calls / ranks)),
-            timeline=_timeline(one.weights, one.calls),
-            absent=one.absent,
+            count=max(1, round(names.calls / ranks)),
+            timeline=_timeline(names.weights, names.calls),
+            absent=names.absent,
         )
 
     def _changes(self, phase: int) -> Iterator[Stream]:
@@ -617,4 +617,7 @@ def _called(every: Iterable[Group]) -> list[str]:
         kind = group.kind
         role = "out" if kind.is_new else "update" if kind.is_written else "in" if kind.is_read else "looked-at"
         roles.append(role if kind.sharing == "own" else f"shared-{role}" if kind.is_read or kind.is_written else role)
-    return [f"{role}-{roles[: at + 1].count(role)}" if roles.count(role) > 1 else role for at, role in enumerate(roles)]
+    return [
+        f"{role}-{roles[: index + 1].count(role)}" if roles.count(role) > 1 else role
+        for index, role in enumerate(roles)
+    ]

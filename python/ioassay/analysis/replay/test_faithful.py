@@ -149,7 +149,9 @@ def test_the_order_is_compared_as_the_plan_has_it() -> None:
 def test_ranks_are_compared_by_the_least_and_the_most_that_one_moved() -> None:
     found = run(AS_RECORDED)
     case = found.document.cases[0].id
-    rows = [{"case": case, "phase": "phase-1", "operation": "read", "rank": at, "bytes": at + 5} for at in range(2)]
+    rows = [
+        {"case": case, "phase": "phase-1", "operation": "read", "rank": index, "bytes": index + 5} for index in range(2)
+    ]
     rows += [{"case": case, "phase": "phase-2", "operation": "write", "rank": 1, "bytes": 7}]
     read, write, metadata = only(replace(found, ranks=pl.DataFrame(rows, schema=RANKS))).classes
     assert (read.recorded_rank_bytes, read.rank_bytes) == ((4 << 20, 12 << 20), (5, 6))

@@ -30,7 +30,7 @@ def made(path: Path, *tables: TableBuilder, below: str | None = None) -> Replay:
 
 def streams(of: Replay, verb: str) -> list[tuple[int, Stream]]:
     """The streams of a kind, each with the number of its phase."""
-    return [(at, stream) for at, phase in enumerate(of.phases) for stream in phase.streams if stream.verb == verb]
+    return [(index, stream) for index, phase in enumerate(of.phases) for stream in phase.streams if stream.verb == verb]
 
 
 def table(pid: int = 100, *, begin_s: float = 0, end_s: float = 60, **fields: object) -> TableBuilder:
@@ -38,16 +38,18 @@ def table(pid: int = 100, *, begin_s: float = 0, end_s: float = 60, **fields: ob
     return TableBuilder(pid, begin_ns=begin_ns, end_ns=end_ns, **fields)  # type: ignore[arg-type]
 
 
-def checkpoint(one: TableBuilder, path: str, *, second: int, inode: int, sizes: dict[int, int], **fields: int) -> int:
+def checkpoint(
+    table_builder: TableBuilder, path: str, *, second: int, inode: int, sizes: dict[int, int], **fields: int
+) -> int:
     """A new file that is written within a second, in calls of these sizes."""
-    opened_ns = one.begin_ns + second * S
-    file = one.file(
+    opened_ns = table_builder.begin_ns + second * S
+    file = table_builder.file(
         path, {"open": 1, "close": 1}, inode=inode, opened_ns=opened_ns, closed_ns=opened_ns + S - 1, ns=1000
     )
     calls = sum(sizes.values())
-    one.transfers(file, "write", sizes, ns=S // 2, **{"consecutive": calls} | fields)
-    one.second("write", second, calls, moved=sum(size * count for size, count in sizes.items()), ns=S // 2)
-    one.second("open", second, 1, ns=1000)
+    table_builder.transfers(file, "write", sizes, ns=S // 2, **{"consecutive": calls} | fields)
+    table_builder.second("write", second, calls, moved=sum(size * count for size, count in sizes.items()), ns=S // 2)
+    table_builder.second("open", second, 1, ns=1000)
     return file
 
 
@@ -56,18 +58,18 @@ def ranks_that_checkpoint(count: int) -> list[TableBuilder]:
     tables = []
     for rank in range(count):
         one = table(100 + rank, job={"SLURM_PROCID": str(rank)})
-        for at, second in enumerate((10, 30)):
-            path = f"/scratch/out.{at}.{rank}"
-            checkpoint(one, path, second=second, inode=1 + rank + 100 * at, sizes={MIB: 12, 256 * KIB: 1})
+        for index, second in enumerate((10, 30)):
+            path = f"/scratch/out.{index}.{rank}"
+            checkpoint(one, path, second=second, inode=1 + rank + 100 * index, sizes={MIB: 12, 256 * KIB: 1})
         tables.append(one)
     return tables
 
 
 def test_a_process_that_begins_after_another_has_ended_takes_its_rank(tmp_path: Path) -> None:
     tables = []
-    for at in range(6):  # two at a time
-        one = table(100 + at, begin_s=10 * (at // 2), end_s=10 * (at // 2) + 9)
-        checkpoint(one, f"/scratch/{at}", second=1, inode=1 + at, sizes={MIB: 4})
+    for index in range(6):  # two at a time
+        one = table(100 + index, begin_s=10 * (index // 2), end_s=10 * (index // 2) + 9)
+        checkpoint(one, f"/scratch/{index}", second=1, inode=1 + index, sizes={MIB: 4})
         tables.append(one)
     found = made(tmp_path, *tables)
     assert (found.processes, found.ranks) == (6, 2)
@@ -224,11 +226,11 @@ def test_what_cannot_be_replayed_is_named_with_its_calls(tmp_path: Path) -> None
 
 def test_10_000_files_of_many_kinds_are_some_dozen_streams(tmp_path: Path) -> None:
     one = table()
-    for at in range(10_000):
-        size = 1 << (8 + at % 17)
-        file = one.file(f"/data/{at % 40}/{at}", {"open": 1, "close": 1, "stat": 1}, inode=1 + at, size=size)
+    for index in range(10_000):
+        size = 1 << (8 + index % 17)
+        file = one.file(f"/data/{index % 40}/{index}", {"open": 1, "close": 1, "stat": 1}, inode=1 + index, size=size)
         calls = max(1, size >> 12)
-        one.transfers(file, "read" if at % 3 else "write", {min(size, 4096): calls}, consecutive=calls)
+        one.transfers(file, "read" if index % 3 else "write", {min(size, 4096): calls}, consecutive=calls)
     for second in range(50):
         one.second("read", second, 20_000, moved=20_000 * 4096)
         one.second("write", second, 10_000, moved=10_000 * 4096)
@@ -261,7 +263,7 @@ def test_a_profile_without_io_on_storage_is_no_replay(tmp_path: Path) -> None:
 
 
 def test_sizes_keep_their_bytes_where_there_are_too_many_of_them() -> None:
-    every = [(1000 + 17 * at, 1 + at % 5) for at in range(200)]
+    every = [(1000 + 17 * index, 1 + index % 5) for index in range(200)]
     fewer = fewer_sizes(every)
     assert len(fewer) <= 12
     bytes_before, bytes_after = (sum(size * count for size, count in of) for of in (every, fewer))
@@ -310,9 +312,9 @@ def test_streams_of_one_time_are_of_different_ranks_as_far_as_there_are_any(tmp_
 
 def test_a_file_that_is_written_once_and_read_once_is_opened_once_for_each(tmp_path: Path) -> None:
     one = table()
-    for at in range(20):
+    for index in range(20):
         opened_ns, closed_ns = one.begin_ns + 10 * S, one.begin_ns + 41 * S
-        file = one.file(f"/scratch/{at}", {"open": 2}, inode=5 + at, opened_ns=opened_ns, closed_ns=closed_ns)
+        file = one.file(f"/scratch/{index}", {"open": 2}, inode=5 + index, opened_ns=opened_ns, closed_ns=closed_ns)
         one.transfers(file, "write", {64 * KIB: 8}, consecutive=8)
         one.transfers(file, "read", {512 * KIB: 1}, consecutive=1)
     one.second("write", 10, 160, moved=10 * MIB)
@@ -424,7 +426,9 @@ def test_the_time_of_all_calls_is_not_that_of_those_below_a_directory(tmp_path: 
     one.file("/scratch", {"list": 12})
     one.file("/lib", {"list": 1})
     one.second("list", 5, 13, ns=S)
-    times = {below: made(tmp_path / str(at), one, below=below).left_out for at, below in enumerate((None, "/scratch"))}
+    times = {
+        below: made(tmp_path / str(index), one, below=below).left_out for index, below in enumerate((None, "/scratch"))
+    }
     assert [(left.calls, left.spent_ns) for left in times[None]] == [(13, S)]
     assert [(left.calls, left.spent_ns) for left in times["/scratch"]] == [(12, None)]
 

@@ -134,7 +134,7 @@ def without_tails(moves: Transfers) -> Sizes:
     """
     if len(moves.sizes) < 2 or moves.order.consecutive < CONSECUTIVE_PERCENT:
         return moves.sizes
-    size, calls = max(moves.sizes, key=lambda one: one[0] * one[1])
+    size, calls = max(moves.sizes, key=lambda size: size[0] * size[1])
     is_usual = calls >= sum(count for _, count in moves.sizes) / 2
     if any(other > size for other, _ in moves.sizes) or not is_usual or moves.bytes_per_open < size:
         return moves.sizes

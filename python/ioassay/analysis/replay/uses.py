@@ -122,13 +122,13 @@ def _is_new() -> pl.Expr:
     return pl.when(at_open.is_null()).then(guess).otherwise(empty | (flags & _EMPTIES > 0))
 
 
-def _names(own: pl.DataFrame) -> pl.DataFrame:
+def _names(rows: pl.DataFrame) -> pl.DataFrame:
     def of(operation: str, amount: pl.Expr) -> pl.Expr:
         return amount.filter(pl.col("operation") == operation).sum()
 
     calls, failed = pl.col("calls"), pl.col("failed").fill_null(0)
     done = pl.max_horizontal(calls - failed, pl.lit(0))
-    return own.group_by("file").agg(
+    return rows.group_by("file").agg(
         opens=of("open", done),
         lookups=of("open", failed),
         stats=of("stat", done),
@@ -140,9 +140,9 @@ def _names(own: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _transfers(own: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tuple[str, ...]) -> pl.DataFrame:
+def _transfers(rows: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tuple[str, ...]) -> pl.DataFrame:
     """Columns of a direction. A beginning anew after each open and after each pass over the file is not backward."""
-    moved = own.filter(pl.col("operation").is_in(names))
+    moved = rows.filter(pl.col("operation").is_in(names))
     order = moved.group_by("file").agg(
         pl.col("consecutive").sum(),
         pl.col("forward").sum(),
@@ -155,7 +155,7 @@ def _transfers(own: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tu
         .group_by("file")
         .agg(calls=pl.col("calls").sum(), bytes=(pl.col("bytes") * pl.col("calls")).sum())
     )
-    opens = own.filter(pl.col("operation") == "open").select("file", opened="calls")
+    opens = rows.filter(pl.col("operation") == "open").select("file", opened="calls")
     users = moved.group_by("file").agg(users=pl.col("processes").max())
     found = (
         done.join(order, on="file", how="left").join(opens, on="file", how="left").join(users, on="file", how="left")
@@ -176,10 +176,10 @@ def _transfers(own: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tu
     )
 
 
-def _sizes(profile: Profile, own: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, tuple[int, int, int]]:
+def _sizes(profile: Profile, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, tuple[int, int, int]]:
     """`Uses.sizes`, and how many calls were gathered, empty and too large."""
     key = ["file", "operation"]
-    moved = own.filter(pl.col("operation").is_in([*READS, *WRITES])).select(*key, "calls", "bytes")
+    moved = rows.filter(pl.col("operation").is_in([*READS, *WRITES])).select(*key, "calls", "bytes")
     exact = (
         profile.common_sizes.drop_nulls("operation")
         .join(moved.select(key), on=key, how="semi")
@@ -255,19 +255,19 @@ def _gathered(small: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _left_out(profile: Profile, own: pl.DataFrame, below: str | None) -> tuple[LeftOut, ...]:
+def _left_out(profile: Profile, rows: pl.DataFrame, below: str | None) -> tuple[LeftOut, ...]:
     """What no stream does: the other operations, and failed changes of names."""
     replayed = {name for names in OPERATIONS.values() for name in names}
     is_said = ~pl.col("operation").cast(pl.String).str.starts_with("MPI ")
     # Of maps that a source only counts it is unknown what they moved.
     is_mapped = (pl.col("operation") == "map") & pl.col("file").is_in(profile.maps["file"].implode())
-    others = own.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]), is_said, ~is_mapped)
+    others = rows.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]), is_said, ~is_mapped)
     calls = others.group_by("operation").agg(calls=pl.col("calls").sum(), ns=pl.col("duration_ns").sum())
     # What the whole profile spent says nothing of some of its files.
     whole = profile.process_operations if below is None else profile.process_operations.clear()
     spent = dict(whole.group_by("operation").agg(pl.col("duration_ns").sum()).iter_rows())
     found = [LeftOut(name, int(count), ns or spent.get(name) or None) for name, count, ns in calls.iter_rows() if count]
-    failed = own.filter(pl.col("operation").is_in([*NAMES]), ~pl.col("operation").is_in(["open", "stat"]))
+    failed = rows.filter(pl.col("operation").is_in([*NAMES]), ~pl.col("operation").is_in(["open", "stat"]))
     sums = failed.group_by("operation").agg(pl.col("failed").sum())
     found += [LeftOut(f"failed {name}", int(count), None) for name, count in sums.iter_rows() if count]
     return tuple(sorted(found, key=lambda one: (-(one.spent_ns or 0), one.operation)))

@@ -110,7 +110,7 @@ class Course:
 
     @property
     def change(self) -> float | None:
-        """Now against before, as a share of before: -0.2 is 20 % less."""
+        """The difference from before, as a share of it: -0.2 is 20 % less."""
         return None if self.before is None else self.now / self.before - 1
 
 
@@ -130,8 +130,8 @@ class _Tested:
 
     def __init__(self, history: History) -> None:
         seconds = np.array([one.run.started.timestamp() for one in history.measured])
-        for at in range(1, len(seconds)):  # a start is known to the second
-            seconds[at] = max(seconds[at], seconds[at - 1] + 1)
+        for index in range(1, len(seconds)):  # a start is known to the second
+            seconds[index] = max(seconds[index], seconds[index - 1] + 1)
         self.days: Array = (seconds - seconds[0]) / _DAY_S
         self.values: Array = np.log([one.point.median for one in history.measured])
         as_independent = list(_splits(self.values, 0, 1.0, FALSE_ALARMS, is_latest=True))

@@ -1,8 +1,8 @@
 """What runs of one study measured alike, in the order of time; on one target, unless all may be taken for one.
 
 The latest run says what belongs there: each of its points has the points of earlier runs that match it
-(`compare.matching`) and were measured alike (`compare.subject`). Others are left out, with what is unlike. Not: what
-became of the rate (`change_detection`).
+(`compare.matching`) and were measured alike (`compare.subject`). Others are left out, with what is unlike. Not: how
+the rate changed (`change_detection`).
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def logs(kind: Kind, dice: np.random.Generator, series: int, runs: int) -> NDArr
         case "slow nights":
             return np.asarray(own - 0.25 * (dice.random((series, runs)) < 0.2))
         case "neighbours":
-            for at in range(1, runs):
-                own[:, at] = 0.3 * own[:, at - 1] + np.sqrt(1 - 0.3**2) * own[:, at]
+            for index in range(1, runs):
+                own[:, index] = 0.3 * own[:, index - 1] + np.sqrt(1 - 0.3**2) * own[:, index]
             return own
 
 

@@ -175,7 +175,7 @@ class Activity:
 
     @cached_property
     def _late(self) -> pl.DataFrame:
-        """Of each phase that wrote and was followed by writes: until the last second with more than next to nothing."""
+        """Of each phase that wrote and was followed by writes: until the last second with a considerable amount."""
         first = second_of(pl.col("end_s")) + 1
         most = first + LATE_S
         after = self.windows.select(

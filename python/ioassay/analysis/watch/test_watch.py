@@ -45,7 +45,7 @@ def _activity(run: LoadedRun, seconds: Iterable[HostSecond], *hosts: WatchedHost
 
 
 def _seconds(host: str, first: int, writes: Iterable[int], **more: int) -> list[HostSecond]:
-    return [HostSecond(host, T + first + at, write=write, **more) for at, write in enumerate(writes)]
+    return [HostSecond(host, T + first + index, write=write, **more) for index, write in enumerate(writes)]
 
 
 def test_the_lowest_devices_count_and_no_byte_twice() -> None:

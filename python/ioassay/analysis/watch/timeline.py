@@ -40,19 +40,19 @@ class RunTimeline:
     end_s: int
 
 
-def timeline(found: Activity) -> RunTimeline | None:
+def timeline(activity: Activity) -> RunTimeline | None:
     """The time line of a run; `None` where no phase was measured."""
-    windows = found.windows
+    windows = activity.windows
     if windows.is_empty():
         return None
     begin, end = math.floor(windows["start_s"].to_numpy().min()), math.ceil(windows["end_s"].to_numpy().max())
-    heard = found.seconds.filter(pl.col("role") == found.storage_role)["second"].to_list()
+    heard = activity.seconds.filter(pl.col("role") == activity.storage_role)["second"].to_list()
     # What is written after the last phase belongs to the picture.
     end = max([end, *(second + 1 for second in heard if second < end + MOST_STEPS // 10)])
-    longest_ns = found.run.measurements["sample_interval_ns"].drop_nulls().to_list()
+    longest_ns = activity.run.measurements["sample_interval_ns"].drop_nulls().to_list()
     step_s = max(math.ceil((end - begin) / MOST_STEPS), *(math.ceil(ns / 1e9) for ns in longest_ns), 1)
     steps = math.ceil((end - begin) / step_s)
-    grid = pl.DataFrame({"start_s": [step_s * at for at in range(steps)]}, schema={"start_s": pl.Int64})
+    grid = pl.DataFrame({"start_s": [step_s * index for index in range(steps)]}, schema={"start_s": pl.Int64})
     moves = (
         pl.when((pl.col("write_bytes") > 0) & (pl.col("read_bytes") == 0))
         .then(pl.lit("write"))
@@ -61,21 +61,21 @@ def timeline(found: Activity) -> RunTimeline | None:
         .otherwise(pl.lit("other"))
     )
     return RunTimeline(
-        clients=_clients(found, grid, begin, step_s),
-        hosts=_hosts(found, grid, begin, step_s),
-        counted=_counted(found, grid, begin, step_s),
+        clients=_clients(activity, grid, begin, step_s),
+        hosts=_hosts(activity, grid, begin, step_s),
+        counted=_counted(activity, grid, begin, step_s),
         phases=windows.select(*PHASE, pl.col("start_s", "end_s") - begin, moves.alias("moves")),
         step_s=step_s,
         end_s=steps * step_s,
     )
 
 
-def _clients(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
+def _clients(activity: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
     ways = {operation: "write" if to == "to-servers" else "read" for operation, to in DIRECTIONS.items()}
-    of = found.run.measurements.select(*KEY, "started_unix_ns", "sample_interval_ns").drop_nulls()
+    of = activity.run.measurements.select(*KEY, "started_unix_ns", "sample_interval_ns").drop_nulls()
     since_s = (pl.col("started_unix_ns") + pl.col("sample") * pl.col("sample_interval_ns")) / 1e9 - begin
     moved = (
-        found.run.samples.join(of.lazy(), on=list(KEY))
+        activity.run.samples.join(of.lazy(), on=list(KEY))
         .filter(pl.col("operation").is_in(list(ways)))
         .group_by(
             (since_s // step_s * step_s).cast(pl.Int64).alias("start_s"),
@@ -85,13 +85,13 @@ def _clients(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl
         .collect(engine="streaming")
     )
     for way in ("write", "read"):
-        own = moved.filter(pl.col("way") == way).select("start_s", pl.col("bytes").alias(way))
-        grid = grid.join(own, on="start_s", how="left", maintain_order="left")
+        rows = moved.filter(pl.col("way") == way).select("start_s", pl.col("bytes").alias(way))
+        grid = grid.join(rows, on="start_s", how="left", maintain_order="left")
     return grid.with_columns(pl.col("write", "read").fill_null(0.0))
 
 
-def _counted(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
-    counters = counted(found)
+def _counted(activity: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
+    counters = counted(activity)
     columns = {"host": pl.String, "start_s": pl.Int64, **dict.fromkeys(WAYS, pl.Float64)}
     if counters is None:
         return pl.DataFrame(schema=columns)
@@ -105,14 +105,14 @@ def _counted(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl
     return hosts.join(grid, how="cross").join(rates, on=["host", "start_s"], how="left", maintain_order="left")
 
 
-def _hosts(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
-    own = found.seconds.filter(pl.col("role") == found.storage_role).with_columns(pl.col("second") - begin)
+def _hosts(activity: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
+    own = activity.seconds.filter(pl.col("role") == activity.storage_role).with_columns(pl.col("second") - begin)
     if own["host"].n_unique() > MOST_HOSTS:
-        every = f"{own['host'].n_unique()} {found.storage_role}s together"
+        every = f"{own['host'].n_unique()} {activity.storage_role}s together"
         own = own.group_by("second").agg(pl.col(AMOUNTS).sum()).with_columns(pl.lit(every).alias("host"))
     start = (pl.col("second") // step_s * step_s).alias("start_s")
     rates = own.group_by("host", start).agg(pl.col(AMOUNTS).mean())
-    names = [host.name for host in found.watch.document.hosts if host.name in own["host"]] or own[
+    names = [host.name for host in activity.watch.document.hosts if host.name in own["host"]] or own[
         "host"
     ].unique().to_list()
     hosts = pl.DataFrame({"host": names}, schema={"host": pl.String})

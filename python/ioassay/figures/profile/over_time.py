@@ -35,8 +35,8 @@ def chart(data: pl.DataFrame, step_s: float, title: str, bands: pl.DataFrame | N
     layers = []
     if bands is not None and bands.height:
         directions = list(bands["line"].unique(maintain_order=True))
-        names += [_BAND.format(one) for one in directions]
-        colours += [_OF_BANDS[one] for one in directions]
+        names += [_BAND.format(direction) for direction in directions]
+        colours += [_OF_BANDS[direction] for direction in directions]
         bands = bands.with_columns(line=pl.format(_BAND, "line"))
         colour = _colour(names, colours)
         band = {"x": x, "y": y("least_rate"), "y2": {"field": "most_rate"}, "color": colour}

@@ -18,8 +18,8 @@ def chart(data: pl.DataFrame) -> Specification:
     axis = {"labelAngle": 0, "labelOverlap": "parity", "grid": False}
     x = nominal("size", title="Size of a request", sort=labels, axis=axis)
     panels = []
-    for at, direction in enumerate(dict.fromkeys(data["direction"])):
-        y = quantitative("calls", title="Calls" if not at else None, axis={"tickCount": 4, "format": "~s"})
+    for index, direction in enumerate(dict.fromkeys(data["direction"])):
+        y = quantitative("calls", title="Calls" if not index else None, axis={"tickCount": 4, "format": "~s"})
         bars = marks("bar", data.filter(direction=direction), {"x": x, "y": y}, color=COLOURS[direction])
         panels.append({"title": direction.capitalize(), **bars, "width": WIDTH, "height": HEIGHT})
     return {"concat": panels, "columns": 2, "spacing": 24}

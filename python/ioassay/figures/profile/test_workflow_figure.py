@@ -30,11 +30,17 @@ def words(svg: str) -> list[str]:
 
 
 def layered(rows: int, of_each: int) -> tuple[list[Box], list[Arrow]]:
-    boxes = [Box(row, f"step {row}.{at}", "1 s to 2 s") for row in range(rows) for at in range(of_each)]
+    boxes = [Box(row, f"step {row}.{index}", "1 s to 2 s") for row in range(rows) for index in range(of_each)]
     arrows = [
-        Arrow(row * of_each + at, (row + 1) * of_each + (at * 2) % of_each, 10.0 + at, f"{row}-{at}", row % 2 == 0)
+        Arrow(
+            row * of_each + index,
+            (row + 1) * of_each + (index * 2) % of_each,
+            10.0 + index,
+            f"{row}-{index}",
+            row % 2 == 0,
+        )
         for row in range(rows - 1)
-        for at in range(of_each)
+        for index in range(of_each)
     ]
     return boxes, arrows
 
@@ -42,12 +48,12 @@ def layered(rows: int, of_each: int) -> tuple[list[Box], list[Arrow]]:
 @pytest.mark.parametrize(("rows", "of_each"), [(3, 1), (8, MOST_IN_A_ROW), (40, 1)])
 def test_every_step_has_a_box_with_its_name(rows: int, of_each: int) -> None:
     svg = drawn(*layered(rows, of_each))
-    assert {f"step {row}.{at}" for row in range(rows) for at in range(of_each)} <= set(words(svg))
+    assert {f"step {row}.{index}" for row in range(rows) for index in range(of_each)} <= set(words(svg))
 
 
 def test_boxes_of_a_row_do_not_touch_each_other_or_arrows_that_pass() -> None:
     boxes, arrows = layered(3, MOST_IN_A_ROW)
-    figure = chart(boxes, [*arrows, *(Arrow(at, 2 * MOST_IN_A_ROW + at, 5.0, "x", False) for at in range(3))])
+    figure = chart(boxes, [*arrows, *(Arrow(index, 2 * MOST_IN_A_ROW + index, 5.0, "x", False) for index in range(3))])
     frames = layer(figure, _FRAMES).sort("y", "x")
     for (row,), own in frames.group_by("y", maintain_order=True):
         assert (own["x"][1:] > own["x2"][:-1]).all(), row

@@ -75,7 +75,7 @@ def weightiest(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[Arrow]:
     """The thickest arrows that a figure has room for."""
     found: list[Arrow] = []
     points = 0
-    for arrow in sorted(arrows, key=lambda one: -one.weight):
+    for arrow in sorted(arrows, key=lambda arrow: -arrow.weight):
         points += max(1, abs(boxes[arrow.end].row - boxes[arrow.begin].row)) * (_SAMPLES + 1)
         if found and points > MOST_POINTS:
             break
@@ -84,7 +84,6 @@ def weightiest(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[Arrow]:
 
 
 def chart(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> Specification:
-    """The drawing."""
     return _Drawing(boxes, arrows).chart()
 
 
@@ -99,7 +98,7 @@ class _Drawing:
         self._right = WIDTH - (AROUND * (1 + min(len(around), 4)) if around else 0)
         most = max(sum(box.row == row for box in boxes) for row in range(len(self._rows)))
         self._box_width = min(MOST_BOX_WIDTH, (self._right - GAP * (most - 1)) / most - LANE)
-        self._placed = [_Place(at, self._box_width) for at in range(len(boxes))]
+        self._placed = [_Place(index, self._box_width) for index in range(len(boxes))]
         for place, box in zip(self._placed, boxes, strict=True):
             self._rows[box.row].append(place)
         self._ways = {id(arrow): self._way(arrow) for arrow in forward}
@@ -107,7 +106,7 @@ class _Drawing:
         self._height = ROW * (len(self._rows) - 1) + BOX_HEIGHT + 2
         self._lines = [
             *((arrow, self._forward(arrow, forward)) for arrow in forward),
-            *((arrow, self._around(arrow, at)) for at, arrow in enumerate(around)),
+            *((arrow, self._around(arrow, index)) for index, arrow in enumerate(around)),
         ]
 
     def chart(self) -> Specification:
@@ -168,22 +167,22 @@ class _Drawing:
         way = self._ways[id(arrow)]
         first = self._boxes[arrow.begin].row
         own = [(self._port(arrow, every, is_begin=True), self._top(first) + BOX_HEIGHT)]
-        for at, place in enumerate(way[1:-1], start=first + 1):
-            own += [(place.x, self._top(at)), (place.x, self._top(at) + BOX_HEIGHT)]
+        for number, place in enumerate(way[1:-1], start=first + 1):
+            own += [(place.x, self._top(number)), (place.x, self._top(number) + BOX_HEIGHT)]
         own.append((self._port(arrow, every, is_begin=False), self._top(self._boxes[arrow.end].row) - 4))
         points: list[Point] = []
-        for at in range(0, len(own), 2):
-            points += _curve(own[at], own[at + 1])
+        for index in range(0, len(own), 2):
+            points += _curve(own[index], own[index + 1])
         return points
 
     def _port(self, arrow: Arrow, every: Sequence[Arrow], *, is_begin: bool) -> float:
         """Where an arrow leaves or enters its box: beside the others, in the order in which these lie."""
         box = arrow.begin if is_begin else arrow.end
         if is_begin:
-            others = sorted((self._ways[id(one)][1].x, at) for at, one in enumerate(every) if one.begin == box)
+            others = sorted((self._ways[id(one)][1].x, index) for index, one in enumerate(every) if one.begin == box)
         else:
-            others = sorted((self._ways[id(one)][-2].x, at) for at, one in enumerate(every) if one.end == box)
-        rank = next(at for at, (_, other) in enumerate(others) if every[other] is arrow)
+            others = sorted((self._ways[id(one)][-2].x, index) for index, one in enumerate(every) if one.end == box)
+        rank = next(index for index, (_, other) in enumerate(others) if every[other] is arrow)
         return self._placed[box].x + self._box_width * ((rank + 1) / (len(others) + 1) - 0.5)
 
     def _around(self, arrow: Arrow, at: int) -> list[Point]:
@@ -203,10 +202,10 @@ class _Drawing:
     def _curves(self) -> Specification:
         most = max(arrow.weight for arrow in self._arrows) or 1
         rows = [
-            {"arrow": number, "at": at, "x": x, "y": y, "files": REMOVED if arrow.is_removed else KEPT}
+            {"arrow": number, "at": index, "x": x, "y": y, "files": REMOVED if arrow.is_removed else KEPT}
             | {"width": LEAST_LINE + (MOST_LINE - LEAST_LINE) * (arrow.weight / most) ** 0.5}
             for number, (arrow, points) in enumerate(self._lines)
-            for at, (x, y) in enumerate(points)
+            for index, (x, y) in enumerate(points)
         ]
         point = {
             "x": self._x("x"),
@@ -295,8 +294,8 @@ def _curve(begin: Point, end: Point) -> list[Point]:
     (x0, y0), (x1, y1) = begin, end
     middle = (y0 + y1) / 2
     points = []
-    for at in range(_SAMPLES + 1):
-        t = at / _SAMPLES
+    for index in range(_SAMPLES + 1):
+        t = index / _SAMPLES
         weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
         points.append(
             (

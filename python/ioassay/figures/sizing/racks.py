@@ -96,7 +96,7 @@ class _Drawing:
 
     def __init__(self, racks: Sequence[Rack]) -> None:
         self._floor = TITLE + UNIT * max(rack.units for rack in racks)  # they all stand on it
-        self._placed = [(rack, at * PITCH + NUMBERS) for at, rack in enumerate(racks)]
+        self._placed = [(rack, index * PITCH + NUMBERS) for index, rack in enumerate(racks)]
         self._width, self._height = len(racks) * PITCH - GAP, self._floor + 1
 
     def chart(self) -> Specification:
@@ -135,7 +135,7 @@ class _Drawing:
         rows = [
             self._area(left, low, units)
             for rack, left in self._placed
-            for low, units in ((1, rack.units), *(one for group in rack.groups for one in _bricks(group)))
+            for low, units in ((1, rack.units), *(brick for group in rack.groups for brick in _bricks(group)))
         ]
         return marks("rect", rows, self._rectangle(), fill=None, stroke=theme.INK, strokeWidth=1.3)
 
@@ -194,7 +194,7 @@ class _Drawing:
 def _bricks(group: Group) -> Iterator[tuple[int, int]]:
     """The lowest unit and the height of each."""
     units = group.units // group.count
-    return ((group.low + at * units, units) for at in range(group.count))
+    return ((group.low + index * units, units) for index in range(group.count))
 
 
 def _shortened(text: str, most: int) -> str:

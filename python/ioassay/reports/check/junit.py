@@ -62,7 +62,7 @@ def _suite(name: str, tests: int, **counts: int) -> Element:
 
 
 def _case(suite: Element, package: str, group: str, name: str) -> Element:
-    """A test case; judging takes no time that anybody would want to know."""
+    """A test case; without its duration, because judging takes almost no time."""
     classname = ".".join(printable(part).replace(".", "_") for part in (package, group))
     return SubElement(suite, "testcase", classname=classname, name=printable(name), time="0")
 

@@ -1,4 +1,4 @@
-"""Every verdict in words: what it is about, what became of it, and why; and the numbers that it says."""
+"""Every verdict in words: what it is about, the result, and why; and the numbers that it says."""
 
 from __future__ import annotations
 
@@ -165,9 +165,9 @@ def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -
     return Line(group, name, check.judgement, says, value, at_least, None, unit, doubts, detectable)
 
 
-def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points: int) -> str:
-    unit = units.of_series([one])[one.column]
-    now, before = (wording.rate(one, unit, point.median) for point in (ratio.other, ratio.reference))
+def _says(check: PointCheck, compared: Compared, ratio: Ratio, baseline: str, points: int) -> str:
+    unit = units.of_series([compared])[compared.column]
+    now, before = (wording.rate(compared, unit, point.median) for point in (ratio.other, ratio.reference))
     rates = f"{now} against {before} of {baseline}"
     known = ratio.interval
     interval = ""

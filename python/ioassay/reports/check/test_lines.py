@@ -186,5 +186,9 @@ def test_a_verdict_that_could_not_be_given_is_an_error_in_junit() -> None:
 
 def test_the_document_says_whether_the_run_is_accepted() -> None:
     document = a_run().build().document
-    told = plain.loads(json_text(data(document, [line("failed")])))
-    assert (told["accepted"], told["checks"][0]["judgement"], told["study"]) == (False, "failed", document.study.name)
+    loads = plain.loads(json_text(data(document, [line("failed")])))
+    assert (loads["accepted"], loads["checks"][0]["judgement"], loads["study"]) == (
+        False,
+        "failed",
+        document.study.name,
+    )

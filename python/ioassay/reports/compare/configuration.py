@@ -110,8 +110,8 @@ def _fact(group: str, what: str) -> str:
 def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) -> list[Difference]:
     """The facts that differ, in the order of their first report. `are_runs`: which of the subjects are runs."""
     found = []
-    for what in dict.fromkeys(what for one in facts for what in one):
-        told = [one.get(what) for one in facts]
+    for what in dict.fromkeys(what for fact in facts for what in fact):
+        told = [fact.get(what) for fact in facts]
         values = {value for value in told if value is not None}
         of_runs = {value for value, is_run in zip(told, are_runs, strict=True) if is_run}
         if len(values) > 1 or len(of_runs) > 1:
@@ -119,21 +119,21 @@ def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) ->
     return [_shortened(one) for one in found]
 
 
-def _shortened(one: Difference) -> Difference:
+def _shortened(difference: Difference) -> Difference:
     """Of long values only what not all have: of a method's sentences the steps, of a list the items."""
-    if one.what == "Method":
-        every = [value.replace(". ", ".\n").split("\n") for value in one.values]
+    if difference.what == "Method":
+        every = [value.replace(". ", ".\n").split("\n") for value in difference.values]
         own = _own(every)
         texts = (
-            " ".join(_steps(sentence, [*own[:at], *own[at + 1 :]]) for sentence in sentences)
-            for at, sentences in enumerate(own)
+            " ".join(_steps(sentence, [*own[:index], *own[index + 1 :]]) for sentence in sentences)
+            for index, sentences in enumerate(own)
         )
-        return Difference(one.what, tuple(text or format.ABSENT for text in texts))
+        return Difference(difference.what, tuple(text or format.ABSENT for text in texts))
     # Nodes that differ have a list each.
-    if one.what in _LISTS and not any("; " in value for value in one.values):
-        items = _own([value.split(", ") for value in one.values])
-        return Difference(one.what, tuple(", ".join(own) or format.ABSENT for own in items))
-    return one
+    if difference.what in _LISTS and not any("; " in value for value in difference.values):
+        items = _own([value.split(", ") for value in difference.values])
+        return Difference(difference.what, tuple(", ".join(item) or format.ABSENT for item in items))
+    return difference
 
 
 def _own(every: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -147,7 +147,7 @@ def _steps(sentence: str, others: Sequence[Sequence[str]]) -> str:
     begins so: `Sequential takes these steps in each case: … read, until a stonewall at 900 ms.`
     """
     begins = sentence[: sentence.find(": ") + 1]
-    alike = [next((one for one in own if begins and one.startswith(begins)), None) for own in others]
+    alike = [next((one for one in other if begins and one.startswith(begins)), None) for other in others]
     steps = _STEP.split(sentence)
     shown = {0}
     for other in alike:
@@ -155,7 +155,7 @@ def _steps(sentence: str, others: Sequence[Sequence[str]]) -> str:
             return sentence
         blocks = SequenceMatcher(None, steps, _STEP.split(other), autojunk=False).get_matching_blocks()
         shown |= set(range(len(steps))).difference(*(range(block.a, block.a + block.size) for block in blocks))
-    told = [step if at in shown else "…" for at, step in enumerate(steps)]
+    told = [step if index in shown else "…" for index, step in enumerate(steps)]
     return " ".join(one for one, _ in groupby(told))
 
 

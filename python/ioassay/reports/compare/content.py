@@ -113,7 +113,7 @@ class Content(Struct, frozen=True):
     @property
     def chance(self) -> list[str]:
         """How many of the differences are more than chance, a sentence for each of the others where there is one."""
-        return [text for one in self.comparisons if (text := wording.chance(one))]
+        return [text for comparison in self.comparisons if (text := wording.chance(comparison))]
 
     @property
     def notes(self) -> list[str]:
@@ -123,7 +123,7 @@ class Content(Struct, frozen=True):
     @property
     def about_ratios(self) -> list[str]:
         """Which side is no measurement, and why there are no intervals."""
-        few = [text for one in self.comparisons if (text := wording.few(one))]
+        few = [text for comparison in self.comparisons if (text := wording.few(comparison))]
         predictions = [subject.name for subject in self.subjects if subject.kind == "prediction"]
         told = [f"{name} is a prediction, not a measurement; in brackets its range." for name in predictions]
         return [*told, *few]
@@ -133,7 +133,7 @@ class Content(Struct, frozen=True):
         """Whether the others are faster or slower, in as few sentences as a reader needs who has `answers` below."""
         if len(self.series) < 2 or not self.sentences:
             return self.verdict
-        overall = [text for one in self.comparisons if (text := wording.overall(one))]
+        overall = [text for comparison in self.comparisons if (text := wording.overall(comparison))]
         return [*overall, *(text for part in self.series for text in part.predicted), *self.chance]
 
     @property
@@ -237,34 +237,34 @@ def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
     return position
 
 
-def _lines(comparison: Comparison, one: Compared, unit: Unit) -> Iterator[tuple[Ratio, Line]]:
-    for ratio in one.points:
-        yield ratio, _line(wording.at(ratio.reference, one), comparison, one, unit, ratio)
-    if one.is_swept:
-        for level, level_ratio in zip(wording.LEVELS, (one.peak, one.sustained), strict=True):
+def _lines(comparison: Comparison, compared: Compared, unit: Unit) -> Iterator[tuple[Ratio, Line]]:
+    for ratio in compared.points:
+        yield ratio, _line(wording.at(ratio.reference, compared), comparison, compared, unit, ratio)
+    if compared.is_swept:
+        for level, level_ratio in zip(wording.LEVELS, (compared.peak, compared.sustained), strict=True):
             if level_ratio is not None:
-                yield level_ratio, _line(level, comparison, one, unit, level_ratio)
+                yield level_ratio, _line(level, comparison, compared, unit, level_ratio)
 
 
-def _telling(one: Compared) -> Sequence[Ratio]:
+def _telling(compared: Compared) -> Sequence[Ratio]:
     """The ratios of `SeriesPart.answers`. A point at which both have their peak is shown as the peak."""
-    peak = one.peak
-    if not one.is_swept or peak is None:
-        return one.ratios
-    found = verdict(one)
+    peak = compared.peak
+    if not compared.is_swept or peak is None:
+        return compared.ratios
+    found = verdict(compared)
     ends = [ratio for ratio in (found.fastest, found.slowest, found.last) if ratio]
-    return [*(one for one in ends if (one.reference, one.other) != (peak.reference, peak.other)), peak]
+    return [*(end for end in ends if (end.reference, end.other) != (peak.reference, peak.other)), peak]
 
 
-def _line(at: str, comparison: Comparison, one: Compared, unit: Unit, ratio: Ratio) -> Line:
+def _line(at: str, comparison: Comparison, compared: Compared, unit: Unit, ratio: Ratio) -> Line:
     return Line(
         at=at,
         other=wording.named(comparison.other),
         verdict=wording.verdict_on(ratio),
-        reference_rate=_rate(one, unit, ratio.reference),
-        reference_note=_note(one, ratio.reference, at),
-        other_rate=_rate(one, unit, ratio.other),
-        other_note=_note(one, ratio.other, at),
+        reference_rate=_rate(compared, unit, ratio.reference),
+        reference_note=_note(compared, ratio.reference, at),
+        other_rate=_rate(compared, unit, ratio.other),
+        other_note=_note(compared, ratio.other, at),
         ratio=wording.times(ratio.value),
         interval=format.ABSENT
         if ratio.interval is None
@@ -274,25 +274,25 @@ def _line(at: str, comparison: Comparison, one: Compared, unit: Unit, ratio: Rat
             is_range=ratio.interval.confidence < WANTED,
         ),
         differs=ratio.differs,
-        unlike=tuple(wording.differs(found, comparison.reference.name) for found in _told(one, ratio)),
+        unlike=tuple(wording.differs(found, comparison.reference.name) for found in _told(compared, ratio)),
     )
 
 
-def _told(one: Compared, ratio: Ratio) -> Sequence[ConditionDifference]:
+def _told(compared: Compared, ratio: Ratio) -> Sequence[ConditionDifference]:
     """What differs, except in where two peaks are, which stands with the rates."""
-    of_points = [found for point in one.points for found in point.unlike]
-    return [found for found in ratio.unlike if found.is_told and (not one.points or found in of_points)]
+    of_points = [found for point in compared.points for found in point.unlike]
+    return [found for found in ratio.unlike if found.is_told and (not compared.points or found in of_points)]
 
 
-def _rate(one: Compared, unit: Unit, point: Point) -> str:
+def _rate(compared: Compared, unit: Unit, point: Point) -> str:
     """A rate; of a prediction also its range."""
-    rate = wording.rate(one, unit, point.median)
-    return rate if point.band is None else f"{rate} ({wording.band(one, unit, point.band)})"
+    rate = wording.rate(compared, unit, point.median)
+    return rate if point.band is None else f"{rate} ({wording.band(compared, unit, point.band)})"
 
 
-def _note(one: Compared, point: Point, at: str) -> str:
+def _note(compared: Compared, point: Point, at: str) -> str:
     """Of a peak where it was, of either its share of the ceiling."""
-    where = f"at {wording.at(point, one)}" if at == wording.PEAK and point.clients and point.band is None else ""
+    where = f"at {wording.at(point, compared)}" if at == wording.PEAK and point.clients and point.band is None else ""
     share = "" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling"
     return ", ".join(filter(None, [where, share]))
 
@@ -306,6 +306,6 @@ def _doubt_rows(comparisons: Sequence[Comparison]) -> Iterator[DoubtRow]:
     }
     others = [[(one, one.other.rates[one.column]) for one in comparison.series] for comparison in comparisons]
     places = [wording.doubted_places(own) for own in (list(reference.values()), *others)]
-    kinds = dict.fromkeys(kind for own in places for kind in own)
+    kinds = dict.fromkeys(kind for place in places for kind in place)
     for kind in sorted(kinds, key=lambda kind: get_args(Effect).index(effect(kind))):
-        yield DoubtRow(kind, tuple(own.get(kind, format.ABSENT) for own in places))
+        yield DoubtRow(kind, tuple(place.get(kind, format.ABSENT) for place in places))

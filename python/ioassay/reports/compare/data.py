@@ -93,10 +93,10 @@ def table(content: Content) -> pl.DataFrame:
     return pl.DataFrame(flat, infer_schema_length=None)
 
 
-def _ratio(one: Compared, ratio: Ratio) -> dict[str, Any]:
+def _ratio(compared: Compared, ratio: Ratio) -> dict[str, Any]:
     interval = ratio.interval
     return {
-        "column": one.column,
+        "column": compared.column,
         **_side("reference", ratio.reference),
         **_side("other", ratio.other),
         "ratio": ratio.value,
@@ -112,7 +112,7 @@ def _side(name: str, point: Point) -> dict[str, Any]:
     return {
         f"{name}_clients": point.clients,
         f"{name}_ranks": point.conditions.ranks,
-        f"{name}_point": json.dumps({one.axis: one.value for one in point.others}),
+        f"{name}_point": json.dumps({other.axis: other.value for other in point.others}),
         f"{name}_rate": point.median,
         f"{name}_low": point.band.low if point.band else None,
         f"{name}_high": point.band.high if point.band else None,

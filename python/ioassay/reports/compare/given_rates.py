@@ -65,28 +65,30 @@ def _at(curve: Curve, point: Point, sides: Sequence[tuple[Subject, Point]]) -> I
 NOTE = "Here the study sets the rate or pauses, so there is no ratio: compare whether it was kept, and the latencies."
 
 
-def table(found: Sequence[GivenPoint]) -> Table:
+def table(given_points: Sequence[GivenPoint]) -> Table:
     """The table; empty without such points."""
     columns = [Column("Series", merges=True), Column("At", merges=True), Column("Of")]
     return Table(
         [*columns, *numbers("Requested", "Reached", "Median latency", "p99 latency")],
-        [_row(one, found) for one in found],
+        [_row(given_point, given_points) for given_point in given_points],
         "At a given rate or with pauses: what was kept, and latencies",
-        rules=changes(one.series for one in found),
+        rules=changes(given_point.series for given_point in given_points),
     )
 
 
-def _row(one: GivenPoint, found: Sequence[GivenPoint]) -> list[str]:
-    given = one.given
+def _row(given_point: GivenPoint, given_points: Sequence[GivenPoint]) -> list[str]:
+    given = given_point.given
     alike = [
-        other.given for other in found if (other.series, other.given.column) == (one.series, given.column)
+        other.given
+        for other in given_points
+        if (other.series, other.given.column) == (given_point.series, given.column)
     ]  # one unit for all rates of a series
     rates = [rate for other in alike for rate in (other.kept_per_s, other.given_per_s) if rate is not None]
     unit = suited(given.column, given.point["operation"], rates)
     return [
-        one.series,
-        one.at,
-        named(one.subject),
+        given_point.series,
+        given_point.at,
+        named(given_point.subject),
         given_rates.asked(given, unit),
         given_rates.rate(given, unit, given.kept_per_s),
         format.duration(given.p50_ns),

@@ -78,16 +78,16 @@ def _bands(curves: Sequence[tuple[str, Sequence[Point]]], unit: Unit, axis: Axis
 
 def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:
     """What tells the points of every curve apart, where all of them tell it."""
-    others = dict.fromkeys(one.axis for points in curves for point in points for one in point.others)
+    others = dict.fromkeys(other.axis for points in curves for point in points for other in point.others)
     for axis in (*axes.COUNTED, *others):
         places = [[_place(point, axis) for point in points] for points in curves]
-        if all(None not in own and len(set(own)) == len(own) for own in places) and len({*chain(*places)}) > 1:
+        if all(None not in place and len(set(place)) == len(place) for place in places) and len({*chain(*places)}) > 1:
             return axis
     return None
 
 
 def _shown(axis: Axis, curves: Sequence[tuple[str, Sequence[Point]]]) -> Callable[[Value], str]:
-    units = (one.unit for _, points in curves for point in points for one in point.others if one.axis == axis)
+    units = (other.unit for _, points in curves for point in points for other in point.others if other.axis == axis)
     return partial(axis_value, unit=next(units, "1"))
 
 

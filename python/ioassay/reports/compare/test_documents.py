@@ -139,7 +139,7 @@ def test_every_format_has_every_ratio(sides: list[Side]) -> None:
         ("after", "sustained"),
         ("isilon-f800", "peak"),
     }
-    ratio = next(one for one in document["ratios"] if one["differs"])
+    ratio = next(ratio for ratio in document["ratios"] if ratio["differs"])
     assert ratio["low"] <= ratio["ratio"] <= ratio["high"]
     text = build(sides, "md").decode()
     lines = [line for part in assemble(sides).series for line in part.lines]

@@ -60,9 +60,9 @@ def times(ratio: float) -> str:
     return format.significant(ratio)
 
 
-def rate(one: Compared, unit: Unit, per_s: float) -> str:
+def rate(compared: Compared, unit: Unit, per_s: float) -> str:
     """A rate of a series: of bytes, of operations on data, or of what its operation counts."""
-    return rate_of(one.reference.operation, unit, per_s)
+    return rate_of(compared.reference.operation, unit, per_s)
 
 
 def rate_of(operation: str, unit: Unit, per_s: float) -> str:
@@ -75,20 +75,20 @@ def named(subject: Subject) -> str:
     return f"{subject.name} (predicted)" if subject.kind == "prediction" else subject.name
 
 
-def band(one: Compared, unit: Unit, predicted: Band) -> str:
+def band(compared: Compared, unit: Unit, predicted: Band) -> str:
     """What a prediction allows: `3.80 to 4.50 GB/s`."""
-    return format.span(rate(one, unit, predicted.low), rate(one, unit, predicted.high))
+    return format.span(rate(compared, unit, predicted.low), rate(compared, unit, predicted.high))
 
 
-def predicted(one: Compared, unit: Unit) -> Iterator[str]:
+def predicted(compared: Compared, unit: Unit) -> Iterator[str]:
     """Whether the measured points of a series lie within what was predicted, and each that does not, up to
     `MOST_PLACES`; nothing where neither side is a prediction.
     """
-    found = judged(one)
+    found = judged(compared)
     if not found:
         return
     outside = [point for point in found if point.verdict != "within"]
-    title, points = one.reference.title, format_count(len(found), "point")
+    title, points = compared.reference.title, format_count(len(found), "point")
     if not outside:
         yield f"{title}: measured within the predicted range at {'all ' if len(found) > 1 else ''}{points}."
         return
@@ -98,15 +98,15 @@ def predicted(one: Compared, unit: Unit) -> Iterator[str]:
         measured, end = point.measured.median, point.band.low if point.verdict == "below" else point.band.high
         reaching = point.reaching
         yield (
-            f"{title}: measured {rate(one, unit, measured)} at {at(point.measured, one)}, predicted "
-            f"{band(one, unit, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
+            f"{title}: measured {rate(compared, unit, measured)} at {at(point.measured, compared)}, predicted "
+            f"{band(compared, unit, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
             f"{f', which its {reaching.name} reaches' if reaching else ''}."
         )
 
 
-def at(point: Point, one: Compared) -> str:
+def at(point: Point, compared: Compared) -> str:
     """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, transfer 64 KiB`."""
-    return at_among(point, one.reference.rates[one.column].points)
+    return at_among(point, compared.reference.rates[compared.column].points)
 
 
 def at_among(point: Point, points: Sequence[Point]) -> str:
@@ -118,7 +118,7 @@ def at_among(point: Point, points: Sequence[Point]) -> str:
         told.append(format_count(point.conditions.ranks, "rank"))
     if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks, point.others] > 1:
         told.append(format_count(point.conditions.files, "file"))
-    told += [f"{one.axis} {axis_value(one.value, one.unit)}" for one in point.others]
+    told += [f"{other.axis} {axis_value(other.value, other.unit)}" for other in point.others]
     return ", ".join(told) or "unknown"
 
 
@@ -163,10 +163,10 @@ def _phases(count: int) -> str:
     return format_count(count, "phase")
 
 
-def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
-    """What can be told of a series, at least a sentence unless nothing of it has repetitions to speak of."""
-    found = verdict(one)
-    reference, other, title = comparison.reference.name, comparison.other.name, one.reference.title
+def verdicts(comparison: Comparison, compared: Compared) -> Iterator[str]:
+    """Verdict sentences of a series; none with too few repetitions."""
+    found = verdict(compared)
+    reference, other, title = comparison.reference.name, comparison.other.name, compared.reference.title
     match found.outcome:
         case "too few repetitions":
             return
@@ -174,15 +174,15 @@ def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
             yield f"No significant difference between {other} and {reference} in {title}."
             return
         case "differs":
-            several = len(one.points) > 1
+            several = len(compared.points) > 1
             for ratio in (found.fastest, found.slowest):
                 if ratio is not None:
-                    yield _ahead(comparison, one, ratio, several=several)
+                    yield _ahead(comparison, compared, ratio, several=several)
             if found.last is not None:
-                yield _ahead(comparison, one, found.last, several=False)
+                yield _ahead(comparison, compared, found.last, several=False)
 
 
-def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool) -> str:
+def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several: bool) -> str:
     """`b is up to 3.20 times as fast as a in Sequential, write (95 % interval 2.90 to 3.50, at 16 clients).`"""
     assert ratio.interval is not None
     first, second = comparison.other.name, comparison.reference.name
@@ -199,9 +199,9 @@ def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool
     )
     seems = "is" if _is_sure(comparison) else "measured"
     return (
-        f"{first} {seems} {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
+        f"{first} {seems} {up_to}{times(value)} times as fast as {second} in {compared.reference.title} "
         f"({known.name} {times(known.low)} to {times(known.high)}, "
-        f"at {at(ratio.reference, one)}){but}."
+        f"at {at(ratio.reference, compared)}){but}."
     )
 
 
@@ -239,63 +239,65 @@ def sentences_by_series(remarks: Mapping[str, Sequence[Remark]]) -> Iterator[str
             yield text if len(where) == len(remarks) else f"{text[:-1]} ({'; '.join(where)})."
 
 
-def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
+def unlike(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     """Different conditions in a series, conditions that a side lacks, and points that only one side has."""
     places: dict[ConditionDifference, list[str]] = {}
-    named = [(at(ratio.reference, one), ratio) for ratio in one.points]
+    named = [(at(ratio.reference, compared), ratio) for ratio in compared.points]
     # Two peaks may be of different points, which is no difference in how these were measured.
-    if not one.points:
-        named += [(level, ratio) for level, ratio in zip(LEVELS, (one.peak, one.sustained), strict=True) if ratio]
+    if not compared.points:
+        named += [
+            (level, ratio) for level, ratio in zip(LEVELS, (compared.peak, compared.sustained), strict=True) if ratio
+        ]
     for where, ratio in named:
         for found in ratio.unlike:
             places.setdefault(found, []).append(where)
     name = comparison.other.name
-    if one.other.test != one.reference.test:
-        yield Remark(f"{name}:", f"its {one.other.title}")
+    if compared.other.test != compared.reference.test:
+        yield Remark(f"{name}:", f"its {compared.other.title}")
     for found, at_points in places.items():
         if found.is_told:
-            told = "" if len(at_points) >= len(one.points) else f" (at {listed(at_points)})"
+            told = "" if len(at_points) >= len(compared.points) else f" (at {listed(at_points)})"
             yield Remark(f"{name}, different conditions:", differs(found, comparison.reference.name) + told, "; ")
-    if one.is_swept and one.peak:
-        yield from _peaks(comparison, one, one.peak)
-    yield from _silent(comparison, one, places)
-    yield from _only(comparison, one)
+    if compared.is_swept and compared.peak:
+        yield from _peaks(comparison, compared, compared.peak)
+    yield from _silent(comparison, compared, places)
+    yield from _only(comparison, compared)
 
 
-def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[Remark]:
+def _peaks(comparison: Comparison, compared: Compared, peak: Ratio) -> Iterator[Remark]:
     mine, its = peak.reference, peak.other
     if None not in (mine.clients, its.clients) and mine.clients != its.clients:
-        peaks = f"its peak is at {at(its, one)}, that of {comparison.reference.name} at {at(mine, one)}"
+        peaks = f"its peak is at {at(its, compared)}, that of {comparison.reference.name} at {at(mine, compared)}"
         yield Remark(f"{comparison.other.name}, not at the same point:", peaks)
 
 
-def _silent(comparison: Comparison, one: Compared, found: Iterable[ConditionDifference]) -> Iterator[Remark]:
+def _silent(comparison: Comparison, compared: Compared, differences: Iterable[ConditionDifference]) -> Iterator[Remark]:
     """What one side tells and the other does not. A prediction leaves nothing open that its study says."""
-    sides = (comparison.reference, "reference", one.reference), (comparison.other, "other", one.other)
+    sides = (comparison.reference, "reference", compared.reference), (comparison.other, "other", compared.other)
     for side, name, curve in sides:
         if side.kind == "prediction":
             continue
-        silent = {unlike.what for unlike in found if getattr(unlike, name) is None}
+        silent = {unlike.what for unlike in differences if getattr(unlike, name) is None}
         words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
-        if not curve.rates[one.column].points:
+        if not curve.rates[compared.column].points:
             words = ["number of clients", *words]
         silence = "not published" if side.kind == "published system" else "not recorded"
         yield from (Remark(f"{side.name}, {silence}:", word) for word in words)
 
 
-def _only(comparison: Comparison, one: Compared) -> Iterator[Remark]:
+def _only(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     """Points without a counterpart, where both sides have points at all."""
-    sides = (comparison.reference, one.reference), (comparison.other, one.other)
-    points = [curve.rates[one.column].points for _, curve in sides]
+    sides = (comparison.reference, compared.reference), (comparison.other, compared.other)
+    points = [curve.rates[compared.column].points for _, curve in sides]
     for (side, _), own in zip(sides, points, strict=True):
-        alone = [at(point, one) for point in one.only_one if any(point is mine for mine in own)]
+        alone = [at(point, compared) for point in compared.only_one if any(point is mine for mine in own)]
         if alone and all(points):
             yield Remark(f"Only in {side.name}:", listed(alone))
 
 
-def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[Remark]:
+def doubts(subject: Subject, rates: Rates, compared: Compared) -> Iterator[Remark]:
     """The doubts about a side's points."""
-    return doubted(subject.name, [(at(point, one), point) for point in rates.points])
+    return doubted(subject.name, [(at(point, compared), point) for point in rates.points])
 
 
 def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
@@ -312,7 +314,7 @@ def _in_brackets(at_points: Sequence[str], of: int, most: int = MOST_PLACES) -> 
     """Where something holds among so many points: ` (at 8 clients)`; nothing where it holds at all of them."""
     if len(at_points) == of:
         return ""
-    few = f"at {'; '.join(at_points)}" if any("," in one for one in at_points) else f"at {listed(at_points)}"
+    few = f"at {'; '.join(at_points)}" if any("," in at_point for at_point in at_points) else f"at {listed(at_points)}"
     return f" ({few if len(at_points) <= most else f'at {len(at_points)} of {of} points'})"
 
 
@@ -334,10 +336,10 @@ def _where(points: Mapping[str, str], *, are_all: bool) -> str:
     return "; ".join(title + where for title, where in points.items())
 
 
-def differs(found: ConditionDifference, reference: str) -> str:
+def differs(difference: ConditionDifference, reference: str) -> str:
     """`transfer 4 KiB against 1 MiB of b`, where `reference` is b."""
-    mine, its = (_value(found.what, value) for value in (found.reference, found.other))
-    return f"{CONDITIONS[found.what]} {its} against {mine} of {reference}"
+    mine, its = (_value(difference.what, value) for value in (difference.reference, difference.other))
+    return f"{CONDITIONS[difference.what]} {its} against {mine} of {reference}"
 
 
 def _value(what: str, value: Condition) -> str:

@@ -76,8 +76,6 @@ class Paragraph(Struct, frozen=True):
 
 
 class Bullets(Struct, frozen=True):
-    """A list of texts."""
-
     items: Sequence[Text]
 
 
@@ -109,7 +107,6 @@ class Column(Struct, frozen=True):
 
 
 def numbers(*heads: str, leaves: int = 0) -> list[Column]:
-    """Columns of numbers."""
     return [Column(head, is_number=True, leaves=leaves) for head in heads]
 
 
@@ -136,10 +133,10 @@ class Table(Struct, frozen=True):
         """The rows with nothing in cells that are merged with those above them."""
         return [
             [
-                "" if column.merges and at and cell == self.rows[at - 1][place] else cell
+                "" if column.merges and index and cell == self.rows[index - 1][place] else cell
                 for place, (column, cell) in enumerate(zip(self.columns, row, strict=True))
             ]
-            for at, row in enumerate(self.rows)
+            for index, row in enumerate(self.rows)
         ]
 
 
@@ -229,4 +226,4 @@ def _is_empty(block: Block) -> bool:
 def changes(keys: Iterable[Hashable]) -> set[int]:
     """The places of what differs from the one before it, the first among them: rules of a table."""
     known = list(keys)
-    return {at for at, key in enumerate(known) if at == 0 or key != known[at - 1]}
+    return {index for index, key in enumerate(known) if index == 0 or key != known[index - 1]}

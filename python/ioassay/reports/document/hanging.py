@@ -14,5 +14,5 @@ class Hanging(Struct, frozen=True):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Its lines, as wide as the terminal allows."""
-        for at, line in enumerate(self.text.wrap(console, max(options.max_width - 4, 1))):
-            yield Text("    " if at else "  ").append_text(line)
+        for index, line in enumerate(self.text.wrap(console, max(options.max_width - 4, 1))):
+            yield Text("    " if index else "  ").append_text(line)

@@ -77,7 +77,6 @@ LONG = 12
 
 
 def rendered(document: Document) -> str:
-    """The page."""
     blocks = _Page(is_numbered=not document.is_sheet).blocks(document.blocks)
     script = Markup(_TEMPLATES.get_template("script.js.j2").render())
     return _TEMPLATES.get_template("document.html.j2").render(
@@ -132,7 +131,9 @@ class _Page:
             case Figure(_, text):
                 yield _element("pre", text)
             case Contents(sections):
-                links = (_element("a", one.title, href=f"#{one.anchor}") for one in sections if shown([one]))
+                links = (
+                    _element("a", section.title, href=f"#{section.anchor}") for section in sections if shown([section])
+                )
                 yield _element("nav", _around(links), class_="contents", aria_label="Contents")
 
     def _table(self, table: Table) -> Markup:
@@ -142,8 +143,8 @@ class _Page:
         if table.has_head:
             parts.append(_element("thead", _around(_heads(table.columns))))
         rows = (
-            _element("tr", _row(table.columns, row), id=_anchor(row[0]), class_="first" if at in table.rules else "")
-            for at, row in enumerate(table.merged_rows)
+            _element("tr", _row(table.columns, row), id=_anchor(row[0]), class_="first" if index in table.rules else "")
+            for index, row in enumerate(table.merged_rows)
         )
         parts.append(_element("tbody", _around(rows)))
         classes = ["scroll", *_DENSITIES[table.density], *([] if table.has_head else ["key"])]

@@ -118,8 +118,8 @@ def _table(block: Table) -> FittingTable:
 def _inline(text: Text, style: str = "") -> RichText:
     made = RichText(style=style)
 
-    def fit(said: str, *, is_name: bool = False) -> str:
-        return bound(_shortened(said) if is_name else _LONG.sub(lambda word: _shortened(word[0]), said))
+    def fit(text: str, *, is_name: bool = False) -> str:
+        return bound(_shortened(text) if is_name else _LONG.sub(lambda word: _shortened(word[0]), text))
 
     for piece in pieces(text):
         match piece:

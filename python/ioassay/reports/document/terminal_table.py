@@ -60,15 +60,15 @@ class FittingTable(Struct, frozen=True):
         yield from self._lists()
 
     def _fitting(self, columns: Sequence[int], width: int) -> list[int] | None:
-        return fitting([self._range(at) for at in columns], width)
+        return fitting([self._range(column) for column in columns], width)
 
     def _table(self, columns: Sequence[int], widths: Sequence[int], rows: Sequence[Sequence[Text]]) -> table.Table:
         made = table.Table(box=None, show_header=self.has_head)
-        for at, width in zip(columns, widths, strict=True):
-            heading = self.headings[at]
+        for column, width in zip(columns, widths, strict=True):
+            heading = self.headings[column]
             made.add_column(heading.text, justify=heading.justify, overflow="fold", width=width)
         for row in rows:
-            made.add_row(*(row[at] for at in columns))
+            made.add_row(*(row[column] for column in columns))
         return made
 
     def _split(self, columns: Sequence[int], widths: Sequence[int]) -> Iterator[RenderableType]:
@@ -81,7 +81,7 @@ class FittingTable(Struct, frozen=True):
             yield Padding(without_head._table(columns, widths, [row]), (0, 0, 0, _INDENT))
 
     def _left_out(self, stay: Sequence[int]) -> Iterator[Text]:
-        names = [heading.text for at, heading in enumerate(self.headings) if at not in stay]
+        names = [heading.text for index, heading in enumerate(self.headings) if index not in stay]
         if names:
             yield Text(f" Left out for want of width: {', '.join(names)}.", "dim")
 
@@ -128,7 +128,7 @@ def fitting(ranges: Sequence[Range], width: int) -> list[int] | None:
         while sum(found) < available:
             # The column that lacks most gets one more.
             lacking, at = max(
-                (whole / max(has, 1), at) for at, (has, whole) in enumerate(zip(found, full, strict=True))
+                (whole / max(has, 1), index) for index, (has, whole) in enumerate(zip(found, full, strict=True))
             )
             if lacking <= 1:
                 break

@@ -164,7 +164,7 @@ for (const cell of document.querySelectorAll("th, td")) if (cell.scrollWidth > c
 
 @pytest.mark.usefixtures("browser")
 def test_long_names_do_not_push_numbers_off_a_sheet_of_paper(tmp_path: Path) -> None:
-    columns = [Column("Region"), *[Column(f"Number {at}", is_number=True) for at in range(6)]]
+    columns = [Column("Region"), *[Column(f"Number {index}", is_number=True) for index in range(6)]]
     page = html.rendered(Document("T", [Table(columns, [["r" * 250, *["1,234,567"] * 6]])]))
     mark = _MARK_CUT_CELLS.replace("cell.scrollWidth > cell.clientWidth", "cell.getBoundingClientRect().right > 700")
     sheet = re.sub("<meta http-equiv[^>]*>", "", page).replace("@media print", "@media all")
@@ -177,7 +177,7 @@ def test_long_names_do_not_push_numbers_off_a_sheet_of_paper(tmp_path: Path) -> 
 @pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize("width", [500, 1200])
 def test_long_names_do_not_run_into_the_next_column(width: int, tmp_path: Path) -> None:
-    columns = [Column("Name"), *[Column(f"Number {at}", is_number=True) for at in range(6)]]
+    columns = [Column("Name"), *[Column(f"Number {index}", is_number=True) for index in range(6)]]
     names: list[Text] = [Span("/scratch/" + "d" * 150, "code"), "region" * 25]
     page = html.rendered(Document("T", [Table(columns, [[name, *["1,234,567"] * 6] for name in names])]))
     policy = re.compile("<meta http-equiv[^>]*>")
@@ -247,7 +247,7 @@ def test_a_page_has_groups_of_heads_rules_anchors_and_cells_that_are_shown_once(
 
 
 def test_paper_may_break_a_long_table_and_gives_a_tall_figure_more_height() -> None:
-    rows = [[str(at)] for at in range(html.LONG + 1)]
+    rows = [[str(index)] for index in range(html.LONG + 1)]
     tables = [Table([Column("N")], rows[:-1]), Table([Column("N")], rows, density="narrow")]
     svg = '<svg width="600" height="{}"></svg>'
     figures = [Figure(replace(PICTURE, id=f"of-{height}", svg=svg.format(height))) for height in (300, 500)]

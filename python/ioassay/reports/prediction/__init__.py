@@ -39,9 +39,7 @@ class PredictionReport:
         return document.terminal(self.prediction, self.commands)
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
         return data.data(self.prediction)
 
     def table(self) -> pl.DataFrame:
-        """`data.table`."""
         return data.table(self.prediction)

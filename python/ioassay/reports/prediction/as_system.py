@@ -27,7 +27,6 @@ _LONGEST_NAME = 60
 
 
 def text(prediction: Prediction) -> str:
-    """The YAML."""
     study = prediction.study
     system = {
         "name": slug(f"{prediction.configuration}-{study.name}", "prediction", _LONGEST_NAME),

@@ -77,7 +77,6 @@ def document(
 
 
 def terminal(prediction: Prediction, commands: Sequence[tuple[str, str]]) -> list[Block]:
-    """What the terminal shows."""
     return [
         *(_series(name, points, []) for name, points in prediction.series if _known(points)),
         _not_predicted(prediction),

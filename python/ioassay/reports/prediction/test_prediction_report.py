@@ -91,7 +91,7 @@ def test_a_comparison_calls_it_predicted_and_shades_its_range(prediction: Predic
 
 def test_a_sweep_over_transfers_is_one_predicted_curve(tmp_path: Path) -> None:
     system = saved(predicted(tmp_path, TRANSFERS))
-    curves = [one for one in published_system.subject(system).curves if one.name[0] == "Sequential"]
+    curves = [curve for curve in published_system.subject(system).curves if curve.name[0] == "Sequential"]
     assert [len(curve.rates["rate_bytes_per_s"].points) for curve in curves] == [2, 2]
     assert [point.conditions.transfer_bytes for point in curves[0].rates["rate_bytes_per_s"].points] == [
         1 << 20,
@@ -113,7 +113,9 @@ def test_the_table_has_a_row_for_each_point_also_without_a_prediction(prediction
     assert len(rows) == 12
     assert all((row["expected"] == "") == (row["why_not"] != "") for row in rows)
     points = json.loads(reports.build(PredictionReport(prediction), "json"))["points"]
-    assert [float(row["low"]) for row in rows if row["low"]] == [one["low"] for one in points if one["low"] is not None]
+    assert [float(row["low"]) for row in rows if row["low"]] == [
+        point["low"] for point in points if point["low"] is not None
+    ]
 
 
 def test_a_page_has_a_figure_for_each_predicted_series(prediction: Prediction) -> None:

@@ -22,7 +22,7 @@ def column(value: Value) -> RateColumn:
 def at(spot: Spot, points: Sequence[Predicted]) -> str:
     """`8 clients`, and with what else tells it apart in its series: `8 clients, 16 ranks, transfer 64 KiB`."""
     told = [format_count(spot.clients, "client")]
-    if any(one.spot.clients != one.spot.job.ranks for one in points):
+    if any(point.spot.clients != point.spot.job.ranks for point in points):
         told.append(format_count(spot.job.ranks, "rank"))
     told += [f"{axis} {axis_value(value, unit)}" for axis, value, unit in spot.others]
     return ", ".join(told)
@@ -30,7 +30,7 @@ def at(spot: Spot, points: Sequence[Predicted]) -> str:
 
 def unit(name: SeriesName, values: Sequence[Value]) -> Unit:
     """The unit of a series, in which most of its rates read well: one for its table and figure."""
-    rates = (rate for one in values for rate in (one.nominal, *_ends(one)))
+    rates = (rate for value in values for rate in (value.nominal, *_ends(value)))
     return suited(column(values[0]), name.operation, rates)
 
 

@@ -30,13 +30,11 @@ class ProfileReport:
         return document.document(self.content, pictures(self.content))
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
         from ioassay.reports.profile import data  # noqa: PLC0415
 
         return data.data(self.content)
 
     def table(self) -> pl.DataFrame:
-        """`data.table`."""
         from ioassay.reports.profile import data  # noqa: PLC0415
 
         return data.table(self.content)

@@ -1,4 +1,4 @@
-"""A replay as the file of a study: keys for the engine, comments for who reads it.
+"""A replay as the file of a study: keys for the engine, comments for its readers.
 
 Names of directories and files stand in comments alone. Not: what is replayed (`analysis.replay`), which keys a study
 has (`studies`).
@@ -76,11 +76,11 @@ class _Writing:
         if self._replay.fills:
             yield from _comment("What was there before, and what is like what the application wrote by itself.", 6)
             yield from _phase("prepare", None, self._replay.fills, self._replay.ranks)
-        for at, phase in enumerate(self._replay.phases):
-            if at and self._pauses[at - 1]:
-                yield f"      - pause: ${{pause_{at}}}"
-            yield from _comment(self._about_phase(at, phase), 6)
-            yield from _phase(f"phase-{at + 1}", phase.duration_s, phase.streams, self._replay.ranks)
+        for index, phase in enumerate(self._replay.phases):
+            if index and self._pauses[index - 1]:
+                yield f"      - pause: ${{pause_{index}}}"
+            yield from _comment(self._about_phase(index, phase), 6)
+            yield from _phase(f"phase-{index + 1}", phase.duration_s, phase.streams, self._replay.ranks)
         yield from self._expectation()
 
     def _head(self) -> Iterator[str]:
@@ -103,9 +103,9 @@ class _Writing:
         yield f"  clients: [{clients}]"
         yield f"  ranks_per_client: {replay.ranks // clients}"
         yield "  pace: recorded"
-        for at, pause in enumerate(self._pauses, start=1):
+        for number, pause in enumerate(self._pauses, start=1):
             if pause:
-                yield f"  pause_{at}: {_duration(pause)}"
+                yield f"  pause_{number}: {_duration(pause)}"
         yield "scales:"
         yield "  unlimited:"
         yield "    pace: unlimited"
@@ -124,10 +124,11 @@ class _Writing:
     def _about_phase(self, at: int, phase: Phase) -> str:
         begin_s = phase.begin_s - self._replay.phases[0].begin_s
         moved = {
-            verb: sum(_bytes(one, self._replay.ranks) for one in phase.streams if one.verb == verb) for verb in _MOVES
+            verb: sum(_bytes(stream, self._replay.ranks) for stream in phase.streams if stream.verb == verb)
+            for verb in _MOVES
         }
         said = [f"{word} {format_about_bytes(moved[verb])}" for verb, word in _MOVES.items() if moved[verb]]
-        names = sum(one.operations(self._replay.ranks) for one in phase.streams if one.verb not in _MOVES)
+        names = sum(stream.operations(self._replay.ranks) for stream in phase.streams if stream.verb not in _MOVES)
         said += [f"{format_count(names, 'operation')} on names"] if names else []
         when = f"{duration(begin_s * 1e9)} after the first began" if at else "the first"
         return f"Phase {at + 1}, {when}, {duration(phase.duration_s * 1e9)} long: {', '.join(said)}."
@@ -139,7 +140,7 @@ class _Writing:
         yield f"  source: {_quoted(_shortened(self._command, 1000))}"
         yield f"  processes: {replay.processes}"
         yield f"  duration: {_duration(max(1, round(replay.duration_s * 1000)))}"
-        names = [f"phase-{at}" for at, _ in enumerate(replay.phases, start=1)]
+        names = [f"phase-{number}" for number, _ in enumerate(replay.phases, start=1)]
         yield from _wrapped(f"  phases: [{', '.join(names)}]", 4)
         for direction, expected in replay.expected.items():
             if expected.operations:

@@ -46,7 +46,7 @@ class FindingLine:
     finding: Finding
     references: tuple[Span, ...]
     savings: str
-    """What mending it saves at most; empty: nothing."""
+    """What its remedy saves at most; empty: nothing."""
     callers: tuple[CallSite, ...]
     """Where its calls come from, those with most of them first; none where nobody looked."""
 
@@ -55,7 +55,7 @@ class FindingLine:
         """The limits that it exceeds."""
         assert isinstance(self.finding.evidence, ProfileEvidence)
         evidence = self.finding.evidence
-        return (*evidence.thresholds, *(limit for one in evidence.symptoms for limit in one.thresholds))
+        return (*evidence.thresholds, *(limit for symptom in evidence.symptoms for limit in symptom.thresholds))
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _callers(facts: ProfileFacts, finding: Finding) -> tuple[CallSite, ...]:
     if not finding.evidence.called_operations or facts.callers.rows.is_empty():
         return ()
     sites = facts.callers.of(finding.evidence.called_operations, files or None)
-    return tuple(sorted(sites, key=lambda one: -one.calls))
+    return tuple(sorted(sites, key=lambda site: -site.calls))
 
 
 def _names(profile: Profile) -> Iterator[tuple[int, str]]:

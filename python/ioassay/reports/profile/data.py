@@ -34,7 +34,10 @@ def data(content: Content) -> dict[str, Any]:
         "end_unix_ns": profile.end_unix_ns,
         "origin_unix_ns": profile.origin_unix_ns,
         "totals": {
-            **{one.direction: asdict(one) | _mapped(content, one.direction) for one in totals.directions},
+            **{
+                direction.direction: asdict(direction) | _mapped(content, direction.direction)
+                for direction in totals.directions
+            },
             "elsewhere_ns": totals.elsewhere_ns,
             "run_ns": totals.run_ns,
             "recorder_ns": totals.recorder_ns,

@@ -172,7 +172,7 @@ def _in_flight(content: Content) -> list[Block]:
 
 def _over_time(content: Content, pictures: Pictures) -> list[Block]:
     shown = content.phases[:MOST_PHASES]
-    is_mapped = any(one.mapped_bytes for one in content.phases)
+    is_mapped = any(phase.mapped_bytes for phase in content.phases)
     rows = [wording.phase(number, one, is_mapped=is_mapped) for number, one in enumerate(shown, start=1)]
     columns = [
         Column("Phase"),
@@ -199,16 +199,16 @@ def _regions(content: Content) -> list[Block]:
     ]
     rows: list[list[Text]] = [
         [
-            f"{_INDENT * one.depth}{one.region.rpartition(REGION_SEPARATOR)[2].strip() or '(unnamed)'}",
-            format.count(one.entries),
-            format.duration(one.stayed_ns),
-            format.duration(one.longest_ns),
-            format.duration(one.io_ns),
-            format.size(one.read_bytes),
-            format.size(one.written_bytes),
-            format.count(one.metadata_calls),
+            f"{_INDENT * region.depth}{region.region.rpartition(REGION_SEPARATOR)[2].strip() or '(unnamed)'}",
+            format.count(region.entries),
+            format.duration(region.stayed_ns),
+            format.duration(region.longest_ns),
+            format.duration(region.io_ns),
+            format.size(region.read_bytes),
+            format.size(region.written_bytes),
+            format.count(region.metadata_calls),
         ]
-        for one in content.regions[:MOST_REGIONS]
+        for region in content.regions[:MOST_REGIONS]
     ]
     more = len(content.regions) - len(rows)
     about = ["A region includes those within it; times are added over threads."] if rows else []
@@ -219,16 +219,16 @@ def _regions(content: Content) -> list[Block]:
 def _callers(content: Content, most: int) -> list[Block]:
     rows: list[list[Text]] = [
         [
-            Span(wording.place(one.place), "code"),
-            Span(wording.callers(one.outer), "code"),
-            ", ".join(one.through),
-            format.count(one.calls),
-            format.size(one.bytes),
-            format.duration(one.duration_ns),
-            format.count(one.files),
-            format.count(one.samples),
+            Span(wording.place(call_site.place), "code"),
+            Span(wording.callers(call_site.outer), "code"),
+            ", ".join(call_site.through),
+            format.count(call_site.calls),
+            format.size(call_site.bytes),
+            format.duration(call_site.duration_ns),
+            format.count(call_site.files),
+            format.count(call_site.samples),
         ]
-        for one in content.call_sites[:most]
+        for call_site in content.call_sites[:most]
     ]
     columns = [
         Column("Function"),
@@ -304,14 +304,23 @@ def _imbalance(content: Content) -> Table:
     columns = [Column("Peers"), Column("Of each"), *numbers("Least", "Median", "Most"), Column("Which")]
     names = {"read_bytes": "read", "written_bytes": "written", "io_ns": "time in I/O"}
     rows: list[list[Text]] = []
-    for one in content.imbalances[:MOST_PROCESSES]:
-        show = format.duration if one.measure == "io_ns" else format.size
+    for imbalance in content.imbalances[:MOST_PROCESSES]:
+        show = format.duration if imbalance.measure == "io_ns" else format.size
         peers = (
-            format.count(one.count, "rank")
-            if one.peers == "rank"
-            else f"{format.count(one.count, 'worker')}, {wording.short(one.peers, _MOST_CHARACTERS)}"
+            format.count(imbalance.count, "rank")
+            if imbalance.peers == "rank"
+            else f"{format.count(imbalance.count, 'worker')}, {wording.short(imbalance.peers, _MOST_CHARACTERS)}"
         )
-        rows.append([peers, names[one.measure], show(one.least), show(one.median), show(one.most), one.most_name])
+        rows.append(
+            [
+                peers,
+                names[imbalance.measure],
+                show(imbalance.least),
+                show(imbalance.median),
+                show(imbalance.most),
+                imbalance.most_name,
+            ]
+        )
     return Table(columns, rows, "Processes that do the same work")
 
 
@@ -447,7 +456,7 @@ def _errors_table(content: Content) -> Table:
 
 
 def _rules(content: Content) -> list[Block]:
-    used = dict.fromkeys(wording.threshold(one) for line in content.findings for one in line.thresholds)
+    used = dict.fromkeys(wording.threshold(threshold) for line in content.findings for threshold in line.thresholds)
     if not used:
         return []
     about = "Limits that the findings exceed, and where each comes from."

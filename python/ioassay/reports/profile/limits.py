@@ -37,7 +37,7 @@ def remarks(limits: MeasuredLimits) -> Iterator[str]:
             f"from {them} may be those of other storage."
         )
     if limits.unused:
-        yield f"Not measured: {'; '.join(_UNUSED[one] for one in limits.unused)}."
+        yield f"Not measured: {'; '.join(_UNUSED[unused] for unused in limits.unused)}."
 
 
 def section(limits: MeasuredLimits) -> list[Block]:

@@ -132,23 +132,25 @@ def _workflow(content: Content) -> Iterator[Picture]:
         )
         for step, name in zip(found.steps, names, strict=True)
     ]
-    moved = [workflow.moved_bytes(one) for one in found.exchanges]
+    moved = [workflow.moved_bytes(exchange) for exchange in found.exchanges]
     arrows = [
-        drawn_workflow.Arrow(one.writer, one.reader, size, format.size(size), one.removed_files == one.files)
-        for one, size in zip(found.exchanges, moved, strict=True)
+        drawn_workflow.Arrow(
+            exchange.writer, exchange.reader, size, format.size(size), exchange.removed_files == exchange.files
+        )
+        for exchange, size in zip(found.exchanges, moved, strict=True)
     ]
     shown = drawn_workflow.weightiest(boxes, arrows)
     missing = len(arrows) - len(shown)
     left_out = f" {format.count(missing, 'thin arrow is', 'thin arrows are')} left out." if missing else ""
     data = pl.DataFrame(
         {
-            "writer": [names[one.writer] for one in found.exchanges],
-            "reader": [names[one.reader] for one in found.exchanges],
-            "files": [one.files for one in found.exchanges],
-            "removed_files": [one.removed_files for one in found.exchanges],
-            "written_bytes": [one.written_bytes for one in found.exchanges],
-            "read_bytes": [one.read_bytes for one in found.exchanges],
-            "longest_wait_s": [one.longest_wait_s for one in found.exchanges],
+            "writer": [names[exchange.writer] for exchange in found.exchanges],
+            "reader": [names[exchange.reader] for exchange in found.exchanges],
+            "files": [exchange.files for exchange in found.exchanges],
+            "removed_files": [exchange.removed_files for exchange in found.exchanges],
+            "written_bytes": [exchange.written_bytes for exchange in found.exchanges],
+            "read_bytes": [exchange.read_bytes for exchange in found.exchanges],
+            "longest_wait_s": [exchange.longest_wait_s for exchange in found.exchanges],
         }
     )
     said = "; ".join(

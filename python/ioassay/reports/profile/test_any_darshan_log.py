@@ -99,7 +99,7 @@ def changed(log: Log, changes: Mapping[str, list[str]], rng: random.Random) -> L
             records[name] = rows
         else:
             records.pop(name, None)
-    traced = [one for one in log.traces if "DXT" not in gone and one.module in records]
+    traced = [trace for trace in log.traces if "DXT" not in gone and trace.module in records]
     return replace(
         log,
         # Rows of all processes together are of a job with several.

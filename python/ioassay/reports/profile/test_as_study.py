@@ -45,7 +45,7 @@ def run(study: str, *, scale: str | None = None) -> tuple[StudyEntry, CaseEntry,
 def test_the_study_of_an_application_does_what_it_did(tmp_path: Path) -> None:
     entry, case, _ = run(written(store_record(tmp_path / "record", *calm())))
     assert entry.replays is not None
-    assert (entry.replays.processes, entry.replays.phases) == (8, [f"phase-{at}" for at in range(1, 7)])
+    assert (entry.replays.processes, entry.replays.phases) == (8, [f"phase-{index}" for index in range(1, 7)])
     done = [job for phase in case.phases if phase.name in entry.replays.phases for job in phase.jobs]
     assert sum(count for job in done for _, count in job.sizes["write"]) == entry.replays.write.operations
     assert sum(size * count for job in done for size, count in job.sizes["write"]) == entry.replays.write.bytes
@@ -90,11 +90,11 @@ def test_comments_name_files_as_the_user_does_and_keys_name_none(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["a\nb: ${c}", 'quoted " and # and ${x}', "umläut – 漢字", "\x1b[31mred", "x" * 300])
 def test_strange_names_of_files_and_commands_stay_comments_and_texts(tmp_path: Path, name: str) -> None:
-    one = TableBuilder(end_ns=BEGIN_NS + 20 * S)
-    file = one.file(f"/scratch/{name}", {"open": 1}, inode=3)
-    one.transfers(file, "write", {MIB: 4})
-    one.second("write", 3, 4, moved=4 * MIB)
-    entry, _, _ = run(written(store_record(tmp_path / "record", one, command=["app", name])))
+    table = TableBuilder(end_ns=BEGIN_NS + 20 * S)
+    file = table.file(f"/scratch/{name}", {"open": 1}, inode=3)
+    table.transfers(file, "write", {MIB: 4})
+    table.second("write", 3, 4, moved=4 * MIB)
+    entry, _, _ = run(written(store_record(tmp_path / "record", table, command=["app", name])))
     assert entry.replays is not None
     assert entry.replays.source.startswith("app ")
 
@@ -111,10 +111,10 @@ def test_what_is_left_out_and_done_otherwise_is_said(tmp_path: Path) -> None:
 
 
 def test_a_source_without_times_has_one_phase_and_says_so(tmp_path: Path) -> None:
-    one = TableBuilder(end_ns=BEGIN_NS + 20 * S)
-    file = one.file("/scratch/a", {"open": 1}, inode=3)
-    one.transfers(file, "write", {MIB: 4})
-    study = written(store_record(tmp_path / "record", one))
+    table = TableBuilder(end_ns=BEGIN_NS + 20 * S)
+    file = table.file("/scratch/a", {"open": 1}, inode=3)
+    table.transfers(file, "write", {MIB: 4})
+    study = written(store_record(tmp_path / "record", table))
     entry, _, _ = run(study)
     assert entry.replays is not None
     assert entry.replays.phases == ["phase-1"]
@@ -125,40 +125,40 @@ def made_up(draw: random.Random) -> list[TableBuilder]:
     """Processes that do anything to files, some of them shared, at any time."""
     tables = []
     is_mpi = draw.random() < 0.5
-    for at in range(draw.choice([1, 2, 3, 7])):
+    for index in range(draw.choice([1, 2, 3, 7])):
         begin_s = draw.randrange(20)
-        one = TableBuilder(
-            100 + at,
+        table = TableBuilder(
+            100 + index,
             begin_ns=BEGIN_NS + begin_s * S,
             end_ns=BEGIN_NS + (begin_s + draw.randrange(2, 60)) * S,
-            job={"SLURM_PROCID": str(at)} if is_mpi else None,
+            job={"SLURM_PROCID": str(index)} if is_mpi else None,
         )
         for _ in range(draw.randrange(12)):
-            _add_file(draw, one, at)
+            _add_file(draw, table, index)
         for _ in range(draw.randrange(8)):
             calls = draw.choice([1, 17, 1000])
             operation = draw.choice(["read", "write", "open", "stat", "create", "remove", "rename", "sync", "list"])
-            one.second(operation, draw.randrange(60), calls, moved=calls * draw.choice([0, 1, 4096, MIB]), ns=1000)
-        tables.append(one)
+            table.second(operation, draw.randrange(60), calls, moved=calls * draw.choice([0, 1, 4096, MIB]), ns=1000)
+        tables.append(table)
     return tables
 
 
-def _add_file(draw: random.Random, one: TableBuilder, process: int) -> None:
+def _add_file(draw: random.Random, table: TableBuilder, process: int) -> None:
     number = draw.randrange(40)
     path = draw.choice([f"/scratch/{number}", f"/scratch/{process}/{number}", "/data/one"])
     names = [*NAMES, "list", "seek", "lock"]
     calls = {name: draw.choice([1, 2, 3, 100]) for name in names if draw.random() < 0.3}
     failed = {name: draw.randint(0, count) for name, count in calls.items() if draw.random() < 0.3}
-    opened_ns = one.begin_ns + draw.randrange(20 * S)
+    opened_ns = table.begin_ns + draw.randrange(20 * S)
     closed_ns = opened_ns + draw.randrange(20 * S) if draw.random() < 0.7 else None
     inode = zlib.crc32(path.encode()) + 1 if draw.random() < 0.8 else 0
     size = draw.choice([0, 0, 1, 5000, 3 * MIB])
-    file = one.file(path, calls, failed, inode=inode, size=size, opened_ns=opened_ns, closed_ns=closed_ns)
+    file = table.file(path, calls, failed, inode=inode, size=size, opened_ns=opened_ns, closed_ns=closed_ns)
     for operation in ("read", "write", "stream read", "stream write", "copy to"):
         if draw.random() < 0.3:
             sizes = {draw.choice([0, 1, 100, 4096, 5001, MIB, 80 * MIB]): draw.choice([1, 2, 50, 3000]) for _ in "123"}
             order = {name: draw.choice([0, 1, sum(sizes.values()) // 2]) for name in ("consecutive", "forward")}
-            one.transfers(file, operation, sizes, **order)
+            table.transfers(file, operation, sizes, **order)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -172,11 +172,13 @@ def test_the_engine_takes_the_study_of_any_application(tmp_path: Path, seed: int
 
 
 def test_long_times_are_said_in_hours(tmp_path: Path) -> None:
-    one = TableBuilder(end_ns=BEGIN_NS + 13_000 * S)
-    for at, second in enumerate((10, 12_355)):
+    table = TableBuilder(end_ns=BEGIN_NS + 13_000 * S)
+    for index, second in enumerate((10, 12_355)):
         opened_ns = BEGIN_NS + second * S
-        file = one.file(f"/scratch/{at}", {"open": 1}, inode=3 + at, opened_ns=opened_ns, closed_ns=opened_ns + S)
-        one.transfers(file, "write", {MIB: 4})
-        one.second("write", second, 4, moved=4 * MIB)
-    study = written(store_record(tmp_path / "record", one))
+        file = table.file(
+            f"/scratch/{index}", {"open": 1}, inode=3 + index, opened_ns=opened_ns, closed_ns=opened_ns + S
+        )
+        table.transfers(file, "write", {MIB: 4})
+        table.second("write", second, 4, moved=4 * MIB)
+    study = written(store_record(tmp_path / "record", table))
     assert "# Phase 2, 3.43 h after the first began" in study

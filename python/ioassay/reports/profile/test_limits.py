@@ -55,7 +55,7 @@ def test_the_report_names_each_measured_limit_with_its_run_and_what_was_not_meas
 
 def test_json_says_of_every_limit_where_it_comes_from(content: Content, profile: Profile) -> None:
     data = json.loads(reports.build(ProfileReport(content), "json"))
-    assert {(one["origin"], one["about"]) for one in data["limits"]} == {("rule", None), ("measured", "write")}
+    assert {(limit["origin"], limit["about"]) for limit in data["limits"]} == {("rule", None), ("measured", "write")}
     assert data["storage_needs"] == [
         {"operation": "stat", "calls": 64_000, "median_ns": MS, "needed_ns": 64 * S, "spent_ns": 128 * S}
     ]

@@ -67,14 +67,14 @@ def test_findings_have_numbers_with_units_a_remedy_and_what_they_rest_on(content
 
 def test_of_many_files_text_names_the_first_and_a_page_all(tmp_path: Path) -> None:
     table = TableBuilder()
-    for at in range(60):
-        file = table.file(f"/data/{at:02}", inode=1 + at, size=16 << 20)
+    for index in range(60):
+        file = table.file(f"/data/{index:02}", inode=1 + index, size=16 << 20)
         table.transfers(file, "write", {1000: 100}, ns=10**6, consecutive=99)
     content = content_of(tmp_path / "record", table)
     assert "Rests on: /data/00; /data/01; and 58 more." in markdown(content)
     page = reports.build(ProfileReport(content), "html").decode()
     assert "<summary>60 files</summary>" in page
-    assert all(f"/data/{at:02}</code>" in page for at in range(60))
+    assert all(f"/data/{index:02}</code>" in page for index in range(60))
 
 
 def test_a_region_whose_name_is_blank_is_unnamed(content: Content) -> None:
@@ -105,9 +105,11 @@ def test_one_of_something_is_singular_and_what_has_no_directory_has_words(tmp_pa
 
 @pytest.mark.parametrize(("verb", "doers"), [("read", "readers"), ("write", "writers")])
 def test_the_remedy_of_unequal_bytes_is_that_of_their_direction(tmp_path: Path, verb: str, doers: str) -> None:
-    tables = [TableBuilder(10 + at, command=["worker"]) for at in range(4)]
-    for at, table in enumerate(tables):
-        table.transfers(table.file(f"/data/{at}", inode=1 + at), verb, {4 << 20: 10 if at else 30}, consecutive=29)
+    tables = [TableBuilder(10 + index, command=["worker"]) for index in range(4)]
+    for index, table in enumerate(tables):
+        table.transfers(
+            table.file(f"/data/{index}", inode=1 + index), verb, {4 << 20: 10 if index else 30}, consecutive=29
+        )
     text = markdown(content_of(tmp_path / "record", *tables))
     assert f"workers of one command do not {verb} equally much" in text
     assert f"or use more {doers} (MPI-IO hint cb_nodes) if a few are meant to {verb} for all." in text
@@ -181,7 +183,7 @@ def test_a_page_has_the_figures_and_links_from_findings_to_files(content: Conten
 
 def test_json_has_base_units_and_the_evidence(content: Content) -> None:
     data = json.loads(reports.build(ProfileReport(content), "json"))
-    independent = next(one for one in data["findings"] if one["kind"] == "no-collectives")
+    independent = next(finding for finding in data["findings"] if finding["kind"] == "no-collectives")
     assert independent["savings"] == "Saves at most 160 s of 15.6 min in I/O."
     (small, *_) = independent["evidence"]["symptoms"]
     assert (small["kind"], small["count"], small["of"], small["limit_bytes"]) == (
@@ -225,7 +227,7 @@ def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> N
     assert "| open | 9 | – | – | – | – | – | – | – |" in text
     assert "| read or write | 64 KiB | 32 |" in text
     assert "rank 0 read 1040 KiB" in text
-    assert all(one.metadata_calls is None for one in content.phases)
+    assert all(phase.metadata_calls is None for phase in content.phases)
     assert 'id="figure-profile-heat' in reports.build(ProfileReport(content), "html").decode()
     assert content.totals.of("write").spent_ns
     text = terminal_text(summary(content), 200)
@@ -316,8 +318,8 @@ def test_a_program_that_reads_through_a_map_is_not_said_to_have_read_nothing(tmp
 
 def test_files_are_in_the_order_of_their_share_of_the_time_or_of_the_bytes(tmp_path: Path) -> None:
     table = TableBuilder()
-    for at in range(20):
-        file = table.file(f"/data/slow{at}", {"open": 1}, inode=10 + at)
+    for index in range(20):
+        file = table.file(f"/data/slow{index}", {"open": 1}, inode=10 + index)
         table.transfers(file, "read", {4096: 1}, ns=10**9)
     table.transfers(table.file("/data/large", {"open": 1}, inode=1), "read", {64 << 20: 1}, ns=1000)
     table.file("/data/mapped", {"open": 1}, inode=2)

@@ -195,17 +195,17 @@ def trust(content: Content) -> Iterator[str]:
     """What the profile may lack, or has from elsewhere: the doubt `coverage`, supplements, and losses."""
     cover = content.coverage
     if cover.doubts:
-        short = _processes(len({one.process for one in cover.doubts}))
-        named = _named([_shortfall(one) for one in cover.doubts])
+        short = _processes(len({doubt.process for doubt in cover.doubts}))
+        named = _named([_shortfall(doubt) for doubt in cover.doubts])
         yield (
             f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of "
             f"{format.count(cover.compared)} ({named}). "
             "The rest bypassed the recorder: calls inside the C library, or direct system calls."
         )
-    for one in content.profile.supplements:
+    for supplement in content.profile.supplements:
         yield (
-            f"{format.count(one.calls, 'transfer')} through io_uring ({format.size(one.bytes)}) are from the engine's "
-            f"own events, because the record has none of them ({one.where})."
+            f"{format.count(supplement.calls, 'transfer')} through io_uring ({format.size(supplement.bytes)}) are "
+            f"from the engine's own events, because the record has none of them ({supplement.where})."
         )
     for kind, losses in _by_kind(cover.losses):
         if kind not in _COVERED and kind not in _MAPPED:
@@ -242,10 +242,12 @@ def unknown(content: Content) -> Iterator[str]:
         yield f"Unknown is not 0: the report names {things} that this source does not record."
 
 
-def _shortfall(one: Shortfall) -> str:
+def _shortfall(shortfall: Shortfall) -> str:
+    process = shortfall.process if shortfall.pid is None else shortfall.pid
+    share = format.share(shortfall.missing_bytes / shortfall.kernel_bytes)
     return (
-        f"process {one.process if one.pid is None else one.pid}: {format.size(one.kernel_bytes)} "
-        f"{_DONE[one.direction]}, {format.share(one.missing_bytes / one.kernel_bytes)} of it not recorded"
+        f"process {process}: {format.size(shortfall.kernel_bytes)} {_DONE[shortfall.direction]}, {share} of it not "
+        "recorded"
     )
 
 
@@ -355,17 +357,19 @@ def place(place: CodePlace) -> str:
 
 def callers(functions: Iterable[CodePlace]) -> str:
     """Functions around a call, from the inside out; a run of such as have no name is one mark."""
-    names = (function for function, _ in groupby(one.function or "\N{HORIZONTAL ELLIPSIS}" for one in functions))
+    names = (
+        function for function, _ in groupby(function.function or "\N{HORIZONTAL ELLIPSIS}" for function in functions)
+    )
     return " \N{LEFTWARDS ARROW} ".join(names)
 
 
 def called_from(sites: Sequence[CallSite]) -> str:
     """Where the calls of a finding come from."""
-    calls, samples = sum(one.calls for one in sites), sum(one.samples for one in sites)
+    calls, samples = sum(site.calls for site in sites), sum(site.samples for site in sites)
     named = [
-        f"{place(one.place)}{f' through {prose.listed(one.through)}' if one.through else ''}"
-        f"{f', {format.share(one.calls / max(1, calls))} of them' if len(sites) > 1 else ''}"
-        for one in sites[:_MOST_CALLERS]
+        f"{place(site.place)}{f' through {prose.listed(site.through)}' if site.through else ''}"
+        f"{f', {format.share(site.calls / max(1, calls))} of them' if len(sites) > 1 else ''}"
+        for site in sites[:_MOST_CALLERS]
     ]
     more = len(sites) - len(named)
     others = f"; and from {format.count(more, 'other function')}" if more else ""
@@ -399,7 +403,7 @@ def _said(words: str, losses: list[Loss]) -> str:
         where=_named(list(dict.fromkeys(escaped(one.where) for one in losses))),
         reasons=_named(reasons),
         # Without the programs that they are about.
-        causes=_named(list(dict.fromkeys(one.rpartition(": ")[2] for one in reasons))),
+        causes=_named(list(dict.fromkeys(reason.rpartition(": ")[2] for reason in reasons))),
     )
 
 

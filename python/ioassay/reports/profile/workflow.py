@@ -46,7 +46,6 @@ def section(workflow: Workflow, picture: Picture | None) -> list[Block]:
 
 
 def lines(workflow: Workflow) -> list[Block]:
-    """What the terminal shows."""
     if not workflow.exchanges:
         return []
     items: list[Text] = [_opening(workflow), _most(workflow)]
@@ -58,7 +57,7 @@ def lines(workflow: Workflow) -> list[Block]:
 
 
 def data(workflow: Workflow) -> dict[str, Any]:
-    """For other programs: steps, exchanges, and sums of files by what became of them."""
+    """For other programs: steps, exchanges, and sums of files by what happened to them."""
     files = workflow.files.group_by("fate").agg(
         pl.len().alias("files"),
         pl.col("is_removed").sum().alias("removed_files"),
@@ -76,9 +75,9 @@ def step_name(step: Step) -> str:
     return step.name if step.processes == 1 else f"{step.name} ×{format.count(step.processes)}"
 
 
-def moved_bytes(one: Exchange) -> int:
+def moved_bytes(exchange: Exchange) -> int:
     """What went from a step to another; of files that were only mapped or run, what was written."""
-    return one.read_bytes or one.written_bytes
+    return exchange.read_bytes or exchange.written_bytes
 
 
 def _opening(workflow: Workflow) -> str:
@@ -116,20 +115,20 @@ def _most(workflow: Workflow) -> Text:
 
 
 def _exchanges(workflow: Workflow) -> Table:
-    is_mapped = any(one.mapped.most for one in workflow.exchanges)
+    is_mapped = any(exchange.mapped.most for exchange in workflow.exchanges)
     rows: list[list[Text]] = [
         [
-            step_name(workflow.steps[one.writer]),
-            step_name(workflow.steps[one.reader]),
-            Span(one.label, "code"),
-            format.count(one.files),
-            format.size(one.written_bytes),
-            format.size(one.read_bytes) if one.read_bytes else format.ABSENT,
-            *([size_range(one.mapped) if one.mapped.most else format.ABSENT] if is_mapped else ()),
-            format.duration(one.longest_wait_s * 1e9),
-            format.count(one.removed_files),
+            step_name(workflow.steps[exchange.writer]),
+            step_name(workflow.steps[exchange.reader]),
+            Span(exchange.label, "code"),
+            format.count(exchange.files),
+            format.size(exchange.written_bytes),
+            format.size(exchange.read_bytes) if exchange.read_bytes else format.ABSENT,
+            *([size_range(exchange.mapped) if exchange.mapped.most else format.ABSENT] if is_mapped else ()),
+            format.duration(exchange.longest_wait_s * 1e9),
+            format.count(exchange.removed_files),
         ]
-        for one in workflow.exchanges[:MOST_EXCHANGES]
+        for exchange in workflow.exchanges[:MOST_EXCHANGES]
     ]
     columns = [
         Column("From"),

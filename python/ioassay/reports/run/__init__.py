@@ -69,7 +69,6 @@ class RunReport:
         return summary.document(self.content)
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
         from ioassay.reports.run import data  # noqa: PLC0415
 
         return data.data(self.content)

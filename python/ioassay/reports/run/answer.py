@@ -87,7 +87,7 @@ class _Advice:
 
     @property
     def sentence(self) -> str:
-        """For who does not see the table."""
+        """For readers who do not see the table."""
         return f"{listed(self.of)}: {self.text}" if self.of else _capital(self.text)
 
     @property
@@ -97,7 +97,6 @@ class _Advice:
 
 
 def shown(content: Content, storage: Storage) -> Group:
-    """The answer for the terminal."""
     lines = list(_lines(content))
     advice = list(_advice(content, lines))
     document = content.document
@@ -110,7 +109,7 @@ def shown(content: Content, storage: Storage) -> Group:
         _table(lines, advice),
         Bullets([f"{where}: {error}" for where, error in opening.errors(content)]),
         *_verdict(content, storage),
-        Bullets([one.line for one in advice]),
+        Bullets([advice.line for advice in advice]),
     ]
     return rendered(blocks)
 
@@ -240,7 +239,7 @@ def _capital(text: str) -> str:
 
 
 def _advice(content: Content, lines: Sequence[_Line]) -> Iterator[_Advice]:
-    """What changes what a reader would do, the gravest first."""
+    """What changes what a reader would do, the most severe first."""
     labels = {(kind.workload, kind.operation): kind.label for kind in _KINDS}
     workloads = {case.id: case.workload for case in content.document.cases}
 

@@ -139,7 +139,7 @@ def sources(content: Content) -> list[tuple[str, str]]:
     told = [
         (one.path if one.line is None else f"{one.path}:{one.line}", f"refused: {one.reason}") for one in entry.refused
     ]
-    told += [(one.path, one.sha256) for one in entry.files]
+    told += [(file.path, file.sha256) for file in entry.files]
     more = len(told) - MOST_SOURCES
     return told[:MOST_SOURCES] + ([(f"and {format_count(more, 'more file')}", "see run.json")] if more > 0 else [])
 

@@ -66,7 +66,7 @@ def _identifier(text: str) -> str:
 
 
 def _settings(document: RunDocument) -> dict[str, list[dict[str, str]]]:
-    """What a comparison tells of the run, in the groups of published systems where these have a name for it."""
+    """What a comparison reports of the run, in the groups of published systems where these have a name for it."""
     groups: dict[str, list[dict[str, str]]] = {}
     for fact, value in configuration.of_run(document).items():
         group, what = configuration.AS_PUBLISHED.get(fact, (configuration.OF_RUN, fact))

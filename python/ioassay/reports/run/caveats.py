@@ -70,7 +70,7 @@ def words(kind: str, evidence: str | None = None) -> str:
 
 
 def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
-    """What stands in words beside a number that rests on these measurements: its decisive doubts, gravest first.
+    """What stands in words beside a number that rests on these measurements: its decisive doubts, severest first.
 
     Of several measurements the first is described, with how many are concerned unless all are: `phase of only 671 ms (2
     of 3 measurements)`.
@@ -105,7 +105,7 @@ def to_know(doubts: Doubts) -> list[Text]:
 
 
 def lettered(doubts: Doubts, letters: Collection[str]) -> list[Text]:
-    """What the letters beside numbers mean, in how many measurements it is so, and what to do: the gravest first."""
+    """What the letters beside numbers mean, how many measurements are affected, what to do: the most severe first."""
     return [
         (Span(group.mark, "strong"), f"  {_common(group, doubts)}", _remedy("; ".join(filter(None, group.remedies))))
         for group in doubts.groups

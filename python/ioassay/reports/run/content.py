@@ -191,7 +191,7 @@ def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Measurement, str]:
         shown = set(rates.places(typical(run.measurements)))
         shown |= set(rates.places(run.measurements.filter(~pl.col("valid")).head(MOST_ROWS)))
         shown |= {finding.measurements[0] for finding in told}
-    return {place: f"row-{at}" for at, place in enumerate(every, start=1) if place in shown}
+    return {place: f"row-{number}" for number, place in enumerate(every, start=1) if place in shown}
 
 
 def _findings(

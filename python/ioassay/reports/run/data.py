@@ -37,7 +37,7 @@ def data(content: Content) -> dict[str, Any]:
         "findings": [_finding(line) for line in content.findings],
         "peak_sustained": [_row(row) for row in content.levels],
         "surveys": [_survey(survey) for survey in content.surveys],
-        "replays": [_faithfulness(one) for one in content.faithfulness],
+        "replays": [_faithfulness(faithfulness) for faithfulness in content.faithfulness],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
         "still_wide": [_wide(point) for point in content.wide],
@@ -48,14 +48,14 @@ def data(content: Content) -> dict[str, Any]:
     }
 
 
-def _watched(run: LoadedRun, found: Activity | None) -> dict[str, Any]:
+def _watched(run: LoadedRun, activity: Activity | None) -> dict[str, Any]:
     """`watch/watch.json`, and what hosts did beside the phases."""
     assert run.watch is not None
     return run.watch.document.model_dump(mode="json") | {
         "damaged_lines": run.watch.tables.damaged_lines,
         "unknown_lines": run.watch.tables.unknown_lines,
-        "phases": found.phases if found else [],
-        "phases_of_hosts": found.hosts if found else [],
+        "phases": activity.phases if activity else [],
+        "phases_of_hosts": activity.hosts if activity else [],
     }
 
 
@@ -166,13 +166,13 @@ def _orders(of: ClassFaithfulness) -> tuple[tuple[str, Order | None], ...]:
     return ("recorded_order", of.recorded_order), ("order", of.order)
 
 
-def _faithfulness(one: Faithfulness) -> dict[str, Any]:
+def _faithfulness(faithfulness: Faithfulness) -> dict[str, Any]:
     return {
-        "case": one.case,
-        "complete": one.is_complete,
-        "recorded_ns": one.recorded_ns,
-        "duration_ns": one.duration_ns,
-        "duration_ratio": one.duration_ratio,
+        "case": faithfulness.case,
+        "complete": faithfulness.is_complete,
+        "recorded_ns": faithfulness.recorded_ns,
+        "duration_ns": faithfulness.duration_ns,
+        "duration_ratio": faithfulness.duration_ratio,
         "classes": [
             asdict(of)
             | {name: order._asdict() if order else None for name, order in _orders(of)}
@@ -181,7 +181,7 @@ def _faithfulness(one: Faithfulness) -> dict[str, Any]:
                 "bytes_ratio": of.bytes_ratio,
                 "order_distance": of.order_distance,
             }
-            for of in one.classes
+            for of in faithfulness.classes
         ],
     }
 

@@ -95,7 +95,7 @@ def _findings(content: Content, *, is_page: bool, is_full: bool) -> list[Block]:
 
 
 def _finding(number: int, line: FindingLine) -> Text:
-    are_measurements = all(one.anchor for one in line.references)
+    are_measurements = all(reference.anchor for reference in line.references)
     references = References(
         line.references,
         f"{len(line.references)} {'measurements' if are_measurements else 'measurements and lines'}",

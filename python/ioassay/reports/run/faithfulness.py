@@ -27,25 +27,29 @@ _WORDS: dict[Direction, str] = {"read": "Reads", "write": "Writes", "metadata": 
 _MOST_LEFT_OUT = 8
 
 
-def blocks(replays: ReplaysEntry | None, found: list[Faithfulness], names: Names) -> list[Block]:
+def blocks(replays: ReplaysEntry | None, faithfulnesses: list[Faithfulness], names: Names) -> list[Block]:
     """The tables of all cases, and what they leave out."""
-    if replays is None or not found:
+    if replays is None or not faithfulnesses:
         return []
-    tables: list[Block] = [block for one in found for block in (table(one, names), Paragraph(sentence(one)))]
+    tables: list[Block] = [
+        block
+        for faithfulness in faithfulnesses
+        for block in (table(faithfulness, names), Paragraph(sentence(faithfulness)))
+    ]
     return [*tables, *left_out(replays), Paragraph(NOTE, note=True)]
 
 
-def table(one: Faithfulness, names: Names) -> Table:
+def table(faithfulness: Faithfulness, names: Names) -> Table:
     """Operations, bytes, sizes and time line of each class, and the duration."""
     columns = [
         Column("Class", merges=True),
         Column("What"),
         *(Column(head, is_number=True) for head in ("Recorded", "Replayed", "Ratio", "Distance")),
     ]
-    rows = [row for of in one.classes if of.recorded_operations or of.operations for row in _rows(of)]
-    taken = [format.duration(ns) for ns in (one.recorded_ns, one.duration_ns)]
-    rows.append(["All", "duration", *taken, _ratio(one.duration_ratio), format.ABSENT])
-    title = f"Faithfulness of the replay: {names.case(one.case)}"
+    rows = [row for of in faithfulness.classes if of.recorded_operations or of.operations for row in _rows(of)]
+    taken = [format.duration(ns) for ns in (faithfulness.recorded_ns, faithfulness.duration_ns)]
+    rows.append(["All", "duration", *taken, _ratio(faithfulness.duration_ratio), format.ABSENT])
+    title = f"Faithfulness of the replay: {names.case(faithfulness.case)}"
     return Table(columns, rows, title=title, rules=changes(row[0] for row in rows))
 
 
@@ -81,9 +85,9 @@ def _distance(distance: float | None) -> str:
     return format.ABSENT if distance is None else f"{distance:.3f}"
 
 
-def sentence(one: Faithfulness) -> str:
+def sentence(faithfulness: Faithfulness) -> str:
     """What is missing; empty: nothing."""
-    return "" if one.is_complete else "The replay is incomplete: some phases did not do all they had to do."
+    return "" if faithfulness.is_complete else "The replay is incomplete: some phases did not do all they had to do."
 
 
 def left_out(replays: ReplaysEntry) -> list[Block]:
@@ -95,6 +99,6 @@ def left_out(replays: ReplaysEntry) -> list[Block]:
     return [Paragraph("Not replayed:"), Bullets([*shown, *([f"{more} more"] if more else [])])]
 
 
-def _left_out(one: LeftOutEntry) -> str:
-    time = "" if one.time_ns is None else f", {format.duration(one.time_ns)}"
-    return f"{one.operation}: {one.calls:,} {'call' if one.calls == 1 else 'calls'}{time}"
+def _left_out(entry: LeftOutEntry) -> str:
+    time = "" if entry.time_ns is None else f", {format.duration(entry.time_ns)}"
+    return f"{entry.operation}: {entry.calls:,} {'call' if entry.calls == 1 else 'calls'}{time}"

@@ -65,35 +65,42 @@ def table(lines: Sequence[GivenLine]) -> Table:
     )
 
 
-def assemble(run: LoadedRun, found: Doubts, names: Names, units: RunUnits) -> list[GivenLine]:
+def assemble(run: LoadedRun, doubts: Doubts, names: Names, units: RunUnits) -> list[GivenLine]:
     """The rows, in the order of the study."""
-    return [_line(one, found, names, units) for one in given_rates.given_rates(run)]
+    return [_line(given_rate, doubts, names, units) for given_rate in given_rates.given_rates(run)]
 
 
-def _line(one: GivenRate, found: Doubts, names: Names, units: RunUnits) -> GivenLine:
-    operation = next(known for known in NOUNS if known == one.point["operation"])
-    numbers_shown = [one.kept_per_s] if one.given_per_s is None else [one.kept_per_s, one.given_per_s]
-    unit = fitting(units.of(one.column, operation), numbers_shown)
+def _line(given_rate: GivenRate, doubts: Doubts, names: Names, units: RunUnits) -> GivenLine:
+    operation = next(known for known in NOUNS if known == given_rate.point["operation"])
+    numbers_shown = (
+        [given_rate.kept_per_s] if given_rate.given_per_s is None else [given_rate.kept_per_s, given_rate.given_per_s]
+    )
+    unit = fitting(units.of(given_rate.column, operation), numbers_shown)
 
     label, name = (
-        names.workload(one.point["workload"]),
-        series.label(Series(one.point["phase"], one.point["job"], operation)),
+        names.workload(given_rate.point["workload"]),
+        series.label(Series(given_rate.point["phase"], given_rate.point["job"], operation)),
     )
-    at, kept, p99 = names.point(one.places[0].case), rate(one, unit, one.kept_per_s), format.duration(one.p99_ns)
-    wanted = asked(one, unit)
-    if one.given_per_s is not None:
+    at, kept, p99 = (
+        names.point(given_rate.places[0].case),
+        rate(given_rate, unit, given_rate.kept_per_s),
+        format.duration(given_rate.p99_ns),
+    )
+    wanted = asked(given_rate, unit)
+    if given_rate.given_per_s is not None:
         said = f"reached {format.kept(kept, wanted)}"
     else:
-        said = f"reached {kept} {f'with {pauses(one)}' if pauses(one) else 'under the rate limit of the study'}"
-    latency = f", p99 latency {p99}" if one.p99_ns is not None else ""
+        how = f"with {pauses(given_rate)}" if pauses(given_rate) else "under the rate limit of the study"
+        said = f"reached {kept} {how}"
+    latency = f", p99 latency {p99}" if given_rate.p99_ns is not None else ""
     return GivenLine(
         label=label,
         series=name,
         at=at,
         asked=wanted,
         kept=kept,
-        p50=format.duration(one.p50_ns),
+        p50=format.duration(given_rate.p50_ns),
         p99=p99,
         sentence=f"{label}, {name}, {at}: {said}{latency}.",
-        caveats=caveats.beside(found, one.places),
+        caveats=caveats.beside(doubts, given_rate.places),
     )

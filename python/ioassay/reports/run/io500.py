@@ -64,7 +64,7 @@ def _validity(line: ScoreLine) -> tuple[Piece, ...]:
     return (*([verdict] if line.verdict else []), ": " if line.verdict and line.because else "", line.because)
 
 
-def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTable]:
+def assemble(scores: list[Score], doubts: Doubts, names: Names) -> list[ScoreTable]:
     """A table for each score."""
     tables = []
     for score in scores:
@@ -72,11 +72,11 @@ def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTabl
         ranks = max(job.ranks for phase in case.phases for job in phase.jobs)
         where = f"{format_count(ranks, 'rank')} on {format_count(case.clients, 'client')}" if ranks else "unknown ranks"
         where += f", repetition {case.repetition}" if names.repeated else ""
-        tables.append(_table(score, found, where))
+        tables.append(_table(score, doubts, where))
     return tables
 
 
-def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
+def _table(score: Score, doubts: Doubts, where: str) -> ScoreTable:
     bandwidth = format_rate(score.bandwidth * PER_SECOND["GiB/s"], "GiB/s")
     metadata = format_rate(score.metadata * PER_SECOND["kIOPS"], "kIOPS")
     total = format.significant(score.total)
@@ -90,7 +90,7 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
         sentence=f"{title}: {total} ({bandwidth}, {metadata}), {validity}. "
         f"Computed by ioassay; not an official submission.{_printed(score)}",
         lines=[
-            *(_line(phase, score.counts(phase), found) for phase in score.phases),
+            *(_line(phase, score.counts(phase), doubts) for phase in score.phases),
             ScoreLine("Bandwidth", bandwidth, "", "", "", ()),
             ScoreLine("Metadata", metadata, "", "", "", ()),
             ScoreLine("Total", total, "", _verdict(score.is_valid), "; ".join(score.reasons), ()),
@@ -107,7 +107,7 @@ def _printed(score: Score) -> str:
     return f" The IO500 printed {score.printed:.8g}{because}."
 
 
-def _line(phase: PhaseScore, counts: bool, found: Doubts) -> ScoreLine:
+def _line(phase: PhaseScore, counts: bool, doubts: Doubts) -> ScoreLine:
     unit = io500.UNITS[phase.rule.group]
     return ScoreLine(
         what=phase.rule.phase,
@@ -117,7 +117,7 @@ def _line(phase: PhaseScore, counts: bool, found: Doubts) -> ScoreLine:
         because="; ".join(
             [*phase.reasons, *([phase.note] if phase.note else []), *([] if counts else ["not in the score"])]
         ),
-        marks=found.marks([phase.place]) if phase.place else (),
+        marks=doubts.marks([phase.place]) if phase.place else (),
     )
 
 

@@ -96,9 +96,9 @@ def is_swept(lines: Sequence[SeriesLine]) -> bool:
 def by_phase(lines: Sequence[SummaryLine]) -> list[SeriesLine]:
     """The rows of `table` as rows of `series_table`, for where four numbers have no room beside one another."""
     return [
-        SeriesLine(line.label, operation, line.cells[at], line.cells[at + 2])
+        SeriesLine(line.label, operation, line.cells[index], line.cells[index + 2])
         for line in lines
-        for at, operation in enumerate(("write", "read"))
+        for index, operation in enumerate(("write", "read"))
     ]
 
 

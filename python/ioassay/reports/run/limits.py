@@ -43,7 +43,6 @@ MOST_PLACES = 100
 
 
 def limits(content: Content) -> list[Block]:
-    """The section Limits."""
     first, *points = wide(content) or [""]
     groups = content.doubts.groups
     rows: list[list[Text]] = [

@@ -58,7 +58,6 @@ class MedianLine:
 
 
 def table(lines: Sequence[MedianLine]) -> Table:
-    """The table."""
     return Table(
         [
             Column("Workload", merges=True),
@@ -90,7 +89,7 @@ def table(lines: Sequence[MedianLine]) -> Table:
 def assemble(
     document: RunDocument,
     points: pl.DataFrame,
-    found: Doubts,
+    doubts: Doubts,
     limits: Mapping[Measurement, Limit],
     *,
     names: Names,
@@ -105,7 +104,7 @@ def assemble(
         for one in series.of_workload(document, workload)
         if not (measured := rates.of(points, workload, one.operation, one.phase, one.job)).is_empty()
         for line in _lines(
-            measured, rates.column(document, measured, workload), one, found, limits, names=names, units=units
+            measured, rates.column(document, measured, workload), one, doubts, limits, names=names, units=units
         )
     ]
 
@@ -114,7 +113,7 @@ def _lines(
     measured: pl.DataFrame,
     column: RateColumn,
     one: Series,
-    found: Doubts,
+    doubts: Doubts,
     limits: Mapping[Measurement, Limit],
     *,
     names: Names,
@@ -141,9 +140,9 @@ def _lines(
             if row["stonewall"] is not None and stragglers.is_apart(row["stonewall"], row["median"])
             else "",
             repetitions=row["repetitions"],
-            marks=found.marks(places),
-            letters=tuple(group.mark for group, _ in found.decisive(places)),
-            caveats=caveats.beside(found, places),
+            marks=doubts.marks(places),
+            letters=tuple(group.mark for group, _ in doubts.decisive(places)),
+            caveats=caveats.beside(doubts, places),
             ceiling=of_the_ceiling(row["median"], ceiling) if ceiling else "",
         )
 

@@ -54,7 +54,6 @@ _TERMS = {
 
 
 def method(content: Content) -> list[Block]:
-    """The section Method."""
     run = content.document
     defined: list[Text] = [(Span(f"{term}:", "strong"), f" {meaning}") for term, meaning in terms(content)]
     return [
@@ -67,7 +66,6 @@ def method(content: Content) -> list[Block]:
 
 
 def configuration(content: Content) -> list[Block]:
-    """The section Configuration."""
     run = content.document
     engine = f", engine {run.engine_version}" if run.engine_version else ""
     settings = [(name, setting(value)) for name, value in run.study.settings.items()]
@@ -91,7 +89,7 @@ def matrix(document: RunDocument, names: Names) -> Table:
     """The test matrix: what each workload is to do, and at which points of its sweep."""
     every = matrix_rows(document, names)
     return Table(
-        [Column(head, is_number=at >= _FIRST_NUMBER) for at, head in enumerate(HEADS)],
+        [Column(head, is_number=index >= _FIRST_NUMBER) for index, head in enumerate(HEADS)],
         every,
         "Test matrix",
         rules=changes(workload for workload, *_ in every),
@@ -115,7 +113,7 @@ def _of_workload(title: str, cases: Sequence[CaseEntry]) -> list[list[str]]:
             for job in phase.jobs:
                 alike = _alike(job)
                 phases.setdefault(alike, []).append(phase.name if job.name == phase.name else job.name)
-                # Where an imported file does not tell the size that was asked for, it is what was moved.
+                # Where an imported file does not state the size that was requested, it is what was moved.
                 sizes.setdefault(alike, []).append(job.file_set_bytes or job.planned_bytes)
     swept = (
         _swept(case.clients for case in cases),

@@ -168,14 +168,14 @@ def timelines(content: Content, *, each_repetition: bool = True) -> dict[str, li
     pictures: dict[str, list[Picture]] = {}
     taken: set[str] = set()
     for part in content.workloads:
-        own = axes.in_order(
+        frame = axes.in_order(
             shown.filter(pl.col("workload") == part.name), "repetition", "clients", "ranks", "files", "point"
         )
         pictures[part.name] = [
             picture
             for one in series.of_workload(content.document, part.name)
             for repetition, rows in _figures_of(
-                analysis.of(own, part.name, one.operation, one.phase, one.job), each_repetition=few
+                analysis.of(frame, part.name, one.operation, one.phase, one.job), each_repetition=few
             )
             for picture in _timeline_pictures(
                 content,
@@ -349,9 +349,9 @@ def _timeline_pictures(
             panel = timeline_figure.Panel(content.names.point(row["case"]) + mark, line, ceiling)
             lines.append((content.names.point(row["case"]), row["repetition"], panel))
     pictures = []
-    for at in range(0, len(lines), MOST_PANELS):
-        chosen = lines[at : at + MOST_PANELS]
-        identifier = f"{phase.prefix}-{at // MOST_PANELS + 1}" if len(lines) > MOST_PANELS else phase.prefix
+    for index in range(0, len(lines), MOST_PANELS):
+        chosen = lines[index : index + MOST_PANELS]
+        identifier = f"{phase.prefix}-{index // MOST_PANELS + 1}" if len(lines) > MOST_PANELS else phase.prefix
         which = "typical repetition" if phase.repetition is None else f"repetition {phase.repetition}"
         repetition = f", {which}" if content.names.repeated else ""
         pictures.append(

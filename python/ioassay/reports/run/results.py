@@ -117,10 +117,10 @@ def _surveys(content: Content, drawn: Pictures | None) -> list[Block]:
     )
     pictures = drawn.surveys if drawn else [[] for _ in content.surveys]
     blocks: list[Block] = [Paragraph(about, note=True)]
-    for survey, own in zip(content.surveys, pictures, strict=True):
+    for survey, picture in zip(content.surveys, pictures, strict=True):
         for grid in survey.grids:
             blocks += [surveys.table(survey, grid), Paragraph(grid.sentence)]
-        blocks += map(Figure, own)
+        blocks += map(Figure, picture)
     return blocks
 
 

@@ -52,25 +52,25 @@ _OPERATIONS = {
 
 
 def blocks(
-    found: Activity | None, watch: Watch | None, doubts: Doubts, names: Names, picture: Picture | None
+    activity: Activity | None, watch: Watch | None, doubts: Doubts, names: Names, picture: Picture | None
 ) -> list[Block]:
     """The section; nothing of a run that was not watched."""
     if watch is None:
         return []
     remarks = Bullets(list(_remarks(watch)))
-    if found is None:
+    if activity is None:
         return [Paragraph("No host reported anything."), remarks]
-    counters = counted(found)
+    counters = counted(activity)
     own = [] if counters is None else _counters(counters, names)
-    if found.watch.table("agent").is_empty():
+    if activity.watch.table("agent").is_empty():
         return [Figure(picture), *own, remarks]
-    shown = _shown(found)
+    shown = _shown(activity)
     return [
-        Paragraph(_about(found) if shown.height else f"No phase took {LEAST_S:.0f} s."),
+        Paragraph(_about(activity) if shown.height else f"No phase took {LEAST_S:.0f} s."),
         Figure(picture),
-        _phases(found, shown, doubts, names),
-        Section("Each host in each phase", [_hosts(found, shown, names)], fold="closed"),
-        Paragraph(_counted(found.watch), note=True),
+        _phases(activity, shown, doubts, names),
+        Section("Each host in each phase", [_hosts(activity, shown, names)], fold="closed"),
+        Paragraph(_counted(activity.watch), note=True),
         *own,
         remarks,
     ]
@@ -107,8 +107,8 @@ def _counters(counters: Counted, names: Names) -> list[Block]:
     return [Paragraph(about), Table(columns, rows, title=title, density="dense") if rows else few]
 
 
-def _about(found: Activity) -> str:
-    whose = "servers'" if found.storage_role == "server" else "client nodes'"
+def _about(activity: Activity) -> str:
+    whose = "servers'" if activity.storage_role == "server" else "client nodes'"
     return (
         f"What the clients moved, and what the {whose} disks did in the same seconds. Above 1.00, the disks moved more "
         "than the clients: copies, parity, journals, or other users. Below, memory took or served the rest."
@@ -139,21 +139,21 @@ def _remarks(watch: Watch) -> Iterator[str]:
         yield f"{format_count(unknown, 'document')} of another version of the agent left out."
 
 
-def _shown(found: Activity) -> pl.DataFrame:
+def _shown(activity: Activity) -> pl.DataFrame:
     """The phases that a document has room for."""
-    if found.phases.height <= MOST_PHASES:
-        return found.phases
-    return found.phases.join(rates.typical(found.run.measurements).select(PHASE), on=list(PHASE), how="semi")
+    if activity.phases.height <= MOST_PHASES:
+        return activity.phases
+    return activity.phases.join(rates.typical(activity.run.measurements).select(PHASE), on=list(PHASE), how="semi")
 
 
-def _phases(found: Activity, shown: pl.DataFrame, doubts: Doubts, names: Names) -> Table:
+def _phases(activity: Activity, shown: pl.DataFrame, doubts: Doubts, names: Names) -> Table:
     columns = [
         Column("Phase"),
         *numbers("Clients", "Disks", "Disks / clients", "Written after it"),
         Column("Doubts"),
     ]
     measured = defaultdict(list)
-    for one in map(Measurement._make, found.run.measurements.select(KEY).iter_rows()):
+    for one in map(Measurement._make, activity.run.measurements.select(KEY).iter_rows()):
         measured[one.case, one.phase].append(one)
     rows: list[list[Text]] = []
     for row in shown.iter_rows(named=True):
@@ -175,11 +175,11 @@ def _phases(found: Activity, shown: pl.DataFrame, doubts: Doubts, names: Names) 
                         Marks(doubts.marks(own)),
                     ]
                 )
-    whose = "servers" if found.storage_role == "server" else "client nodes"
+    whose = "servers" if activity.storage_role == "server" else "client nodes"
     return Table(columns, rows, title=f"Clients, and the disks of the {whose} in the same seconds", density="dense")
 
 
-def _hosts(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
+def _hosts(activity: Activity, shown: pl.DataFrame, names: Names) -> Table:
     columns = [
         Column("Phase", merges=True),
         Column("Host"),
@@ -190,7 +190,7 @@ def _hosts(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
         Column("Processors busy", is_number=True),
         Column("Memory pressure", is_number=True),
     ]
-    own = shown.select(PHASE).join(found.hosts, on=list(PHASE), maintain_order="left")
+    own = shown.select(PHASE).join(activity.hosts, on=list(PHASE), maintain_order="left")
     rows: list[list[Text]] = [
         [
             _place(row, names),

@@ -61,7 +61,7 @@ MOST_IN_FULL = 4
 """Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
 
 MOST_SINGLE = 6
-"""Rates that a sentence tells of a workload that was not swept."""
+"""Rates in the sentence about a workload that was not swept."""
 
 
 def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
@@ -158,9 +158,9 @@ def _results(content: Content) -> list[Block]:
 
 
 def _level(cell: Cell) -> Text:
-    """The number with its gravest doubt: more has no room."""
-    gravest = (Span(caveat, "caveat") for caveat in cell.caveats[:1])
-    return Span(cell.text, "strong"), Span(cell.rests_on, "below"), *gravest
+    """The number with its most severe doubt: there is no room for more."""
+    worst = (Span(caveat, "caveat") for caveat in cell.caveats[:1])
+    return Span(cell.text, "strong"), Span(cell.rests_on, "below"), *worst
 
 
 def _scores(content: Content) -> list[Block]:
@@ -285,10 +285,10 @@ def anchor(number: int) -> str:
 def headlines(content: Content) -> list[Headline]:
     """The main findings, warnings first, one for each kind."""
     kinds: dict[tuple[Severity, str], list[tuple[int, FindingLine]]] = {}
-    for at, line in enumerate(content.findings, start=1):
+    for number, line in enumerate(content.findings, start=1):
         if (line.finding.severity, line.finding.kind) == ("notice", PeakEvidence.kind):
             continue  # the key results tell the peaks
-        kinds.setdefault((line.finding.severity, line.finding.kind), []).append((at, line))
+        kinds.setdefault((line.finding.severity, line.finding.kind), []).append((number, line))
     return [_headline(lines) for lines in list(kinds.values())[:MOST_HEADLINES]]
 
 

@@ -63,30 +63,30 @@ def table(survey: Survey, grid: Grid) -> Table:
     return Table(columns, rows, title=f"{survey.title}: {grid.title}, {unit}", density="dense")
 
 
-def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts, names: Names) -> list[Survey]:
+def assemble(document: RunDocument, points: pl.DataFrame, doubts: Doubts, names: Names) -> list[Survey]:
     """The surveys that the study asks for."""
     return [
-        Survey(entry.title, UNITS[entry.unit], _grids(document, entry, points, found, names))
+        Survey(entry.title, UNITS[entry.unit], _grids(document, entry, points, doubts, names))
         for entry in document.study.surveys
     ]
 
 
-def _grids(document: RunDocument, entry: SurveyEntry, points: pl.DataFrame, found: Doubts, names: Names) -> list[Grid]:
+def _grids(document: RunDocument, entry: SurveyEntry, points: pl.DataFrame, doubts: Doubts, names: Names) -> list[Grid]:
     """One for each operation, and for each value of other axes that the workload sweeps as well."""
     return [
-        _grid(one, ", ".join(filter(None, (series.label(one), names.values(values)))), own, UNITS[entry.unit], found)
+        _grid(one, ", ".join(filter(None, (series.label(one), names.values(values)))), own, UNITS[entry.unit], doubts)
         for one in series.of_workload(document, entry.workload)
         for values, own in axes.parts(rates.of(points, entry.workload, one.operation, one.phase, one.job))
     ]
 
 
-def _grid(one: Series, title: str, own: pl.DataFrame, unit: Unit, found: Doubts) -> Grid:
-    cells = saturation.grid(own, unit.column)
+def _grid(one: Series, title: str, frame: pl.DataFrame, unit: Unit, doubts: Doubts) -> Grid:
+    cells = saturation.grid(frame, unit.column)
     best = saturation.saturation(cells)
     ranks = sorted({cell.ranks for cell in cells})
     marks = {
-        (files, count): found.marks(rates.places(rows.filter("valid")))
-        for (files, count), rows in own.group_by("files", "ranks")
+        (files, count): doubts.marks(rates.places(rows.filter("valid")))
+        for (files, count), rows in frame.group_by("files", "ranks")
     }
     rows = [
         (files, [_cell(cells, (files, count), unit, best, marks.get((files, count), ())) for count in ranks])

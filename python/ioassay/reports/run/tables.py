@@ -118,7 +118,7 @@ def findings(run: LoadedRun) -> pl.DataFrame:
 
 
 def criteria(run: LoadedRun) -> pl.DataFrame:
-    """A row per acceptance criterion of the study, limits and value in `unit`, with what became of it."""
+    """A row per acceptance criterion of the study, limits and value in `unit`, with the verdict."""
     rows = [
         one.criterion.model_dump() | {"value": one.value, "judgement": one.judgement, "reason": one.missing}
         for one in acceptance.judge(run)
@@ -130,7 +130,7 @@ def scores(run: LoadedRun) -> pl.DataFrame:
     """A row per phase and mean of each score of the IO500, in its own units: case, list, name, score, unit (null of the
     total), duration_ns, valid.
     """
-    rows = [row for one in io500.scores(run) for row in _score(one)]
+    rows = [row for score in io500.scores(run) for row in _score(score)]
     columns = {
         **dict.fromkeys(("case", "list", "name"), pl.String),
         **{"score": pl.Float64, "unit": pl.String, "duration_ns": pl.Int64, "valid": pl.Boolean},
@@ -138,13 +138,13 @@ def scores(run: LoadedRun) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _score(one: Score) -> Iterator[tuple[str, str, str, float, str | None, int | None, bool]]:
-    for part in one.phases:
+def _score(score: Score) -> Iterator[tuple[str, str, str, float, str | None, int | None, bool]]:
+    for part in score.phases:
         unit = io500.UNITS[part.rule.group]
-        yield one.case, one.list, part.rule.phase, part.score, unit, part.duration_ns, not part.reasons
-    yield one.case, one.list, "bandwidth", one.bandwidth, io500.UNITS["bandwidth"], None, one.is_valid
-    yield one.case, one.list, "metadata", one.metadata, io500.UNITS["metadata"], None, one.is_valid
-    yield one.case, one.list, "total", one.total, None, None, one.is_valid
+        yield score.case, score.list, part.rule.phase, part.score, unit, part.duration_ns, not part.reasons
+    yield score.case, score.list, "bandwidth", score.bandwidth, io500.UNITS["bandwidth"], None, score.is_valid
+    yield score.case, score.list, "metadata", score.metadata, io500.UNITS["metadata"], None, score.is_valid
+    yield score.case, score.list, "total", score.total, None, None, score.is_valid
 
 
 def watched_phases(run: LoadedRun) -> pl.DataFrame:
@@ -172,8 +172,8 @@ def watched(run: LoadedRun) -> pl.DataFrame:
 def environment(run: LoadedRun) -> pl.DataFrame:
     """A row per fact of each node, as it was seen there: node, fact (`memory_bytes`, `mount.file_system`), value."""
     rows = [
-        (str(node.get("host", at)), fact, value)
-        for at, node in enumerate(run.document.environment)
+        (str(node.get("host", index)), fact, value)
+        for index, node in enumerate(run.document.environment)
         for fact, value in _facts(node)
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(("node", "fact", "value"), pl.String), orient="row")

@@ -97,19 +97,21 @@ def test_every_median_is_a_figure_with_its_unit_and_what_it_was_measured_with() 
     for clients, rates in ((1, (1e9, 1.1e9, 1.3e9)), (8, (4e9, 4.123456789e9, 5e9))):
         builder.rates("seq", "write", clients, *rates)
     system = system_of(builder.build())
-    figure = next(one for one in system.figures if (one.operation, one.clients, one.level) == ("write", 8, "peak"))
+    figure = next(
+        figure for figure in system.figures if (figure.operation, figure.clients, figure.level) == ("write", 8, "peak")
+    )
     assert figure.value == "4.12345679 GB/s"
     assert (figure.test, figure.tool, figure.layout, figure.order) == ("Sequential", "ioassay", "N-N", "sequential")
     assert (figure.transfer, figure.threads, str(figure.at)) == (1 << 20, 8, "measurements")
     assert figure.note == "median of 3 repetitions"
-    sustained = next(one for one in system.figures if (one.operation, one.level) == ("write", "sustained"))
+    sustained = next(figure for figure in system.figures if (figure.operation, figure.level) == ("write", "sustained"))
     assert (sustained.clients, sustained.value) == (None, "4.12345679 GB/s")
 
 
 def test_a_figure_of_an_imported_file_names_its_lines_and_the_file_its_hash() -> None:
     (run,) = imported("ior", FILES / "ior" / "2.10.3-verbose2.txt")
     system = system_of(run)
-    figure = next(one for one in system.figures if one.operation == "write")
+    figure = next(figure for figure in system.figures if figure.operation == "write")
     assert figure.tool == "ior"
     source = system.sources[figure.at.source]
     lines = (FILES / "ior" / "2.10.3-verbose2.txt").read_text().split("\n")

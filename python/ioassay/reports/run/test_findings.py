@@ -113,20 +113,20 @@ def test_the_page_links_each_finding_to_the_rows_of_all_its_measurements(told: L
     section = section[: section.index("</section>")]
     links = re.findall(r'href="#(row-\d+)"', section)
     findings = json.loads(reports.build(RunReport(told), "json"))["findings"]
-    assert len(links) == sum(len(one["rests_on"]) for one in findings)
+    assert len(links) == sum(len(finding["rests_on"]) for finding in findings)
     assert set(links) <= rows
 
 
 def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) -> None:
     document = json.loads(reports.build(RunReport(told), "json"))
-    found = {one["kind"]: one for one in document["findings"]}
+    found = {finding["kind"]: finding for finding in document["findings"]}
     of_runs = [kind for kind in Evidence.__subclasses__() if kind.__module__.startswith("ioassay.analysis.findings.")]
     # What other tools printed, and what servers counted, no run of the engine has by itself.
     apart = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
     assert set(found) == {kind.kind for kind in of_runs} - apart
     assert found["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
     assert found["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
-    endless = next(one for one in document["findings"] if "finds no limit yet" in one["sentence"])
+    endless = next(finding for finding in document["findings"] if "finds no limit yet" in finding["sentence"])
     assert endless["evidence"]["sweep"]["fit"]["peak_at"]["estimate"] is None
 
 

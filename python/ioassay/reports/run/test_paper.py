@@ -122,13 +122,13 @@ def test_key_results_carry_the_doubts_that_change_them_in_words(front_end: str |
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
     content = assemble(found)
     page = reports.build(RunReport(found), "html").decode()
-    told = summary.headlines(content)
-    assert 1 < len(told) <= summary.MOST_HEADLINES
-    assert told[0].severity == "warning"
-    for line in told:
+    headlines = summary.headlines(content)
+    assert 1 < len(headlines) <= summary.MOST_HEADLINES
+    assert headlines[0].severity == "warning"
+    for line in headlines:
         place = page.index(f'id="{line.anchor}"')
         assert line.text.split(":")[0] in page[place : page.index("</li>", place)]
-    assert sum(line.findings for line in told) > len(told)
+    assert sum(line.findings for line in headlines) > len(headlines)
 
 
 def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None:

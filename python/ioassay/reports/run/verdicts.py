@@ -1,4 +1,4 @@
-"""The acceptance criteria of a study in words and what became of them.
+"""The acceptance criteria of a study in words, with the verdicts.
 
 Not: judging (`ioassay.analysis.acceptance`).
 """
@@ -18,7 +18,7 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class VerdictLine:
-    """An acceptance criterion in words, and what became of it."""
+    """An acceptance criterion in words, with its verdict."""
 
     criterion: str
     because: str
@@ -31,7 +31,6 @@ class VerdictLine:
 
 
 def table(lines: Sequence[VerdictLine]) -> Table:
-    """The table."""
     return Table(
         [Column("Criterion"), *numbers("Measured"), Column("Verdict"), Column("Rests on")],
         [
@@ -47,8 +46,7 @@ def table(lines: Sequence[VerdictLine]) -> Table:
     )
 
 
-def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:
-    """What became of one criterion."""
+def line(verdict: Verdict, doubts: Doubts, names: Names) -> VerdictLine:
     criterion = verdict.criterion
     subject = "" if criterion.of == "all" else f" of {names.workload(criterion.of)}"
     phase = f", {criterion.phase}" if criterion.phase else ""
@@ -65,7 +63,7 @@ def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:
         value=format.ABSENT if verdict.value is None else format.in_unit(verdict.value, criterion.unit),
         missing=verdict.missing,
         rests_on=_rests_on(verdict, names),
-        marks=found.marks(verdict.rests_on),
+        marks=doubts.marks(verdict.rests_on),
     )
 
 

@@ -83,7 +83,7 @@ class WorkloadPart:
 
 def measurements(run: LoadedRun) -> pl.DataFrame:
     """Every measurement with the shares of the ranks' time and its ceiling, in the order in which the cases ran."""
-    order = {case.id: at for at, case in enumerate(run.document.cases)}
+    order = {case.id: index for index, case in enumerate(run.document.cases)}
     return (
         run.measurements.join(phase_times.shares(run.ranks), on=list(KEY), how="left")
         .join(phase_times.costs(run.ranks), on=list(KEY), how="left")
@@ -96,7 +96,7 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
 
 
 def assemble(
-    run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurement, str], units: RunUnits
+    run: LoadedRun, doubts: Doubts, names: Names, rows: Mapping[Measurement, str], units: RunUnits
 ) -> list[WorkloadPart]:
     """What is reported of each workload; `rows` has the anchor of each measurement that is shown."""
     order = {case.id: ascending(case.point) for case in run.document.cases}
@@ -114,7 +114,7 @@ def assemble(
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
         table = [
-            _measurement(row, found, names, units) | {"anchor": rows[Measurement.of(row)]}
+            _measurement(row, doubts, names, units) | {"anchor": rows[Measurement.of(row)]}
             for row in own.iter_rows(named=True)
             if Measurement.of(row) in rows
         ]
@@ -125,8 +125,8 @@ def assemble(
                 measurements=table,
                 measured=own.height,
                 latencies=[
-                    *_latencies(sweep_points, own, found, run.document, names),
-                    *_latencies(first_bytes, own, found, run.document, names, until="first byte"),
+                    *_latencies(sweep_points, own, doubts, run.document, names),
+                    *_latencies(first_bytes, own, doubts, run.document, names, until="first byte"),
                 ],
                 endpoints=_endpoints(by_endpoint, own, run.document, names, units),
                 cases=sorted(
@@ -142,14 +142,14 @@ def assemble(
 
 
 def _planned(document: RunDocument) -> pl.DataFrame:
-    """The place of each measurement in its case, for results that do not tell when a phase began."""
-    places = [(*place, at) for case in document.cases for at, place in enumerate(case.measured)]
+    """The place of each measurement in its case, for results without the times at which phases began."""
+    places = [(*place, index) for case in document.cases for index, place in enumerate(case.measured)]
     return pl.DataFrame(places, schema=[*((name, pl.String) for name in KEY), ("planned", pl.Int64)], orient="row")
 
 
 def _ranked(order: Mapping[str, Ascending]) -> dict[str, int]:
     """The place of each case among the points of a sweep, ascending."""
-    places = {point: at for at, point in enumerate(sorted(set(order.values())))}
+    places = {point: index for index, point in enumerate(sorted(set(order.values())))}
     return {case: places[point] for case, point in order.items()}
 
 
@@ -157,7 +157,7 @@ def _with_values(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]
     return {key: column for key, column in columns.items() if any(row[key] != format.ABSENT for row in rows)}
 
 
-def _measurement(row: dict[str, Any], found: Doubts, names: Names, units: RunUnits) -> dict[str, Any]:
+def _measurement(row: dict[str, Any], doubts: Doubts, names: Names, units: RunUnits) -> dict[str, Any]:
     """A row of the table of all measurements, as text."""
     noun = NOUNS[row["operation"]]
     # An imported result may tell rates and neither amounts nor files.
@@ -193,7 +193,7 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names, units: RunUni
         "resident": _resident(row),
         "settled": format.duration(row["settled_ns"]),
         "valid": row["valid"],
-        "marks": found.marks([Measurement.of(row)]),
+        "marks": doubts.marks([Measurement.of(row)]),
     }
 
 
@@ -222,7 +222,7 @@ def _resident(row: dict[str, Any]) -> str:
 def _latencies(
     points: pl.DataFrame,
     measured: pl.DataFrame,
-    found: Doubts,
+    doubts: Doubts,
     document: RunDocument,
     names: Names,
     *,
@@ -252,7 +252,7 @@ def _latencies(
                         format.duration(point[column] if latency.is_resolved(point["operations"], column) else None)
                         for column in latency.PERCENTILES
                     ],
-                    "marks": found.marks(rates.places(same)),
+                    "marks": doubts.marks(rates.places(same)),
                 }
             )
     return rows

@@ -39,9 +39,7 @@ class SweepReport:
         return document.terminal(self.answer)
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
         return data.data(self.answer)
 
     def table(self) -> pl.DataFrame:
-        """`data.table`."""
         return data.table(self.answer)

@@ -24,25 +24,25 @@ def data(answer: Answer) -> dict[str, Any]:
         "confirmed": _trial(answer.confirmed) if answer.confirmed else None,
         "contributions": [
             {
-                "parameter": one.name,
-                "today": one.today,
-                "value": one.value,
-                "pairs": one.pairs,
-                "gain": one.gain,
-                "matters": one.matters,
+                "parameter": contribution.name,
+                "today": contribution.today,
+                "value": contribution.value,
+                "pairs": contribution.pairs,
+                "gain": contribution.gain,
+                "matters": contribution.matters,
             }
-            for one in answer.contributions
+            for contribution in answer.contributions
         ],
         "points": [
             {
-                **one.at.model_dump(exclude={"value"}),
-                "before": one.today.ends(),
-                "after": one.point.ends(),
-                "gain": one.gain,
+                **point.at.model_dump(exclude={"value"}),
+                "before": point.today.ends(),
+                "after": point.point.ends(),
+                "gain": point.gain,
             }
-            for one in answer.points
+            for point in answer.points
         ],
-        "trials": [_trial(one) for one in answer.trials],
+        "trials": [_trial(trial) for trial in answer.trials],
         "sweep": answer.document,
     }
 
@@ -62,14 +62,14 @@ def table(answer: Answer) -> pl.DataFrame:
     """A row per trial of the search: its values, pairs, gain, low, high, confidence; gains are factors."""
     rows = [
         {
-            "trial": one.number,
-            **{f"value_{name}": value for name, value in one.values.items()},
-            "pairs": len(one.pairs),
-            "gain": one.estimate,
-            "gain_low": one.gain.low if one.gain else None,
-            "gain_high": one.gain.high if one.gain else None,
-            "confidence": one.gain.confidence if one.gain else None,
+            "trial": trial.number,
+            **{f"value_{name}": value for name, value in trial.values.items()},
+            "pairs": len(trial.pairs),
+            "gain": trial.estimate,
+            "gain_low": trial.gain.low if trial.gain else None,
+            "gain_high": trial.gain.high if trial.gain else None,
+            "confidence": trial.gain.confidence if trial.gain else None,
         }
-        for one in answer.trials
+        for trial in answer.trials
     ]
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -65,7 +65,7 @@ def document(answer: Answer, drawn: Pictures | None = None) -> Document:
 
 def summary(answer: Answer) -> list[Block]:
     """What the terminal shows first: the answer, the contributions, and what to type."""
-    names = {one.name: setting_name(one) for one in answer.document.parameters}
+    names = {parameter.name: setting_name(parameter) for parameter in answer.document.parameters}
     reason = answer.document.reason
     return [
         Section(
@@ -87,7 +87,7 @@ def terminal(answer: Answer) -> list[Block]:
 
 
 def _doubts(answer: Answer) -> Table:
-    measured = [one for one in answer.document.measurements if one.objective is not None]
+    measured = [measurement for measurement in answer.document.measurements if measurement.objective is not None]
     remedies = {kind: remedy for one in measured for kind, remedy in one.doubts.items()}
     rows = [
         [kind, f"{sum(kind in one.doubts for one in measured)} of {len(measured)}", remedy]
@@ -111,14 +111,14 @@ def _contributions(answer: Answer) -> list[Block]:
     columns = [Column("Parameter"), Column("Today"), Column("Best"), *numbers("Gain"), Column("Interval"), Column("")]
     rows: list[Sequence[Text]] = [
         [
-            one.name,
-            one.today or "as in the study",
-            one.value or "as in the study",
-            wording.gain(one.gain),
-            wording.interval(one.gain),
-            {True: "matters", False: "no difference found", None: "too few pairs"}[one.matters],
+            contribution.name,
+            contribution.today or "as in the study",
+            contribution.value or "as in the study",
+            wording.gain(contribution.gain),
+            wording.interval(contribution.gain),
+            {True: "matters", False: "no difference found", None: "too few pairs"}[contribution.matters],
         ]
-        for one in answer.contributions
+        for contribution in answer.contributions
     ]
     return [
         Table(
@@ -134,24 +134,24 @@ def _points(answer: Answer) -> list[Block]:
     columns = [Column("Point of the study"), *numbers("Before", "After", "Gain"), Column("Interval")]
     rows: list[Sequence[Text]] = [
         [
-            _point_name(one.at),
-            scale.shown(one.today.median),
-            scale.shown(one.point.median),
-            wording.gain(one.gain),
-            wording.interval(one.gain),
+            _point_name(point.at),
+            scale.shown(point.today.median),
+            scale.shown(point.point.median),
+            wording.gain(point.gain),
+            wording.interval(point.gain),
         ]
-        for one in answer.points
+        for point in answer.points
     ]
     return [Table(columns, rows, "Medians before and after", title="Before and after", density="narrow")]
 
 
-def _point_name(at: PointValue) -> str:
+def _point_name(point_value: PointValue) -> str:
     """`io, write, 1 client, 4 ranks`."""
-    told = [at.workload, at.phase]
-    if at.clients:
-        told.append(format_count(at.clients, "client"))
-    if at.ranks:
-        told.append(format_count(at.ranks, "rank"))
+    told = [point_value.workload, point_value.phase]
+    if point_value.clients:
+        told.append(format_count(point_value.clients, "client"))
+    if point_value.ranks:
+        told.append(format_count(point_value.ranks, "rank"))
     return ", ".join(told)
 
 
@@ -159,7 +159,7 @@ def _trials(answer: Answer) -> list[Block]:
     if not answer.trials:
         return []
     scale = wording.Scale(answer.document)
-    names = [one.name for one in answer.document.parameters]
+    names = [parameter.name for parameter in answer.document.parameters]
     columns = [
         *numbers("Trial"),
         *(Column(name, is_number=True) for name in names),
@@ -202,8 +202,11 @@ def _facts(answer: Answer) -> Table:
         ("Time limit of the search", format_duration(told.time_ns) if told.time_ns else ""),
         ("Precision wanted", f"±{format_share(told.precision)} of a gain, at most {told.most_pairs} pairs"),
         *(
-            (f"Parameter {one.name}", _parameter(one.today, one.values, one.suggested, one.rule))
-            for one in told.parameters
+            (
+                f"Parameter {parameter.name}",
+                _parameter(parameter.today, parameter.values, parameter.suggested, parameter.rule),
+            )
+            for parameter in told.parameters
         ),
     ]
     return facts([row for row in rows if row[1]], title="The sweep")
@@ -216,7 +219,7 @@ def _parameter(today: str | None, values: Sequence[str], suggested: str | None, 
 
 def _method(answer: Answer) -> list[Block]:
     told = answer.document
-    constraints = [wording.constraint(one) for one in told.constraints]
+    constraints = [wording.constraint(constraint) for constraint in told.constraints]
     return [
         Bullets(constraints),
         Notes(

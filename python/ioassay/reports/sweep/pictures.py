@@ -29,7 +29,6 @@ class Pictures:
 
 
 def pictures(answer: Answer) -> Pictures:
-    """Draws them."""
     return Pictures(_points(answer), _trials(answer))
 
 
@@ -40,7 +39,7 @@ def _title(answer: Answer, scale: wording.Scale) -> str:
 
 
 def _trials(answer: Answer) -> Picture | None:
-    measured = sorted((one for one in answer.trials if one.pairs), key=lambda one: -(one.estimate or 0.0))
+    measured = sorted((trial for trial in answer.trials if trial.pairs), key=lambda trial: -(trial.estimate or 0.0))
     if not measured:
         return None
     scale = wording.Scale(answer.document)
@@ -73,15 +72,15 @@ def _points(answer: Answer) -> Picture | None:
     """`None` for a study with a single point: the table says as much."""
     rows = [
         {
-            "workload": one.at.workload,
-            "job": one.at.phase,
-            "phase": one.at.phase,
-            "clients": one.at.clients,
-            "ranks": one.at.ranks,
-            "point": one.at.point,
+            "workload": point.at.workload,
+            "job": point.at.phase,
+            "phase": point.at.phase,
+            "clients": point.at.clients,
+            "ranks": point.at.ranks,
+            "point": point.at.point,
             "number": number,
         }
-        for number, one in enumerate(answer.points)
+        for number, point in enumerate(answer.points)
     ]
     if len(rows) < 2:
         return None

@@ -14,17 +14,18 @@ def lines(document: SweepDocument) -> Iterator[str]:
     """The parameters with their values, and how many points there are."""
     best = wording.objective(document.objective)
     yield f"{document.title}: study {document.study} on {document.target}, for the best {best}"
-    for one in document.parameters:
-        name = setting_name(one) or f"{one.key} of the study"
-        yield f"  {name}: {', '.join(one.values)}; today {one.today or 'as in the study'}{_suggestion(one.suggested)}"
-        if one.set is not None:
-            yield f"    set by: {one.set}"
+    for parameter in document.parameters:
+        name = setting_name(parameter) or f"{parameter.key} of the study"
+        today = parameter.today or "as in the study"
+        yield f"  {name}: {', '.join(parameter.values)}; today {today}{_suggestion(parameter.suggested)}"
+        if parameter.set is not None:
+            yield f"    set by: {parameter.set}"
     points = document.points
     some = "" if points <= document.trials else f"; {document.trials} of them are tried"
     pairs = f"3 to {document.most_pairs}" if document.most_pairs > 3 else "3"
     yield f"{format_count(points, 'point')}{some}, each with {pairs} pairs of measurements"
     yield from document.notes
-    yield from (wording.constraint(one) for one in document.constraints)
+    yield from (wording.constraint(constraint) for constraint in document.constraints)
 
 
 def _suggestion(suggested: str | None) -> str:

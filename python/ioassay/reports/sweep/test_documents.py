@@ -62,11 +62,11 @@ def test_the_page_has_a_figure_of_all_trials_and_the_same_bytes_each_time(double
 
 
 def test_the_data_have_everything_unrounded(doubled: Answer) -> None:
-    found = json.loads(reports.build(SweepReport(doubled), "json"))
-    assert found["verdict"] == "better"
-    assert found["recommended"] == {"size": "512"}
-    assert found["confirmed"]["gain"]["estimate"] == pytest.approx(2, rel=0.1)
-    assert len(found["sweep"]["measurements"]) == len(doubled.document.measurements)
+    loads = json.loads(reports.build(SweepReport(doubled), "json"))
+    assert loads["verdict"] == "better"
+    assert loads["recommended"] == {"size": "512"}
+    assert loads["confirmed"]["gain"]["estimate"] == pytest.approx(2, rel=0.1)
+    assert len(loads["sweep"]["measurements"]) == len(doubled.document.measurements)
     table = reports.build(SweepReport(doubled), "csv").decode().splitlines()
     assert table[0].startswith("trial,value_size,value_depth,pairs,gain")
     assert len(table) == 1 + len(doubled.trials)
@@ -77,25 +77,25 @@ def _doubted(path: Path, kind: str, every: int = 1) -> Answer:
     device = ArtificialDevice(_doubles, _TODAY, noise=0.01)
     with SweepDirectory.create(path, sweep_document(_VALUES, _TODAY)) as directory:
         Loop(directory, device, device, lambda line: None, Interruption()).run()
-        for number, one in enumerate(directory.document.measurements):
+        for number, measurement in enumerate(directory.document.measurements):
             if number % every == 0:
-                one.doubts[kind] = "use direct I/O"
+                measurement.doubts[kind] = "use direct I/O"
         return answer(directory.document)
 
 
 def test_an_answer_whose_measurements_memory_gave_is_withheld_with_what_to_change(tmp_path: Path) -> None:
-    found = SweepReport(_doubted(tmp_path / "sweep", "device-moved-less"))
-    number = len(found.answer.document.measurements)
-    assert found.is_withheld
+    sweep_report = SweepReport(_doubted(tmp_path / "sweep", "device-moved-less"))
+    number = len(sweep_report.answer.document.measurements)
+    assert sweep_report.is_withheld
     for form in ("md", "html"):
-        text = reports.build(found, form).decode()
+        text = reports.build(sweep_report, form).decode()
         assert "No answer: the measurements carry doubts that void a comparison of settings" in text
         assert f"device-moved-less ({number} of {number})" in text
         assert "use direct I/O" in text
         assert "ioassay tune apply" not in text
-    told = json.loads(reports.build(found, "json"))
-    assert (told["verdict"], told["recommended"]) == ("withheld", {})
-    assert told["withheld"] == {"doubts": {"device-moved-less": number}, "remedies": ["use direct I/O"]}
+    loads = json.loads(reports.build(sweep_report, "json"))
+    assert (loads["verdict"], loads["recommended"]) == ("withheld", {})
+    assert loads["withheld"] == {"doubts": {"device-moved-less": number}, "remedies": ["use direct I/O"]}
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_direct_io_is_no_advice_where_a_setting_of_the_page_cache_is_varied(
 
 
 def test_an_answer_whose_measurements_are_only_noisy_is_given(tmp_path: Path) -> None:
-    found = SweepReport(_doubted(tmp_path / "sweep", "short-phase"))
-    assert not found.is_withheld
-    assert found.answer.recommended == {"size": "512"}
+    sweep_report = SweepReport(_doubted(tmp_path / "sweep", "short-phase"))
+    assert not sweep_report.is_withheld
+    assert sweep_report.answer.recommended == {"size": "512"}
 
 
 def test_a_doubt_of_a_kind_that_is_not_known_withholds_the_answer(tmp_path: Path) -> None:

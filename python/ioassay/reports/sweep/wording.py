@@ -21,15 +21,15 @@ class Scale:
     """The unit in which a sweep's objective is shown."""
 
     def __init__(self, document: SweepDocument) -> None:
-        points = [point for one in document.measurements for point in one.points]
-        values = [one.objective for one in document.measurements if one.objective]
+        points = [point for measurement in document.measurements for point in measurement.points]
+        values = [measurement.objective for measurement in document.measurements if measurement.objective]
         self.divisor, self.unit = 1.0, ""
         if is_latency(document.objective):
             self.divisor, self.unit = _NS_PER_MS, "ms"
         elif points:
             column: RateColumn = "rate_bytes_per_s" if points[0].unit == "B/s" else "rate_operations_per_s"
-            found: Unit = suited(column, points[0].operation, values)
-            self.divisor, self.unit = found.divisor, found.name
+            unit: Unit = suited(column, points[0].operation, values)
+            self.divisor, self.unit = unit.divisor, unit.name
 
     def shown(self, value: float | None) -> str:
         """A value with its unit, to three significant digits."""
@@ -106,7 +106,7 @@ def verdict(answer: Answer) -> str:
 
 def _without_confirmation(answer: Answer, what: str) -> str:
     if answer.verdict == "withheld":
-        measured = sum(one.objective is not None for one in answer.document.measurements)
+        measured = sum(measurement.objective is not None for measurement in answer.document.measurements)
         told = ", ".join(f"{kind} ({number} of {measured})" for kind, number in answer.void_doubts.items())
         return f"No answer: the measurements carry doubts that void a comparison of settings: {told}."
     if answer.verdict == "nothing better":
@@ -125,12 +125,12 @@ def changes_for_answer(answer: Answer) -> Iterator[str]:
         return
     if answer.document.study == "tune" and "direct=yes" not in settings:
         yield "measure past the page cache with --set direct=yes"
-    if answer.document.study == "tune" and not any(one.startswith("size=") for one in settings):
+    if answer.document.study == "tune" and not any(setting.startswith("size=") for setting in settings):
         yield "make the files larger than what a phase moves, best larger than memory, with --set size=SIZE"
 
 
 def trial_verdict(answer: Answer, trial: Trial) -> str:
-    """What became of a trial."""
+    """The result of a trial."""
     if not trial.pairs:
         return _not_counted(trial)
     if trial.broken:
@@ -161,12 +161,12 @@ def apply_command(answer: Answer, setting_names: Mapping[str, str | None]) -> Se
     """The command lines that make use of the answer, each with what it does."""
     recommended = answer.recommended
     settings = [f"{setting_names[name]}={value}" for name, value in recommended.items() if setting_names[name]]
-    if any(one.set is not None and one.name in recommended for one in answer.document.parameters):
+    if any(parameter.set is not None and parameter.name in recommended for parameter in answer.document.parameters):
         settings.append(f"--commands {COMMANDS}")
     keys = [
-        f"--set {one.key}={recommended[one.name]}"
-        for one in answer.document.parameters
-        if one.key is not None and one.name in recommended
+        f"--set {parameter.key}={recommended[parameter.name]}"
+        for parameter in answer.document.parameters
+        if parameter.key is not None and parameter.name in recommended
     ]
     commands = []
     if settings:

@@ -84,13 +84,13 @@ class Content:
 def assemble(
     stored: Sequence[Stored], undated: Sequence[str], tolerance: float, *, any_target: bool = False
 ) -> Content:
-    """The trend of `stored`. `undated` names runs that do not tell when they were measured."""
-    every = groups([one.run for one in stored], any_target=any_target)
+    """The trend of `stored`. `undated` names runs without a date."""
+    every = groups([stored.run for stored in stored], any_target=any_target)
     found = [group for group in every if len(group.runs) > 1]
     alone = [group.latest for group in every if len(group.runs) == 1]
     # Told together, so that many series do not make many false alarms.
     told = iter(courses([history for group in found for history in group.histories], tolerance))
-    facts = {id(one.run): one.facts for one in stored}
+    facts = {id(stored.run): stored.facts for stored in stored}
     parts = tuple(_group(group, [next(told) for _ in group.histories], facts) for group in found)
     lines = (line for part in parts for line in _lines(part, f"{part.title}: " if len(parts) > 1 else ""))
     left_out = (*map(wording.alone, alone), *map(wording.undated, undated))
@@ -130,7 +130,7 @@ def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
 
 
 def _moments(group: Group, series: Sequence[SeriesPart], facts: Mapping[int, Mapping[str, str]]) -> Iterator[Moment]:
-    order = {id(run): at for at, run in enumerate(group.runs)}
+    order = {id(run): index for index, run in enumerate(group.runs)}
     found: dict[tuple[int, int], list[str]] = {}
     for course, unit in ((course, part.unit) for part in series for course in part.courses):
         measured = course.history.measured

@@ -50,7 +50,7 @@ def data(content: Content) -> dict[str, Any]:
 
 
 def points(content: Content) -> Iterator[dict[str, Any]]:
-    """A row per point of the latest run of each study and target: what became of it, and why.
+    """A row per point of the latest run of each study and target: the judgement, and why.
 
     `column` says what its rates count; shares are of 1.
     """
@@ -68,12 +68,12 @@ def points(content: Content) -> Iterator[dict[str, Any]]:
                     "trend": asdict(course.trend) if course.trend else None,
                     "changes": [
                         {
-                            "last_run_before": course.history.measured[one.at - 1].run.name,
-                            "first_run_after": course.history.measured[one.at].run.name,
-                            "before": one.before,
-                            "after": one.after,
+                            "last_run_before": course.history.measured[change.at - 1].run.name,
+                            "first_run_after": course.history.measured[change.at].run.name,
+                            "before": change.before,
+                            "after": change.after,
                         }
-                        for one in course.changes
+                        for change in course.changes
                     ],
                     "runs": [_run(one) for one in course.history.measured],
                     "left_out": [{"run": one.run.name, "unlike": one.unlike} for one in course.history.left_out],
@@ -86,8 +86,8 @@ def runs(content: Content) -> Iterator[dict[str, Any]]:
         for series in part.series:
             for course in series.courses:
                 splits = [change.at for change in course.changes]
-                for at, one in enumerate(course.history.measured):
-                    level = 1 + sum(split <= at for split in splits)
+                for index, one in enumerate(course.history.measured):
+                    level = 1 + sum(split <= index for split in splits)
                     yield {
                         **_point(course),
                         **_run(one),
@@ -109,21 +109,21 @@ def _point(course: Course) -> dict[str, Any]:
         "clients": history.point.clients,
         "ranks": history.point.conditions.ranks,
         "files": history.point.conditions.files,
-        "point": json.dumps({one.axis: one.value for one in history.point.others}),
+        "point": json.dumps({other.axis: other.value for other in history.point.others}),
         "column": history.curve.column,
     }
 
 
-def _run(one: Measured) -> dict[str, Any]:
-    interval = intervals.of_median(one.point.rates)
+def _run(measured: Measured) -> dict[str, Any]:
+    interval = intervals.of_median(measured.point.rates)
     return {
-        "run": one.run.name,
-        "target": one.run.target,
-        "started": one.run.started.isoformat(),
-        "rate": one.point.median,
+        "run": measured.run.name,
+        "target": measured.run.target,
+        "started": measured.run.started.isoformat(),
+        "rate": measured.point.median,
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
         "confidence": None if interval is None else interval.confidence,
-        "repetitions": len(one.point.rates),
-        "doubts": ";".join(one.point.doubts),
+        "repetitions": len(measured.point.rates),
+        "doubts": ";".join(measured.point.doubts),
     }

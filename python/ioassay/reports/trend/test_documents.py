@@ -49,10 +49,10 @@ def build(content: Content, form: reports.Format) -> bytes:
 @pytest.fixture(scope="module")
 def runs() -> list[Stored]:
     found = []
-    for at in range(NIGHTS):
-        run = one(at, write=0.7 if at >= KERNEL else 1.0, transfer_bytes=4096 if at == 3 else 1 << 20)
-        run.document.environment[0]["kernel"] = "6.6.0" if at >= KERNEL else "6.1.0"
-        found.append(stored(f"night-{at:02}", run))
+    for index in range(NIGHTS):
+        run = one(index, write=0.7 if index >= KERNEL else 1.0, transfer_bytes=4096 if index == 3 else 1 << 20)
+        run.document.environment[0]["kernel"] = "6.6.0" if index >= KERNEL else "6.1.0"
+        found.append(stored(f"night-{index:02}", run))
     return found
 
 
@@ -91,7 +91,7 @@ def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content:
 
 
 def test_a_gradual_decline_is_told_once_for_each_point() -> None:
-    runs = [stored(f"night-{at:02}", one(at, write=0.97**at)) for at in range(14)]
+    runs = [stored(f"night-{index:02}", one(index, write=0.97**index)) for index in range(14)]
     (part,) = assemble(runs, [], 0.05).groups
     assert part.moments == ()
     said = r"Sequential, write at (1 client|8 clients) declined gradually by 3\d % from night-00 to night-13 \(95 % .*"
@@ -109,10 +109,10 @@ def test_a_fall_is_by_less_than_everything(change: float, said: str) -> None:
 
 def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     runs = []
-    for at in range(4):
-        run = one(at)
-        run.document.target = f"/mnt/{at % 2}"
-        runs.append(stored(f"night-{at}", run))
+    for index in range(4):
+        run = one(index)
+        run.document.target = f"/mnt/{index % 2}"
+        runs.append(stored(f"night-{index}", run))
     content = assemble(runs, [], 0.05)
     assert [part.title for part in content.groups] == ["example on /mnt/0", "example on /mnt/1"]
     assert len({(line.group, line.name) for line in content.lines}) == len(content.lines) == 8
@@ -155,7 +155,7 @@ def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(conten
 
 
 def test_very_many_runs_that_were_not_measured_alike_are_counted() -> None:
-    runs = [stored(f"night-{at}", one(at, transfer_bytes=4096 if at < 7 else 1 << 20)) for at in range(8)]
+    runs = [stored(f"night-{index}", one(index, transfer_bytes=4096 if index < 7 else 1 << 20)) for index in range(8)]
     note, few = assemble(runs, [], 0.05).groups[0].series[0].notes
     assert note.startswith("Left out (different conditions): 7 runs from night-0 to night-6 (transfer ")
     assert few == "A verdict needs 5 runs that were measured alike: at least 4 more runs of the study."
@@ -166,7 +166,7 @@ def test_doubts_about_the_latest_run_stand_below_its_series() -> None:
     doubtful.doubt("seq-c8-r2", "write", "short-phase").doubt("seq-c1-r1", "read", "late-sampler")
     runs = [stored("a", one(0)), stored("b", night(1, doubtful))]
     notes = [series.notes for series in assemble(runs, [], 0.05).groups[0].series]
-    assert [own[-1] for own in notes] == [
+    assert [note[-1] for note in notes] == [
         "b is doubted: short-phase (at 8 clients).",
         "b is doubted: late-sampler (at 1 client).",
     ]
@@ -189,7 +189,7 @@ def test_two_runs_are_shown_and_not_judged() -> None:
 
 
 def test_runs_that_scatter_too_much_are_shown_and_not_judged() -> None:
-    runs = [stored(f"night-{at}", one(at, write=(1, 1.3, 0.8)[at % 3])) for at in range(7)]
+    runs = [stored(f"night-{index}", one(index, write=(1, 1.3, 0.8)[index % 3])) for index in range(7)]
     content = assemble(runs, [], 0.05)
     (writes, _) = content.groups[0].series
     assert {row.verdict for row in writes.rows} == {"runs scatter too much to judge"}

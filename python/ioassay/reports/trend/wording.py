@@ -61,7 +61,6 @@ def when(run: Run) -> str:
 
 
 def row(course: Course, unit: Unit) -> Row:
-    """The row of a point."""
     return Row(
         at=_at(course.history),
         runs=str(len(course.history.measured)),
@@ -79,7 +78,7 @@ def percent(change: float) -> str:
 
 
 def _size(change: float) -> str:
-    """Without its sign. What fell to next to nothing did not fall by 100 %."""
+    """Without its sign. Never rounds a drop up to 100 %."""
     return f"{min(99.9, -100 * change):.1f} %" if -1 < change < -0.99 else format.share(abs(change))
 
 
@@ -109,7 +108,9 @@ def also(differences: Sequence[Difference]) -> str:
     """What differs in configuration, in one sentence."""
     if not differences:
         return "The stored configuration did not change."
-    told = "; ".join(f"{one.what}: {one.values[0]} → {one.values[1]}" for one in differences)
+    told = "; ".join(
+        f"{difference.what}: {difference.values[0]} → {difference.values[1]}" for difference in differences
+    )
     return f"Configuration changes: {told}."
 
 
@@ -121,7 +122,7 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
             how = tuple(differs(unlike, group.latest.name) for unlike in one.unlike)
             found.setdefault(how, {}).setdefault(_at(history), []).append(one.run.name)
     for how, places in found.items():
-        names = list(dict.fromkeys(name for own in places.values() for name in own))
+        names = list(dict.fromkeys(name for place in places.values() for name in place))
         where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
         runs = listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
         yield (

@@ -38,15 +38,15 @@ def data(answer: Answer) -> dict[str, Any]:
         },
         "balance": [
             {
-                "ranks_per_node": one.ranks,
-                "standing": one.standing,
-                "score": _spread(one.score),
-                "bandwidth_gib_per_s": _spread(one.bandwidth),
-                "metadata_kiops": _spread(one.metadata),
-                "ratio_to_best": one.ratio,
-                "phases": one.phases,
+                "ranks_per_node": rank_count.ranks,
+                "standing": rank_count.standing,
+                "score": _spread(rank_count.score),
+                "bandwidth_gib_per_s": _spread(rank_count.bandwidth),
+                "metadata_kiops": _spread(rank_count.metadata),
+                "ratio_to_best": rank_count.ratio,
+                "phases": rank_count.phases,
             }
-            for one in answer.rank_counts
+            for rank_count in answer.rank_counts
         ],
         "tuning": document,
     }
@@ -55,9 +55,11 @@ def data(answer: Answer) -> dict[str, Any]:
 def table(answer: Answer) -> pl.DataFrame:
     """A row for each measurement."""
     rows = []
-    for one in answer.document.measurements:
-        row = one.model_dump(exclude={"phases", "doubts", "doubted_phases"}) | {"doubts": ", ".join(one.doubts)}
-        rows.append({**row, **{f"phase_{name}": value for name, value in one.phases.items()}})
+    for measurement in answer.document.measurements:
+        row = measurement.model_dump(exclude={"phases", "doubts", "doubted_phases"}) | {
+            "doubts": ", ".join(measurement.doubts)
+        }
+        rows.append({**row, **{f"phase_{name}": value for name, value in measurement.phases.items()}})
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)
 

@@ -69,7 +69,7 @@ def summary(answer: Answer) -> list[Block]:
     if told.reason:
         blocks.append(Paragraph(f"It ended early: {told.reason}.", note=True))
     if answer.is_withheld:
-        remedies = {kind: remedy for one in told.measurements for kind, remedy in one.doubts.items()}
+        remedies = {kind: remedy for measurement in told.measurements for kind, remedy in measurement.doubts.items()}
         blocks.append(Paragraph("To get a recommendation, start again and"))
         blocks.append(Bullets(list(dict.fromkeys(remedies[kind] for kind in answer.void_doubts))))
     elif best is not None:
@@ -90,7 +90,7 @@ def terminal(answer: Answer) -> list[Block]:
 
 def _system(answer: Answer) -> Table:
     told = answer.document
-    rows = [(one.name, f"{one.value} ({one.source})") for one in told.facts]
+    rows = [(fact.name, f"{fact.value} ({fact.source})") for fact in told.facts]
     return facts([*rows, ("Ceiling", wording.ceiling(told))], title="The system")
 
 
@@ -147,15 +147,15 @@ def _balance(answer: Answer) -> list[Block]:
     ]
     rows: list[Sequence[Text]] = [
         [
-            f"{one.ranks}",
-            f"{len(one.score.values)}",
-            wording.spread(one.score),
-            wording.rate(one.bandwidth, "GiB/s"),
-            wording.rate(one.metadata, "kIOPS"),
-            wording.ratio(one.ratio),
-            Span(wording.standing(one), "passed" if one.standing == "leads" else None),
+            f"{rank_count.ranks}",
+            f"{len(rank_count.score.values)}",
+            wording.spread(rank_count.score),
+            wording.rate(rank_count.bandwidth, "GiB/s"),
+            wording.rate(rank_count.metadata, "kIOPS"),
+            wording.ratio(rank_count.ratio),
+            Span(wording.standing(rank_count), "passed" if rank_count.standing == "leads" else None),
         ]
-        for one in answer.rank_counts
+        for rank_count in answer.rank_counts
     ]
     title = "Score by ranks per node"
     return [Table(columns, rows, title, title=title, density="narrow")]
@@ -177,7 +177,7 @@ def _doubts(answer: Answer) -> Table:
 
 def _phases(answer: Answer) -> list[Block]:
     """Each phase at each rank count: which phases a change of the ranks helps or harms."""
-    measured = [one for one in answer.rank_counts if one.phases]
+    measured = [rank_count for rank_count in answer.rank_counts if rank_count.phases]
     rules = [rule for rule in io500.STANDARD if any(rule.phase in one.phases for one in measured)]
     columns = [Column("Phase"), *(Column(f"{one.ranks}", is_number=True, group="Ranks per node") for one in measured)]
     rows: list[Sequence[Text]] = []

@@ -31,7 +31,6 @@ class Pictures:
 
 
 def pictures(answer: Answer) -> Pictures:
-    """Draws them."""
     return Pictures(_easy(answer), _scores(answer))
 
 
@@ -39,12 +38,12 @@ def _easy(answer: Answer) -> Picture | None:
     document = answer.document
     counts = sorted({one.ranks for one in history.easy(document)})
     measured = {ranks: history.easy_rates(document, ranks) for ranks in counts}
-    values = [value for rates in measured.values() for one in rates for value in (one.write, one.read)]
+    values = [value for rates in measured.values() for rate in rates for value in (rate.write, rate.read)]
     if not values:
         return None
     unit = suited("rate_bytes_per_s", "write", values)
     rows = [
-        {"series": series, "ranks": ranks, **Spread([of(one) for one in rates]).ends(unit.divisor)}
+        {"series": series, "ranks": ranks, **Spread([of(rate) for rate in rates]).ends(unit.divisor)}
         for series, of in _SERIES.items()
         for ranks, rates in measured.items()
         if rates
@@ -72,9 +71,11 @@ def _ceilings(document: TuneIo500Document, divisor: float) -> pl.DataFrame:
 
 def _scores(answer: Answer) -> Picture | None:
     rows = [
-        {"quantity": quantity, "ranks": one.ranks, **spread.ends()}
-        for one in answer.rank_counts
-        for quantity, spread in zip(figure.QUANTITIES, (one.score, one.bandwidth, one.metadata), strict=True)
+        {"quantity": quantity, "ranks": rank_count.ranks, **spread.ends()}
+        for rank_count in answer.rank_counts
+        for quantity, spread in zip(
+            figure.QUANTITIES, (rank_count.score, rank_count.bandwidth, rank_count.metadata), strict=True
+        )
         if spread.values
     ]
     if not rows:

@@ -69,12 +69,12 @@ def test_every_step_has_its_section_with_what_it_came_to(found: Answer) -> None:
 
 
 def test_the_data_have_everything_that_was_measured(found: Answer) -> None:
-    told = json.loads(reports.build(TuneIo500Report(found), "json"))
-    assert told["recommended"] == {"nodes": 1, "ranks_per_node": 4}
-    assert (told["decided"], told["ramp"]["end"], told["ramp"]["ranks_per_node"]) == (True, "loss", 4)
-    assert {one["ranks_per_node"]: one["standing"] for one in told["balance"]} == {2: "worse", 4: "leads", 8: "worse"}
+    loads = json.loads(reports.build(TuneIo500Report(found), "json"))
+    assert loads["recommended"] == {"nodes": 1, "ranks_per_node": 4}
+    assert (loads["decided"], loads["ramp"]["end"], loads["ramp"]["ranks_per_node"]) == (True, "loss", 4)
+    assert {one["ranks_per_node"]: one["standing"] for one in loads["balance"]} == {2: "worse", 4: "leads", 8: "worse"}
     rows = list(csv.DictReader(io.StringIO(reports.build(TuneIo500Report(found), "csv").decode())))
-    assert len(rows) == len(told["tuning"]["measurements"])
+    assert len(rows) == len(loads["tuning"]["measurements"])
     assert {"ranks", "write_bytes_per_s", "score", "phase_find"} <= set(rows[0])
 
 
@@ -148,9 +148,9 @@ def test_the_plan_has_the_first_three_steps() -> None:
 
 def test_doubts_of_the_runs_are_listed_and_what_they_void_is_withheld(tmp_path: Path) -> None:
     of = _tuned(tmp_path / "t", ArtificialSystem(peaked(20 * GB, 4), flat(50_000)), tune_document(40 * GB))
-    for one in of.document.measurements:
-        one.doubts["short-phase"] = "move more data"
-        one.doubted_phases["short-phase"] = ["find"]
+    for measurement in of.document.measurements:
+        measurement.doubts["short-phase"] = "move more data"
+        measurement.doubted_phases["short-phase"] = ["find"]
     number = len(of.document.measurements)
     assert f"| short-phase | {number} of {number} | find | move more data |" in _text(of)
     assert "ioassay run io500" in _text(of)
@@ -159,6 +159,6 @@ def test_doubts_of_the_runs_are_listed_and_what_they_void_is_withheld(tmp_path: 
     assert TuneIo500Report(of).is_withheld
     assert "No recommendation: the scores of the best rank count carry doubts that void a comparison" in _text(of)
     assert "ioassay run io500" not in _text(of)
-    told = json.loads(reports.build(TuneIo500Report(of), "json"))
-    assert (told["recommended"], told["commands"]) == (None, None)
-    assert "device-moved-less" in told["withheld"]["doubts"]
+    loads = json.loads(reports.build(TuneIo500Report(of), "json"))
+    assert (loads["recommended"], loads["commands"]) == (None, None)
+    assert "device-moved-less" in loads["withheld"]["doubts"]

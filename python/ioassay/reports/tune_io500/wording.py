@@ -28,7 +28,7 @@ def plan(document: TuneIo500Document) -> Iterator[str]:
     """Steps 1 to 3, and what there is to measure, in lines."""
     yield f"Tuning the IO500 on {document.target}"
     yield "Step 1, system and theory"
-    yield from (f"  {one.name}: {one.value} ({one.source})" for one in document.facts)
+    yield from (f"  {fact.name}: {fact.value} ({fact.source})" for fact in document.facts)
     yield f"  Ceiling: {ceiling(document)}"
     yield f"Step 2, striping: {striping(document)}"
     if document.striping.command:
@@ -138,7 +138,7 @@ def doubts(answer: Answer) -> Iterator[str]:
         )
     if document.striping.applies and not document.striping.journal:
         yield "This procedure did not change the striping of the target."
-    invalid = sum(one.why_invalid is not None for one in document.measurements)
+    invalid = sum(measurement.why_invalid is not None for measurement in document.measurements)
     if invalid:
         yield f"{invalid} of {format_count(len(document.measurements), 'measurement')} are not valid and were left out."
 
@@ -182,7 +182,7 @@ def ratio(known: Interval | None) -> str:
     return f"×{estimate} ({known.name} {low} to {high})"
 
 
-def standing(one: RankCount) -> str:
+def standing(rank_count: RankCount) -> str:
     """The last cell of a rank count's row."""
     return {
         "leads": "recommended",
@@ -190,7 +190,7 @@ def standing(one: RankCount) -> str:
         "no difference": "no difference",
         "open": "not finished",
         "failed": "not measurable",
-    }[one.standing]
+    }[rank_count.standing]
 
 
 def spread(values: Spread) -> str:

@@ -30,9 +30,7 @@ class CheckReport:
         return document.terminal(self.examination, columns)
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
         return data.data(self.examination)
 
     def table(self) -> pl.DataFrame:
-        """`data.table`."""
         return data.table(self.examination)

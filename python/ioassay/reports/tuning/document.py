@@ -38,7 +38,6 @@ _MOST_REASONS = 5
 
 
 def document(examination: Examination, *, with_figures: bool) -> Document:
-    """The document."""
     hosts = folded(system.host for system in examination.systems)
     groups = change_groups(examination)
     return Document(

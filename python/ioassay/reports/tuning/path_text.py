@@ -56,10 +56,10 @@ def _lines(row: Row, low: int, high: int, widths: _Widths) -> Iterator[str]:
     joined = " ".join(names)
     names = [joined] if len(joined) <= widths.name else names
     notes = list(_notes(row, bar, widths.note))
-    for at in range(max(len(names), len(notes), 1)):
-        name = _shortened(names[at], widths.name) if at < len(names) else ""
-        note = notes[at] if at < len(notes) else ""
-        yield f"{name:<{widths.name}} {bar if at == 0 else '':<{widths.bar}} {note}".rstrip()
+    for index in range(max(len(names), len(notes), 1)):
+        name = _shortened(names[index], widths.name) if index < len(names) else ""
+        note = notes[index] if index < len(notes) else ""
+        yield f"{name:<{widths.name}} {bar if index == 0 else '':<{widths.bar}} {note}".rstrip()
 
 
 def _notes(row: Row, bar: str, width: int) -> Iterator[str]:
@@ -75,8 +75,8 @@ def _notes(row: Row, bar: str, width: int) -> Iterator[str]:
     parts += [f"measured: {row.measured}"] if row.measured else []
     line = ""
     for part in parts:
-        for at, word in enumerate(_BREAKS.split(part)):
-            gap = "  " if at == 0 and not word.startswith("←") else " "
+        for index, word in enumerate(_BREAKS.split(part)):
+            gap = "  " if index == 0 and not word.startswith("←") else " "
             if line and len(line) + len(gap) + len(word) > width:
                 yield line
                 line = ""

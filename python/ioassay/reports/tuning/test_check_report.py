@@ -89,7 +89,7 @@ def test_nothing_judged_is_no_all_clear_in_any_form() -> None:
         assert "as recommended" not in text
     assert report.data()["verdict"] == "nothing judged"
     (path,) = report.data()["paths"]
-    split = next(one for one in path["conclusions"] if one["is_problem"])
+    split = next(conclusion for conclusion in path["conclusions"] if conclusion["is_problem"])
     assert split["outcome"] == "no recommendation"
     assert "loop0 lies on a file" in split["reason"]
 
@@ -97,7 +97,7 @@ def test_nothing_judged_is_no_all_clear_in_any_form() -> None:
 def test_a_problem_whose_rule_was_left_out_is_not_judged() -> None:
     report = _report([snapshot(disk("sda", queue={"max_sectors_kb": 256}), target="/dev/sda")], "nomerges")
     (path,) = report.data()["paths"]
-    split = next(one for one in path["conclusions"] if one["is_problem"])
+    split = next(conclusion for conclusion in path["conclusions"] if conclusion["is_problem"])
     assert (split["outcome"], split["reason"]) == ("not judged", "Not judged: max-sectors-kb was left out by --rule.")
 
 
@@ -105,10 +105,10 @@ def test_a_problem_whose_rule_was_left_out_is_not_judged() -> None:
 @pytest.mark.parametrize("rules", [(), ("nomerges",), ("max-sectors-kb",)])
 def test_every_problem_in_a_picture_has_an_outcome(make: Callable[[], Snapshot], rules: tuple[str, ...]) -> None:
     for path in _report([make()], *rules).data()["paths"]:
-        for one in path["conclusions"]:
-            if one["is_problem"]:
-                assert one["reason"]
-                assert (one["outcome"] == "recommended") == bool(one["rules"])
+        for conclusion in path["conclusions"]:
+            if conclusion["is_problem"]:
+                assert conclusion["reason"]
+                assert (conclusion["outcome"] == "recommended") == bool(conclusion["rules"])
 
 
 def test_what_could_not_be_judged_is_said_beside_what_is_as_recommended() -> None:
@@ -123,7 +123,7 @@ def test_what_could_not_be_judged_is_said_beside_what_is_as_recommended() -> Non
 def _nodes(number: int, odd: Mapping[int, Mapping[str, str]]) -> list[Snapshot]:
     """Nodes with two disks of too few requests, some of them with other files."""
     files = {**disk("sda"), **disk("sdb")}
-    return [snapshot({**files, **odd.get(at, {})}, host=f"n{at:03}") for at in range(1, number + 1)]
+    return [snapshot({**files, **odd.get(index, {})}, host=f"n{index:03}") for index in range(1, number + 1)]
 
 
 def test_many_nodes_that_need_the_same_are_one_line_and_outliers_are_named() -> None:
@@ -131,7 +131,7 @@ def test_many_nodes_that_need_the_same_are_one_line_and_outliers_are_named() -> 
     other = {"sys/block/sdb/queue/nr_requests": "32"}
     report = _report(_nodes(30, {7: good, 9: other}), "nr-requests")
     (group,) = report.data()["changes"]
-    assert [(len(one["hosts"]), one["subjects"], one["value"]) for one in group["places"]] == [
+    assert [(len(place["hosts"]), place["subjects"], place["value"]) for place in group["places"]] == [
         (28, ["sda", "sdb"], "64"),
         (1, ["sda"], "64"),
         (1, ["sdb"], "32"),
@@ -146,7 +146,7 @@ def test_many_nodes_that_need_the_same_are_one_line_and_outliers_are_named() -> 
 
 
 def test_values_of_today_that_differ_on_every_node_are_one_line() -> None:
-    odd = {at: {"proc/sys/vm/vfs_cache_pressure": str(200 + at)} for at in range(1, 31)}
+    odd = {index: {"proc/sys/vm/vfs_cache_pressure": str(200 + index)} for index in range(1, 31)}
     (group,) = _report(_nodes(30, odd), "vfs-cache-pressure").data()["changes"]
     (place,) = group["places"]
     assert place["value"] == "201, 202, 203, … (30 values)"
@@ -156,7 +156,7 @@ def test_values_of_today_that_differ_on_every_node_are_one_line() -> None:
 def test_what_ruins_io_comes_before_what_requests_suffer_from() -> None:
     odd = {1: {"proc/sys/vm/min_free_kbytes": "100"}}
     report = _report(_nodes(1, odd), "max-sectors-kb", "min-free-kbytes")
-    assert [one["rule"] for one in report.data()["changes"]] == ["min-free-kbytes", "max-sectors-kb"]
+    assert [change["rule"] for change in report.data()["changes"]] == ["min-free-kbytes", "max-sectors-kb"]
     assert "This value ruins I/O on any node." in terminal_text(report.terminal(100))
 
 

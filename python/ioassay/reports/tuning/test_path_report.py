@@ -25,14 +25,14 @@ def _text(*systems: System, transfer: Transfer | None = None, columns: int = pat
 
 def test_the_untuned_server_as_text() -> None:
     lines = _text(oss()).splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
-    assert lines[at : at + 4] == [
+    ceiling = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
+    assert lines[ceiling : ceiling + 4] == [
         "Block queue sdb       │███████ 512 KiB ███████│███████ 512 KiB ███████│  ← split: max_sectors_kb 512",
         " " * 73 + "and sg_tablesize",
         " " * 73 + "128 × 4 KiB",
         "Adapter mpt3sas       │███████ 512 KiB ███████│███████ 512 KiB ███████│",
     ]
-    assert lines[at + 4] == (
+    assert lines[ceiling + 4] == (
         "RAID 8+2 × 128 KiB    │█████│█████│█████│█████│░░░░░│░░░░░│░░░░░│░░░░░│  + P Q  reads 4, writes 6"
     )
     assert lines[-1] == "RAID segments: █ written   ░ read first"
@@ -51,8 +51,8 @@ def test_text_stays_within_its_columns(systems: list[System], size: int, *, is_d
 
 def test_a_narrow_terminal_shortens_bars_and_keeps_what_is_said() -> None:
     lines = _text(oss(), columns=80).splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
-    assert lines[at : at + 6] == [
+    ceiling = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
+    assert lines[ceiling : ceiling + 6] == [
         "Block queue sdb       │███ 512 KiB ████│███ 512 KiB ████│  ← split:",
         " " * 59 + "max_sectors_kb 512",
         " " * 59 + "and sg_tablesize",
@@ -96,7 +96,7 @@ def _on_terminal(columns: int, *systems: System) -> list[str]:
 def test_no_name_in_a_narrow_table_of_layers_is_broken(columns: int) -> None:
     lines = _on_terminal(columns, lustre_client(), oss())
     assert max(map(len, lines)) <= columns
-    table = lines[next(at for at, line in enumerate(lines) if line.startswith(" Layer ")) :]
+    table = lines[next(index for index, line in enumerate(lines) if line.startswith(" Layer ")) :]
     words = [word for line in table for word in line.split()]
     for parameter, source in (("max_pages_per_rpc", "scratch-OST0000"), ("sg_tablesize", "host0")):
         assert words.count(parameter) == 2

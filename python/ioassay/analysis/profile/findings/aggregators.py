@@ -4,7 +4,7 @@ compete for that of one.
 Drishti's rules M08 to M10 compare the hint `cb_nodes` with the number of nodes. The hints in Darshan's logs (`h=`) are
 those with which Darshan writes its log, not the application's. Here aggregators are the processes that were seen to
 move the bytes of collective operations: where fewer do than take part. A source that adds up all processes of a shared
-file does not tell them apart, and has no such finding.
+file does not distinguish them, and has no such finding.
 """
 
 from __future__ import annotations

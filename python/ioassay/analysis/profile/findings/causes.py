@@ -1,7 +1,7 @@
 """Which finding the requests on a file belong to: one cause, one finding.
 
 The same requests can be small, and random, and misaligned, and read again. Each of these has a rule, but only one of
-them is what to change; changing it mends the others, or makes them irrelevant:
+them is what to change; changing it fixes the others, or makes them irrelevant:
 
     synchronous writes        wait for the storage, whatever their size and order
     synced one by one         so do small writes that fsync follows
@@ -11,7 +11,7 @@ them is what to change; changing it mends the others, or makes them irrelevant:
     random access             no buffer gathers requests that jump about in a large file
     misaligned whole blocks   what stands before them is to blame; in a buffer they stay misaligned
     small files               nothing larger can be asked of them
-    small requests            a buffer gathers them, and mends that they are misaligned; few small files are no cause
+    small requests            a buffer gathers them, which aligns them, too; few small files are no cause
     misaligned                what is left
 
 In this order, the files that satisfy a rule belong to it if all of them together exceed its limits, and else are left

@@ -39,11 +39,13 @@ class TimeImbalanceEvidence(ProfileEvidence):
 def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each direction and group of processes, unless it is why they do not spend equally long."""
     limits = (facts.thresholds.size_imbalance_share, facts.thresholds.moved_bytes)
-    explained = {(one.peers, one.measure) for evidence in _uneven_times(facts) for one in evidence.uneven}
-    for one in _uneven_sizes(facts):
-        if (one.peers, one.measure) not in explained:
-            evidence = SizeImbalanceEvidence(limits, spent_ns=None, saves_ns=None, imbalance=one)
-            yield profile_finding("notice", evidence, (ProcessRow(one.most_process),), _size_imbalance_message)
+    explained = {
+        (imbalance.peers, imbalance.measure) for evidence in _uneven_times(facts) for imbalance in evidence.uneven
+    }
+    for uneven_size in _uneven_sizes(facts):
+        if (uneven_size.peers, uneven_size.measure) not in explained:
+            evidence = SizeImbalanceEvidence(limits, spent_ns=None, saves_ns=None, imbalance=uneven_size)
+            yield profile_finding("notice", evidence, (ProcessRow(uneven_size.most_process),), _size_imbalance_message)
 
 
 def time_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
@@ -56,18 +58,22 @@ def time_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
 
 def _uneven_sizes(facts: ProfileFacts) -> Iterator[Imbalance]:
     share, least = facts.thresholds.size_imbalance_share, facts.thresholds.moved_bytes
-    for one in facts.imbalances:
-        if one.measure != "io_ns" and one.share > share.value and one.most > least.value:
-            yield one
+    for imbalance in facts.imbalances:
+        if imbalance.measure != "io_ns" and imbalance.share > share.value and imbalance.most > least.value:
+            yield imbalance
 
 
 def _uneven_times(facts: ProfileFacts) -> Iterator[TimeImbalanceEvidence]:
     limits = (facts.thresholds.time_imbalance_share, facts.thresholds.io_share)
     startup_ns = facts.startup_total.spent_ns or 0
     own_ns = None if facts.totals.io_ns is None else facts.totals.io_ns - startup_ns
-    for one in facts.imbalances:
-        part, waiting = one.most / max(1, one.most_run_ns), round(one.most - one.median)
-        if one.measure != "io_ns" or 1 - one.median / one.most <= limits[0].value or part <= limits[1].value:
+    for imbalance in facts.imbalances:
+        part, waiting = imbalance.most / max(1, imbalance.most_run_ns), round(imbalance.most - imbalance.median)
+        if (
+            imbalance.measure != "io_ns"
+            or 1 - imbalance.median / imbalance.most <= limits[0].value
+            or part <= limits[1].value
+        ):
             continue
         if own_ns is not None and waiting > own_ns:  # the first one reads libraries for the others' caches
             continue
@@ -75,12 +81,12 @@ def _uneven_times(facts: ProfileFacts) -> Iterator[TimeImbalanceEvidence]:
             limits,
             waiting,
             saves_ns=waiting,
-            imbalance=one,
+            imbalance=imbalance,
             most_share=part,
             uneven=tuple(
                 size
                 for size in _uneven_sizes(facts)
-                if (size.peers, size.most_process) == (one.peers, one.most_process)
+                if (size.peers, size.most_process) == (imbalance.peers, imbalance.most_process)
             ),
         )
 
@@ -111,7 +117,7 @@ def _time_imbalance_message(evidence: TimeImbalanceEvidence) -> Message:
     )
 
 
-def _peers(one: Imbalance) -> str:
-    if one.peers == "rank":
-        return format.count(one.count, "rank")
-    return format.count(one.count, "worker of one command", "workers of one command")
+def _peers(imbalance: Imbalance) -> str:
+    if imbalance.peers == "rank":
+        return format.count(imbalance.count, "rank")
+    return format.count(imbalance.count, "worker of one command", "workers of one command")

@@ -98,7 +98,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     others = [one for find in (sync_storm, reopened_files, stat_storm, failed_lookups) for one in find(facts)]
     packed = [facts.causes[key]["file"] for key in facts.causes if key[0] == "small-files"]
     elsewhere = pl.concat([facts.startup["file"], *packed]).unique()
-    theirs = known_total([one.evidence.spent_ns for one in others]) or 0  # type: ignore[attr-defined]
+    theirs = known_total([other.evidence.spent_ns for other in others]) or 0  # type: ignore[attr-defined]
     spent = max(0, every_ns - theirs - (facts.metadata_ns(elsewhere) or 0))
     times = _times(facts, _named(others), elsewhere, spent)
     calls = sum(count for count, _ in times.values())
@@ -111,15 +111,15 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     order = sorted(times, key=lambda name: (-times[name][1], name))
     group, group_ns = _dominating(times)
     known_ns = sum(ns for _, ns in times.values())
-    own = facts.stored.filter(pl.col("operation").is_in(list(times)), ~pl.col("file").is_in(elsewhere.implode()))
-    found = facts.profile.files.filter(pl.col("file").is_in(own["file"].unique().implode()), pl.col("metadata_ns") > 0)
+    frame = facts.stored.filter(pl.col("operation").is_in(list(times)), ~pl.col("file").is_in(elsewhere.implode()))
+    rows = facts.profile.files.filter(pl.col("file").is_in(frame["file"].unique().implode()), pl.col("metadata_ns") > 0)
     yield profile_finding(
         "warning",
         MetadataEvidence(
             thresholds=((limit,) if beyond else ()) + ((share, part) if is_large else ()),
             spent_ns=spent,
             # What another way with a whole tree would take is unknown.
-            saves_ns=None if facts.tool else _saves(facts, own, group, min(group_ns, spent)),
+            saves_ns=None if facts.tool else _saves(facts, frame, group, min(group_ns, spent)),
             tool=facts.tool,
             share=spent / io_ns,
             processes=beyond,
@@ -131,9 +131,9 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
             ),
             group=group if known_ns else None,
             group_share=group_ns / known_ns if known_ns else None,
-            lock_files=found.filter(pl.col("path").str.contains(OMPIO_LOCK_FILE)).height,
+            lock_files=rows.filter(pl.col("path").str.contains(OMPIO_LOCK_FILE)).height,
         ),
-        files(found.sort("metadata_ns", "file", descending=[True, False])["file"]),
+        files(rows.sort("metadata_ns", "file", descending=[True, False])["file"]),
         _message,
     )
 
@@ -141,8 +141,8 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
 def _named(others: list[Finding]) -> Counter[str]:
     """Calls by operation that other findings name."""
     calls: Counter[str] = Counter()
-    for one in others:
-        match one.evidence:
+    for other in others:
+        match other.evidence:
             case SyncEvidence(syncs=count):
                 calls["sync"] += count
             case ReopenEvidence(calls=count):
@@ -172,17 +172,17 @@ def _dominating(times: dict[str, tuple[int, int]]) -> tuple[MetadataGroup, int]:
     for name, (_, ns) in times.items():
         group = _GROUPS.get(name, "change")
         sums[group] = sums.get(group, 0) + ns
-    return max(sums.items(), key=lambda one: one[1], default=("change", 0))
+    return max(sums.items(), key=lambda item: item[1], default=("change", 0))
 
 
-def _saves(facts: ProfileFacts, own: pl.DataFrame, group: MetadataGroup, spent_ns: int) -> int | None:
+def _saves(facts: ProfileFacts, frame: pl.DataFrame, group: MetadataGroup, spent_ns: int) -> int | None:
     """Of the dominating operations. Each process has to open, look up or list a file once."""
     match group:
         case "seek":
             return spent_ns
         case "open" | "look up" | "list":
             names = [name for name in METADATA if _GROUPS.get(name, "change") == group and name != "close"]
-            rows = own.filter(pl.col("operation").is_in(names))
+            rows = frame.filter(pl.col("operation").is_in(names))
             return less(spent_ns, int(rows["processes"].fill_null(1).sum()), int(rows["calls"].sum()))
     return None
 

@@ -61,8 +61,8 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
     active = profile.heat.filter(
         pl.col("process").is_in(same.implode()), pl.col("read_bytes") + pl.col("written_bytes") > 0
     )
-    bursts = [one for one in facts.phases if one.direction != "metadata"]
-    tails = [tail for one in bursts if (tail := _tail(active, one, profile.heat_step_s)) is not None]
+    bursts = [phase for phase in facts.phases if phase.direction != "metadata"]
+    tails = [tail for burst in bursts if (tail := _tail(active, burst, profile.heat_step_s)) is not None]
     total = sum(tail.length_s for tail in tails)
     length = sum(tail.phase.duration_s for tail in tails)
     if not tails or total <= share.value * length:

@@ -38,7 +38,7 @@ class ProfileEvidence(Evidence):
     spent_ns: int | None
     """Time in the calls that it is about, added over processes; `None`: unknown."""
     saves_ns: int | None = field(kw_only=True)
-    """Of that, what mending it would save at most: less what the remedy still needs; `None`: unknown. Never more than
+    """Of that, what the remedy would save at most: less what the remedy still needs; `None`: unknown. Never more than
     the time in I/O.
     """
     symptoms: tuple[Symptom, ...] = field(default=(), kw_only=True)
@@ -73,7 +73,6 @@ class ProfileFacts:
 
     @cached_property
     def totals(self) -> Totals:
-        """The sums."""
         return totals.totals(self.profile, self.on_storage)
 
     @cached_property

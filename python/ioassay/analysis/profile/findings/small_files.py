@@ -69,7 +69,9 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
                 spent_ns=known_total([moving, opening]),
                 saves_ns=known_total([less(moving, packed, small), less(opening, packed, max(opens, rows.height))]),
                 symptoms=tuple(
-                    one for one in symptoms(facts, "small-files", direction, rows) if one.kind in _OF_SMALL_FILES
+                    symptom
+                    for symptom in symptoms(facts, "small-files", direction, rows)
+                    if symptom.kind in _OF_SMALL_FILES
                 ),
                 tool=file_tool(facts.profile, rows["file"]),
                 direction=direction,

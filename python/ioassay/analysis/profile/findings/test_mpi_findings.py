@@ -50,13 +50,13 @@ def job(tmp_path: Path) -> Callable[..., Profile]:
 
 
 def blocking(profile: Profile) -> list[BlockingEvidence]:
-    found = [one.evidence for one in blocking_mpi_io(ProfileFacts(profile, Thresholds()))]
+    found = [finding.evidence for finding in blocking_mpi_io(ProfileFacts(profile, Thresholds()))]
     assert all(isinstance(one, BlockingEvidence) for one in found)
     return found  # type: ignore[return-value]
 
 
 def aggregated(profile: Profile) -> list[AggregatorEvidence]:
-    found = [one.evidence for one in aggregators(ProfileFacts(profile, Thresholds()))]
+    found = [aggregator.evidence for aggregator in aggregators(ProfileFacts(profile, Thresholds()))]
     assert all(isinstance(one, AggregatorEvidence) for one in found)
     return found  # type: ignore[return-value]
 
@@ -134,7 +134,7 @@ def test_more_aggregators_than_nodes_are_a_notice(job: Callable[..., Profile]) -
     profile = job(4, nodes=2)
     (found,) = aggregators(ProfileFacts(profile, Thresholds()))
     assert found.severity == "notice"
-    assert [one.name for one in found.evidence.thresholds] == [  # type: ignore[attr-defined]
+    assert [threshold.name for threshold in found.evidence.thresholds] == [  # type: ignore[attr-defined]
         "aggregators_by_node", "moved_bytes"
     ]  # fmt: skip
 

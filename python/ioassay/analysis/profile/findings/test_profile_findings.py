@@ -177,7 +177,7 @@ def test_independent_mpi_io_on_a_shared_file_is_the_cause_of_small_and_misaligne
     assert paths(profile, found) == ["/scratch/climate/diagnostics.bin"]
     evidence = found.evidence
     assert isinstance(evidence, NoCollectiveEvidence)
-    assert [(one.kind, one.count, one.of) for one in evidence.symptoms] == [
+    assert [(symptom.kind, symptom.count, symptom.of) for symptom in evidence.symptoms] == [
         ("small-requests", 20_000, 20_000),
         ("random-access", 10_000 - RANKS, 20_000),
         ("misaligned", 20_000, 20_000),
@@ -187,8 +187,8 @@ def test_independent_mpi_io_on_a_shared_file_is_the_cause_of_small_and_misaligne
 
 def test_reads_that_found_the_end_of_a_file_are_neither_small_nor_misaligned(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
-    for at in range(2000):
-        file = table.file(f"/data/{at}", inode=1 + at, size=4 * MIB)
+    for index in range(2000):
+        file = table.file(f"/data/{index}", inode=1 + index, size=4 * MIB)
         table.transfers(file, "read", {4 * MIB: 1, 0: 1}, consecutive=1)
     assert [one.kind for one in found_in(load(table))] == []
 
@@ -202,9 +202,9 @@ def test_small_requests_on_pipes_are_none(load: Callable[..., Profile]) -> None:
 
 def modules(table: TableBuilder, count: int = 12) -> None:
     """What Python reads before a script does anything."""
-    for at in range(count):
-        module = table.file(f"/usr/lib/python3.11/m{at}.py", {"open": 1, "stat": 2}, inode=1000 + at, size=9000)
-        compiled = f"/usr/lib/python3.11/__pycache__/m{at}.cpython-311.pyc"
+    for index in range(count):
+        module = table.file(f"/usr/lib/python3.11/m{index}.py", {"open": 1, "stat": 2}, inode=1000 + index, size=9000)
+        compiled = f"/usr/lib/python3.11/__pycache__/m{index}.cpython-311.pyc"
         table.file(compiled, {"open": 1}, {"open": 1}, errno=2)
         table.transfers(module, "read", {9000: 1, 0: 1}, consecutive=1)
 
@@ -229,7 +229,7 @@ def test_random_requests_in_one_large_file_are_not_mended_by_packing_small_files
     assert isinstance(evidence, RandomEvidence)
     assert (evidence.random, evidence.requests, evidence.files, evidence.is_backward) == (8383, 16_384, 1, False)
     assert paths(profile, found) == ["/data/large"]
-    assert [one.kind for one in evidence.symptoms] == ["small-requests", "misaligned"]
+    assert [symptom.kind for symptom in evidence.symptoms] == ["small-requests", "misaligned"]
     assert found.message.remedy.startswith("Sort requests by offset")
 
 
@@ -250,7 +250,7 @@ def test_whole_blocks_that_begin_between_blocks_are_misaligned_before_they_are_s
     assert isinstance(evidence, MisalignedEvidence)
     assert (evidence.misaligned, evidence.requests, evidence.block_bytes) == (16_384, 16_384, 4096)
     assert evidence.thresholds[-1].origin == "file system"
-    assert [one.kind for one in evidence.symptoms] == ["small-requests"]
+    assert [symptom.kind for symptom in evidence.symptoms] == ["small-requests"]
     assert "Align records and headers to 4 KiB" in found.message.remedy
 
 
@@ -259,7 +259,7 @@ def test_records_that_are_no_blocks_are_small_before_they_are_misaligned(load: C
     table.transfers(table.file("/out", inode=1), "write", {1000: 9000}, ns=S, consecutive=8999, misaligned=8990)
     (found,) = found_in(load(table))
     assert isinstance(found.evidence, SmallRequestEvidence)
-    assert [one.kind for one in found.evidence.symptoms] == ["misaligned"]
+    assert [symptom.kind for symptom in found.evidence.symptoms] == ["misaligned"]
     assert found.message.remedy == "Gather requests in a buffer of 1 MiB or more."
 
 
@@ -274,9 +274,9 @@ def test_small_requests_that_skip_ahead_are_no_work_for_a_buffer(load: Callable[
 
 
 def small_inputs(table: TableBuilder, count: int) -> None:
-    for at in range(count):
+    for index in range(count):
         calls = {"open": 1, "close": 1, "stat": 1}
-        file = table.file(f"/data/{at}", calls, ns=MS, inode=5000 + at, size=2000)
+        file = table.file(f"/data/{index}", calls, ns=MS, inode=5000 + index, size=2000)
         table.transfers(file, "read", {2000: 1, 0: 1}, ns=MS, consecutive=1)
 
 
@@ -304,10 +304,12 @@ def test_a_small_file_that_is_used_again_and_again_is_not_packed(
     load: Callable[..., Profile], operation: str, processes: int, calls: int, remedy: str
 ) -> None:
     tables = []
-    for at in range(processes):
-        table = TableBuilder(100 + at)
+    for index in range(processes):
+        table = TableBuilder(100 + index)
         file = table.file("/data/log", {"open": calls, "close": calls}, inode=7, ns=MS)
-        table.transfers(file, operation, {50: calls}, ns=MS, begin=50 * at * (operation == "write"), end=50 * (at + 1))
+        table.transfers(
+            file, operation, {50: calls}, ns=MS, begin=50 * index * (operation == "write"), end=50 * (index + 1)
+        )
         tables.append(table)
     found = of_kind(load(*tables), SmallFileEvidence)
     evidence = found.evidence
@@ -322,8 +324,8 @@ def test_a_small_file_that_is_used_again_and_again_is_not_packed(
 @pytest.mark.parametrize("operation", ["copy from", "stream read"])
 def test_small_files_are_found_whichever_calls_move_them(load: Callable[..., Profile], operation: str) -> None:
     table = TableBuilder()
-    for at in range(3000):
-        file = table.file(f"/data/{at}", {"open": 1, "close": 1}, inode=5000 + at, size=2000)
+    for index in range(3000):
+        file = table.file(f"/data/{index}", {"open": 1, "close": 1}, inode=5000 + index, size=2000)
         # As fgets reads lines, and as `copy_file_range` finds the end.
         table.transfers(file, operation, {200: 10, 0: 1} if operation == "stream read" else {2000: 1, 0: 1})
     profile = load(table)
@@ -344,16 +346,16 @@ def copied(program: str) -> TableBuilder:
     for each.
     """
     table = TableBuilder(command=[program])
-    for at in range(2000):
-        name = f"d{at % 20}/f{at // 20}"
-        source = table.file(f"/in/{name}", {"open": 1, "close": 1, "stat": 1}, ns=MS, inode=5000 + at, size=4000)
+    for index in range(2000):
+        name = f"d{index % 20}/f{index // 20}"
+        source = table.file(f"/in/{name}", {"open": 1, "close": 1, "stat": 1}, ns=MS, inode=5000 + index, size=4000)
         table.transfers(source, "copy from", {4000: 1, 0: 1}, ns=MS)
         table.file(f"/out/{name}", {"stat": 1}, {"stat": 1}, errno=2, ns=MS)
         table.transfers(
-            table.file(f"/out/.{name}", {"open": 1, "rename": 1}, ns=MS, inode=9000 + at), "copy to", {4000: 1}
+            table.file(f"/out/.{name}", {"open": 1, "rename": 1}, ns=MS, inode=9000 + index), "copy to", {4000: 1}
         )
-    for at in range(20):
-        table.file(f"/out/d{at}", {"open": 102}, kind=FileKind.DIRECTORY, inode=100 + at)
+    for number in range(20):
+        table.file(f"/out/d{number}", {"open": 102}, kind=FileKind.DIRECTORY, inode=100 + number)
     return table
 
 
@@ -375,8 +377,8 @@ def test_names_that_are_missing_where_a_tree_is_copied_are_on_no_search_path(loa
 
 def test_a_file_that_is_looked_for_before_it_is_made_is_no_failed_lookup(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
-    for at in range(500):
-        made = table.file(f"/out/{at}", {"stat": 3, "open": 1}, {"stat": 3}, errno=2, inode=10 + at)
+    for index in range(500):
+        made = table.file(f"/out/{index}", {"stat": 3, "open": 1}, {"stat": 3}, errno=2, inode=10 + index)
         table.transfers(made, "write", {100: 1})
     awaited = table.file("/out/result", {"stat": 300, "open": 1}, {"stat": 299}, errno=2, inode=1)
     table.transfers(awaited, "write", {100: 1})
@@ -398,8 +400,8 @@ def test_metadata_time_of_a_program_for_trees_has_its_remedy(
     load: Callable[..., Profile], program: str, operation: str, remedy: str
 ) -> None:
     table = TableBuilder(command=[program])
-    for at in range(2000):
-        table.file(f"/data/{at}", {operation: 1}, ns=MS)
+    for index in range(2000):
+        table.file(f"/data/{index}", {operation: 1}, ns=MS)
     table.second(operation, 0, 2000, ns=2 * S)
     found = of_kind(load(table), MetadataEvidence)
     assert found.message.remedy.startswith(remedy)
@@ -408,8 +410,8 @@ def test_metadata_time_of_a_program_for_trees_has_its_remedy(
 def test_a_program_for_trees_beside_an_application_changes_no_remedy(load: Callable[..., Profile]) -> None:
     tool, application = TableBuilder(command=["cp"]), TableBuilder(200, command=["app"])
     tool.file("/data/0", {"open": 1}, ns=MS, inode=1)
-    for at in range(2000):
-        application.file(f"/data/{at}", {"remove": 1}, ns=MS)
+    for index in range(2000):
+        application.file(f"/data/{index}", {"remove": 1}, ns=MS)
     evidence = of_kind(load(tool, application), MetadataEvidence).evidence
     assert evidence.tool is None  # type: ignore[attr-defined]
 
@@ -427,8 +429,8 @@ def test_small_files_and_a_large_file_in_random_order_are_two_causes_with_a_reme
 
 def test_a_large_file_of_which_a_little_is_read_is_no_small_file(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
-    for at in range(3000):
-        file = table.file(f"/data/{at}", {"open": 1}, inode=1 + at, size=64 * MIB)
+    for index in range(3000):
+        file = table.file(f"/data/{index}", {"open": 1}, inode=1 + index, size=64 * MIB)
         table.transfers(file, "read", {4 * KIB: 1}, ns=MS)
     assert "small-files" not in {one.kind for one in found_in(load(table))}
 
@@ -456,7 +458,7 @@ def test_data_that_is_read_again_and_data_that_every_process_reads(profile: Prof
     assert isinstance(again.evidence, RedundantReadEvidence)
     assert (again.evidence.redundant_bytes, again.evidence.worst_times) == (RANKS * 180 * MIB, 10)
     assert paths(profile, again) == ["/data/forcing.nc"]
-    assert [one.kind for one in again.evidence.symptoms] == [
+    assert [symptom.kind for symptom in again.evidence.symptoms] == [
         "small-requests", "random-access", "misaligned", "same-data"
     ]  # fmt: skip
     same = of_kind(profile, SameDataEvidence)
@@ -486,19 +488,21 @@ def test_the_rank_that_spends_more_time_than_the_others(profile: Profile) -> Non
 
 
 def test_workers_that_do_not_write_equally_much(load: Callable[..., Profile]) -> None:
-    tables = [TableBuilder(10 + at, command=["worker"]) for at in range(4)]
-    for at, table in enumerate(tables):
-        table.transfers(table.file(f"/out/{at}", inode=1 + at), "write", {4 * MIB: 10 if at else 30}, consecutive=29)
+    tables = [TableBuilder(10 + index, command=["worker"]) for index in range(4)]
+    for index, table in enumerate(tables):
+        table.transfers(
+            table.file(f"/out/{index}", inode=1 + index), "write", {4 * MIB: 10 if index else 30}, consecutive=29
+        )
     evidence = of_kind(load(*tables), SizeImbalanceEvidence).evidence
     assert isinstance(evidence, SizeImbalanceEvidence)
     assert (evidence.imbalance.most, evidence.imbalance.median) == (120 * MIB, 40 * MIB)
 
 
 def test_a_worker_that_moves_most_bytes_spends_most_time_for_that_one_cause(load: Callable[..., Profile]) -> None:
-    tables = [TableBuilder(10 + at, command=["worker"]) for at in range(4)]
-    for at, table in enumerate(tables):
-        calls = 10 if at else 30
-        file = table.file(f"/out/{at}", inode=1 + at)
+    tables = [TableBuilder(10 + index, command=["worker"]) for index in range(4)]
+    for index, table in enumerate(tables):
+        calls = 10 if index else 30
+        file = table.file(f"/out/{index}", inode=1 + index)
         table.transfers(file, "write", {4 * MIB: calls}, ns=calls * 100 * MS, consecutive=calls - 1)
     (found,) = found_in(load(*tables))
     assert isinstance(found.evidence, TimeImbalanceEvidence)
@@ -508,10 +512,10 @@ def test_a_worker_that_moves_most_bytes_spends_most_time_for_that_one_cause(load
 
 
 def test_workers_that_start_up_unequally_long_are_no_imbalance(load: Callable[..., Profile]) -> None:
-    tables = [TableBuilder(10 + at, command=["python3", "worker.py"]) for at in range(4)]
-    for at, table in enumerate(tables):
-        table.file("/usr/lib/python3.11/os.py", {"open": 1}, inode=1, ns=900 * MS if not at else 300 * MS)
-        table.second("open", 0, 1, ns=900 * MS if not at else 300 * MS)
+    tables = [TableBuilder(10 + index, command=["python3", "worker.py"]) for index in range(4)]
+    for index, table in enumerate(tables):
+        table.file("/usr/lib/python3.11/os.py", {"open": 1}, inode=1, ns=900 * MS if not index else 300 * MS)
+        table.second("open", 0, 1, ns=900 * MS if not index else 300 * MS)
     kinds = {one.kind for one in found_in(load(*tables))}
     assert "time-imbalance" not in kinds
 
@@ -599,7 +603,7 @@ def test_small_writes_that_fsync_follows_are_a_symptom_of_it(load: Callable[...,
     table.transfers(file, "write", {512: 3000}, ns=40 * MS, consecutive=2999)
     (found,) = found_in(load(table))
     assert isinstance(found.evidence, SyncEvidence)
-    assert [one.kind for one in found.evidence.symptoms] == ["small-requests"]
+    assert [symptom.kind for symptom in found.evidence.symptoms] == ["small-requests"]
 
 
 @pytest.mark.parametrize("flags", [os.O_DSYNC, os.O_SYNC, os.O_SYNC | os.O_DIRECT])
@@ -626,7 +630,7 @@ def test_no_finding_saves_more_than_the_time_in_io(profile: Profile) -> None:
     io_ns = ProfileFacts(profile, Thresholds()).totals.io_ns
     assert io_ns is not None
     savings = [one.evidence.saves_ns for one in found_in(profile)]  # type: ignore[attr-defined]
-    assert all(one is None or 0 <= one <= io_ns for one in savings)
+    assert all(saving is None or 0 <= saving <= io_ns for saving in savings)
     assert any(savings)
 
 
@@ -708,8 +712,8 @@ def looked_up(paths: Iterable[str], times: int = 1, errno: int = 2) -> TableBuil
 def test_lookups_that_fail_name_the_directories_with_most_of_them_and_what_they_come_from(
     load: Callable[..., Profile], tmp_path: Path
 ) -> None:
-    searched = [f"/data/{directory}/{at}.h" for directory in ("a", "b", "c") for at in range(70)]
-    names = [f"/in/step{at}" for at in range(300)]
+    searched = [f"/data/{directory}/{index}.h" for directory in ("a", "b", "c") for index in range(70)]
+    names = [f"/in/step{index}" for index in range(300)]
     for number, (table, directory, remedy) in enumerate(
         (
             (looked_up(searched), ("/data/a", 70), "Shorten search paths"),
@@ -729,7 +733,7 @@ def test_lookups_that_fail_name_the_directories_with_most_of_them_and_what_they_
 
 def test_attributes_that_files_do_not_have_are_no_failed_lookups(load: Callable[..., Profile]) -> None:
     enodata = 61
-    assert found_in(load(looked_up([f"/data/{at}" for at in range(500)], 2, enodata))) == []
+    assert found_in(load(looked_up([f"/data/{index}" for index in range(500)], 2, enodata))) == []
 
 
 def test_calls_that_stalled_with_their_moments(profile: Profile) -> None:

@@ -30,9 +30,7 @@ class ProfileComparisonReport:
         return document.document(self.content, pictures(self.content))
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
         return data.data(self.content)
 
     def table(self) -> pl.DataFrame:
-        """`data.table`."""
         return data.table(self.content)

@@ -28,12 +28,11 @@ class Side:
 
     @property
     def profile(self) -> Profile:
-        """The profile."""
         return self.own.profile
 
     def imbalance(self, measure: str) -> Imbalance | None:
         """That of the largest group of processes that do the same work."""
-        found = [one for one in self.own.imbalances if one.measure == measure]
+        found = [imbalance for imbalance in self.own.imbalances if imbalance.measure == measure]
         return max(found, key=lambda one: one.count, default=None)
 
 

@@ -36,14 +36,14 @@ def data(content: Content) -> dict[str, Any]:
         "sentences": list(wording.changes(content)),
         "note": wording.SINGLE,
         "span_s": {"reference": found.reference_span_s, "other": found.other_span_s, "ratio": found.span_ratio},
-        "directions": [_class(one) | _patterns(content, one.name) for one in found.directions],
-        "operations": [_class(one) for one in found.operations],
+        "directions": [_class(direction) | _patterns(content, direction.name) for direction in found.directions],
+        "operations": [_class(operation) for operation in found.operations],
         "phases": {name: _phases(side) for name, side in _named(content)},
         "imbalances": [
             {"measure": measure, **{name: _imbalance(side, measure) for name, side in _named(content)}}
             for measure in content.measures
         ],
-        "findings": [_finding(one) for one in content.findings],
+        "findings": [_finding(finding) for finding in content.findings],
         "files": [{"reference": one.reference, "other": one.other} for one in files.changed[:MOST_ROWS]],
         "files_only_reference": files.only_reference[:MOST_ROWS],
         "files_only_other": files.only_other[:MOST_ROWS],
@@ -67,7 +67,10 @@ def table(content: Content) -> pl.DataFrame:
 
 def _rows(content: Content) -> Iterator[tuple[str, str, str, float | None, float | None, float | None]]:
     found = content.comparison
-    classes = *(("direction", one) for one in found.directions), *(("operation", one) for one in found.operations)
+    classes = (
+        *(("direction", direction) for direction in found.directions),
+        *(("operation", operation) for operation in found.operations),
+    )
     for of, one in classes:
         for name in _AMOUNTS:
             mine, its = getattr(one.reference, name), getattr(one.other, name)
@@ -99,13 +102,16 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _class(one: ClassComparison) -> dict[str, Any]:
+def _class(comparison: ClassComparison) -> dict[str, Any]:
     return {
-        "class": one.name,
-        **{name: _amounts(amounts) for name, amounts in (("reference", one.reference), ("other", one.other))},
-        "ratios": {name: one.ratio(name) for name in _AMOUNTS},
-        "size_distance": one.size_distance,
-        "timeline_distance": one.timeline_distance,
+        "class": comparison.name,
+        **{
+            name: _amounts(amounts)
+            for name, amounts in (("reference", comparison.reference), ("other", comparison.other))
+        },
+        "ratios": {name: comparison.ratio(name) for name in _AMOUNTS},
+        "size_distance": comparison.size_distance,
+        "timeline_distance": comparison.timeline_distance,
     }
 
 
@@ -128,12 +134,12 @@ def _imbalance(side: Side, measure: str) -> dict[str, Any] | None:
     return None if found is None else asdict(found) | {"share": found.share}
 
 
-def _finding(one: FindingChange) -> dict[str, Any]:
+def _finding(change: FindingChange) -> dict[str, Any]:
     return {
-        "change": one.change,
-        "kind": one.kind,
-        "reference": _evidence(one.reference),
-        "other": _evidence(one.other),
+        "change": change.change,
+        "kind": change.kind,
+        "reference": _evidence(change.reference),
+        "other": _evidence(change.other),
     }
 
 

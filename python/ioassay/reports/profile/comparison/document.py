@@ -67,9 +67,9 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
 
 def summary(content: Content) -> list[Block]:
     """What the terminal shows: the essentials, what was unlike first."""
-    findings = [one for one in content.findings if one.change in ("new", "gone")]
+    findings = [finding for finding in content.findings if finding.change in ("new", "gone")]
     shown = findings[:MOST_BRIEF]
-    both = sum(one.change == "in both" for one in content.findings)
+    both = sum(finding.change == "in both" for finding in content.findings)
     return [
         Notes(list(wording.conditions(content))),
         Section("", [Paragraph(text) for text in wording.changes(content)]),
@@ -94,7 +94,7 @@ def _changes(content: Content) -> list[Block]:
 def _findings(content: Content) -> list[Block]:
     blocks: list[Block] = []
     for change, title in wording.CHANGES.items():
-        items = [wording.finding(content, one) for one in content.findings if one.change == change]
+        items = [wording.finding(content, finding) for finding in content.findings if finding.change == change]
         blocks.append(Section(title, [Bullets(items)]))
     return blocks if content.findings else [Paragraph(wording.nothing_found(content))]
 
@@ -171,13 +171,13 @@ def _changed_files(content: Content, most: int, *, is_brief: bool = False) -> Ta
 def _only(side: Side, files: Sequence[FileAmounts]) -> Table:
     rows: list[list[Text]] = [
         [
-            Span(one.path, "code"),
-            f"{one.calls:,}",
-            format.size(one.read_bytes),
-            format.size(one.written_bytes),
-            format.duration(one.spent_ns),
+            Span(file.path, "code"),
+            f"{file.calls:,}",
+            format.size(file.read_bytes),
+            format.size(file.written_bytes),
+            format.duration(file.spent_ns),
         ]
-        for one in files[:MOST_FILES]
+        for file in files[:MOST_FILES]
     ]
     caption = f"Files only of {side.name}{f' ({MOST_FILES} of {len(files):,})' if len(files) > MOST_FILES else ''}"
     return Table([Column("File"), *numbers("Calls", "Read", "Written", "Time")], rows, caption, density="dense")
@@ -196,7 +196,7 @@ def _operations(content: Content) -> Table:
             Column(head, is_number=True, group=group, full_head=f"{group}, {head.lower() if head == 'Ratio' else head}")
             for head in (mine, its, "Ratio")
         ]
-    rows = [wording.operation(one) for one in content.comparison.operations]
+    rows = [wording.operation(operation) for operation in content.comparison.operations]
     return Table(columns, rows, "Operations", density="wide")
 
 

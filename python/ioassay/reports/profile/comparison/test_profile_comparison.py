@@ -118,11 +118,11 @@ def test_a_page_draws_both_over_one_another(content: Content) -> None:
 def test_json_has_both_sides_and_ratios_in_base_units(content: Content) -> None:
     data = json.loads(reports.build(ProfileComparisonReport(content), "json"))
     assert (data["version"], data["reference"]["name"], data["other"]["name"]) == (1, "before", "after")
-    write = next(one for one in data["directions"] if one["class"] == "write")
+    write = next(direction for direction in data["directions"] if direction["class"] == "write")
     assert write["ratios"]["bytes"] == write["other"]["bytes"] / write["reference"]["bytes"]
     assert write["reference"]["sizes"]["p50"] == {"begin_bytes": 1000, "end_bytes": 1001}
     assert write["patterns"]["reference"]["misaligned"] == pytest.approx(20_000 / 29_216)
-    assert {one["change"] for one in data["findings"]} == {"gone"}
+    assert {finding["change"] for finding in data["findings"]} == {"gone"}
     assert data["span_s"] == {"reference": 572, "other": 512, "ratio": pytest.approx(512 / 572)}
     assert len(data["files"]) == 8
 

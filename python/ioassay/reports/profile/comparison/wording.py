@@ -67,9 +67,10 @@ _CONDITIONS: Mapping[Condition, str] = {
 }
 
 
-def condition(one: ConditionDifference) -> str:
+def condition(difference: ConditionDifference) -> str:
     """`Different rank counts: 1 and 2.`"""
-    return f"{_CONDITIONS[one.what]}: {_value(one.what, one.reference)} and {_value(one.what, one.other)}."
+    reference, other = (_value(difference.what, value) for value in (difference.reference, difference.other))
+    return f"{_CONDITIONS[difference.what]}: {reference} and {other}."
 
 
 def _value(what: Condition, value: Value) -> str:
@@ -103,9 +104,9 @@ def changes(content: Content) -> Iterator[str]:
         yield _changed("Time in I/O", mine, its, format.duration)
     before_s, after_s = (side.profile.duration_s for side in content.sides)
     yield _changed("Duration", before_s * 1e9, after_s * 1e9, format.duration)
-    for one in sorted(content.comparison.directions, key=_spent_change, reverse=True):
-        if one.reference.calls or one.other.calls:
-            yield _class_sentence(one)
+    for direction in sorted(content.comparison.directions, key=_spent_change, reverse=True):
+        if direction.reference.calls or direction.other.calls:
+            yield _class_sentence(direction)
     slower = [one for one in content.files.changed if (one.spent_change_ns or 0) > 0]
     faster = [one for one in content.files.changed if (one.spent_change_ns or 0) < 0]
     for those, did in ((faster, "saved"), (slower, "added")):
@@ -113,8 +114,8 @@ def changes(content: Content) -> Iterator[str]:
             yield f"Most time {did} in files: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
 
 
-def _spent_change(one: ClassComparison) -> float:
-    mine, its = one.reference.spent_ns, one.other.spent_ns
+def _spent_change(comparison: ClassComparison) -> float:
+    mine, its = comparison.reference.spent_ns, comparison.other.spent_ns
     return -1.0 if mine is None or its is None else abs(its - mine)
 
 
@@ -131,27 +132,26 @@ def _times(value: float | None) -> str:
     return "" if value is None else f" ({format.significant(value)} times)"
 
 
-def _class_sentence(one: ClassComparison) -> str:
+def _class_sentence(comparison: ClassComparison) -> str:
     """`Write: time fell from 775 ms to 300 ms (0.387 times); 0.12 times the calls; the same bytes (815 MiB).`"""
-    mine, its = one.reference, one.other
+    mine, its = comparison.reference, comparison.other
     if not mine.calls or not its.calls:
-        return (
-            f"{one.name.capitalize()}: {'none any more' if mine.calls else 'new'}; {_all(mine if mine.calls else its)}."
-        )
+        change, every = ("none any more", mine) if mine.calls else ("new", its)
+        return f"{comparison.name.capitalize()}: {change}; {_all(every)}."
     parts = []
     if mine.spent_ns is not None and its.spent_ns is not None:
         parts.append(_changed("time", mine.spent_ns, its.spent_ns, format.duration).rstrip("."))
     parts.append(_amount("calls", mine.calls, its.calls, lambda value: f"{value:,.0f}"))
-    if one.name in TRANSFERS:
+    if comparison.name in TRANSFERS:
         parts.append(_amount("bytes", mine.bytes, its.bytes, format.size))
-    return f"{one.name.capitalize()}: {'; '.join(filter(None, parts))}."
+    return f"{comparison.name.capitalize()}: {'; '.join(filter(None, parts))}."
 
 
-def _all(one: Amounts) -> str:
+def _all(amounts: Amounts) -> str:
     """`28,000 calls, 4000 MiB, 40.0 s`."""
-    parts = [format.count(one.calls, "call")]
-    parts += [format.size(one.bytes)] if one.bytes else []
-    parts += [] if one.spent_ns is None else [format.duration(one.spent_ns)]
+    parts = [format.count(amounts.calls, "call")]
+    parts += [format.size(amounts.bytes)] if amounts.bytes else []
+    parts += [] if amounts.spent_ns is None else [format.duration(amounts.spent_ns)]
     return ", ".join(parts)
 
 
@@ -165,9 +165,9 @@ def _amount(noun: str, mine: int | None, its: int | None, show: Callable[[float]
     return f"{noun} {change}" if value is None else f"{format.significant(value)} times the {noun} ({change})"
 
 
-def _file(one: FileChange) -> str:
-    change = one.spent_change_ns or 0
-    return f"{escaped(one.other.path)} ({signed(change, format.duration)})"
+def _file(file_change: FileChange) -> str:
+    change = file_change.spent_change_ns or 0
+    return f"{escaped(file_change.other.path)} ({signed(change, format.duration)})"
 
 
 def signed(change: float | None, show: Callable[[float], str]) -> str:
@@ -210,29 +210,29 @@ def times(value: float | None) -> str:
 
 def classes(content: Content, *, is_brief: bool = False) -> Iterator[tuple[str, list[Row]]]:
     """Rows of each direction that either has."""
-    for one in content.comparison.directions:
-        if not one.reference.calls and not one.other.calls:
+    for direction in content.comparison.directions:
+        if not direction.reference.calls and not direction.other.calls:
             continue
-        rows = list(_class_rows(content, one, is_brief=is_brief))
-        yield one.name.capitalize(), [row for row in rows if set(row[1:]) != {format.ABSENT}]
+        rows = list(_class_rows(content, direction, is_brief=is_brief))
+        yield direction.name.capitalize(), [row for row in rows if set(row[1:]) != {format.ABSENT}]
 
 
-def _class_rows(content: Content, one: ClassComparison, *, is_brief: bool) -> Iterator[Row]:
-    mine, its = one.reference, one.other
+def _class_rows(content: Content, comparison: ClassComparison, *, is_brief: bool) -> Iterator[Row]:
+    mine, its = comparison.reference, comparison.other
     yield _row("Calls", mine.calls, its.calls, "{:,}".format)
-    if one.name in TRANSFERS:
+    if comparison.name in TRANSFERS:
         yield _row("Bytes", mine.bytes, its.bytes, format.size)
     yield _row("Time", mine.spent_ns, its.spent_ns, format.duration)
     yield _row("Median latency", mine.p50_ns, its.p50_ns, format.duration)
     yield _row("99 % latency", mine.p99_ns, its.p99_ns, format.duration)
     if not is_brief:
         yield _row("Slowest call", mine.slowest_ns, its.slowest_ns, format.duration)
-    if one.name not in TRANSFERS:
+    if comparison.name not in TRANSFERS:
         return
     for name, label in (("p10", "10 % size"), ("p50", "Median size"), ("p90", "90 % size")):
         if name == "p50" or not is_brief:
             yield [label, size_range(mine.sizes.get(name)), size_range(its.sizes.get(name)), format.ABSENT]
-    shares = content.patterns[one.name]
+    shares = content.patterns[comparison.name]
     for name in ("consecutive", "strided", "random", "misaligned"):
         if not is_brief:
             values = [getattr(share, name) for share in shares]
@@ -249,11 +249,11 @@ def size_range(one: SizeRange | None) -> str:
     return f"{begin} or more" if one.end_bytes is None else f"{begin} to {format.size(one.end_bytes)}"
 
 
-def operation(one: ClassComparison) -> Row:
+def operation(comparison: ClassComparison) -> Row:
     """The row of an operation: calls, bytes, time and median latency of both, and their ratios."""
-    mine, its = one.reference, one.other
+    mine, its = comparison.reference, comparison.other
     return [
-        one.name,
+        comparison.name,
         *_pair(mine.calls, its.calls, "{:,}".format),
         *_pair(mine.bytes or None, its.bytes or None, format.size),
         *_pair(mine.spent_ns, its.spent_ns, format.duration),
@@ -280,8 +280,8 @@ def distances(content: Content) -> list[Row]:
     is called like its direction has a row only where it says something else.
     """
     found = content.comparison
-    rows = [_distance_row(one.name.capitalize(), one) for one in found.directions]
-    of_direction = {one.name: row for one, row in zip(found.directions, rows, strict=True)}
+    rows = [_distance_row(direction.name.capitalize(), direction) for direction in found.directions]
+    of_direction = {direction.name: row for direction, row in zip(found.directions, rows, strict=True)}
     for one in found.operations:
         same = of_direction.get(one.name)
         row = _distance_row(f"{one.name.capitalize()}{' (operation)' if same else ''}", one)
@@ -290,8 +290,8 @@ def distances(content: Content) -> list[Row]:
     return [row for row in rows if set(row[1:]) != {format.ABSENT}]
 
 
-def _distance_row(name: str, one: ClassComparison) -> Row:
-    return [name, distance(one.size_distance), distance(one.timeline_distance)]
+def _distance_row(name: str, comparison: ClassComparison) -> Row:
+    return [name, distance(comparison.size_distance), distance(comparison.timeline_distance)]
 
 
 def distance(value: float | None) -> str:
@@ -304,7 +304,7 @@ def phases(content: Content) -> list[Row]:
     rows = []
     for direction in DIRECTIONS:
         own = [
-            [one for one in side.own.phases if one.direction == direction and not one.is_mapped]
+            [phase for phase in side.own.phases if phase.direction == direction and not phase.is_mapped]
             for side in content.sides
         ]
         if not any(own):
@@ -350,35 +350,35 @@ CHANGES: Mapping[Change, str] = {
 """What findings are called that changed so."""
 
 
-def finding(content: Content, one: FindingChange) -> str:
-    """What became of a finding."""
-    mine, its = (found.message if found else None for found in (one.reference, one.other))
+def finding(content: Content, change: FindingChange) -> str:
+    """A finding of either profile, and whether the other has it, too."""
+    mine, its = (found.message if found else None for found in (change.reference, change.other))
     if mine and its:
         same = mine.text == its.text
         return f"{its.text}" if same else f"{its.text} Before: {mine.text}"
     found, side, other = (mine, content.reference, content.other) if mine else (its, content.other, content.reference)
     assert found is not None
-    if one.change == "unknown":
+    if change.change == "unknown":
         return f"{found.text} Only {side.name}; {other.name} does not record what it rests on."
-    return found.text if one.change == "gone" else f"{found.text} Remedy: {found.remedy}"
+    return found.text if change.change == "gone" else f"{found.text} Remedy: {found.remedy}"
 
 
-def finding_headline(one: FindingChange) -> str:
+def finding_headline(change: FindingChange) -> str:
     """The same in a sentence: `New: …`."""
-    found = one.other or one.reference
+    found = change.other or change.reference
     assert found is not None
-    return f"{CHANGES[one.change]}: {found.message.headline}"
+    return f"{CHANGES[change.change]}: {found.message.headline}"
 
 
-def file(one: FileChange, *, is_brief: bool = False) -> Row:
+def file(change: FileChange, *, is_brief: bool = False) -> Row:
     """The row of a file of both, without its path."""
-    mine, its = one.reference, one.other
+    mine, its = change.reference, change.other
     moved = (mine.read_bytes, its.read_bytes, mine.written_bytes, its.written_bytes)
     return [
         *(format.size(amount) for amount in (() if is_brief else moved)),
         format.duration(mine.spent_ns),
         format.duration(its.spent_ns),
-        signed(one.spent_change_ns, format.duration),
+        signed(change.spent_change_ns, format.duration),
     ]
 
 
