@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ioassay.profiles.records.tables import Found, Table, find, read
+from ioassay.profiles.records.tables import Table, open_tables
 from ioassay.protocol.record_layout import (
     FIRST_TRANSFER,
     KERNEL_COUNTERS,
@@ -51,15 +51,13 @@ def read_record(directory: Path) -> tuple[list[Recorded], list[Escaped]]:
     document = json.loads((directory / "record.json").read_text())
     escaped = [Escaped(process["pid"], process["path"]) for process in document["escaped"]]
     latest: dict[tuple[int, int], Recorded] = {}
-    for path in sorted(directory.glob("*.tables")):
-        with path.open("rb") as file:
-            for location in find(file):
-                assert isinstance(location, Found), f"{path} is damaged at {location.offset}"
-                table = read(file, location)
-                assert table is not None
-                if len(table.rows(BlockKind.THREAD)[0]):  # otherwise it says only what replaces a process
-                    header = table.header
-                    latest[int(header["process"]), int(header["begin_ns"])] = _recorded(table)
+    with open_tables(sorted(directory.glob("*.tables"))) as reader:
+        headers, lost = reader.headers()
+        assert not len(lost), f"{directory} is damaged: {lost}"
+        for _, table in reader.tables(headers):
+            if len(table.rows(BlockKind.THREAD)[0]):  # otherwise it says only what replaces a process
+                header = table.header
+                latest[int(header["process"]), int(header["begin_ns"])] = _recorded(table)
     return sorted(latest.values(), key=lambda recorded: recorded.began), escaped
 
 
@@ -83,8 +81,7 @@ def _counts(table: Table) -> Counts:
     counts: Counts = defaultdict(Count)
     places, files = table.rows(BlockKind.FILE)
     names: dict[int, str] = {}
-    contents = table.after(BlockKind.FILE, files["name_bytes"].astype(np.int64))
-    for place, file, content in zip(places, files, contents, strict=True):
+    for place, file, content in zip(places, files, table.after(BlockKind.FILE), strict=True):
         name = OTHERS if file["kind"] == FileKind.OTHERS else normal(os.fsdecode(content))
         names[int(place)] = name
         for operation in np.flatnonzero(file["calls"]):

@@ -22,6 +22,7 @@ pub mod library;
 pub mod ptrace;
 pub mod request;
 pub mod symbols;
+mod table_rows;
 pub mod tables;
 pub mod traces;
 pub mod watch;
@@ -60,6 +61,11 @@ pub fn write_library(directory: &Path) -> Ended {
 /// Prints the calls of a record that was made with a trace.
 pub fn print_calls(record: &Path) -> Ended {
     traces::print(record).map_or_else(Ended::could_not, |()| Ended::default())
+}
+
+/// Prints the tables of the files that standard input names as arrays ([`ioassay_record::rows`]).
+pub fn print_tables() -> Ended {
+    table_rows::print().map_or_else(Ended::could_not, |()| Ended::default())
 }
 
 fn try_write_library(directory: &Path) -> Result<(), Failure> {

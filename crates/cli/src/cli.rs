@@ -192,6 +192,10 @@ pub enum Command {
         /// Directory of the record.
         record: PathBuf,
     },
+    /// Print the tables of files named on standard input, each ended by a zero byte.
+    ///
+    /// They are printed as arrays of structures: crates/record/src/rows.rs has the format, which `ioassay profile` reads.
+    Tables,
     /// Run IOR's command line (`ioassay-engine ior -h`).
     Ior(FrontEnd),
     /// Run mdtest's command line (`ioassay-engine mdtest -h`).
@@ -336,6 +340,7 @@ impl Command {
             Self::Library { directory } => ioassay_capture::write_library(&directory),
             Self::Complete { record } => ioassay_capture::complete(&record),
             Self::Calls { record } => ioassay_capture::print_calls(&record),
+            Self::Tables => ioassay_capture::print_tables(),
             Self::Api(api) => api.run(),
             Self::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
             Self::Mpi(Mpi::List { json, only }) => command::mpi::list(json, only.as_deref()),
@@ -382,6 +387,7 @@ impl Command {
                 | Self::Library { .. }
                 | Self::Complete { .. }
                 | Self::Calls { .. }
+                | Self::Tables
                 | Self::Api(_)
                 | Self::Mpi(_)
         )

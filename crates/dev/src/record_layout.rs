@@ -8,6 +8,7 @@ use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
 use ioassay_record::path_rules::{PATH_RULES, TEXT_BYTES};
 use ioassay_record::rings::{Unreadable, setup};
+use ioassay_record::rows::{FoundTable, LossCause, LostBytes, Part, PartKind};
 use ioassay_record::rules::{PATHS_BYTES, SLOTS};
 use ioassay_record::seconds::STEPS_PER_SECOND;
 use ioassay_record::table::{
@@ -115,6 +116,8 @@ pub fn module() -> String {
         Memory
     );
     text += &enumeration!(Stacks: Off, On, Unreadable);
+    text += &enumeration!(PartKind: Lost, Found, Tables, End);
+    text += &enumeration!(LossCause: Damaged, OtherVersion, DamagedChecksums, MissingEnd);
     text += &enumeration!(Unreadable: SetUpUnseen, Kind, Memory, TooMany);
     text + "\n"
         + &[
@@ -142,6 +145,9 @@ pub fn module() -> String {
             structure::<Frame>(),
             structure::<Stack>(),
             structure::<Caller>(),
+            structure::<Part>(),
+            structure::<FoundTable>(),
+            structure::<LostBytes>(),
         ]
         .concat()
 }

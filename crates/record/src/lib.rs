@@ -9,8 +9,9 @@
 //! * [`buckets`]: of latencies and of sizes.
 //! * [`transfers`], [`maps`], [`seconds`], [`watched`], [`file_kind`], [`file_identity`], [`names`]: how all writers count, and
 //!   what they call things.
-//! * [`checksums`]: of tables that are kept.
+//! * [`checksums`]: of tables that are kept, and [`damaged`]: what they say is damaged.
 //! * [`read`]: tables out of bytes that nobody vouches for.
+//! * [`rows`]: tables as arrays of their structures, as they are printed for other programs.
 //! * [`trace`]: every call, in a few bytes.
 //! * [`rings`]: what is in the memory of io_uring's rings, for all who read it.
 //! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`path_rules`] of how
@@ -28,6 +29,7 @@
 
 pub mod buckets;
 pub mod checksums;
+pub mod damaged;
 pub mod file_identity;
 pub mod file_kind;
 pub mod layout;
@@ -38,6 +40,7 @@ pub mod path_rules;
 pub mod patterns;
 pub mod read;
 pub mod rings;
+pub mod rows;
 pub mod rules;
 pub mod seconds;
 pub mod sketch;

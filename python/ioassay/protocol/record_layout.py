@@ -156,6 +156,20 @@ class Stacks(IntEnum):
     UNREADABLE = 2
 
 
+class PartKind(IntEnum):
+    LOST = 65536
+    FOUND = 65537
+    TABLES = 65538
+    END = 65539
+
+
+class LossCause(IntEnum):
+    DAMAGED = 1
+    OTHER_VERSION = 2
+    DAMAGED_CHECKSUMS = 3
+    MISSING_END = 4
+
+
 class Unreadable(IntEnum):
     SET_UP_UNSEEN = 1
     KIND = 2
@@ -376,5 +390,32 @@ CALLER: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8"],
         "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48],
         "itemsize": 56,
+    }
+)
+
+PART: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind", "tables", "rows", "row_bytes", "content_bytes"],
+        "formats": ["<u4", "<u4", "<u8", "<u8", "<u8"],
+        "offsets": [0, 4, 8, 16, 24],
+        "itemsize": 32,
+    }
+)
+
+FOUND_TABLE: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["file", "is_damaged", "offset", "length", "unread_bytes"],
+        "formats": ["<u4", "<u4", "<u8", "<u8", "<u8"],
+        "offsets": [0, 4, 8, 16, 24],
+        "itemsize": 32,
+    }
+)
+
+LOST_BYTES: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["file", "cause", "offset", "length", "version", "reserved"],
+        "formats": ["<u4", "<u4", "<u8", "<u8", "<u4", "<u4"],
+        "offsets": [0, 4, 8, 16, 24, 28],
+        "itemsize": 32,
     }
 )

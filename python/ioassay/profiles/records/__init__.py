@@ -1,8 +1,7 @@
 """Records: what the recorder captured of an application, read into a profile (`profiles.model`).
 
     directory   a record directory, and tables without one
-    checksums   which parts of tables are damaged
-    tables      tables out of bytes that nobody vouches for
+    tables      tables, as the engine reads them out of bytes that nobody vouches for
     profile     all tables of all records, reduced to a profile while they are read
     processes   what was a process: its images, its last command, the kernel's counters
     timelines   rows of seconds → time line, heat, sums of each process

@@ -130,11 +130,10 @@ class Callers:
         """Of each stack of a table, its number here."""
         frames = _frames(table, symbols)
         _, stacks = table.rows(BlockKind.STACK)
-        counts = np.minimum(stacks["native"].astype(np.int64) + stacks["python"], _MOST_FRAMES)
         numbers = np.empty(len(stacks), dtype=np.int64)
-        contents = table.after(BlockKind.STACK, counts * 4)
+        contents = table.after(BlockKind.STACK)
         for at, (stack, content) in enumerate(zip(stacks, contents, strict=True)):
-            places = np.frombuffer(content, "<u4", count=len(content) // 4).tolist()
+            places = np.frombuffer(content, "<u4", count=min(len(content) // 4, _MOST_FRAMES)).tolist()
             native, python = places[: int(stack["native"])], places[int(stack["native"]) :]
             beyond = (BEYOND,) if stack["is_cut"] else ()
             whole_stack = (*_native(native, frames, has_python=bool(python)), *_known(python, frames), *beyond)
@@ -147,13 +146,10 @@ _Frames = dict[int, tuple[StackFrame, ...]]
 
 
 def _frames(table: Table, symbols: Symbols) -> _Frames:
-    module_places, modules = table.rows(BlockKind.MODULE)
-    paths = dict(
-        zip(module_places.tolist(), map(_text, table.after(BlockKind.MODULE, modules["path_bytes"])), strict=True)
-    )
+    module_places, _ = table.rows(BlockKind.MODULE)
+    paths = dict(zip(module_places.tolist(), map(_text, table.after(BlockKind.MODULE)), strict=True))
     places, rows = table.rows(BlockKind.FRAME)
-    functions = rows["function_bytes"].astype(np.int64)
-    contents = table.after(BlockKind.FRAME, functions + rows["file_bytes"])
+    contents = table.after(BlockKind.FRAME)
     frames: _Frames = {}
     for place, row, content in zip(places.tolist(), rows, contents, strict=True):
         if row["function_bytes"]:

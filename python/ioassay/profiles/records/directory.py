@@ -7,10 +7,9 @@ or a single file. Not: what the tables say.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from ioassay.errors import UsageError
 from ioassay.profiles.records.killed import is_killed
@@ -42,7 +41,7 @@ _MOST_BYTES = 1 << 44
 
 @dataclass(frozen=True)
 class RecordFile:
-    """A file of tables, to be opened when it is read."""
+    """A file of tables, which the engine reads."""
 
     directory: Path
     name: str
@@ -52,26 +51,18 @@ class RecordFile:
         """As it is shown."""
         return self.directory / self.name
 
-    @contextlib.contextmanager
-    def open(self) -> Iterator[BinaryIO | None]:
-        """The open file; `None` where it is there no more, because its process ended. Raises `UsageError`."""
-        try:
-            with StoredDirectory.open(self.directory) as directory:
-                file = directory.open_file(self.name, _MOST_BYTES)
-        except FileNotFoundError:
-            yield None
-            return
-        with file:
-            yield file
+    def require_readable(self) -> None:
+        """Raises `UsageError` where it or its checksums are no regular file, or too large. It may be there no more:
+        its process ended.
+        """
+        for path, most_bytes in ((self.path, _MOST_BYTES), (self.checksums_path, _MOST_CHECKSUMS_BYTES)):
+            with contextlib.suppress(FileNotFoundError), StoredDirectory.open(self.directory) as directory:
+                directory.open_file(path.name, most_bytes).close()
 
     @property
     def checksums_path(self) -> Path:
         """As it is shown."""
         return self.path.with_suffix(_CHECKSUMS_SUFFIX)
-
-    def read_checksums(self) -> bytes | None:
-        """Its checksums; `None` where there are none. Raises `UsageError`."""
-        return self._read_beside(self.checksums_path, _MOST_CHECKSUMS_BYTES)
 
     @property
     def symbols_path(self) -> Path:
@@ -80,12 +71,9 @@ class RecordFile:
 
     def read_symbols(self) -> bytes | None:
         """The names of functions in its stacks; `None` where there are none. Raises `UsageError`."""
-        return self._read_beside(self.symbols_path, _MOST_SYMBOLS_BYTES)
-
-    def _read_beside(self, path: Path, most_bytes: int) -> bytes | None:
         try:
             with StoredDirectory.open(self.directory) as directory:
-                return directory.read(path.name, most_bytes)
+                return directory.read(self.symbols_path.name, _MOST_SYMBOLS_BYTES)
         except FileNotFoundError:
             return None
 

@@ -170,7 +170,7 @@ class Files:
     def _find_entries(self, node: str, directory: str, table: Table, files: Rows) -> NDArray[np.int64]:
         names = self._names_seen.setdefault((node, directory), {})
         found = []
-        for raw, kind in zip(table.after(BlockKind.FILE, files["name_bytes"]), files["kind"].tolist(), strict=True):
+        for raw, kind in zip(table.after(BlockKind.FILE), files["kind"].tolist(), strict=True):
             entry = names.get((raw, kind))
             if entry is None:
                 key = (node, _path(directory, raw, kind))

@@ -34,8 +34,6 @@ class Image:
     """An image of a process: one table."""
 
     record: int
-    file: int
-    """The place of its file in the list of all."""
     found: Found
     ns_per_tick: float = 1.0
     process: int = 0

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,6 @@ from ioassay.profiles.model import (
     Profile,
 )
 from ioassay.profiles.records.callers import Callers, Symbols, read_symbols, unknown_stacks
-from ioassay.profiles.records.checksums import Damage, DamagedChecksumsError, verify
 from ioassay.profiles.records.directory import Record, RecordFile, open_record
 from ioassay.profiles.records.files import Files, folded
 from ioassay.profiles.records.grouped import GroupedRows, whole
@@ -34,9 +33,9 @@ from ioassay.profiles.records.maps import Maps
 from ioassay.profiles.records.processes import Image, Processes, current, measure_ticks, number
 from ioassay.profiles.records.regions import Regions
 from ioassay.profiles.records.rings import Rings
-from ioassay.profiles.records.tables import Lost, Table, find, read
+from ioassay.profiles.records.tables import Table, TableReader, open_tables
 from ioassay.profiles.records.timelines import Timelines
-from ioassay.protocol.record_layout import LATENCY_BEGINS_TICKS, OPERATIONS, VERSION, BlockKind, State
+from ioassay.protocol.record_layout import LATENCY_BEGINS_TICKS, OPERATIONS, VERSION, BlockKind, LossCause, State
 
 _MOST_GROWTH_NS = 120 * 10**9
 """What processes that run may go on while all tables are read."""
@@ -50,20 +49,28 @@ _RATE_DIGITS = 3
 
 def load_profile(paths: Sequence[Path]) -> Profile:
     """The profile of all records together. Raises `UsageError` where there is no table to read."""
-    return _Reading([open_record(path) for path in paths]).profile()
+    records = [open_record(path) for path in paths]
+    files = [file for record in records for file in record.files]
+    for file in files:
+        file.require_readable()
+    with open_tables([file.path for file in files]) as reader:
+        return _Reading(records, files, reader).profile()
 
 
 class _Reading:
     """What is known so far."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], files: Sequence[RecordFile], reader: TableReader) -> None:
         self._records = records
-        self._files = [file for record in records for file in record.files]
+        self._files = files
+        self._reader = reader
         self._losses = list(_losses_of_documents(records))
         self._versions: set[int] = set()
-        self._damage: dict[int, Damage] = {}
-        """Of files of tables that do not match their checksums."""
-        self._images = current(list(self._find()))
+        found, lost = reader.headers()
+        for row in lost:
+            self._lose(LossCause(int(row["cause"])), int(row["length"]), row)
+        record_of = [number for number, record in enumerate(records) for _ in record.files]
+        self._images = current(Image(record_of[one.file], one) for one in found)
         if not self._images:
             raise self._nothing()
         self._refuse_same()
@@ -108,13 +115,11 @@ class _Reading:
 
     def profile(self) -> Profile:
         """The profile of all tables."""
-        for place, images in groupby(self._images, key=lambda image: image.file):
-            with self._files[place].open() as file:
-                for image in images:
-                    table = None if file is None else read(file, image.found, self._damage.get(place))
-                    if table is not None:
-                        image.found = replace(image.found, header=table.header)
-                        self._add(image, table)
+        images = {image.found.number: image for image in self._images}
+        for found, table in self._reader.tables([image.found for image in self._images]):
+            image = images[found.number]
+            image.found = replace(found, header=table.header)
+            self._add(image, table)
         is_running = any(record.is_running for record in self._records)
         processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
         named = [record.document["command"] for record in self._records if record.document]
@@ -148,35 +153,6 @@ class _Reading:
             **self._callers.frames(files.of_entries),
         )
 
-    def _find(self) -> Iterator[Image]:
-        at = 0
-        for record, one in enumerate(self._records):
-            for file in one.files:
-                with file.open() as opened:
-                    if opened:
-                        self._verify(at, file, opened)
-                    for found in find(opened, self._damage.get(at)) if opened else ():
-                        if isinstance(found, Lost):
-                            self._lose(found, file.path)
-                        else:
-                            yield Image(record, at, found)
-                at += 1
-
-    def _verify(self, at: int, file: RecordFile, opened: BinaryIO) -> None:
-        checksums = file.read_checksums()
-        if checksums is None:
-            return
-        try:
-            damage = verify(opened, checksums)
-        except DamagedChecksumsError:
-            reason = "the checksums themselves are damaged, so that the tables were not verified"
-            self._losses.append(Loss("damaged-bytes", len(checksums), str(file.checksums_path), reason))
-            return
-        if damage:
-            self._damage[at] = damage
-            if damage.missing_bytes:
-                self._losses.append(Loss("damaged-bytes", damage.missing_bytes, str(file.path), "the end is missing"))
-
     def _symbols_of(self, at: int) -> Symbols:
         """The names of functions in the stacks of a file of tables."""
         if at not in self._symbols:
@@ -186,13 +162,22 @@ class _Reading:
                 self._losses.append(Loss("damaged-bytes", damaged, str(self._files[at].symbols_path), reason))
         return self._symbols[at]
 
-    def _lose(self, lost: Lost, path: Path) -> None:
-        if lost.version is None:
-            self._losses.append(Loss("damaged-bytes", lost.length, f"{path}, from byte {lost.offset}"))
-        else:
-            self._versions.add(lost.version)
-            reason = f"version {lost.version}; this ioassay reads version {VERSION}"
-            self._losses.append(Loss("foreign-tables", 1, str(path), reason))
+    def _lose(self, cause: LossCause, length: int, lost: Any) -> None:
+        """`lost` is a row of `LOST_BYTES`."""
+        file = self._files[int(lost["file"])]
+        match cause:
+            case LossCause.OTHER_VERSION:
+                version = int(lost["version"])
+                self._versions.add(version)
+                reason = f"version {version}; this ioassay reads version {VERSION}"
+                self._losses.append(Loss("foreign-tables", 1, str(file.path), reason))
+            case LossCause.DAMAGED_CHECKSUMS:
+                reason = "the checksums themselves are damaged, so that the tables were not verified"
+                self._losses.append(Loss("damaged-bytes", length, str(file.checksums_path), reason))
+            case LossCause.MISSING_END:
+                self._losses.append(Loss("damaged-bytes", length, str(file.path), "the end is missing"))
+            case LossCause.DAMAGED:
+                self._losses.append(Loss("damaged-bytes", length, f"{file.path}, from byte {int(lost['offset'])}"))
 
     def _nothing(self) -> UsageError:
         names = ", ".join(str(record.path) for record in self._records)
@@ -219,11 +204,11 @@ class _Reading:
         document = self._records[image.record].document
         node = document["host"] if document else ""
         self._processes.add(image, table, node)
-        where = f"{self._files[image.file].path}, process {image.pid}"
+        where = f"{self._files[image.found.file].path}, process {image.pid}"
         header = image.found.header
         for kind, amount in (
             ("rows-outside", self._timelines.add(image, table)),
-            ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING or table.damage else 0),
+            ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING or table.is_damaged else 0),
             ("lost-calls", int(header["lost_calls"])),
             ("handler-calls", int(header["handler_calls"])),
             ("untraced-calls", int(header["untraced_calls"])),
@@ -243,7 +228,7 @@ class _Reading:
         entries = self._file_rows.add(image, table, node)
         self._regions.add(image, table)
         self._maps.add(image, table, entries)
-        self._callers.add(image, table, entries, lambda: self._symbols_of(image.file))
+        self._callers.add(image, table, entries, lambda: self._symbols_of(image.found.file))
         self._add_latencies(image, table)
         self._add_errors(table)
         if image.state == State.RUNNING:

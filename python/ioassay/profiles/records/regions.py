@@ -44,7 +44,7 @@ class Regions:
         chains = _chains(places, rows)
         _, threads = table.rows(BlockKind.THREAD)
         _add_threads(image, rows, chains, threads[np.isin(threads["region"], places)], places)
-        names = [name.decode(errors="replace") for name in table.after(BlockKind.REGION, rows["name_bytes"])]
+        names = [name.decode(errors="replace") for name in table.after(BlockKind.REGION)]
         paths = [REGION_SEPARATOR.join(names[one] for one in reversed(chain)) for chain in chains]
         region = np.array([self._names.setdefault(path, len(self._names)) for path in paths], dtype=np.int64)
         process = np.full(len(rows), image.process)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from ioassay.errors import UsageError
 from ioassay.profiles.model import FRAMES
 from ioassay.profiles.records.profile import load_profile
-from ioassay.profiles.records.tables import Found, Lost, find, read
+from ioassay.profiles.records.tables import Table, open_tables
 from ioassay.protocol.record_layout import HEADER, MAGIC, BlockKind
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, joined
 
@@ -31,36 +30,48 @@ def busy(pid: int = 100) -> TableBuilder:
     return table
 
 
-def found_in(content: bytes) -> list[Found | Lost]:
-    return list(find(io.BytesIO(content)))
+def lengths(directory: Path, content: bytes) -> list[tuple[str, int]]:
+    """What a file with this content has, in order: tables that are found, and bytes that are lost."""
+    file = directory / "node.tables"
+    file.write_bytes(content)
+    with open_tables([file]) as reader:
+        found, lost = reader.headers()
+    parts = [(one.offset, "found", one.length) for one in found]
+    parts += [(int(row["offset"]), "lost", int(row["length"])) for row in lost]
+    return [(kind, length) for _, kind, length in sorted(parts)]
 
 
-def lengths(content: bytes) -> list[tuple[str, int]]:
-    return [(type(one).__name__, one.length) for one in found_in(content)]
+def only_table(directory: Path, content: bytes) -> Table:
+    file = directory / "node.tables"
+    file.write_bytes(content)
+    with open_tables([file]) as reader:
+        found, _ = reader.headers()
+        ((_, table),) = reader.tables(found)
+    return table
 
 
-def test_a_file_of_tables_has_each_of_them() -> None:
+def test_a_file_of_tables_has_each_of_them(tmp_path: Path) -> None:
     tables = [busy(100).build(), TableBuilder(101).build(), busy(102).build()]
-    assert lengths(b"".join(tables)) == [("Found", len(table)) for table in tables]
+    assert lengths(tmp_path, b"".join(tables)) == [("found", len(table)) for table in tables]
 
 
-def test_the_room_that_a_table_was_to_grow_into_is_no_loss() -> None:
+def test_the_room_that_a_table_was_to_grow_into_is_no_loss(tmp_path: Path) -> None:
     table = busy().build()
-    assert lengths(table + bytes(100_000)) == [("Found", len(table))]
+    assert lengths(tmp_path, table + bytes(100_000)) == [("found", len(table))]
 
 
-def test_a_table_behind_a_damaged_one_is_found_and_the_damage_has_its_length() -> None:
+def test_a_table_behind_a_damaged_one_is_found_and_the_damage_has_its_length(tmp_path: Path) -> None:
     first, second = busy(100).build(), busy(101).build()
     damaged = b"X" + first[1:]
-    assert lengths(damaged + second) == [("Lost", len(first)), ("Found", len(second))]
+    assert lengths(tmp_path, damaged + second) == [("lost", len(first)), ("found", len(second))]
     cut = first[: len(first) // 2]
-    assert lengths(second + cut) == [("Found", len(second)), ("Lost", len(cut))]
+    assert lengths(tmp_path, second + cut) == [("found", len(second)), ("lost", len(cut))]
 
 
-def test_a_table_is_found_however_far_the_damage_reaches() -> None:
+def test_a_table_is_found_however_far_the_damage_reaches(tmp_path: Path) -> None:
     table = busy().build()
     for length in (1, HEADER.itemsize, (1 << 20) - 4, 1 << 20, (1 << 20) + 3):
-        assert lengths(b"?" * length + table) == [("Lost", length), ("Found", len(table))]
+        assert lengths(tmp_path, b"?" * length + table) == [("lost", length), ("found", len(table))]
 
 
 @pytest.mark.parametrize(
@@ -68,38 +79,30 @@ def test_a_table_is_found_however_far_the_damage_reaches() -> None:
     [{"used_bytes": 1 << 62}, {"used_bytes": 8}, {"header_bytes": 8}, {"state": 77}, {"clock": 0}, {"begin_ns": 1}],
     ids=str,
 )
-def test_a_header_that_cannot_be_makes_no_table(header: dict[str, int]) -> None:
+def test_a_header_that_cannot_be_makes_no_table(tmp_path: Path, header: dict[str, int]) -> None:
     content = bytearray(TableBuilder().build())
     for name, value in header.items():
         kind, offset, *_ = HEADER.fields[name]  # type: ignore[index]
         content[offset : offset + kind.itemsize] = value.to_bytes(kind.itemsize, "little")
-    assert [type(one) for one in found_in(bytes(content))] == [Lost]
+    assert lengths(tmp_path, bytes(content)) == [("lost", len(content))]
 
 
-def test_a_block_that_says_nonsense_of_its_length_ends_the_table_and_is_counted() -> None:
+def test_a_block_that_says_nonsense_of_its_length_ends_the_table_and_is_counted(tmp_path: Path) -> None:
     builder = busy()
     place = builder.file("/late")
     content = bytearray(builder.build())
     content[place : place + 4] = (3).to_bytes(4, "little")
-    file = io.BytesIO(bytes(content))
-    (found,) = find(file)
-    assert isinstance(found, Found)
-    table = read(file, found)
-    assert table is not None
+    table = only_table(tmp_path, bytes(content))
     assert table.unread_bytes == len(content) - place
     assert len(table.rows(BlockKind.FILE)[0]) == 1
 
 
-def test_a_block_too_short_for_its_structure_is_left_out() -> None:
+def test_a_block_too_short_for_its_structure_is_left_out(tmp_path: Path) -> None:
     builder = TableBuilder()
     place = builder.thread()
     content = bytearray(builder.build())
     content[place : place + 8] = (BlockKind.THREAD << 32 | 16).to_bytes(8, "little")
-    file = io.BytesIO(bytes(content))
-    (found,) = find(file)
-    assert isinstance(found, Found)
-    table = read(file, found)
-    assert table is not None
+    table = only_table(tmp_path, bytes(content))
     assert len(table.rows(BlockKind.THREAD)[0]) == 0
 
 
