@@ -101,7 +101,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
                 for candidate in without
             ),
             *(
-                f"{candidate.title}: nothing says what several do together; looked at one alone."
+                f"{candidate.title}: nothing states what several do together; one alone was examined."
                 for candidate in known
                 if candidate.is_alone
             ),
