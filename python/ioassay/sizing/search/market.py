@@ -101,7 +101,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
                 for candidate in without
             ),
             *(
-                f"{candidate.title}: nothing states what several do together; one alone was examined."
+                f"{candidate.title}: nothing says what several do together; only one was considered."
                 for candidate in known
                 if candidate.is_alone
             ),
