@@ -4,9 +4,9 @@
 # nor their directories. deltalake 1.6.6 and lance (pylance 14.0.2) on a local file system sync nothing at all: the
 # commit is a hard link.
 #
-# All three promise ACID transactions. After a power cut the catalog of pyiceberg names a metadata file that has no
-# bytes or does not exist: not the last append is lost, the table does not open. A new file that was not synced was seen
-# with 0 bytes for half a minute on XFS. The same holds for parallel file systems that buffer writes on the client.
+# Delta Lake promises ACID transactions, Iceberg and Lance atomic commits. After a power cut the catalog of pyiceberg
+# may name a metadata file that has no bytes or does not exist: then not only the last append is lost, the table does
+# not open. It holds for any file system that writes back later, also for those that buffer writes on the client.
 #
 # Seen by strace: pyiceberg syncs cat.db, its journal and directory, 20 times for a table and an append, and 0 of its 5
 # files; deltalake and lance 0 syncs, 1 link of a commit each.
