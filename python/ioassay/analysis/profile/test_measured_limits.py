@@ -61,7 +61,7 @@ question: How many?
 clients: [1]
 ranks_per_client: [1]
 repetitions: 3
-steps: [create, stat, remove]
+steps: [create-tree, create, stat, remove]
 workloads:
   items: {title: Items, tree: {items: 1000}}
 """
