@@ -1,5 +1,6 @@
-"""The checks: a name and a function from facts to a verdict for each line. To add one, write the function and a line
-here.
+"""The checks: a name and a function from facts to a verdict for each line.
+
+How to add one: docs/development/labs-and-doctor.md.
 
 A function gets existing facts, and returns `None` if the check does not apply. The caller (`examine`) decides when a
 check is impossible.
