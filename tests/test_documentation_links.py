@@ -1,4 +1,7 @@
-"""Every link of the documentation leads to an existing file and heading; the index has every page."""
+"""Every link of the documentation leads to an existing file and heading; the index has every page.
+
+How to change the documentation: docs/development/documentation.md.
+"""
 
 from __future__ import annotations
 

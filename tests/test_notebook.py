@@ -15,7 +15,7 @@ FIGURES = 3
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
     """The notebook, just run; a cell that fails has raised."""
     return executed(tmp_path_factory.mktemp("notebook"))
 
