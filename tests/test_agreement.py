@@ -177,7 +177,7 @@ def test_jobs_without_an_early_end_do_their_planned_amounts(text: str) -> None:
             refuse(resolved)
         except SourceError:
             assume(False)
-        for number, (case, plan) in enumerate(expand(resolved, "R", Target("directory", scratch), "local")):
+        for number, (case, plan, _) in enumerate(expand(resolved, "R", Target("directory", scratch), "local")):
             file, events, progress = (directory / f"{name}-{number}" for name in ("plan", "events", "progress"))
             file.write_text(json.dumps(plan))
             command = [str(find_engine()), *run_arguments(events, progress, file)]

@@ -28,7 +28,7 @@ HEAD = "name: s\ntitle: S\nquestion: Q?\nclients: [1]\nranks_per_client: 4\n"
 
 def only_case(text: str, target: Path) -> tuple[CaseEntry, Plan]:
     resolved = resolve(parse_source(HEAD + text, "my.yaml", "study"), None, [])
-    ((case, plan),) = expand(resolved, "R", Target("directory", str(target)), "local")
+    ((case, plan, _),) = expand(resolved, "R", Target("directory", str(target)), "local")
     return case, plan
 
 

@@ -45,7 +45,7 @@ def _whole() -> list[dict[str, Any]]:
     plans = {}
     for name, source in builtin_studies().items():
         resolved = resolve(source, "quick" if "quick" in scales(source) else None, [])
-        for case, plan in expand(resolved, "attack", Target("directory", "."), "local"):
+        for case, plan, _ in expand(resolved, "attack", Target("directory", "."), "local"):
             if plan["target"].get("directory"):
                 plans[name, case.workload] = plan
     return list(plans.values())

@@ -85,7 +85,7 @@ def of_the_extended_list(standard: dict[str, dict[str, Any]], rates: Mapping[str
 def unmeasured() -> LoadedRun:
     """The built-in study before its first phase."""
     resolved = resolve(find_study("io500"), None, [])
-    cases = [case for case, _ in expand(resolved, "r", Target("directory", "/t"), "local")]
+    cases = [case.entry for case in expand(resolved, "r", Target("directory", "/t"), "local")]
     empty = RunBuilder().build()
     return replace(empty, document=empty.document.model_copy(update={"study": resolved.entry, "cases": cases}))
 

@@ -17,7 +17,6 @@ from ioassay.execution.places import Place
 from ioassay.execution.plan_check import Need, check
 from ioassay.execution.slurm_job import SCRIPT
 from ioassay.launchers import find_launcher
-from ioassay.plans.sizes import amounts
 from ioassay.processes import engine
 from ioassay.processes.garbage_collection import long_lived
 from ioassay.store.document import CaseEntry, RunDocument, StudyEntry
@@ -26,10 +25,10 @@ from ioassay.store.net_directory import read_net
 from ioassay.store.new_directory import refuse_occupied
 from ioassay.store.origin import StudyOrigin
 from ioassay.store.run_files import CaseFiles
-from ioassay.studies.cases import expand
+from ioassay.studies.cases import Case, expand
 from ioassay.studies.library import find_study
 from ioassay.studies.plug_ins import speak_mpi
-from ioassay.studies.refusals import problems_of, refuse
+from ioassay.studies.refusals import problems_of, refuse_cases
 from ioassay.studies.resolve import resolve
 from ioassay.studies.suitable_targets import refuse_unsuitable
 from ioassay.studies.target import Target
@@ -146,7 +145,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
     # Two runs started in the same second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
     expanded = expand(resolved, identifier, place.target, request.engine_launcher)
-    plans = {case.id: plan for case, plan in expanded}
+    plans = {case.entry.id: case.plan for case in expanded}
     document = _document(request, resolved.entry, place, identifier, expanded)
     if request.time_limit_ns is not None:
         for plan in plans.values():
@@ -167,10 +166,10 @@ def _document(
     study: StudyEntry,
     place: Place,
     identifier: str,
-    expanded: Sequence[tuple[CaseEntry, Plan]],
+    expanded: Sequence[Case],
 ) -> RunDocument:
     """The document of the new run. Raises `UsageError` if the launcher cannot start the ranks of its plans."""
-    mpi_in_ranks = speak_mpi([plan for _, plan in expanded])
+    mpi_in_ranks = speak_mpi([case.plan for case in expanded])
     if mpi_in_ranks and not find_launcher(request.engine_launcher).needs_mpi:
         raise UsageError(
             "The study's storage API uses MPI, but this launcher does not start ranks under MPI.",
@@ -179,7 +178,7 @@ def _document(
     return RunDocument(
         run=identifier,
         study=study,
-        cases=[case for case, _ in expanded],
+        cases=[case.entry for case in expanded],
         target=place.target.place,
         target_kind=place.target.kind,
         workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
@@ -202,11 +201,11 @@ def preview(request: Request) -> StudyPreview:
     Raises `UsageError` for an invalid request, `CannotRun` if the engine cannot be started.
     """
     resolved = resolve(find_study(request.study), request.scale, request.settings)
-    refuse(resolved)
     place = Place(Target("directory", f"/{ANY_TARGET}"))
     expanded = expand(resolved, "RUN", place.target, request.engine_launcher)
+    refuse_cases(resolved, expanded)
     document = _document(request, resolved.entry, place, "RUN", expanded)
-    plans = {case.id: plan for case, plan in expanded}
-    totals = [event for event in amounts(plans).values() if event["event"] == "amounts"]
+    plans = {case.entry.id: case.plan for case in expanded}
+    totals = [case.amounts for case in expanded if case.amounts["event"] == "amounts"]
     less, again = (any(event[key] for event in totals) for key in ("may_write_less", "may_write_again"))
     return StudyPreview(document, plans, may_write_less=less, may_write_again=again)

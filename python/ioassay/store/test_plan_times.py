@@ -29,7 +29,7 @@ workloads:
     steps: {steps}
 """
     resolved = resolve(parse_source(study, "timed.yaml", "study"), None, [])
-    ((entry, plan),) = expand(resolved, "run", Target("directory", "/t"), "local")
+    ((entry, plan, _),) = expand(resolved, "run", Target("directory", "/t"), "local")
     return case_time(plan, entry), unlimited(plan, entry)
 
 

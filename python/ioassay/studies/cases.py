@@ -9,7 +9,7 @@ import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ioassay.plans.sizes import amounts
 from ioassay.protocol.facts import PROTOCOL_VERSION
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
 
 
-def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> list[tuple[CaseEntry, Plan]]:
+class Case(NamedTuple):
+    """A case of a study."""
+
+    entry: CaseEntry
+    plan: Plan
+    amounts: EventAmounts | EventError
+    """What the plan amounts to, or why the engine refuses it on any target."""
+
+
+def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> list[Case]:
     """The cases with their plans.
 
     Repetitions are outermost: every point of the sweep is measured once before any is measured again. A run that
@@ -85,6 +94,7 @@ class _Repeated:
 
     entry: CaseEntry
     plan: Plan
+    amounts: EventAmounts | EventError
 
 
 def _plan(study: Study, point: Point, *, run: str, target: Target) -> Plan:
@@ -114,7 +124,7 @@ def _repeated(
     plans_of: Mapping[tuple[str, Point], Plan], inside: str, launcher: str
 ) -> dict[tuple[str, Point], _Repeated]:
     """The points with these plans. One that the engine refuses amounts to nothing here: it is never run."""
-    said = amounts({str(number): plan for number, plan in enumerate(plans_of.values())})
+    amounts_of = amounts({str(number): plan for number, plan in enumerate(plans_of.values())})
 
     def entry(name: str, point: Point, plan: Plan, event: EventAmounts | EventError) -> CaseEntry:
         jobs = {(step.name, job): work for step in point.workload.steps for job, work in step.jobs()}
@@ -133,18 +143,22 @@ def _repeated(
         return made
 
     return {
-        (name, point): _Repeated(entry(name, point, plan, event), plan)
-        for ((name, point), plan), event in zip(plans_of.items(), said.values(), strict=True)
+        (name, point): _Repeated(entry(name, point, plan, event), plan, event)
+        for ((name, point), plan), event in zip(plans_of.items(), amounts_of.values(), strict=True)
     }
 
 
-def _case(study: Study, repeated: _Repeated, case: str, repetition: int) -> tuple[CaseEntry, Plan]:
-    def own(job: JobEntry) -> JobEntry:
+def _case(study: Study, repeated: _Repeated, case: str, repetition: int) -> Case:
+    def with_its_command(job: JobEntry) -> JobEntry:
         return job.model_copy(update={"command": job.command.replace(_ANY_REPETITION, case)})
 
-    phases = [phase.model_copy(update={"jobs": [own(job) for job in phase.jobs]}) for phase in repeated.entry.phases]
+    phases = [
+        phase.model_copy(update={"jobs": [with_its_command(job) for job in phase.jobs]})
+        for phase in repeated.entry.phases
+    ]
     entry = repeated.entry.model_copy(update={"id": case, "repetition": repetition, "phases": phases})
-    return entry, {**repeated.plan, "case": case, "seed": _seed(study.seed, case)}
+    plan: Plan = {**repeated.plan, "case": case, "seed": _seed(study.seed, case)}
+    return Case(entry, plan, repeated.amounts)
 
 
 def _names(points: Sequence[Point]) -> dict[Point, str]:

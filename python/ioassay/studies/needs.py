@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ioassay.launchers import DEFAULT
-from ioassay.plans.sizes import amounts
 from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies
 from ioassay.studies.overview import BUILTIN, Need, Overview
@@ -43,9 +42,8 @@ def _need(source: Source, scale: str | None) -> Need:
     resolved = resolve(source, scale, [])
     # Neither run nor target nor launcher change what a case takes.
     expanded = expand(resolved, "run", Target("directory", "/"), DEFAULT)
-    cases = [case for case, _ in expanded]
-    said = amounts({case.id: plan for case, plan in expanded}).values()
-    of_cases = [event for event in said if event["event"] == "amounts"]
+    cases = [case.entry for case in expanded]
+    of_cases = [case.amounts for case in expanded if case.amounts["event"] == "amounts"]
     return Need(
         scale=scale,
         cases=len(cases),

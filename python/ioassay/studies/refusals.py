@@ -8,23 +8,16 @@ Not here: what a study may not say before there is a plan (`studies.model`, `stu
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from ioassay.errors import CannotRun
 from ioassay.launchers import DEFAULT
-from ioassay.processes import engine
 from ioassay.store.document import CaseEntry
-from ioassay.store.events import read_events
-from ioassay.studies.cases import expand
+from ioassay.studies.cases import Case, expand
 from ioassay.studies.files import FileSet
 from ioassay.studies.model import Workload
 from ioassay.studies.resolve import ResolvedStudy
@@ -98,25 +91,18 @@ _OF_STREAM: Mapping[str, str] = {"bytes": "file_size", "file_bytes": "file_size"
 
 
 def refuse(resolved: ResolvedStudy) -> None:
-    """Has the engine judge a plan of each point of the sweep.
+    """Refuses what the engine refuses of a plan of each point of the sweep, whatever the target can do.
 
-    What a target could not do is not asked here. Raises `SourceError` with what is refused, and `CannotRun` where the
-    engine cannot be asked.
+    Raises `SourceError` with what is refused, and `CannotRun` where the engine cannot be asked.
     """
-    cases = [
-        (case, plan)
-        for case, plan in expand(resolved, "check", Target("directory", "/"), DEFAULT)
-        if case.repetition == 1
+    refuse_cases(resolved, expand(resolved, "check", Target("directory", "/"), DEFAULT))
+
+
+def refuse_cases(resolved: ResolvedStudy, cases: Sequence[Case]) -> None:
+    """Refuses what the engine refuses of these cases, whatever the target can do. Raises `SourceError`."""
+    errors = [
+        (case.entry, case.amounts) for case in cases if case.amounts["event"] == "error" and case.entry.repetition == 1
     ]
-    with TemporaryDirectory(prefix="ioassay-check-") as scratch:
-        events, plans = Path(scratch, "events.jsonl"), Path(scratch, "plans.jsonl")
-        plans.write_text("".join(json.dumps(plan) + "\n" for _, plan in cases))
-        command = [str(engine.find_engine()), *engine.check_arguments(events, [plans])]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        said = [event for event in read_events(events) if event["event"] in ("checked", "error")]
-    if len(said) < len(cases):
-        raise CannotRun(done.stderr.strip() or f"`{' '.join(command)}` failed ({done.returncode}).")
-    errors = [(case, event) for (case, _), event in zip(cases, said, strict=False) if event["event"] == "error"]
     if problems := problems_of(resolved, errors):
         raise SourceError(problems)
 

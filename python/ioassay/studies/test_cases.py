@@ -26,7 +26,8 @@ Cases = list[tuple[CaseEntry, Any]]
 
 
 def cases(text: str, *settings: str, scale: str | None = None) -> Cases:
-    return expand(resolve(parse_source(text, "my.yaml", "study"), scale, settings), "run-1", TARGET, "mpirun")
+    resolved = resolve(parse_source(text, "my.yaml", "study"), scale, settings)
+    return [(case.entry, case.plan) for case in expand(resolved, "run-1", TARGET, "mpirun")]
 
 
 def test_a_whole_sweep_ends_before_it_is_repeated(small: str) -> None:
@@ -138,7 +139,7 @@ def test_cases_differ_in_their_seed_and_repeat_it() -> None:
     [(name, scale) for name, source in builtin_studies().items() for scale in [None, *scales(source)]],
 )
 def test_plans_of_built_in_studies_fit_the_protocol(name: str, scale: str | None) -> None:
-    plans = [plan for _, plan in expand(resolve(find_study(name), scale, []), "run-1", TARGET, "local")]
+    plans = [case.plan for case in expand(resolve(find_study(name), scale, []), "run-1", TARGET, "local")]
     assert json.loads(json.dumps(plans)) == plans
     if not PLAN_SCHEMA.exists():
         pytest.skip("schemas/plan.json is not generated")

@@ -2,9 +2,7 @@
 
 import pytest
 
-from ioassay.protocol.plan import Plan
-from ioassay.store.document import CaseEntry
-from ioassay.studies.cases import expand
+from ioassay.studies.cases import Case, expand
 from ioassay.studies.library import find_study
 from ioassay.studies.resolve import resolve
 from ioassay.studies.target import Target
@@ -18,8 +16,8 @@ def commands(case: str, *settings: str, scale: str | None = None, launcher: str 
     return of_case(expand(resolved, "R", Target("directory", "/mnt/nfs"), launcher), case)
 
 
-def of_case(expanded: list[tuple[CaseEntry, Plan]], case: str) -> list[str]:
-    return [job.command for entry, _ in expanded if entry.id == case for phase in entry.phases for job in phase.jobs]
+def of_case(expanded: list[Case], case: str) -> list[str]:
+    return [job.command for entry, _, _ in expanded if entry.id == case for phase in entry.phases for job in phase.jobs]
 
 
 @pytest.mark.parametrize(("clients", "block"), [(1, "2048g"), (2, "1024g"), (4, "512g"), (64, "32g")])
@@ -60,7 +58,7 @@ def last_command(workload: str, clients: int, launcher: str) -> str:
     return command
 
 
-def expanded(text: str, launcher: str, target: str = "/t") -> list[tuple[CaseEntry, Plan]]:
+def expanded(text: str, launcher: str, target: str = "/t") -> list[Case]:
     resolved = resolve(parse_source(text, "my.yaml", "study"), None, [])
     return expand(resolved, "R", Target("directory", target), launcher)
 

@@ -85,7 +85,7 @@ def test_io500_is_the_standard_list_by_the_rules() -> None:
 
 @pytest.mark.parametrize(("name", "of"), [("io500", "standard"), ("io500-extended", "extended")])
 def test_the_studies_of_the_io500_have_the_order_layouts_and_sizes_of_its_front_end(name: str, of: str) -> None:
-    (case, _), *_ = expand(resolve(find_study(name), None, []), "r", Target("directory", "/t"), "local")
+    (case, _, _), *_ = expand(resolve(find_study(name), None, []), "r", Target("directory", "/t"), "local")
     jobs = {job.name: job for phase in case.phases for job in phase.jobs}
     phases = {phase.name: phase for phase in IO500_PHASES if phase.name in jobs}
     assert [job for job in jobs if job in phases] == [*phases]

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 
 def storage_of(written: str) -> Storage:
     resolved = resolve(parse_source(STUDY.replace("{storage}", written), "my.yaml", "study"), None, [])
-    ((_, plan),) = expand(resolved, "r1", Target("directory", "/t"), "local")
+    ((_, plan, _),) = expand(resolved, "r1", Target("directory", "/t"), "local")
     return plan["storage"]
 
 

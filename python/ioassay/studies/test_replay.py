@@ -18,8 +18,8 @@ from ioassay.yaml_models.source import SourceError, parse_source
 def one_case(text: str) -> tuple[CaseEntry, Any]:
     study = resolve(parse_source(HEAD + text, "my.yaml", "study"), None, [])
     (case,) = expand(study, "R", Target("directory", "/t"), "local")
-    PLAN_SCHEMA.validate(case[1])
-    return case
+    PLAN_SCHEMA.validate(case.plan)
+    return case.entry, case.plan
 
 
 REPLAY = """\

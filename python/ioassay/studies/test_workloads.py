@@ -64,7 +64,8 @@ workloads:
 
 
 def expanded(text: str) -> list[tuple[CaseEntry, Plan]]:
-    cases = expand(resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", "/t"), "local")
+    study = resolve(parse_source(text, "my.yaml", "study"), None, [])
+    cases = [(case.entry, case.plan) for case in expand(study, "R", Target("directory", "/t"), "local")]
     for _, plan in cases:
         PLAN_SCHEMA.validate(plan)
     return cases

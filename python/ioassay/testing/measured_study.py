@@ -29,7 +29,7 @@ Operations = Callable[[CaseEntry, Measurement], float]
 def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRun:
     """The run of the study in `text`."""
     resolved = resolve(parse_source(text, "study.yaml", "study"), None, [])
-    cases = [case for case, _ in expand(resolved, "example", Target("directory", "/mnt/store"), "local")]
+    cases = [case.entry for case in expand(resolved, "example", Target("directory", "/mnt/store"), "local")]
     rows = TableRows()
     for case in cases:
         case.state = "complete"

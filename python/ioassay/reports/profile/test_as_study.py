@@ -38,7 +38,7 @@ def written(path: Path) -> str:
 
 def run(study: str, *, scale: str | None = None) -> tuple[StudyEntry, CaseEntry, Any]:
     resolved = resolve(parse_source(study, "app.yaml", "study"), scale, [])
-    ((case, plan),) = expand(resolved, "R", Target("directory", "/t"), "local")
+    ((case, plan, _),) = expand(resolved, "R", Target("directory", "/t"), "local")
     return resolved.entry, case, plan
 
 

@@ -23,7 +23,7 @@ def spots(study: ResolvedStudy) -> Iterator[Spot]:
     """What every case times, once and not for each repetition."""
     workloads = {entry.name: entry for entry in study.entry.workloads}
     # Neither run nor target nor launcher change what is timed.
-    for case, _ in expand(study, "run", Target("directory", "/"), DEFAULT):
+    for case, _, _ in expand(study, "run", Target("directory", "/"), DEFAULT):
         if case.repetition == 1:
             for phase in case.phases:
                 yield from _of_phase(workloads[case.workload], case, phase)
