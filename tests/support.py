@@ -26,6 +26,8 @@ from ioassay.store.events import ProgressTail, read_events
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.run_directory import load, read_document
 
+from . import forked
+
 DEADLINE_S = 120
 
 OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -206,7 +208,7 @@ class Measurement(Command):
 
 def ioassay(*arguments: str | Path, directory: Path | None = None) -> tuple[int, str, str]:
     """Runs an `ioassay` command in `directory` to its end: exit code, standard output, standard error."""
-    return Command(arguments, directory).end()
+    return forked.run([*map(str, arguments)], directory, DEADLINE_S)
 
 
 def measure(file: Path, target: str | Path, out: Path, *more: str) -> LoadedRun:
