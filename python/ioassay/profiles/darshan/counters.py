@@ -7,8 +7,9 @@ Not: when it was (`timelines`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -76,6 +77,23 @@ COMMON = pl.Schema({"path": pl.String, "operation": pl.String, "bytes": pl.Int64
 KINDS = {"POSIX": ("read", "write"), "STDIO": ("stream read", "stream write")}
 """What reads and writes are called; of MPI-IO there are several of each (`mpi_kind`)."""
 
+_CALLS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "POSIX": {
+        "open": ("OPENS",),
+        "seek": ("SEEKS",),
+        "stat": ("STATS",),
+        "sync": ("FSYNCS", "FDSYNCS"),
+        "rename": ("RENAME_SOURCES",),
+        "map": ("MMAPS",),
+    },
+    "STDIO": {"open": ("OPENS",), "stream seek": ("SEEKS",), "stream flush": ("FLUSHES",)},
+    "MPI-IO": {"MPI file": ("INDEP_OPENS", "COLL_OPENS", "SYNCS", "HINTS", "VIEWS")},
+}
+"""The counters of operations that move no bytes."""
+
+_NO_OPENS = {"POSIX": ("FILENOS", "DUPS"), "STDIO": ("FDOPENS",)}
+"""Counters of what is counted as opens, too."""
+
 _MPI_COUNTERS = {"INDEP": "MPI {}", "NB": "MPI non-blocking {}", "COLL": "MPI collective {}"} | {
     "SPLIT": "MPI split collective {}"
 }
@@ -104,57 +122,64 @@ class Records:
         self._module = module
         self._prefix = module.replace("-", "")
         parts = [_placed(one, module) for one in logs if module in one.log.records]
-        every = pl.concat(parts, how="diagonal")
-        self._rows = every.with_columns(counted(every.select(pl.selectors.starts_with(f"{self._prefix}_"))))
+        every = parts[0] if len(parts) == 1 else pl.concat(parts, how="diagonal")
+        self._rows = counted(every, f"{self._prefix}_")
+        self._most = self._rows.select_seq(pl.selectors.starts_with(f"{self._prefix}_").max()).row(0, named=True)
+        """Of each counter."""
 
     def counter(self, name: str) -> pl.Expr:
         """A counter without its module's prefix; null where this version of Darshan has none."""
         whole = f"{self._prefix}_{name}"
-        return pl.col(whole) if whole in self._rows.columns else pl.lit(None, pl.Int64)
+        return pl.col(whole) if whole in self._most else pl.lit(None, pl.Int64)
 
     def _shaped(self, schema: pl.Schema, **columns: pl.Expr) -> pl.DataFrame:
-        every = self._rows.with_columns(module=pl.lit(self._module), **columns)
-        return every.select(
-            (pl.col(name) if name in every.columns else pl.lit(None)).cast(kind, strict=False).alias(name)
+        own = columns | {"module": pl.lit(self._module)}
+        known = self._rows.columns
+        return self._rows.select_seq(
+            (own[name] if name in own else pl.col(name) if name in known else pl.lit(None))
+            .cast(kind, strict=False)
+            .alias(name)
             for name, kind in schema.items()
         )
 
+    def _stacked(self, schema: pl.Schema, parts: Iterable[Mapping[str, pl.Expr]]) -> pl.DataFrame:
+        """The rows of all parts that have `calls`."""
+        rows = pl.concat([schema.to_frame(), *(self._shaped(schema, **part) for part in parts)])
+        return rows.filter(pl.col("calls") > 0)
+
+    def _counts(self, name: str) -> bool:
+        """Whether a counter is more than 0 in any record. What most logs never count costs nothing else."""
+        return (self._most.get(f"{self._prefix}_{name}") or 0) > 0
+
     def operations(self) -> pl.DataFrame:
         """`ROWS`."""
-        parts = [self._shaped(ROWS, operation=pl.lit(name), **columns) for name, columns in self._operations()]
-        return pl.concat(parts).filter(pl.col("calls") > 0)
+        return self._stacked(ROWS, ({"operation": pl.lit(name), **columns} for name, columns in self._operations()))
 
     def _operations(self) -> Iterator[tuple[str, Mapping[str, pl.Expr]]]:
-        of = self.counter
-        match self._module:
-            case "POSIX":
-                again = pl.sum_horizontal(of("FILENOS"), of("DUPS"))  # counted as opens, and are none
-                yield "open", {"calls": of("OPENS") - again}
-                yield "seek", {"calls": of("SEEKS")}
-                yield "stat", {"calls": of("STATS")}
-                yield "sync", {"calls": pl.sum_horizontal(of("FSYNCS"), of("FDSYNCS"))}
-                yield "rename", {"calls": of("RENAME_SOURCES")}
-                yield "map", {"calls": of("MMAPS")}
-            case "STDIO":
-                yield "open", {"calls": of("OPENS") - pl.sum_horizontal(of("FDOPENS"))}
-                yield "stream seek", {"calls": of("SEEKS")}
-                yield "stream flush", {"calls": of("FLUSHES")}
+        """Those of which there may be calls."""
+        for name, counters in _CALLS[self._module].items():
+            if any(map(self._counts, counters)):
+                calls = pl.sum_horizontal(map(self.counter, counters))
+                if name == "open":
+                    calls -= pl.sum_horizontal(map(self.counter, _NO_OPENS[self._module]))
+                yield name, {"calls": calls}
         if self._module != "MPI-IO":
             for name, verb in zip(KINDS[self._module], _OTHER, strict=True):
-                yield name, self._transfers(verb, _OTHER[verb])
+                if self._counts(f"{verb}S"):
+                    yield name, self._transfers(verb, _OTHER[verb])
             return
-        others = ("INDEP_OPENS", "COLL_OPENS", "SYNCS", "HINTS", "VIEWS")
-        yield "MPI file", {"calls": pl.sum_horizontal(*map(of, others))}
-        for verb, names in (("READ", MPI_READS), ("WRITE", MPI_WRITES)):
-            calls = self._mpi_calls(verb)
-            every = pl.sum_horizontal(*calls)
-            for operation, own in zip(names, calls, strict=True):
-                moved = self._moved(verb)
-                yield operation, {"calls": own} | {one: pl.when(own == every).then(moved[one]) for one in moved}
+        for verb, moved in ((verb, self._moved(verb)) for verb in _OTHER):
+            for operation, own, is_only in self._mpi_calls(verb):
+                yield operation, {"calls": own} | {one: pl.when(is_only).then(moved[one]) for one in moved}
 
-    def _mpi_calls(self, verb: str) -> tuple[pl.Expr, ...]:
-        """The calls of each kind, in the order of `MPI_READS`."""
-        return tuple(self.counter(f"{kind}_{verb}S").fill_null(0) for kind in _MPI_COUNTERS)
+    def _mpi_calls(self, verb: str) -> Iterator[tuple[str, pl.Expr, pl.Expr]]:
+        """MPI-IO's operations of a verb that were called: name, calls, and whether these are all calls of the verb."""
+        names = MPI_READS if verb == "READ" else MPI_WRITES
+        every = self._calls(verb)
+        for name, kind in zip(names, _MPI_COUNTERS, strict=True):
+            if self._counts(f"{kind}_{verb}S"):
+                own = self.counter(f"{kind}_{verb}S").fill_null(0)
+                yield name, own, own == every
 
     def _moved(self, verb: str) -> dict[str, pl.Expr]:
         past = _PAST[verb]
@@ -209,35 +234,33 @@ class Records:
         """`SIZES`. The largest size in a bucket is a round one, such as 1 MiB: calls of it have a row of their own, and
         smaller ones too, as far as the common sizes, of reads and writes together, say how many there are.
         """
-        parts = [SIZES.to_frame()]
+        parts: list[Mapping[str, pl.Expr]] = []
         for verb, other in _OTHER.items():
             for name, begin, end in zip(_SIZES, SIZE_BEGINS_BYTES, [*SIZE_BEGINS_BYTES[1:], None], strict=True):
-                if not self._has_calls(verb, name):  # most have none, and each takes a millisecond
+                if not self._counts(self._size_counter(verb, name)):
                     continue
-                own, others = self._of_size(verb, name), self._of_size(other, name)
+                own = self.counter(self._size_counter(verb, name))
                 rows: list[tuple[int, int | None, pl.Expr]] = [(begin, end, own)]
-                if end is not None and self._module == "POSIX":
-                    same = self._common_calls(end - 1)
+                if end is not None and self._module == "POSIX" and end - 1 in self._common:
+                    others, same = self.counter(self._size_counter(other, name)), self._common_calls(end - 1)
                     exact = pl.when(same > 0).then((own - (own + others - same).clip(0)).clip(0)).otherwise(0)
                     smaller = pl.when(same > 0).then((own - same).clip(0)).otherwise(0)
                     rows = [(begin, end, own - exact - smaller), (begin, end - 1, smaller), (end - 1, end, exact)]
                 for operation, is_only in self._only(verb):
-                    columns = {"operation": pl.lit(operation)}
                     for first, last, calls in rows:
                         bounds = {"begin_bytes": pl.lit(first), "end_bytes": pl.lit(last)}
-                        parts.append(self._shaped(SIZES, **columns, **bounds, calls=pl.when(is_only).then(calls)))
-        return pl.concat(parts).filter(pl.col("calls") > 0)
-
-    def _of_size(self, verb: str, name: str) -> pl.Expr:
-        return self.counter(self._size_counter(verb, name))
+                        columns = {"operation": pl.lit(operation), "calls": pl.when(is_only).then(calls)}
+                        parts.append(columns | bounds)
+        return self._stacked(SIZES, parts)
 
     def _size_counter(self, verb: str, name: str) -> str:
         return f"SIZE_{verb}{'_AGG' if self._module == 'MPI-IO' else ''}_{name}"
 
-    def _has_calls(self, verb: str, name: str) -> bool:
-        """Whether any call was of this size."""
-        whole = f"{self._prefix}_{self._size_counter(verb, name)}"
-        return whole in self._rows.columns and bool((self._rows[whole] > 0).any())
+    @cached_property
+    def _common(self) -> set[int]:
+        """The sizes that are the most common of any record."""
+        known = (f"{self._prefix}_ACCESS{at}_ACCESS" for at in range(1, _MOST_COMMON + 1))
+        return {size for name in known if name in self._most for size in self._rows[name].to_list()}
 
     def _common_calls(self, size: int) -> pl.Expr:
         """Reads and writes of a size, as far as it is one of the most common."""
@@ -249,31 +272,37 @@ class Records:
     def _only(self, verb: str) -> list[tuple[str, pl.Expr]]:
         """The operations that may be meant by what is counted of a verb, and where it is that one alone."""
         if self._module == "MPI-IO":
-            calls = self._mpi_calls(verb)
-            names = MPI_READS if verb == "READ" else MPI_WRITES
-            return [(name, own == pl.sum_horizontal(*calls)) for name, own in zip(names, calls, strict=True)]
+            return [(name, is_only) for name, _, is_only in self._mpi_calls(verb)]
         return [(KINDS[self._module][verb == "WRITE"], pl.lit(True))]
 
     def common(self) -> pl.DataFrame:
         """`COMMON`. The operation is null where a file was read and written; of MPI-IO such sizes are left out, because
         they are not those of the calls that it makes.
         """
-        parts = [COMMON.to_frame()]
         if self._module == "STDIO":
-            return parts[0]
+            return COMMON.to_frame()
         name = pl.lit(None, pl.String)
         for verb, other in _OTHER.items():
+            if self._module != "MPI-IO" and not self._counts(f"{verb}S"):
+                continue
             others = self._calls(other) == 0
             for operation, is_only in self._only(verb):
                 name = pl.when(others & is_only & (self._calls(verb) > 0)).then(pl.lit(operation)).otherwise(name)
-        for at in range(1, _MOST_COMMON + 1):
-            size, calls = self.counter(f"ACCESS{at}_ACCESS"), self.counter(f"ACCESS{at}_COUNT")
-            parts.append(self._shaped(COMMON, operation=name, bytes=size, calls=calls))
-        common = pl.concat(parts).filter(pl.col("calls") > 0)
+        common = self._stacked(
+            COMMON,
+            (
+                {"operation": name, "bytes": self.counter(f"ACCESS{at}_ACCESS"), "calls": self.counter(calls)}
+                for at in range(1, _MOST_COMMON + 1)
+                if self._counts(calls := f"ACCESS{at}_COUNT")
+            ),
+        )
         return common.drop_nulls("operation") if self._module == "MPI-IO" else common
 
     def _calls(self, verb: str) -> pl.Expr:
-        return pl.sum_horizontal(*self._mpi_calls(verb)) if self._module == "MPI-IO" else self.counter(f"{verb}S")
+        if self._module != "MPI-IO":
+            return self.counter(f"{verb}S")
+        each = (f"{kind}_{verb}S" for kind in _MPI_COUNTERS)
+        return pl.sum_horizontal(pl.lit(0), *(self.counter(name) for name in each if self._counts(name)))
 
 
 def _placed(one: Placed, module: str) -> pl.DataFrame:

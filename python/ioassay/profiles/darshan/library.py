@@ -167,11 +167,10 @@ def _losses(path: Path, parts: _Parts) -> Iterator[Loss]:
 
 
 def _records(part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
-    columns: dict[str, pl.Series] = {"id": pl.Series(arrays["ids"]), "rank": pl.Series(arrays["ranks"])}
-    for kind in ("counters", "times"):
-        for at, name in enumerate(part[kind]):
-            columns[name] = pl.Series(arrays[kind][:, at])
-    return pl.DataFrame(columns)
+    counted = [pl.DataFrame(arrays[kind], schema=part[kind], orient="row") for kind in ("counters", "times")]
+    return pl.DataFrame({"id": arrays["ids"], "rank": arrays["ranks"]}).hstack(
+        [column for table in counted for column in table]
+    )
 
 
 def _traces(module: str, part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[Trace]:

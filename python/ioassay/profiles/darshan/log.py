@@ -148,13 +148,13 @@ def job_of(path: Path, job: Mapping[str, Any]) -> Job:
     )
 
 
-def counted(rows: pl.DataFrame) -> pl.DataFrame:
-    """Records in which a counter is null where Darshan says by a negative number that it could not count it, and where
-    only damage can have made it so large.
+def counted(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    """Records in which a counter, whose name has this prefix, is null where Darshan says by a negative number that it
+    could not count it, and where only damage can have made it so large.
     """
-    most = {name: MOST_S if rows[name].dtype.is_float() else MOST_COUNTED for name in rows.columns}
+    counters = pl.selectors.starts_with(prefix) - pl.selectors.ends_with(*NO_COUNTERS)
+    reals, integers = (pl.selectors.float(), MOST_S), (~pl.selectors.float(), MOST_COUNTED)
     return rows.with_columns(
-        pl.when((pl.col(name) >= 0) & (pl.col(name) <= most[name])).then(name)
-        for name in rows.columns
-        if not name.endswith(NO_COUNTERS)
+        pl.when((counters & kind >= 0) & (counters & kind <= most)).then(counters & kind)
+        for kind, most in (reals, integers)
     )

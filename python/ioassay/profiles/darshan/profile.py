@@ -7,6 +7,7 @@ jobs are one profile too, which says so. Times are those of the first job's cloc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,8 @@ def _read(files: Sequence[LogFile]) -> tuple[list[Log], list[Loss]]:
 
 def _refuse_same(logs: Sequence[Log]) -> None:
     """Raises `UsageError` for two that were read from the same log: one of them may be its text, with rounded times."""
+    if len(logs) == 1:
+        return
     alike: dict[tuple[object, ...], list[tuple[float, Log]]] = {}
     for log in logs:
         job = log.job
@@ -435,9 +438,10 @@ class _Reading:
 
     def _traced_modules(self) -> set[str]:
         """Those all of whose calls were traced in every log that has such calls, each of a known operation."""
-        moved = self._moved()
+        moved = self._moved
         return {module for _, module in moved if {(log, one) for log, one in moved if one == module} <= self._whole}
 
+    @cached_property
     def _moved(self) -> set[tuple[int, str]]:
         """Logs and their modules that moved bytes."""
         return set(self._rows.filter(IS_WRITE.is_not_null()).select("log", "module").unique().iter_rows())
@@ -447,7 +451,7 @@ class _Reading:
         return UNCOUNTED if "stat" in set(self._rows["operation"]) else UNCOUNTED | {"stat"}
 
     def _gaps(self) -> Gaps:
-        moved = self._moved()
+        moved = self._moved
         untimed = {module for log, module in moved - self._timed}
         both = self._rows.filter(pl.col("operation").is_in([*MPI_READS, *MPI_WRITES]), pl.col("bytes").is_null())
         moves = self._attributed.filter(IS_WRITE.is_not_null(), pl.col("module").is_in([*KINDS]))

@@ -99,6 +99,8 @@ class Traced:
 
     def attributed(self, rows: pl.DataFrame) -> pl.DataFrame:
         """`ROWS` in which those of all processes together are rows of each, where that is known."""
+        if not self._traces:
+            return rows
         shared = pl.col("process").is_null() & IS_WRITE.is_not_null()
         known = self._whole.filter("is_whole", pl.col("operation").is_not_null()).select(*KEY)
         keyed = rows.with_columns(is_write=IS_WRITE)
