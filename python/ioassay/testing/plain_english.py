@@ -74,6 +74,8 @@ CLEAN_COMMENTS: Sequence[str] = (
     *(
         f"python/ioassay/{room}"
         for room in (
+            "analysis/compare",
+            "analysis/findings",
             "calibration",
             "cli",
             "criteria",
@@ -104,6 +106,8 @@ CLEAN_NAMES: Sequence[str] = (
     *(
         f"python/ioassay/{room}"
         for room in (
+            "analysis/compare",
+            "analysis/findings",
             "calibration",
             "doctor",
             "execution",

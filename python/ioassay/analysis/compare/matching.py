@@ -1,8 +1,8 @@
 """Which curves of two subjects belong together, and which of their points.
 
-Curves of the same name and operation do, whatever else differs: `unlike` says it. Of the others those do whose
-operation, layout, order and transfer agree as far as both tell them, and that fit each other better than any other.
-Where two fit equally well nothing is chosen. Not: dividing anything (`ratios`).
+Curves of the same name and operation are matched whatever else differs; `unlike` reports that. Others are matched if
+their operation, layout, order and transfer agree as far as both state them, and no other curve fits better.
+If two fit equally well, neither is chosen. Not: dividing anything (`ratios`).
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ class Pair:
 
 def pairs(reference: Subject, other: Subject) -> list[Pair]:
     """The curves that belong together, in the order of the reference."""
-    found: dict[int, tuple[int, RateColumn]] = {}
+    matches: dict[int, tuple[int, RateColumn]] = {}
     left = dict(enumerate(other.curves))
     for index, curve in enumerate(reference.curves):
-        for its, candidate in left.items():
+        for other_index, candidate in left.items():
             column = _common(curve, candidate)
             if column and _is_same(curve, candidate):
-                found[index] = its, column
-                del left[its]
+                matches[index] = other_index, column
+                del left[other_index]
                 break
-    unmatched = {index: curve for index, curve in enumerate(reference.curves) if index not in found}
-    best = {at: _best(curve, left) for at, curve in unmatched.items()}
-    back = {its: _best(curve, unmatched) for its, curve in left.items()}
-    for at, fitting in best.items():
-        if fitting is not None and back[fitting] == at and (column := _common(unmatched[at], left[fitting])):
-            found[at] = fitting, column
+    unmatched = {index: curve for index, curve in enumerate(reference.curves) if index not in matches}
+    best = {index: _best(curve, left) for index, curve in unmatched.items()}
+    back = {other_index: _best(curve, unmatched) for other_index, curve in left.items()}
+    for index, fitting in best.items():
+        if fitting is not None and back[fitting] == index and (column := _common(unmatched[index], left[fitting])):
+            matches[index] = fitting, column
     return [
-        Pair(reference.curves[at], other.curves[its], column)
-        for at, (its, column) in sorted(found.items(), key=lambda item: item[0])
+        Pair(reference.curves[index], other.curves[other_index], column)
+        for index, (other_index, column) in sorted(matches.items(), key=lambda item: item[0])
     ]
 
 
 def _is_same(curve: Curve, other: Curve) -> bool:
-    """True if both have one name, or as a run and as the file that was written of it are called the same."""
-    is_called_so = curve.name == other.name or curve.test == other.test
-    return is_called_so and curve.operation == other.operation
+    """True for the same name, or the same title (as of a run and of a file that was written from it)."""
+    has_same_name = curve.name == other.name or curve.test == other.test
+    return has_same_name and curve.operation == other.operation
 
 
 def _common(reference: Curve, other: Curve) -> RateColumn | None:
-    """The quantity that both have: that of the reference, if possible."""
+    """A quantity that both have, preferably that of the reference."""
     return next((column for column in (reference.column, other.column) if column in _both(reference, other)), None)
 
 
@@ -68,25 +68,25 @@ def _both(reference: Curve, other: Curve) -> set[RateColumn]:
 def _best(curve: Curve, candidates: dict[int, Curve]) -> int | None:
     """The only candidate that fits best."""
     fits = {
-        at: fit
-        for at, candidate in candidates.items()
+        index: fit
+        for index, candidate in candidates.items()
         if candidate.operation == curve.operation
         and (column := _common(curve, candidate))
         and (fit := _fit(curve, candidate, column)) is not None
     }
-    top = [at for at, fit in fits.items() if fit == max(fits.values())]
+    top = [index for index, fit in fits.items() if fit == max(fits.values())]
     return top[0] if len(top) == 1 else None
 
 
 def _fit(reference: Curve, other: Curve, column: RateColumn) -> int | None:
-    """In how many telling conditions they agree; `None` where they contradict each other in one, or agree in none.
+    """The number of conditions in which they agree; `None` if one contradicts, or none agrees.
 
-    Data that is moved is compared only where both tell the same layout or order, which figures of metadata do not, and
-    its operations are counted alike only where both tell the same transfer.
+    Rates of data need the same layout or order on both sides, which figures of metadata do not state; rates in
+    operations need the same transfer size, too.
     """
-    told = {name: (getattr(reference.conditions, name), getattr(other.conditions, name)) for name in _TELLING}
-    agreed = [name for name, both in told.items() if None not in both and both[0] == both[1]]
-    contradicted = any(None not in both and both[0] != both[1] for both in told.values())
+    telling = {name: (getattr(reference.conditions, name), getattr(other.conditions, name)) for name in _TELLING}
+    agreed = [name for name, both in telling.items() if None not in both and both[0] == both[1]]
+    contradicted = any(None not in both and both[0] != both[1] for both in telling.values())
     if contradicted or not agreed:
         return None
     if reference.operation in ("write", "read"):
@@ -97,11 +97,11 @@ def _fit(reference: Curve, other: Curve, column: RateColumn) -> int | None:
 
 
 def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tuple[Point, Point]], list[Point]]:
-    """The points that are compared, in the order of the reference, and those that only one side has.
+    """The matched points, in the order of the reference, and the points that only one side has.
 
-    The same clients, ranks and files if possible, else the same clients and ranks, else the same clients, each only
-    where no other point of the curve has that too. On every other axis that one of both sweeps their values are the
-    same; where only one does, the other has the value that it was measured with.
+    Points match by clients, ranks and files if possible, else by clients and ranks, else by clients; a key that
+    several points of a curve share matches none of them. On every other axis that either side sweeps, both have the
+    same value; a side that does not sweep the axis has the value that it was measured with.
     """
     pairs: list[tuple[Point, Point]] = []
     left, others = list(reference), list(other)
@@ -109,10 +109,10 @@ def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tup
     for level in (_exact, _ranks, _clients):
         key = _with_axes(level, axes)
         mine, theirs = _once(left, key), _once(others, key)
-        same = [(mine[where], theirs[where]) for where in mine if where in theirs]
+        same = [(mine[key_value], theirs[key_value]) for key_value in mine if key_value in theirs]
         pairs += same
-        left = [point for point in left if not any(point is one for one, _ in same)]
-        others = [point for point in others if not any(point is one for _, one in same)]
+        left = [point for point in left if not any(point is matched for matched, _ in same)]
+        others = [point for point in others if not any(point is matched for _, matched in same)]
     order = {id(point): index for index, point in enumerate(reference)}
     return sorted(pairs, key=lambda pair: order[id(pair[0])]), [*left, *others]
 
@@ -122,27 +122,27 @@ _Key = Callable[[Point], Hashable | None]
 
 def _with_axes(key: _Key, axes: Sequence[Axis]) -> _Key:
     def both(point: Point) -> Hashable | None:
-        where, values = key(point), tuple(point.value(axis) for axis in axes)
-        return None if where is None or None in values else (where, values)
+        place, values = key(point), tuple(point.value(axis) for axis in axes)
+        return None if place is None or None in values else (place, values)
 
     return both
 
 
 def _once(points: Iterable[Point], key: _Key) -> dict[Hashable, Point]:
-    """The points by a key that no other point has; those without one are left out."""
+    """Points by a key that no other point has; points without a key are left out."""
     every = list(points)
     counts = Counter(key(point) for point in every)
-    return {where: point for point in every if (where := key(point)) is not None and counts[where] == 1}
+    return {key_value: point for point in every if (key_value := key(point)) is not None and counts[key_value] == 1}
 
 
 def _exact(point: Point) -> Hashable | None:
-    where = point.clients, point.conditions.ranks, point.conditions.files
-    return None if None in where[:2] else where
+    place = point.clients, point.conditions.ranks, point.conditions.files
+    return None if None in place[:2] else place
 
 
 def _ranks(point: Point) -> Hashable | None:
-    where = point.clients, point.conditions.ranks
-    return None if None in where else where
+    place = point.clients, point.conditions.ranks
+    return None if None in place else place
 
 
 def _clients(point: Point) -> Hashable | None:

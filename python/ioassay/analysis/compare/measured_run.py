@@ -1,7 +1,7 @@
 """A run as a subject: a curve for each series of each workload, with the valid repetitions of every sweep point.
 
-How caches were emptied before a read comes from the study's text that a run keeps. Whether they were empty the engine
-measures. Not: reading the run, doubting rates above their ceiling (`ceilings.doubted`, before this).
+How caches were emptied before a read comes from the study's text, which a run keeps. Whether they were empty is
+measured by the engine. Not: reading the run, doubting rates above their ceiling (`ceilings.doubted`, before this).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ OWN = "ioassay"
 """The tool of a run that was not imported."""
 
 NO_COLD_CACHE = "nothing"
-"""What is done before a read where a study has no cold-cache step."""
+"""The cold-cache method of a study without a cold-cache step."""
 
 WRITES: tuple[Operation, ...] = ("write", "create", "create-tree")
-"""Operations that no cache of earlier data makes faster."""
+"""Operations that cached data of earlier phases does not make faster."""
 
 
 class _Measured(Struct, frozen=True):
-    """A run, and what all its curves are made of."""
+    """A run, and the lookups that its curves need."""
 
     run: LoadedRun
     points: pl.DataFrame
@@ -45,7 +45,7 @@ class _Measured(Struct, frozen=True):
     jobs: Mapping[tuple[str, str, str], JobEntry]
     """By case, phase and name."""
     caches: Mapping[str, str | None]
-    """How each workload empties caches."""
+    """The cold-cache methods of each workload."""
     doubts: Mapping[Measurement, Sequence[str]]
     """The kinds of doubts about each measurement that has any."""
     units: Mapping[tuple[str, Axis], AxisUnit]
@@ -55,7 +55,7 @@ class _Measured(Struct, frozen=True):
 
 
 def subject(run: LoadedRun, name: str) -> Subject:
-    """The run under the name that it was given. What has no valid rate has no curve."""
+    """The run as a subject called `name`. A series without a valid rate has no curve."""
     given = {tuple(given_rate.point[name] for name in POINT): given_rate for given_rate in given_rates.given_rates(run)}
     measured = _measured(run, given_rates.throughput(run), {})
     at_given = _measured(run, given_rates.at_given_rates(run), given) if given else None
@@ -82,31 +82,31 @@ def _measured(run: LoadedRun, points: pl.DataFrame, given: Mapping[tuple[Any, ..
 
 def _curves(measured: _Measured) -> tuple[Curve, ...]:
     document = measured.run.document
-    found = (
-        _curve(measured, workload, one)
+    curves = (
+        _curve(measured, workload, of_series)
         for workload in document.workloads
-        for one in series.of_workload(document, workload)
+        for of_series in series.of_workload(document, workload)
     )
-    return tuple(curve for curve in found if curve)
+    return tuple(curve for curve in curves if curve)
 
 
-def _curve(measured: _Measured, workload: str, one: series.Series) -> Curve | None:
+def _curve(measured: _Measured, workload: str, of_series: series.Series) -> Curve | None:
     document = measured.run.document
-    own = rates.of(measured.points, workload, one.operation, one.phase, one.job)
-    axis, column = axes.axis(own), rates.column(document, own, workload)
-    valid = axes.with_column(own, axis).filter("valid")
+    series_points = rates.of(measured.points, workload, of_series.operation, of_series.phase, of_series.job)
+    axis, column = axes.axis(series_points), rates.column(document, series_points, workload)
+    valid = axes.with_column(series_points, axis).filter("valid")
     known = {
-        column: _rates(found, _sustained_rates(valid, column, axis), axis)
+        column: _rates(points, _sustained_rates(valid, column, axis), axis)
         for column in get_args(RateColumn)
-        if (found := tuple(_points(measured, valid, column)))
+        if (points := tuple(_points(measured, valid, column)))
     }
     if column not in known:
         return None
     title = next(entry.title for entry in document.study.workloads if entry.name == workload)
     return Curve(
-        name=(workload, one.phase, one.job),
-        title=f"{title}, {series.label(one)}",
-        operation=one.operation,
+        name=(workload, of_series.phase, of_series.job),
+        title=f"{title}, {series.label(of_series)}",
+        operation=of_series.operation,
         column=column,
         rates=known,
     )
@@ -151,26 +151,26 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
 
 
 def _doubts(run: LoadedRun) -> dict[Measurement, list[str]]:
-    found: dict[Measurement, list[str]] = {}
+    kinds: dict[Measurement, list[str]] = {}
     for place, kind in zip(rates.places(run.doubts), run.doubts["kind"], strict=True):
-        found.setdefault(place, []).append(kind)
-    return found
+        kinds.setdefault(place, []).append(kind)
+    return kinds
 
 
 def _sustained_rates(valid: pl.DataFrame, column: RateColumn, axis: Axis) -> tuple[float, ...]:
-    """The sustained rate of each repetition by itself, of those that measured every point of the sweep.
+    """The sustained rate of each repetition that measured every point of the sweep.
 
-    What counts as saturated is found in each anew: where a point lies near that limit, which points count is as
+    The saturated points are determined for each repetition: if a point lies near that limit, which points count is as
     uncertain as their rates.
     """
     measured = valid.filter(pl.col(column) > 0)
     sweeps = measured.partition_by("repetition", maintain_order=True)
     whole = (sweep for sweep in sweeps if sweep.height == measured.select(POINT).n_unique())
-    found = (
+    peaks = (
         peak_and_sustained(list(sweep.select(axes.column(axis), column).fill_null(0).iter_rows()), axis)
         for sweep in whole
     )
-    return tuple(both.sustained.rate for both in found if both)
+    return tuple(both.sustained.rate for both in peaks if both)
 
 
 def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: Axis) -> Rates:
@@ -189,7 +189,7 @@ def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: 
 def cold_cache(study: StudyEntry, workload: str) -> str | None:
     """The methods of the workload's first cold-cache step in their order: `drop-caches, fadvise`, or `NO_COLD_CACHE`.
 
-    `None` where the run has no study's text, as front ends and imported runs, and where that text is no study.
+    `None` if the run has no study's text (front ends, imported runs) or that text is no study.
     """
     try:
         tree = plain(parse_source(study.text, "study.yaml", "study").tree)
@@ -198,8 +198,8 @@ def cold_cache(study: StudyEntry, workload: str) -> str | None:
     steps = _entry(_entry(_entry(tree, "workloads"), workload), "steps") or _entry(tree, "steps")
     if not isinstance(steps, list):
         return None
-    found = (step["cold-cache"] for step in steps if isinstance(step, dict) and "cold-cache" in step)
-    return next((_words(_resolved(methods, study.settings)) for methods in found), NO_COLD_CACHE)
+    methods_of_steps = (step["cold-cache"] for step in steps if isinstance(step, dict) and "cold-cache" in step)
+    return next((_words(_resolved(methods, study.settings)) for methods in methods_of_steps), NO_COLD_CACHE)
 
 
 def _entry(tree: object, key: str) -> Any:

@@ -1,14 +1,13 @@
-"""How many of the differences of a comparison are no chance, when many ratios are looked at together.
+"""How many differences of a comparison are significant when many ratios are tested together.
 
 Each interval excludes 1 by chance as often as its confidence allows, and a comparison has many. Here all hypotheses
 "this ratio is 1" are tested together: each set of ratios by Fisher's combination of the probabilities of their orders
 (Mann and Whitney's, mid-p). Tested in closed form over all sets (Goeman and Solari, *Multiple testing for exploratory
-research*, 2011) that gives a number of which it can be said that at least so many differences are true, whichever of
-the ratios a reader picks.
+research*, 2011), that gives a lower bound of the number of true differences, whichever of the ratios a reader picks.
 
-Holm's procedure, which says of each ratio for itself whether it differs, needs smaller probabilities than few
-repetitions can give: 3 against 3 never come below 10 %, which no second ratio may share. Of the intervals, nothing
-changes. `test_multiple_testing.py` measures the false alarms. Not: intervals (`ioassay.analysis.intervals`), sentences.
+Holm's procedure, which decides for each ratio by itself whether it differs, needs smaller probabilities than few
+repetitions can give: 3 against 3 never come below 10 %, which no second ratio may share. Intervals stay as they are.
+`test_multiple_testing.py` measures the false alarms. Not: intervals (`ioassay.analysis.intervals`), sentences.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ioassay.analysis.intervals import WANTED, Interval
 
 
 class Judged(NamedTuple):
-    """A ratio: its interval, and the probability that its repetitions lie so far apart by chance (mid-p)."""
+    """The interval of a ratio, and the probability that its repetitions lie so far apart by chance (mid-p)."""
 
     interval: Interval
     chance: float
@@ -33,40 +32,41 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Chance:
-    """What all intervals of a comparison tell together."""
+    """The verdict on all intervals of a comparison together."""
 
     judged: int
     """Ratios that have an interval."""
     differing: int
     """Those whose interval excludes 1."""
     by_chance: float
-    """How many would, on average, without any difference."""
+    """How many would exclude 1 on average if nothing differed."""
     certain: int
-    """How many of `differing` really differ, at least."""
+    """Lower bound of how many of `differing` really differ."""
     confidence: float
-    """Of that, 0 to 1: that of the intervals, but no more than was wanted of them."""
+    """Confidence of `certain`, 0 to 1: that of the intervals, at most `intervals.WANTED`."""
 
 
 def judge_together(judged: Sequence[Judged]) -> Chance | None:
-    """What they tell together, `None` where there are none. They are of independent repetitions."""
+    """The verdict on all ratios together, `None` without any. Their repetitions are independent."""
     if not judged:
         return None
-    differing = [one.chance for one in judged if intervals.differs(one.interval)]
-    others = [one.chance for one in judged if not intervals.differs(one.interval)]
-    confidence = min(WANTED, *(one.interval.confidence for one in judged))
+    differing = [ratio.chance for ratio in judged if intervals.differs(ratio.interval)]
+    others = [ratio.chance for ratio in judged if not intervals.differs(ratio.interval)]
+    confidence = min(WANTED, *(ratio.interval.confidence for ratio in judged))
     return Chance(
         judged=len(judged),
         differing=len(differing),
-        by_chance=sum(1 - one.interval.confidence for one in judged),
+        by_chance=sum(1 - ratio.interval.confidence for ratio in judged),
         certain=len(differing) - _may_be_chance(differing, others, 1 - confidence),
         confidence=confidence,
     )
 
 
 def _may_be_chance(differing: Sequence[float], others: Sequence[float], level: float) -> int:
-    """The most of `differing` that may be none: with some of the others they are a set that is no surprise.
+    """The largest number of `differing` that may be due to chance: together with some of the others they are a set
+    whose combined probability is above `level`.
 
-    Of as many, those with the largest probabilities are the least surprising.
+    Among sets of one size, the one with the largest probabilities decides.
     """
     of_differing = _combined(differing)
     of_others = [0.0, *_combined(others)]
@@ -80,15 +80,15 @@ def _may_be_chance(differing: Sequence[float], others: Sequence[float], level: f
 def _combined(chances: Sequence[float]) -> list[float]:
     """Fisher's combination of the largest probability, of the two largest, and so on."""
     largest_first = sorted(chances, reverse=True)
-    # With very many repetitions a probability is too small to be told from 0.
+    # With very many repetitions a probability underflows to 0.
     return [*itertools.accumulate(-2 * math.log(max(chance, sys.float_info.min)) for chance in largest_first)]
 
 
 def survival(half_freedom: int, value: float) -> float:
     """The probability that chi-square of `2 * half_freedom` degrees of freedom is at least `value`.
 
-    For even degrees that is the sum of Poisson's first terms, here from the last one on. scipy has it too, and takes
-    0.2 s to be imported.
+    For even degrees that is the sum of Poisson's first terms, here from the last one on. scipy has it, too, but
+    takes 0.2 s to import.
     """
     if value <= 0:
         return 1.0

@@ -22,22 +22,22 @@ class Judged:
 
     @property
     def verdict(self) -> Verdict:
-        """Where the median of the measured point lies. The ends of the band belong to it."""
+        """Where the median of the measured point lies; the band includes its ends."""
         if self.measured.median < self.band.low:
             return "below"
         return "above" if self.measured.median > self.band.high else "within"
 
     @property
     def reaching(self) -> Interval | None:
-        """The interval of the measured median, where that lies outside of the band but the interval reaches into it."""
-        known = intervals.of_median(self.measured.rates)
-        if self.verdict == "within" or known is None:
+        """The interval of a measured median that lies outside the band, if the interval overlaps the band."""
+        interval = intervals.of_median(self.measured.rates)
+        if self.verdict == "within" or interval is None:
             return None
-        return known if known.low <= self.band.high and known.high >= self.band.low else None
+        return interval if interval.low <= self.band.high and interval.high >= self.band.low else None
 
 
 def judge(ratio: Ratio) -> Judged | None:
-    """A point that one side measured and the other predicted; `None` of two measured or two predicted ones."""
+    """The judgement of a measured point against a predicted one; `None` if both are measured or both predicted."""
     match ratio.reference.band, ratio.other.band:
         case Band() as band, None:
             return Judged(ratio.other, band)
@@ -48,5 +48,5 @@ def judge(ratio: Ratio) -> Judged | None:
 
 
 def judged(compared: Compared) -> list[Judged]:
-    """Those of a series, in their order."""
-    return [found for ratio in compared.points if (found := judge(ratio))]
+    """The judged points of a series, in order."""
+    return [judgement for ratio in compared.points if (judgement := judge(ratio))]

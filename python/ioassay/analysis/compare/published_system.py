@@ -1,8 +1,7 @@
 """A published system as a subject: its figures of one test, configuration and operation together are a curve.
 
-So is a prediction of a study, whose figures each have a band, and one curve for each series of the study whatever that
-sweeps. A published figure is one number, so nothing else here has an interval. Not: what the figures are
-(`ioassay.systems`).
+A prediction of a study is a subject, too: its figures have bands, and each series of the study is one curve, whatever
+it sweeps. Published figures are single numbers without intervals. Not: what the figures are (`ioassay.systems`).
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _SAME = (*_SERIES, "layout", "order", "transfer_bytes")
 def subject(system: System) -> Subject:
     """The system with what it publishes of operations that runs have too.
 
-    Figures count that are a peak, sustained, or of a number of clients. Scores, networks and stated bandwidths are
-    none of a workload.
+    Figures count that are a peak, a sustained rate, or measured with a known number of clients. Scores, networks and
+    stated bandwidths belong to no workload.
     """
     figures = rows(system).filter(
         pl.col("operation").is_in(OPERATIONS), pl.col("level").is_not_null() | pl.col("clients").is_not_null()
@@ -37,7 +36,7 @@ def subject(system: System) -> Subject:
 
 
 def _curves(tests: Iterable[pl.DataFrame]) -> Iterator[Curve]:
-    """A curve for each test that has a rate. What its rates count by themselves is what its first figure counts."""
+    """A curve for each test that has a rate. Its quantity is that of its first figure."""
     for same in tests:
         known = {column: _rates(same, column) for column in get_args(RateColumn) if (same[column] > 0).any()}
         if not known:
@@ -54,9 +53,9 @@ def _curves(tests: Iterable[pl.DataFrame]) -> Iterator[Curve]:
 
 
 def _rates(same: pl.DataFrame, column: RateColumn) -> Rates:
-    own = same.filter(pl.col(column) > 0)
-    points = {row["figure"]: _point(row, column) for row in own.iter_rows(named=True)}
-    by_level = {row["level"]: points[row["figure"]] for row in own.sort(column).iter_rows(named=True)}
+    with_rate = same.filter(pl.col(column) > 0)
+    points = {row["figure"]: _point(row, column) for row in with_rate.iter_rows(named=True)}
+    by_level = {row["level"]: points[row["figure"]] for row in with_rate.sort(column).iter_rows(named=True)}
     swept = sorted((point for point in points.values() if point.clients), key=lambda point: point.clients or 0)
     return Rates(tuple(swept), by_level.get("peak"), by_level.get("sustained"))
 

@@ -1,11 +1,11 @@
-"""How many times as fast as the reference the other subject is: at each point of the sweep, at the peak, sustained;
-and what the ratios of a series tell: that one side is faster, up to how much and where, or that none is.
+"""The speed of a subject relative to the reference, at each point of the sweep, at the peak and sustained; and the
+verdict on a series: which side is faster, by how much and where, or that neither is.
 
 The interval of a ratio is that of `intervals.of_ratio`, over the valid repetitions of both sides; of sustained rates
-over those that each repetition's own sweep comes down to. Only an interval that excludes 1 tells a difference. With
-several points one of them may do so by chance: of 20 points without a difference one, at 95 %.
+over the sustained rate of each repetition's sweep. Only an interval that excludes 1 shows a difference. With several
+points one may do so by chance: at 95 %, one of 20 points without a difference.
 
-Not: how many are no chance (`multiple_testing`), words (`ioassay.reports.compare`).
+Not: how many are significant (`multiple_testing`), words (`ioassay.reports.compare`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ioassay.text.rate_units import RateColumn
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of `other` over that of `reference`. `interval` is `None` where one has too few repetitions."""
+    """The median of `other` over that of `reference`. `interval` is `None` if a side has too few repetitions."""
 
     reference: Point
     other: Point
@@ -44,7 +44,7 @@ class Ratio:
 
     @property
     def judged(self) -> Judged | None:
-        """Whether it is 1, by its repetitions."""
+        """The test of whether it is 1."""
         if self.interval is None:
             return None
         return Judged(self.interval, intervals.chance_of_order(self.reference.rates, self.other.rates))
@@ -52,7 +52,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two curves. `peak` divides the best points, which may be of different clients."""
+    """Two curves. `peak` is the ratio of the best points, which may have different numbers of clients."""
 
     reference: Curve
     other: Curve
@@ -65,12 +65,12 @@ class Compared:
 
     @property
     def is_swept(self) -> bool:
-        """True if one of the sides is more than a point that the other has too."""
+        """True unless both sides are the same single point."""
         return len(self.points) != 1 or bool(self.only_one)
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """All that there are."""
+        """All ratios of the series."""
         return tuple(ratio for ratio in (*self.points, self.peak, self.sustained) if ratio)
 
 
@@ -86,9 +86,9 @@ class Comparison:
 
     @cached_property
     def chance(self) -> Chance | None:
-        """What all points together tell, which one by one differ now and then by chance."""
+        """The verdict on all points together; single points differ now and then by chance."""
         return multiple_testing.judge_together(
-            [ratio.judged for one in self.series for ratio in one.points if ratio.judged]
+            [ratio.judged for series in self.series for ratio in series.points if ratio.judged]
         )
 
 
@@ -107,7 +107,7 @@ def _compared(pair: Pair) -> Compared:
         reference=pair.reference,
         other=pair.other,
         column=pair.column,
-        points=tuple(_ratio(one, another) for one, another in points),
+        points=tuple(_ratio(first_point, second_point) for first_point, second_point in points),
         only_one=tuple(only_one),
         peak=_ratio(first.peak, second.peak) if first.peak and second.peak else None,
         sustained=_sustained(first, second),
@@ -120,10 +120,10 @@ def _ratio(reference: Point, other: Point) -> Ratio:
 
 
 def _sustained(first: Rates, second: Rates) -> Ratio | None:
-    """None where both have but one point, which is the peak. What differs is said of the points.
+    """`None` if both sides have only one point, which is the peak. Differing conditions are reported for the points.
 
-    The median of the repetitions' own sustained rates may be another than that of the medians, which is what is shown:
-    the interval reaches as far as that.
+    The reported ratio is that of the medians; the median of each repetition's sustained rate may differ from it, so the
+    interval is extended to include the reported ratio.
     """
     reference, other = first.sustained, second.sustained
     if reference is None or other is None or (_is_peak(first) and _is_peak(second)):
@@ -136,7 +136,7 @@ def _sustained(first: Rates, second: Rates) -> Ratio | None:
 
 
 def _is_peak(rates: Rates) -> bool:
-    """True if nothing but the peak was sustained."""
+    """True if the sustained rate is that of the only point."""
     return len(rates.points) == 1 and rates.sustained is not None and rates.sustained.median == rates.points[0].median
 
 
@@ -145,15 +145,15 @@ Outcome = Literal["differs", "no difference", "too few repetitions"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the points of a series tell. The ratios are `None` where nothing differs in that direction."""
+    """The verdict on a series. A ratio is `None` if nothing differs in that direction."""
 
     outcome: Outcome
     fastest: Ratio | None = None
-    """Where the other is ahead of the reference most."""
+    """The point at which the other subject leads most."""
     slowest: Ratio | None = None
-    """Where it is behind most."""
+    """The point at which it trails most."""
     last: Ratio | None = None
-    """That of most clients, where it differs and is neither of the two."""
+    """The point with the most clients, if it differs and is neither of the two."""
 
 
 def verdict(compared: Compared) -> Verdict:

@@ -1,5 +1,5 @@
-"""What is compared: a subject has curves, a curve has points, a point has rates and the conditions that they hold for;
-what two were not measured alike in, so that no ratio stands without it.
+"""What is compared: a subject has curves, a curve has points, a point has rates and the conditions of their
+measurement. Every ratio carries the conditions that differ between its sides.
 
 Not: where subjects come from (`measured_run`, `published_system`).
 """
@@ -21,7 +21,7 @@ Kind = Literal["run", "published system", "prediction"]
 
 @dataclass(frozen=True)
 class Conditions:
-    """What rates were measured with. `None`: not told, or of no meaning for the operation."""
+    """Conditions of a measurement. `None`: not stated, or meaningless for the operation."""
 
     tool: str | None = None
     layout: str | None = None
@@ -37,7 +37,7 @@ class Conditions:
     fsync: str | None = None
     payload: str | None = None
     cold_cache: str | None = None
-    """How caches were emptied before, as the study has it; of what writes it is `None`."""
+    """How caches were emptied before the phase, as the study states it; `None` for writes."""
 
 
 Condition = str | int | None
@@ -54,22 +54,23 @@ class ConditionDifference:
 
     @property
     def is_told(self) -> bool:
-        """True if both sides tell it, and differently."""
+        """True if both sides state it."""
         return self.reference is not None and self.other is not None
 
 
 def unlike(reference: Conditions, other: Conditions) -> tuple[ConditionDifference, ...]:
     """Every condition that differs, in the order of `Conditions`.
 
-    Names of tools are compared without case. More ranks have more files of their own: that is said once, of the ranks.
+    Names of tools are compared case-insensitively. More ranks have more files of their own: only the ranks are
+    reported.
     """
     differences = [
         ConditionDifference(field.name, getattr(reference, field.name), getattr(other, field.name))
         for field in fields(Conditions)
     ]
     differing = [difference for difference in differences if _plain(difference.reference) != _plain(difference.other)]
-    more_ranks = any(one.what == "ranks" for one in differing)
-    return tuple(one for one in differing if not (one.what == "files" and more_ranks))
+    more_ranks = any(difference.what == "ranks" for difference in differing)
+    return tuple(difference for difference in differing if not (difference.what == "files" and more_ranks))
 
 
 def _plain(value: Condition) -> Condition:
@@ -77,7 +78,7 @@ def _plain(value: Condition) -> Condition:
 
 
 _CONDITION: Mapping[Axis, str] = {"transfer": "transfer_bytes", "storage": "api"}
-"""Axes whose condition is called otherwise."""
+"""Axes whose condition has another name."""
 
 
 class AxisValue(NamedTuple):
@@ -89,7 +90,7 @@ class AxisValue(NamedTuple):
 
 
 class Band(NamedTuple):
-    """What a prediction allows: a measured rate from `low` to `high`, in their unit, agrees with it."""
+    """The rates that agree with a prediction: from `low` to `high`, in the unit of the measured rate."""
 
     low: float
     high: float
@@ -99,7 +100,8 @@ class Band(NamedTuple):
 class Point:
     """A point of a sweep, a published or predicted figure, or a sustained rate.
 
-    `rates` are its valid repetitions, at least one, above 0; of a sustained rate those of each repetition's own sweep.
+    `rates` are its valid repetitions, at least one, all above 0. For a sustained rate there is one of each repetition's
+    sweep.
     """
 
     clients: int | None
@@ -108,27 +110,27 @@ class Point:
     others: tuple[AxisValue, ...] = ()
     """Its values on the axes that its study sweeps besides clients, ranks and groups."""
     ceiling_bytes_per_s: float | None = None
-    """The lowest ceiling on the path, where it is known and `rates` are of bytes."""
+    """The lowest ceiling on the path, if known and `rates` count bytes."""
     doubts: tuple[str, ...] = ()
     """The kinds of doubts about its repetitions."""
     sustained: float | None = None
-    """Of a sustained rate: that of the medians of its sweep."""
+    """For a sustained rate: the sustained rate of the medians of its sweep."""
     band: Band | None = None
-    """Of a predicted figure."""
+    """For a predicted figure."""
     given: GivenRate | None = None
-    """Of a phase at a given rate or with pauses: `rates` are what was kept."""
+    """For a phase at a given rate or with pauses: `rates` are what was achieved."""
 
     def value(self, axis: Axis) -> Value | None:
-        """The value that it has on an axis: where that was not swept, what it was measured with."""
+        """Its value on an axis; if that was not swept, the condition of its measurement."""
         swept = next((other.value for other in self.others if other.axis == axis), None)
         if swept is not None:
             return swept
-        found = getattr(self.conditions, _CONDITION.get(axis, axis), None)
-        return ("no", "yes")[found] if isinstance(found, bool) else found
+        value = getattr(self.conditions, _CONDITION.get(axis, axis), None)
+        return ("no", "yes")[value] if isinstance(value, bool) else value
 
     @property
     def median(self) -> float:
-        """The median of its repetitions, in their unit; of a sustained rate that of the medians."""
+        """The median of its repetitions, in their unit; for a sustained rate, that of the medians."""
         return median(self.rates) if self.sustained is None else self.sustained
 
     @property
@@ -139,12 +141,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Rates:
-    """What a curve has in one quantity: points in ascending order, and the two numbers that a sweep comes down to."""
+    """A curve in one quantity: its points in ascending order, its peak and its sustained rate."""
 
     points: tuple[Point, ...]
     peak: Point | None
     sustained: Point | None
-    """Of a run that of `peak_sustained`."""
+    """For a run, the one of `peak_sustained`."""
 
 
 def tested(title: str, operation: str) -> str:
@@ -157,23 +159,25 @@ class Curve:
     """A series of a run, or the figures of a published or predicted test that belong together."""
 
     name: tuple[str, ...]
-    """What tells it apart from others of the same operation: of a run the workload, phase and job."""
+    """Distinguishes it from other curves of the operation: for a run, its workload, phase and job."""
     title: str
     operation: str
     column: RateColumn
-    """What its rates count by themselves; one of the keys of `rates`."""
+    """The quantity that its rates count; a key of `rates`."""
     rates: Mapping[RateColumn, Rates]
 
     @property
     def test(self) -> str:
-        """The title without the operation: what was tested, as a file about a system calls it."""
+        """The title without the operation, as a published system names its tests."""
         return tested(self.title, self.operation)
 
     @property
     def conditions(self) -> Conditions:
-        """Those of its first point."""
-        own = self.rates[self.column]
-        return next(point for point in (*own.points, own.peak, own.sustained) if point).conditions
+        """The conditions of its first point."""
+        curve_rates = self.rates[self.column]
+        return next(
+            point for point in (*curve_rates.points, curve_rates.peak, curve_rates.sustained) if point
+        ).conditions
 
 
 @dataclass(frozen=True)
@@ -184,4 +188,4 @@ class Subject:
     kind: Kind
     curves: tuple[Curve, ...]
     given: tuple[Curve, ...] = ()
-    """Series whose rate the plan gave: they are no throughput, so no ratio is made of them and no trend."""
+    """Series at a rate that the plan sets: no throughput, so they have neither ratios nor trends."""

@@ -26,38 +26,38 @@ def swept(name: str, *rates: float, clients: tuple[int, ...] = (1, 8), transfer:
     return measured_run.subject(builder.build(), name)
 
 
-def of(comparison: Comparison, operation: str) -> Compared:
-    return next(one for one in comparison.series if one.reference.operation == operation)
+def series_of(comparison: Comparison, operation: str) -> Compared:
+    return next(series for series in comparison.series if series.reference.operation == operation)
 
 
 def test_a_run_that_is_faster_at_every_point_has_ratios_whose_intervals_exclude_1() -> None:
-    one = of(compare(swept("a", *SLOWER), swept("b", *FASTER)), "write")
-    assert [ratio.reference.clients for ratio in one.points] == [1, 8]
-    for ratio in one.points:
+    write = series_of(compare(swept("a", *SLOWER), swept("b", *FASTER)), "write")
+    assert [ratio.reference.clients for ratio in write.points] == [1, 8]
+    for ratio in write.points:
         assert ratio.value == pytest.approx(3.2 / 1.1, rel=1e-6)
         assert ratio.differs
         assert ratio.unlike == ()
-    told = verdict(one)
-    assert told.outcome == "differs"
-    assert (told.fastest is not None, told.slowest) == (True, None)
+    judgement = verdict(write)
+    assert judgement.outcome == "differs"
+    assert (judgement.fastest is not None, judgement.slowest) == (True, None)
 
 
 def test_a_run_against_itself_shows_no_difference() -> None:
-    one = of(compare(swept("a", *SLOWER), swept("b", *SLOWER)), "read")
-    assert verdict(one).outcome == "no difference"
-    assert {ratio.value for ratio in one.points} == {1.0}
+    read = series_of(compare(swept("a", *SLOWER), swept("b", *SLOWER)), "read")
+    assert verdict(read).outcome == "no difference"
+    assert {ratio.value for ratio in read.points} == {1.0}
 
 
 def test_two_repetitions_have_a_ratio_and_no_verdict() -> None:
-    one = of(compare(swept("a", 1e9, 1.1e9), swept("b", 9e9, 9.1e9)), "write")
-    assert all(ratio.interval is None and not ratio.differs for ratio in one.ratios)
-    assert verdict(one).outcome == "too few repetitions"
+    write = series_of(compare(swept("a", 1e9, 1.1e9), swept("b", 9e9, 9.1e9)), "write")
+    assert all(ratio.interval is None and not ratio.differs for ratio in write.ratios)
+    assert verdict(write).outcome == "too few repetitions"
 
 
-def test_a_series_of_one_name_with_another_transfer_is_compared_and_says_so() -> None:
-    one = of(compare(swept("a", *SLOWER), swept("b", *FASTER, transfer=4096)), "write")
-    told = [(unlike.what, unlike.reference, unlike.other) for unlike in one.points[0].unlike]
-    assert told == [("transfer_bytes", 1 << 20, 4096)]
+def test_series_of_one_name_are_compared_and_report_different_transfers() -> None:
+    write = series_of(compare(swept("a", *SLOWER), swept("b", *FASTER, transfer=4096)), "write")
+    differences = [(unlike.what, unlike.reference, unlike.other) for unlike in write.points[0].unlike]
+    assert differences == [("transfer_bytes", 1 << 20, 4096)]
 
 
 def test_series_of_other_names_are_compared_only_where_they_were_measured_alike() -> None:
@@ -75,29 +75,29 @@ def test_series_of_other_names_are_compared_only_where_they_were_measured_alike(
     ]
 
 
-def test_of_two_series_that_fit_equally_well_none_is_chosen() -> None:
-    one = measured_run.subject(RunBuilder().workload("a").build(), "one")
-    two = measured_run.subject(RunBuilder().workload("b").workload("c").build(), "two")
-    assert compare(one, two).series == ()
+def test_two_series_that_fit_equally_well_match_neither() -> None:
+    reference = measured_run.subject(RunBuilder().workload("a").build(), "one")
+    other = measured_run.subject(RunBuilder().workload("b").workload("c").build(), "two")
+    assert compare(reference, other).series == ()
 
 
-def test_points_of_one_side_are_told() -> None:
-    one = of(compare(swept("a", *SLOWER, clients=(1, 2)), swept("b", *SLOWER, clients=(2, 4))), "write")
-    assert [ratio.other.clients for ratio in one.points] == [2]
-    assert sorted(point.clients or 0 for point in one.only_one) == [1, 4]
-    assert one.peak is not None
+def test_points_of_only_one_side_are_listed() -> None:
+    write = series_of(compare(swept("a", *SLOWER, clients=(1, 2)), swept("b", *SLOWER, clients=(2, 4))), "write")
+    assert [ratio.other.clients for ratio in write.points] == [2]
+    assert sorted(point.clients or 0 for point in write.only_one) == [1, 4]
+    assert write.peak is not None
 
 
 def test_a_published_peak_is_compared_with_the_peak_of_the_same_layout_order_and_transfer() -> None:
     run = RunBuilder().clients(1, 8).workload("seq").workload("shared", layout="N-1").workload("small", order="random")
     system = published_system.subject(builtin_systems()["isilon-f800"])
     comparison = compare(measured_run.subject(run.build(), "mine"), system)
-    pairs = {one.reference.title: one.other.title for one in comparison.series}
+    pairs = {series.reference.title: series.other.title for series in comparison.series}
     assert pairs["seq, write"] == "sequential N-N (write)"
     assert pairs["shared, read"] == "sequential N-1 (read)"
     # Its random tests move 4 KiB, these 1 MiB.
     assert not any(title.startswith("small") for title in pairs)
-    peak = of(comparison, "read").peak
+    peak = series_of(comparison, "read").peak
     assert peak is not None
     assert peak.other.rates == (12e9,)
     assert peak.interval is None
@@ -107,7 +107,7 @@ def test_a_published_peak_is_compared_with_the_peak_of_the_same_layout_order_and
 def test_two_published_systems_are_compared_by_test_and_configuration() -> None:
     known = builtin_systems()
     comparison = compare(published_system.subject(known["isilon-h600"]), published_system.subject(known["isilon-f800"]))
-    reads = next(one for one in comparison.series if one.reference.title == "sequential N-N (read)")
+    reads = next(series for series in comparison.series if series.reference.title == "sequential N-N (read)")
     assert reads.peak is not None
     assert reads.peak.value == pytest.approx(2.0)
 
@@ -117,8 +117,8 @@ name: lab
 title: What our own lab has written down
 sources: {book: {title: Our notebook}}
 figures:
-  - {id: told, test: random N-N, operation: read, layout: N-N, transfer: TRANSFER, clients: 64, value: 90K, unit: IOPS,
-     at: book}
+  - {id: small-reads, test: random N-N, operation: read, layout: N-N, transfer: TRANSFER, clients: 64, value: 90K,
+     unit: IOPS, at: book}
 """
 
 
@@ -127,10 +127,10 @@ def test_rates_that_count_operations_are_compared_where_the_transfer_is_the_same
     run = RunBuilder().clients(64).workload("small", order="random", transfer_bytes=4096).build()
     system = read(parse_source(IOPS.replace("TRANSFER", transfer), "lab.yaml", "system"), {})
     comparison = compare(measured_run.subject(run, "mine"), published_system.subject(system))
-    assert [one.column for one in comparison.series] == ["rate_operations_per_s"] * compared
+    assert [series.column for series in comparison.series] == ["rate_operations_per_s"] * compared
 
 
-def test_metadata_that_was_published_is_not_taken_for_data_of_the_same_size() -> None:
+def test_published_metadata_rates_do_not_match_data_of_the_same_size() -> None:
     run = RunBuilder().workload("small", order="random", transfer_bytes=4096).build()
     system = published_system.subject(builtin_systems()["pixstor-capacity-expanded"])
     assert compare(measured_run.subject(run, "mine"), system).series == ()
@@ -181,9 +181,9 @@ repeated = st.lists(st.floats(1e6, 1e11), min_size=3, max_size=8)
 
 
 @given(repeated, repeated)
-def test_exchanging_the_sides_inverts_ratio_and_interval(one: list[float], other: list[float]) -> None:
-    there = of(compare(one_point("a", one), one_point("b", other)), "write").points[0]
-    back = of(compare(one_point("b", other), one_point("a", one)), "write").points[0]
+def test_exchanging_the_sides_inverts_ratio_and_interval(first: list[float], second: list[float]) -> None:
+    there = series_of(compare(one_point("a", first), one_point("b", second)), "write").points[0]
+    back = series_of(compare(one_point("b", second), one_point("a", first)), "write").points[0]
     assert there.value * back.value == pytest.approx(1)
     assert there.interval is not None
     assert back.interval is not None

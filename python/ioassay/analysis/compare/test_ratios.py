@@ -37,45 +37,45 @@ def repeated(rng: random.Random, curve: Sequence[float], deviation: float, repet
 
 
 def ratio(reference: Subject, other: Subject) -> Ratio:
-    found = compare(reference, other).series[0].sustained
-    assert found is not None
-    return found
+    sustained_ratio = compare(reference, other).series[0].sustained
+    assert sustained_ratio is not None
+    return sustained_ratio
 
 
-def covered(
-    one: tuple[Sequence[float], float], other: tuple[Sequence[float], float], repetitions: int
+def coverage(
+    reference: tuple[Sequence[float], float], other: tuple[Sequence[float], float], repetitions: int
 ) -> tuple[float, float]:
     """The share of intervals that cover the true ratio of two curves, and the share that they claim."""
     rng = random.Random(repetitions)
-    truth = sustained(other[0]) / sustained(one[0])
+    truth = sustained(other[0]) / sustained(reference[0])
     inside, claimed, times = 0, 0.0, 600
     for _ in range(times):
-        found = ratio(repeated(rng, *one, repetitions), repeated(rng, *other, repetitions))
-        assert found.interval is not None
-        assert found.interval.low <= found.value <= found.interval.high
-        inside += found.interval.low <= truth <= found.interval.high
-        claimed = found.interval.confidence
+        measured = ratio(repeated(rng, *reference, repetitions), repeated(rng, *other, repetitions))
+        assert measured.interval is not None
+        assert measured.interval.low <= measured.value <= measured.interval.high
+        inside += measured.interval.low <= truth <= measured.interval.high
+        claimed = measured.interval.confidence
     return inside / times, claimed
 
 
 @pytest.mark.parametrize("curve", [SATURATING, RETROGRADE, STEP])
 @pytest.mark.parametrize(("deviation", "repetitions"), [(0.02, 3), (0.1, 3), (0.02, 5), (0.1, 5)])
-def test_an_interval_covers_what_it_claims_where_both_sides_scatter_alike(
+def test_intervals_cover_what_they_claim_if_both_sides_scatter_alike(
     curve: Sequence[float], deviation: float, repetitions: int
 ) -> None:
-    share, claimed = covered((curve, deviation), (curve, deviation), repetitions)
+    share, claimed = coverage((curve, deviation), (curve, deviation), repetitions)
     assert share >= claimed - 3 * math.sqrt(claimed * (1 - claimed) / 600)
 
 
 @pytest.mark.parametrize(("repetitions", "least"), [(3, 0.75), (5, 0.83)])
-def test_an_interval_covers_less_where_one_side_scatters_five_times_as_much(repetitions: int, least: float) -> None:
+def test_intervals_cover_less_if_one_side_scatters_five_times_as_much(repetitions: int, least: float) -> None:
     """As docs/concepts/statistics.md says: the peak of a noisy sweep is a lucky one."""
-    for one, other in ((STEP, SATURATING), (STEP, STEP), (SATURATING, STEP)):
-        share, claimed = covered((one, 0.02), (other, 0.1), repetitions)
+    for calm, noisy in ((STEP, SATURATING), (STEP, STEP), (SATURATING, STEP)):
+        share, claimed = coverage((calm, 0.02), (noisy, 0.1), repetitions)
         assert least <= share <= claimed + 0.01
 
 
-def test_the_sustained_rate_of_a_run_has_one_of_each_repetition_that_measured_the_whole_sweep() -> None:
+def test_each_repetition_of_a_whole_sweep_has_a_sustained_rate() -> None:
     builder = RunBuilder().clients(1, 8, 64).repetitions(4).workload("seq")
     for clients, rates in ((1, (1e9, 1e9, 1e9, 1e9)), (8, (4e9, 4.2e9, 3.9e9, 4e9)), (64, (4.1e9, 3e9, 3.8e9, 9e9))):
         builder.rates("seq", "write", clients, *rates)

@@ -13,11 +13,13 @@ from ioassay.text.rate_units import RateColumn, Unit, suited
 
 def of_series(compared: Sequence[Compared]) -> Mapping[RateColumn, Unit]:
     """For each kind of rate the unit in which most rates of a reference and its others read well."""
-    found: dict[RateColumn, dict[int, float]] = {}
-    for one in compared:
-        for curve in (one.reference, one.other):
-            rates = curve.rates[one.column]
+    medians: dict[RateColumn, dict[int, float]] = {}
+    for series in compared:
+        for curve in (series.reference, series.other):
+            rates = curve.rates[series.column]
             shown = rates.points or [level for level in (rates.peak, rates.sustained) if level]
             # The reference is in each of them, and counts once.
-            found.setdefault(one.column, {}).update({id(point): point.median for point in shown})
-    return {column: suited(column, compared[0].reference.operation, own.values()) for column, own in found.items()}
+            medians.setdefault(series.column, {}).update({id(point): point.median for point in shown})
+    return {
+        column: suited(column, compared[0].reference.operation, points.values()) for column, points in medians.items()
+    }

@@ -1,8 +1,8 @@
-"""Findings: what the analysis of a run comes down to, each with its evidence and the measurements that it rests on.
+"""Findings about a run, each with its evidence and the measurements that it rests on.
 
-How to add one: docs/development/adding-a-finding.md. A finding adds what the analysis of several ranks, samples or
-repetitions shows; what the engine doubts has doubts of its own. Findings of the same kind in one series are one
-finding, which has the worst of them as its evidence.
+How to add one: docs/development/adding-a-finding.md. A finding needs the analysis of several ranks, samples or
+repetitions; what a single measurement shows is a doubt of the engine. Findings of the same kind in one series are
+joined into one, whose evidence is the worst of them.
 
 Not: the estimates themselves (the other files of `ioassay.analysis`), how documents show findings
 (`ioassay.reports.findings`).
@@ -58,5 +58,7 @@ FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
 
 def findings(facts: RunFacts) -> list[Finding]:
     """The findings of a run: warnings first, then in the order of the study."""
-    found = [one for find in FINDERS for one in find(facts)]
-    return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), facts.position(one.measurements[0])))
+    every = [finding for find in FINDERS for finding in find(facts)]
+    return sorted(
+        every, key=lambda finding: (SEVERITIES.index(finding.severity), facts.position(finding.measurements[0]))
+    )

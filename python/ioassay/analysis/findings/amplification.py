@@ -1,4 +1,4 @@
-"""Servers whose disks move more than the clients: replication, parity, journals, reads of more than is asked for."""
+"""Servers whose disks move more bytes than the clients: replication, parity, journals, read-ahead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ioassay.analysis.findings.run_facts import RunFacts, WatchedPhase, Way
 from ioassay.store.measurement import Measurement
 
 LEAST = 1.2
-"""Metadata and journals of a plain file system stay below."""
+"""Disk bytes per client byte. Metadata and journals of a plain file system stay below."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class AmplificationEvidence(Evidence):
     kind: ClassVar[str] = "disk-amplification"
     way: Way
     lowest: float
-    """Disks to clients, in the phase where that is least."""
+    """Disk bytes per client byte, in the phase where the ratio is lowest."""
     highest: float
     phases: int
 
 
 def amplification(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series in all phases of which the servers' disks moved more, a notice.
+    """A notice for each series whose every phase moved more bytes on the servers' disks.
 
     Data of an earlier phase may be written in a later phase, so the run as a whole must have written more, too.
     """
@@ -39,7 +39,11 @@ def amplification(facts: RunFacts) -> Iterator[Finding]:
         ratios = {phase.place: _ratio(phase) for phase in phases}
         known = {place: ratio for place, ratio in ratios.items() if ratio is not None}
         way = phases[0].way
-        if len(known) < len(phases) or min(known.values()) < LEAST or (way == "write" and _of_all(facts) < LEAST):
+        if (
+            len(known) < len(phases)
+            or min(known.values()) < LEAST
+            or (way == "write" and _write_ratio_of_run(facts) < LEAST)
+        ):
             continue
         worst = sorted(known, key=lambda place: -known[place])
         evidence = AmplificationEvidence(way, min(known.values()), max(known.values()), len(known))
@@ -54,8 +58,8 @@ def _ratio(watched_phase: WatchedPhase) -> float | None:
     )
 
 
-def _of_all(facts: RunFacts) -> float:
-    """What the servers' disks wrote during the run, in proportion to what the clients wrote."""
+def _write_ratio_of_run(facts: RunFacts) -> float:
+    """Bytes that the servers' disks wrote during the run, per byte that the clients wrote."""
     assert facts.activity is not None
     disks = facts.activity.seconds.filter(pl.col("role") == "server")["disk_write_bytes"].sum()
     clients = facts.activity.windows["write_bytes"].sum()

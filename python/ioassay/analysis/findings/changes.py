@@ -21,30 +21,31 @@ class ChangeEvidence(Evidence):
     change: Change
     """The largest."""
     drift: Drift
-    """The phase that has it."""
+    """The phase with this change."""
     phases: int
-    """In how many."""
+    """The number of such phases."""
     of: int
-    """Phases of the series with enough samples to tell."""
+    """Phases of the series with enough samples."""
 
 
 def changes(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series: a warning where its largest change is a fall."""
-    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
+    """A finding for each series: a warning if its largest change is a drop, otherwise a notice."""
+    for phases in facts.grouped(facts.drifts, lambda drift: drift.place):
         changed = sorted(
-            ((one, max(one.changes, key=_size)) for one in own if one.changes), key=lambda pair: -_size(pair[1])
+            ((phase, max(phase.changes, key=_size)) for phase in phases if phase.changes),
+            key=lambda pair: -_size(pair[1]),
         )
         if changed:
             worst, largest = changed[0]
             severity: Severity = "warning" if largest.after < largest.before else "notice"
-            evidence = ChangeEvidence(largest, worst, len(changed), len(own))
+            evidence = ChangeEvidence(largest, worst, len(changed), len(phases))
             yield Finding(
-                severity, evidence, tuple(one.place for one, _ in changed), _message(facts, evidence, worst.place)
+                severity, evidence, tuple(phase.place for phase, _ in changed), _message(facts, evidence, worst.place)
             )
 
 
 def _size(change: Change) -> float:
-    """The share of the higher level by which they differ."""
+    """The difference of the levels, as a share of the higher one."""
     return abs(change.after - change.before) / max(change.after, change.before)
 
 

@@ -1,4 +1,4 @@
-"""File systems whose imported counters have clearly more or fewer bytes than the run moved."""
+"""Imported counters of a file system with clearly more or fewer bytes than the run moved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MORE = 1.2
 """Retries, read-ahead and the metadata of a file system stay below."""
 
 LESS = 0.8
-"""Less is missing where intervals between readings do not begin and end with a phase."""
+"""Less than this share is lost because readings do not begin and end with a phase."""
 
 
 @dataclass(frozen=True)
@@ -27,39 +27,43 @@ class CountedBytesEvidence(Evidence):
     kind: ClassVar[str] = "counted-bytes"
     way: Way
     ratio: float
-    """Counters to clients, in the phase where it is farthest from 1."""
+    """Counted bytes per byte of the clients, in the phase where it is farthest from 1."""
     phases: int
     role: str
     """Whose counters: `server` or `client`."""
 
 
 def counted_bytes(facts: RunFacts) -> Iterator[Finding]:
-    """A warning for each series whose bytes differ. Where clocks do, nothing can be compared."""
+    """A warning for each series whose bytes differ; none if the clocks differ, because phases do not match then."""
     counters = counted(facts.activity)
     if counters is None or counters.lag_s is not None:
         return
-    for own in facts.grouped(_places(facts, counters), lambda place: place[0]):
-        off = sorted(
-            (one for one in own if not LESS <= one[2] <= MORE), key=lambda one: -max(one[2], 1 / (one[2] or 1e-9))
+    for measured in facts.grouped(_ratios(facts, counters), lambda place: place[0]):
+        deviating = sorted(
+            (entry for entry in measured if not LESS <= entry[2] <= MORE),
+            key=lambda entry: -max(entry[2], 1 / (entry[2] or 1e-9)),
         )
-        if off:
-            _, way, ratio = off[0]
-            evidence = CountedBytesEvidence(way, ratio, len(off), counters.role)
+        if deviating:
+            _, way, ratio = deviating[0]
+            evidence = CountedBytesEvidence(way, ratio, len(deviating), counters.role)
             yield Finding(
-                "warning", evidence, tuple(place for place, _, _ in off), _message(facts, evidence, off[0][0])
+                "warning",
+                evidence,
+                tuple(place for place, _, _ in deviating),
+                _message(facts, evidence, deviating[0][0]),
             )
 
 
-def _places(facts: RunFacts, counters: Counted) -> list[tuple[Measurement, Way, float]]:
-    """The measurements of data whose phase is known, with counters to clients."""
+def _ratios(facts: RunFacts, counters: Counted) -> list[tuple[Measurement, Way, float]]:
+    """Measurements that moved data in a watched phase, with counted bytes per byte of the clients."""
     phases = {(row["case"], row["phase"]): row for row in counters.phases.iter_rows(named=True)}
-    found: list[tuple[Measurement, Way, float]] = []
+    ratios: list[tuple[Measurement, Way, float]] = []
     for row in facts.run.measurements.filter("valid").iter_rows(named=True):
         phase, to = phases.get((row["case"], row["phase"])), DIRECTIONS.get(row["operation"])
         way: Way = "write" if to == "to-servers" else "read"
         if phase is not None and to is not None and phase[f"{way}_bytes"] >= LEAST_BYTES:
-            found.append((Measurement.of(row), way, phase[f"counted_{way}_bytes"] / phase[f"{way}_bytes"]))
-    return found
+            ratios.append((Measurement.of(row), way, phase[f"counted_{way}_bytes"] / phase[f"{way}_bytes"]))
+    return ratios
 
 
 def _message(facts: RunFacts, evidence: CountedBytesEvidence, first: Measurement) -> Message:

@@ -1,4 +1,4 @@
-"""Imported counters that fit the run clearly better when their clock is taken to be off."""
+"""Imported counters whose clock is off: shifted, they fit the run clearly better."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class CounterClockEvidence(Evidence):
 
     kind: ClassVar[str] = "counter-clock"
     lag_s: int
-    """So far the clock of the counters is ahead of the clients'."""
+    """How far the counters' clock is ahead of the clients' clock."""
 
 
 def counter_clock(facts: RunFacts) -> Iterator[Finding]:
-    """One for the run, a warning."""
+    """One warning for the run."""
     counters = counted(facts.activity)
     if counters is None or counters.lag_s is None:
         return

@@ -12,7 +12,7 @@ from ioassay.analysis.findings.run_facts import RunFacts, affected
 from ioassay.store.measurement import Measurement
 
 WIDE = 2.0
-"""Times the lowest tenth of the steps' rates at which the highest tenth is far above it."""
+"""Ratio of the highest to the lowest decile of a phase's rates above which it fluctuated."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,25 @@ class FluctuationEvidence(Evidence):
     drift: Drift
     """The phase with the widest range."""
     phases: int
-    """In how many."""
+    """The number of such phases."""
     of: int
-    """Phases of the series with enough samples to tell."""
+    """Phases of the series with enough samples."""
 
 
 def fluctuations(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series that fluctuated."""
-    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
+    """A notice for each series that fluctuated."""
+    for phases in facts.grouped(facts.drifts, lambda drift: drift.place):
         wide = sorted(
-            (one for one in own if one.high >= WIDE * one.low and not (one.trend or one.changes or one.stalls)),
-            key=lambda one: one.low / one.high,
+            (
+                phase
+                for phase in phases
+                if phase.high >= WIDE * phase.low and not (phase.trend or phase.changes or phase.stalls)
+            ),
+            key=lambda phase: phase.low / phase.high,
         )
         if wide:
-            evidence = FluctuationEvidence(wide[0], len(wide), len(own))
-            places = tuple(one.place for one in wide)
+            evidence = FluctuationEvidence(wide[0], len(wide), len(phases))
+            places = tuple(phase.place for phase in wide)
             yield Finding("notice", evidence, places, _message(facts, evidence, places[0]))
 
 

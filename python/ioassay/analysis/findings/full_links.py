@@ -1,4 +1,4 @@
-"""Hosts whose link was full: there the network set the rate."""
+"""Hosts whose network link was saturated, so that it limited the rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ioassay.text import format
 from ioassay.text.units import format_link_rate
 
 LEAST_SHARE = 0.9
-"""iperf3 itself has 94 % of a link of frames of 1500 bytes."""
+"""iperf3 reaches 94 % of a link with frames of 1500 bytes."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FullLinkEvidence(Evidence):
 
 
 def full_links(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series with such phases, a notice; the host is the one with the fullest link."""
+    """A notice for each series with such phases, about the host with the fullest link."""
     if facts.activity is None:
         return
     links = {host.name: host.link_bits_per_s for host in facts.activity.watch.document.hosts if host.link_bits_per_s}
@@ -46,9 +46,9 @@ def full_links(facts: RunFacts) -> Iterator[Finding]:
                 )
     for phases in facts.watched_phases():
         full = {
-            phase.place: found
+            phase.place: link
             for phase in phases
-            if (found := fullest.get((phase.place.case, phase.place.phase))) and found[0] >= LEAST_SHARE
+            if (link := fullest.get((phase.place.case, phase.place.phase))) and link[0] >= LEAST_SHARE
         }
         if full:
             places = sorted(full, key=lambda place: -full[place][0])

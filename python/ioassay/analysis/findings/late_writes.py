@@ -1,4 +1,4 @@
-"""Writes that were in memory when their phase ended: the disks went on writing."""
+"""Writes that were still in memory when their phase ended, and reached the disks later."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ioassay.store.measurement import Measurement
 from ioassay.text import format
 
 LEAST_S = 3.0
-"""Agents tell seconds, and their clocks may be off by a part of one."""
+"""Agents sample once a second, and their clocks may be off by a fraction of one."""
 
 LEAST_SHARE = 0.1
-"""Of what the clients wrote; less changes a rate by no more than repetitions differ."""
+"""Of the bytes that the clients wrote; less changes a rate by no more than repetitions differ."""
 
 MOST_WITHIN = 0.95
-"""Where the disks wrote nearly everything within the phase, what follows may be of other users."""
+"""If the disks wrote a larger share within the phase, later writes may be those of other users."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class LateWriteEvidence(Evidence):
     late_bytes: float
     late_s: float
     share: float
-    """Of what the clients wrote."""
+    """Of the bytes that the clients wrote."""
     phases: int
     of: int
 
 
 def late_writes(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series with such phases, a warning: the rate is not that of the disks."""
+    """A warning for each series with such phases: its rate is not that of the disks."""
     for phases in facts.watched_phases():
         late = sorted(
             (phase for phase in phases if _is_late(phase)), key=lambda phase: -phase.late_bytes / phase.client_bytes

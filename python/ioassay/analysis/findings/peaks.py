@@ -1,4 +1,4 @@
-"""Whether a sweep shows its peak: by the Universal Scalability Law where it follows it, else by its highest point."""
+"""Whether a sweep reaches its peak: by the Universal Scalability Law if it fits, otherwise by its highest point."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ioassay.text import format
 from ioassay.text.units import format_count
 
 FEWEST_FOR_A_PEAK = 3
-"""Points of which a sweep that rises to its last is worth a word: of two nobody expects to see a peak."""
+"""The fewest points of a sweep whose missing peak is reported: two are not expected to show one."""
 
 
 @dataclass(frozen=True)
 class PeakEvidence(Evidence):
-    """The sweep with its law."""
+    """A sweep and whether it reaches its peak."""
 
     kind: ClassVar[str] = "peak"
     sweep: Sweep
@@ -29,7 +29,7 @@ class PeakEvidence(Evidence):
 
 
 def peaks(facts: RunFacts) -> Iterator[Finding]:
-    """One for each sweep that stops too early, that follows the law, or that should and does not."""
+    """A finding for each sweep that stops before its peak, or that has enough points to fit the law."""
     for sweep in facts.sweeps:
         stops_early = sweep.reach == "not reached" and len(sweep.medians) >= FEWEST_FOR_A_PEAK
         if sweep.series.operation not in PREPARATION and (sweep.fit is not None or stops_early):

@@ -1,4 +1,4 @@
-"""Scores that a benchmark printed and that do not follow from its phases, or that leave out a phase that failed."""
+"""Scores that a benchmark printed but that do not follow from its phases, or that leave out a failed phase."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ioassay.analysis.printed_scores import Recomputed, recomputed
 
 @dataclass(frozen=True)
 class PrintedEvidence(Evidence):
-    """A printed score beside what follows from the printed phases, in the unit that was printed."""
+    """A printed score, and the score that follows from the printed phases, in the printed unit."""
 
     kind: ClassVar[str] = "printed-score"
     list: Literal["standard", "extended"]
@@ -24,46 +24,46 @@ class PrintedEvidence(Evidence):
     lowest: float
     highest: float
     is_what_follows: bool
-    """The digits of the phases allow it."""
+    """The printed score agrees within the rounding of the phases."""
     is_product: bool
-    """The total is the product of both means and not its root, as in lists of 2017."""
+    """The total is the product of both means instead of its square root, as in lists of 2017."""
     left_out: tuple[str, ...]
-    """Phases that failed, which the program leaves out of its means."""
+    """Failed phases that the program leaves out of its means."""
     missing: tuple[str, ...]
     file: str
     line: int
 
 
 def printed(facts: RunFacts) -> Iterator[Finding]:
-    """One for each score that is not what its phases make."""
-    for one in recomputed(facts.run):
-        if one.rests_on and (not one.follows or one.left_out or one.missing):
-            evidence = _evidence(one)
-            lines = FileLine(one.printed.file, one.printed.line)
-            yield Finding("warning", evidence, (*one.rests_on, lines), _message(evidence))
+    """A warning for each score that its phases do not give."""
+    for score in recomputed(facts.run):
+        if score.rests_on and (not score.follows or score.left_out or score.missing):
+            evidence = _evidence(score)
+            lines = FileLine(score.printed.file, score.printed.line)
+            yield Finding("warning", evidence, (*score.rests_on, lines), _message(evidence))
 
 
-def _evidence(one: Recomputed) -> PrintedEvidence:
-    score = one.printed
+def _evidence(score: Recomputed) -> PrintedEvidence:
+    printed = score.printed
     return PrintedEvidence(
-        list=score.list,
-        name=score.name,
-        unit=score.unit,
-        printed=score.value,
-        follows=one.value,
-        lowest=one.lowest,
-        highest=one.highest,
-        is_what_follows=one.follows,
-        is_product=not one.follows and score.name == "total" and abs(score.value / one.value**2 - 1) < _ROUNDED,
-        left_out=one.left_out,
-        missing=one.missing,
-        file=score.file,
-        line=score.line,
+        list=printed.list,
+        name=printed.name,
+        unit=printed.unit,
+        printed=printed.value,
+        follows=score.value,
+        lowest=score.lowest,
+        highest=score.highest,
+        is_what_follows=score.follows,
+        is_product=not score.follows and printed.name == "total" and abs(printed.value / score.value**2 - 1) < _ROUNDED,
+        left_out=score.left_out,
+        missing=score.missing,
+        file=printed.file,
+        line=printed.line,
     )
 
 
 _ROUNDED = 1e-3
-"""What rounding between the steps of a script may cost a product."""
+"""Relative error of a product due to rounding between the steps of a script."""
 
 
 def _message(evidence: PrintedEvidence) -> Message:

@@ -1,6 +1,4 @@
-"""What findings about a run are made of: the estimates that several of them need, made once, and the names and units
-of their sentences.
-"""
+"""The estimates that several findings about a run need, computed once, and the names and units in their sentences."""
 
 from __future__ import annotations
 
@@ -28,14 +26,14 @@ _Item = TypeVar("_Item")
 
 
 LEAST_BYTES = 64 << 20
-"""Of a phase with less, servers' counters have too much of other things."""
+"""In phases with less, other I/O dominates the servers' counters."""
 
 Way = Literal["write", "read"]
 
 
 @dataclass(frozen=True)
 class WatchedPhase:
-    """A measurement of data, with what the watched hosts did in its phase."""
+    """A measurement of data, with the activity of the watched hosts in its phase."""
 
     place: Measurement
     way: Way
@@ -44,25 +42,25 @@ class WatchedPhase:
 
     @property
     def client_bytes(self) -> int:
-        """What the clients moved."""
+        """Bytes that the clients moved."""
         moved: int = self.phase[f"{self.way}_bytes"]
         return moved
 
     @property
     def disk_bytes(self) -> float | None:
-        """What the disks that hold the data moved in the same seconds; `None`: not known."""
+        """Bytes that the disks of the data moved in the same seconds; `None`: unknown."""
         moved: float | None = self.phase[f"disk_{self.way}_bytes"]
         return moved
 
     @property
     def late_bytes(self) -> float:
-        """What these disks still wrote after a phase that writes."""
+        """Bytes that these disks wrote after the end of a write phase."""
         return (self.phase["late_write_bytes"] or 0.0) if self.way == "write" else 0.0
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A run and the estimates that more than one kind of finding is made of."""
+    """A run and the estimates that more than one kind of finding needs."""
 
     run: LoadedRun
 
@@ -73,7 +71,7 @@ class RunFacts:
 
     @cached_property
     def names(self) -> Names:
-        """What the run's workloads, cases and phases are called."""
+        """The names of the run's workloads, cases and phases."""
         return Names(self.run.document)
 
     @cached_property
@@ -98,28 +96,28 @@ class RunFacts:
 
     @cached_property
     def drifts(self) -> list[Drift]:
-        """How every phase with enough samples went."""
+        """The drift of every phase with enough samples."""
         return drift.drifts(self.run.samples, self.run.measurements)
 
     @cached_property
     def activity(self) -> Activity | None:
-        """What hosts that were watched did beside the phases."""
+        """The activity of watched hosts in the phases."""
         return activity(self.run)
 
     def watched_phases(self) -> list[list[WatchedPhase]]:
-        """The valid phases in which data moved and hosts were watched, those of each series together; of a phase that
-        writes and reads one of each. Too little data tells nothing.
+        """The valid phases that moved at least `LEAST_BYTES` while hosts were watched, grouped by series; a phase that
+        writes and reads has an entry for each.
         """
         if self.activity is None:
             return []
         phases = {(row["case"], row["phase"]): row for row in self.activity.phases.iter_rows(named=True)}
-        found = []
+        watched = []
         for row in self.run.measurements.filter("valid").iter_rows(named=True):
             phase, to = phases.get((row["case"], row["phase"])), DIRECTIONS.get(row["operation"])
             way: Way = "write" if to == "to-servers" else "read"
             if phase is not None and to is not None and phase[f"{way}_bytes"] >= LEAST_BYTES:
-                found.append(WatchedPhase(Measurement.of(row), way, phase))
-        return self.grouped(found, lambda one: one.place)
+                watched.append(WatchedPhase(Measurement.of(row), way, phase))
+        return self.grouped(watched, lambda phase: phase.place)
 
     @cached_property
     def _series(self) -> dict[Measurement, tuple[str, Series]]:
@@ -140,17 +138,17 @@ class RunFacts:
         return {series: index for index, series in enumerate(dict.fromkeys(self._series.values()))}
 
     def position(self, place: Measurement) -> int:
-        """Which of all series of the study it belongs to, in the order in which they run."""
+        """The index of its series in the study, in the order in which they run."""
         return self._positions[self._series[place]]
 
     def by_series(self) -> Iterable[tuple[pl.DataFrame, RateColumn]]:
-        """The points of each series but preparation, and what its rates count."""
+        """The points of each series except preparation, and the quantity that its rates count."""
         points = self.points.filter(~pl.col("operation").is_in(PREPARATION))
-        for own in points.partition_by("workload", "phase", "job", "operation", maintain_order=True):
-            yield own, rates.column(self.run.document, own, own["workload"][0])
+        for series_points in points.partition_by("workload", "phase", "job", "operation", maintain_order=True):
+            yield series_points, rates.column(self.run.document, series_points, series_points["workload"][0])
 
     def grouped(self, items: Iterable[_Item], place: Callable[[_Item], Measurement]) -> list[list[_Item]]:
-        """The items of each series together, in the order in which they come."""
+        """The items grouped by series, order kept."""
         groups: dict[tuple[str, Series], list[_Item]] = {}
         for item in items:
             groups.setdefault(self._series[place(item)], []).append(item)
@@ -158,7 +156,7 @@ class RunFacts:
 
 
 def affected(count: int, of: int, noun: str) -> str:
-    """`3 of 24 phases are affected; this is the worst.`; empty where a finding is about one alone."""
+    """`3 of 24 phases are affected; this is the worst.`; empty if a finding is about one only."""
     if count == 1:
         return ""
     part = f"{count} of {of} {noun}s" if count < of else f"Both {noun}s" if of == 2 else f"All {of} {noun}s"

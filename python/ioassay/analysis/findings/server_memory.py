@@ -1,4 +1,4 @@
-"""Reads that the servers' disks had little to do with: what the clients got came out of memory."""
+"""Reads that the servers' memory served instead of their disks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ioassay.store.measurement import Measurement
 from ioassay.text import format
 
 MOST = 0.5
-"""Where disks read more than this share, they had to be waited for."""
+"""Share of disk reads above which the clients had to wait for disks."""
 
-SEEN = 0.5
-"""Disks that moved at least this share of what the clients did in some phase are those that hold the data."""
+LEAST_ON_DATA_DISKS = 0.5
+"""Disks hold the data if they moved at least this share of the clients' bytes in some phase."""
 
 
 @dataclass(frozen=True)
@@ -24,29 +24,29 @@ class ServerMemoryEvidence(Evidence):
 
     kind: ClassVar[str] = "reads-from-memory"
     share: float
-    """What the disks read of what the clients read, in the phase where that is least."""
+    """Disk bytes per byte that the clients read, in the phase where it is lowest."""
     phases: int
     of: int
 
 
 def server_memory(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series with such phases, a warning: a read from memory says nothing about disks."""
+    """A warning for each series with such phases: reads from memory do not measure disks."""
     if facts.activity is None or facts.activity.storage_role != "server":
         return
-    every = facts.watched_phases()
-    shares = {one.place: _share(one.disk_bytes, one.client_bytes) for own in every for one in own}
-    # Else the data may lie on disks that no watched host has.
-    if not any(share is not None and share >= SEEN for share in shares.values()):
+    series = facts.watched_phases()
+    shares = {phase.place: _share(phase.disk_bytes, phase.client_bytes) for phases in series for phase in phases}
+    # Otherwise the data may lie on disks of hosts that were not watched.
+    if not any(share is not None and share >= LEAST_ON_DATA_DISKS for share in shares.values()):
         return
-    for own in every:
+    for phases in series:
         served = {
-            one.place: share
-            for one in own
-            if one.way == "read" and (share := shares[one.place]) is not None and share < MOST
+            phase.place: share
+            for phase in phases
+            if phase.way == "read" and (share := shares[phase.place]) is not None and share < MOST
         }
         if served:
             places = sorted(served, key=lambda place: served[place])
-            evidence = ServerMemoryEvidence(served[places[0]], len(served), len(own))
+            evidence = ServerMemoryEvidence(served[places[0]], len(served), len(phases))
             yield Finding("warning", evidence, tuple(places), _message(facts, evidence, places[0]))
 
 

@@ -1,4 +1,4 @@
-"""Nodes that are the slowest more often than chance lets them."""
+"""Nodes that are the slowest more often than chance explains."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ioassay.text.units import format_count
 
 @dataclass(frozen=True)
 class SlowNodeEvidence(Evidence):
-    """The node."""
+    """A slow node, and the phases in which it was the slowest."""
 
     kind: ClassVar[str] = "slow-node"
     node: str
     operations: tuple[Operation, ...]
-    """What it is slow in; empty: in all that the run does."""
+    """The operations in which it is slow; empty: all operations of the run."""
     slowest_in: int
     of: int
     by_chance: float
 
 
 def slow_nodes(facts: RunFacts) -> Iterator[Finding]:
-    """One for each such node of the run."""
+    """A warning for each such node of the run."""
     for slow_node in stragglers.slow_nodes(facts.run.measurements, facts.run.ranks):
         evidence = SlowNodeEvidence(
             slow_node.node, slow_node.operations, len(slow_node.slowest_in), slow_node.of, slow_node.by_chance

@@ -1,4 +1,4 @@
-"""Times within a phase in which I/O stalled."""
+"""Stalls within a phase."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class StallEvidence(Evidence):
     kind: ClassVar[str] = "stalls"
     longest: Stall
     drift: Drift
-    """The phase with most time in stalls."""
+    """The phase that was stalled longest."""
     stalled_s: float
-    """All its stalls."""
+    """Total time of its stalls."""
     phases: int
-    """In how many."""
+    """The number of such phases."""
     of: int
-    """Phases of the series with enough samples to tell."""
+    """Phases of the series with enough samples."""
 
 
 def stalls(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series that stalled, a warning."""
-    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
-        stalled = sorted((one for one in own if one.stalls), key=lambda one: -_stalled_s(one))
+    """A warning for each series that stalled."""
+    for phases in facts.grouped(facts.drifts, lambda drift: drift.place):
+        stalled = sorted((phase for phase in phases if phase.stalls), key=lambda phase: -_stalled_s(phase))
         if stalled:
             worst = stalled[0]
             longest = max(worst.stalls, key=lambda stall: stall.length_s)
-            evidence = StallEvidence(longest, worst, _stalled_s(worst), len(stalled), len(own))
+            evidence = StallEvidence(longest, worst, _stalled_s(worst), len(stalled), len(phases))
             yield Finding(
-                "warning", evidence, tuple(one.place for one in stalled), _message(facts, evidence, worst.place)
+                "warning", evidence, tuple(phase.place for phase in stalled), _message(facts, evidence, worst.place)
             )
 
 

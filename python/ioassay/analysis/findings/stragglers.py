@@ -1,4 +1,4 @@
-"""Finishes far behind the stonewall, and ranks that had done many times the work of others when it came."""
+"""Finishes long after the stonewall, and ranks that had done many times the work of others at the stonewall."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ioassay.store.measurement import Measurement
 from ioassay.text import format
 
 STRETCHED = 1.5
-"""Times the stonewall at which a finish is far behind."""
+"""Ratio of the finish to the stonewall above which the finish is late."""
 
 UNEQUAL = 10.0
-"""Times the operations of another rank that are many."""
+"""Ratio of most to least operations of a rank above which ranks are imbalanced."""
 
 
 @dataclass(frozen=True)
@@ -26,26 +26,26 @@ class StragglerEvidence(Evidence):
 
     kind: ClassVar[str] = "stragglers"
     worst: Straggling
-    """The one whose finish is farthest behind its stonewall."""
+    """The measurement with the latest finish relative to its stonewall."""
     measurements: int
-    """In how many."""
+    """The number of such measurements."""
     of: int
-    """Measurements of the series that a stonewall came to."""
+    """Measurements of the series that reached a stonewall."""
 
 
 def stragglers(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series in which ranks fell behind: a warning where the finish did, too."""
+    """A finding for each series in which ranks fell behind: a warning if the finish is late, otherwise a notice."""
     every = straggling(facts.run.measurements, facts.run.ranks)
-    for own in facts.grouped(every, lambda one: one.place):
+    for measured in facts.grouped(every, lambda entry: entry.place):
         behind = sorted(
-            (one for one in own if one.stretch >= STRETCHED or (one.imbalance or 0) >= UNEQUAL),
-            key=lambda one: -one.stretch,
+            (entry for entry in measured if entry.stretch >= STRETCHED or (entry.imbalance or 0) >= UNEQUAL),
+            key=lambda entry: -entry.stretch,
         )
         if behind:
             severity: Severity = "warning" if behind[0].stretch >= STRETCHED else "notice"
-            evidence = StragglerEvidence(behind[0], len(behind), len(own))
+            evidence = StragglerEvidence(behind[0], len(behind), len(measured))
             yield Finding(
-                severity, evidence, tuple(one.place for one in behind), _message(facts, evidence, behind[0].place)
+                severity, evidence, tuple(entry.place for entry in behind), _message(facts, evidence, behind[0].place)
             )
 
 

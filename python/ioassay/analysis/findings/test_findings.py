@@ -29,63 +29,65 @@ from ioassay.testing.watched import HostSecond, watched
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Finding]:
+def run_findings() -> list[Finding]:
     return findings(RunFacts(faulty_run()))
 
 
-def _of(found: list[Finding], kind: str, case: str, operation: str) -> Finding:
-    (one,) = [
+def _of(run_findings: list[Finding], kind: str, case: str, operation: str) -> Finding:
+    (match,) = [
         finding
-        for finding in found
+        for finding in run_findings
         if finding.kind == kind
         and (first := finding.measurements[0]).case.startswith(case)
         and first.operation == operation
     ]
-    return one
+    return match
 
 
-def test_every_kind_is_found_in_a_run_that_has_them_all(found: list[Finding]) -> None:
+def test_a_run_with_every_fault_has_every_kind_of_finding(run_findings: list[Finding]) -> None:
     of_runs = [kind for kind in Evidence.__subclasses__() if kind.__module__.startswith("ioassay.analysis.findings.")]
     kinds = {kind.kind for kind in of_runs}
     assert len(kinds) == len(FINDERS)
-    # Only what was imported has scores that somebody printed, or counters of servers.
+    # Only imported runs have printed scores, or counters of servers.
     imported = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
-    assert {finding.kind for finding in found} == kinds - imported
+    assert {finding.kind for finding in run_findings} == kinds - imported
 
 
-def test_warnings_come_first_and_then_the_order_of_the_study(found: list[Finding]) -> None:
-    severities = [finding.severity for finding in found]
+def test_warnings_come_first_and_then_the_order_of_the_study(run_findings: list[Finding]) -> None:
+    severities = [finding.severity for finding in run_findings]
     assert severities == sorted(severities, reverse=True)
     facts = RunFacts(faulty_run())
     for severity in ("warning", "notice"):
-        positions = [facts.position(finding.measurements[0]) for finding in found if finding.severity == severity]
+        positions = [
+            facts.position(finding.measurements[0]) for finding in run_findings if finding.severity == severity
+        ]
         assert positions == sorted(positions)
 
 
-def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(found: list[Finding]) -> None:
+def test_every_finding_rests_on_distinct_measurements_of_the_run(run_findings: list[Finding]) -> None:
     made = set(faulty_run().measurements.select(*KEY).iter_rows())
-    for finding in found:
+    for finding in run_findings:
         assert finding.rests_on
         assert set(finding.rests_on) <= made
         assert len(set(finding.rests_on)) == len(finding.rests_on)
 
 
-def test_every_finding_has_a_headline_and_a_remedy_in_sentences(found: list[Finding]) -> None:
-    for finding in found:
+def test_every_finding_has_a_headline_and_a_remedy_in_sentences(run_findings: list[Finding]) -> None:
+    for finding in run_findings:
         for text in (finding.message.headline, finding.message.remedy):
             assert text[0].isalnum(), text
             assert text.endswith("."), text
 
 
-def test_a_sweep_that_still_rises_is_warned_of(found: list[Finding]) -> None:
-    one = _of(found, "peak", "rising", "write")
-    assert isinstance(one.evidence, PeakEvidence)
-    assert (one.severity, one.evidence.reach) == ("warning", "not reached")
-    assert len(one.rests_on) == 24
+def test_a_sweep_that_still_rises_has_a_warning(run_findings: list[Finding]) -> None:
+    peak = _of(run_findings, "peak", "rising", "write")
+    assert isinstance(peak.evidence, PeakEvidence)
+    assert (peak.severity, peak.evidence.reach) == ("warning", "not reached")
+    assert len(peak.rests_on) == 24
 
 
 @pytest.mark.parametrize(("clients", "warns"), [((1, 2), False), ((1, 2, 4), True)])
-def test_of_two_points_nobody_expects_a_peak(clients: tuple[int, ...], warns: bool) -> None:
+def test_a_sweep_of_two_points_is_not_expected_to_peak(clients: tuple[int, ...], warns: bool) -> None:
     run = RunBuilder().clients(*clients).repetitions(1).workload("w")
     for count in clients:
         run = run.rates("w", "write", count, count * 1e9).rates("w", "read", count, 1e9)
@@ -93,42 +95,42 @@ def test_of_two_points_nobody_expects_a_peak(clients: tuple[int, ...], warns: bo
     assert kinds == [PeakEvidence.kind] * warns
 
 
-def test_a_sweep_off_the_law_has_no_law(found: list[Finding]) -> None:
-    one = _of(found, "peak", "uneven", "write")
-    assert isinstance(one.evidence, PeakEvidence)
-    assert one.evidence.sweep.fit is not None
-    assert one.evidence.sweep.law is None
+def test_a_sweep_off_the_law_has_no_law(run_findings: list[Finding]) -> None:
+    peak = _of(run_findings, "peak", "uneven", "write")
+    assert isinstance(peak.evidence, PeakEvidence)
+    assert peak.evidence.sweep.fit is not None
+    assert peak.evidence.sweep.law is None
 
 
-def test_outliers_of_a_series_are_one_finding(found: list[Finding]) -> None:
-    one = _of(found, "outliers", "uneven", "write")
-    assert isinstance(one.evidence, OutlierEvidence)
-    assert [outlier.repetition for outlier in one.evidence.outliers] == [6, 6, 6, 6]
+def test_outliers_of_a_series_are_one_finding(run_findings: list[Finding]) -> None:
+    outliers = _of(run_findings, "outliers", "uneven", "write")
+    assert isinstance(outliers.evidence, OutlierEvidence)
+    assert [outlier.repetition for outlier in outliers.evidence.outliers] == [6, 6, 6, 6]
 
 
-def test_a_median_that_is_not_known_well_is_told_with_its_interval(found: list[Finding]) -> None:
-    one = _of(found, "wide-interval", "rising", "write")
-    assert isinstance(one.evidence, WideIntervalEvidence)
-    assert one.evidence.widest.reach == pytest.approx(0.2, abs=0.01)
-    assert (one.evidence.points, one.evidence.of) == (4, 4)
+def test_an_uncertain_median_is_reported_with_its_interval(run_findings: list[Finding]) -> None:
+    wide = _of(run_findings, "wide-interval", "rising", "write")
+    assert isinstance(wide.evidence, WideIntervalEvidence)
+    assert wide.evidence.widest.reach == pytest.approx(0.2, abs=0.01)
+    assert (wide.evidence.points, wide.evidence.of) == (4, 4)
 
 
-def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> None:
-    decline, fall = _of(found, "trend", "falling", "read"), _of(found, "change", "falling", "write")
-    stall = _of(found, "stalls", "stopping", "write")
+def test_a_decline_a_drop_and_a_stall_are_distinguished(run_findings: list[Finding]) -> None:
+    decline, fall = _of(run_findings, "trend", "falling", "read"), _of(run_findings, "change", "falling", "write")
+    stall = _of(run_findings, "stalls", "stopping", "write")
     assert isinstance(decline.evidence, TrendEvidence)
     assert isinstance(fall.evidence, ChangeEvidence)
     assert isinstance(stall.evidence, StallEvidence)
     assert decline.evidence.trend.change.estimate < -0.5
     assert fall.evidence.change.after == pytest.approx(0.4 * fall.evidence.change.before, rel=0.2)
     assert stall.evidence.longest.length_s > 1
-    told = {
+    kinds = {
         (finding.kind, finding.measurements[0].case.split("-")[0], finding.measurements[0].operation)
-        for finding in found
+        for finding in run_findings
     }
-    assert ("change", "falling", "read") not in told
-    assert ("trend", "falling", "write") not in told
-    assert ("change", "stopping", "write") not in told
+    assert ("change", "falling", "read") not in kinds
+    assert ("trend", "falling", "write") not in kinds
+    assert ("change", "stopping", "write") not in kinds
 
 
 @pytest.mark.parametrize(
@@ -141,13 +143,13 @@ def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> No
         ("full-links", "stopping", "read", "notice"),
     ],
 )
-def test_what_servers_did_is_found_where_it_is_and_nowhere_else(
-    found: list[Finding], kind: str, case: str, operation: str, severity: str
+def test_faults_of_servers_are_reported_only_where_they_are(
+    run_findings: list[Finding], kind: str, case: str, operation: str, severity: str
 ) -> None:
-    assert _of(found, kind, case, operation).severity == severity
+    assert _of(run_findings, kind, case, operation).severity == severity
     cases = {
         (finding.measurements[0].case.split("-")[0], finding.measurements[0].operation)
-        for finding in found
+        for finding in run_findings
         if finding.kind == kind
     }
     also = {("rising", "write"), ("stopping", "write")} if kind == "disk-amplification" else set()
@@ -155,7 +157,7 @@ def test_what_servers_did_is_found_where_it_is_and_nowhere_else(
 
 
 def _watched(writes: float, reads: float, late: float = 0.0, role: Role = "server") -> set[str]:
-    """The kinds of findings about servers in a run whose disks move so many times what the clients do."""
+    """The kinds of findings about servers in a run; the arguments are disk bytes per byte of the clients."""
     run = RunBuilder().workload("w", write=0.25e9, read=0.25e9).clients(1).repetitions(3).build()
     second = 10**9
     begin = pl.col("duration_ns").cum_sum().shift(fill_value=0) + 20 * second * pl.int_range(pl.len())
@@ -179,42 +181,42 @@ def _watched(writes: float, reads: float, late: float = 0.0, role: Role = "serve
     return kinds & {"disk-amplification", "reads-from-memory", "late-writes", "uneven-servers", "full-links"}
 
 
-def test_disks_that_do_what_the_clients_do_are_not_worth_a_word() -> None:
+def test_disks_that_move_what_the_clients_move_have_no_finding() -> None:
     assert _watched(1.0, 1.0) == set()
     assert _watched(1.1, 0.9) == set()
     assert _watched(1.0, 1.0, late=0.05) == set()
 
 
-def test_writes_that_come_late_are_no_amplification_unless_they_are_more() -> None:
+def test_late_writes_are_no_amplification_unless_they_are_more() -> None:
     assert _watched(0.3, 1.0, late=0.7) == {"late-writes"}
     assert _watched(0.5, 1.0, late=1.5) == {"disk-amplification", "late-writes"}
 
 
-def test_disks_that_hold_other_data_do_not_make_reads_those_of_memory() -> None:
+def test_disks_without_the_data_do_not_imply_reads_from_memory() -> None:
     assert _watched(1.0, 0.01) == {"reads-from-memory"}
     assert _watched(0.01, 0.01) == set()
 
 
-def test_of_clients_disks_it_is_said_only_what_they_write_late() -> None:
+def test_disks_of_clients_have_findings_only_about_late_writes() -> None:
     assert _watched(2.0, 0.01, role="client") == set()
     assert _watched(0.3, 0.01, late=0.7, role="client") == {"late-writes"}
 
 
-def test_a_finish_far_behind_the_stonewall_is_warned_of_with_who_was_behind(found: list[Finding]) -> None:
-    one = _of(found, "stragglers", "stopping", "write")
-    assert isinstance(one.evidence, StragglerEvidence)
-    assert one.severity == "warning"
-    assert one.evidence.worst.stretch == pytest.approx(3, rel=0.01)
-    assert one.evidence.worst.imbalance == 249.5
-    assert one.evidence.worst.behind[0].rank == 0
+def test_a_finish_long_after_the_stonewall_is_reported_with_its_ranks(run_findings: list[Finding]) -> None:
+    stragglers = _of(run_findings, "stragglers", "stopping", "write")
+    assert isinstance(stragglers.evidence, StragglerEvidence)
+    assert stragglers.severity == "warning"
+    assert stragglers.evidence.worst.stretch == pytest.approx(3, rel=0.01)
+    assert stragglers.evidence.worst.imbalance == 249.5
+    assert stragglers.evidence.worst.behind[0].rank == 0
 
 
-def test_the_node_that_is_always_last_is_named(found: list[Finding]) -> None:
-    (node,) = [finding.evidence for finding in found if isinstance(finding.evidence, SlowNodeEvidence)]
+def test_a_node_that_is_always_last_is_named(run_findings: list[Finding]) -> None:
+    (node,) = [finding.evidence for finding in run_findings if isinstance(finding.evidence, SlowNodeEvidence)]
     assert node.node == "client03"
 
 
-def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
+def test_a_faultless_run_has_no_warning() -> None:
     run = RunBuilder().workload("w").clients(1, 2, 4, 8, 16, 32, 64).repetitions(5).build()
     assert [finding for finding in findings(RunFacts(run)) if finding.severity == "warning"] == []
 
@@ -237,7 +239,7 @@ def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
     ],
     ids=["no ranks", "no samples", "no nodes", "nothing but rates", "nothing"],
 )
-def test_what_a_run_does_not_tell_gives_no_finding_and_no_error(
+def test_missing_tables_give_fewer_findings_and_no_error(
     unknown: tuple[str, Callable[[pl.DataFrame], pl.DataFrame]],
 ) -> None:
     table, forget = unknown

@@ -15,31 +15,31 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class TrendEvidence(Evidence):
-    """Phases of a series in which the rate went one way."""
+    """Phases of a series whose rate declined, or rose."""
 
     kind: ClassVar[str] = "trend"
     trend: Trend
     """The steepest."""
     drift: Drift
-    """The phase that has it."""
+    """The phase with this trend."""
     phases: int
-    """In how many."""
+    """The number of such phases."""
     of: int
-    """Phases of the series with enough samples to tell."""
+    """Phases of the series with enough samples."""
 
 
 def trends(facts: RunFacts) -> Iterator[Finding]:
-    """For each series one about the phases that declined, a warning, and one about those that rose."""
-    for own in facts.grouped(facts.drifts, lambda drift: drift.place):
-        trended = [(one, one.trend) for one in own if one.trend is not None]
+    """For each series, a warning about phases that declined and a notice about phases that rose."""
+    for phases in facts.grouped(facts.drifts, lambda drift: drift.place):
+        trended = [(phase, phase.trend) for phase in phases if phase.trend is not None]
         for declines in (True, False):
             same = sorted(
-                ((one, trend) for one, trend in trended if (trend.change.estimate < 0) == declines),
+                ((phase, trend) for phase, trend in trended if (trend.change.estimate < 0) == declines),
                 key=lambda pair: -abs(pair[1].change.estimate),
             )
             if same:
-                evidence = TrendEvidence(same[0][1], same[0][0], len(same), len(own))
-                places = tuple(one.place for one, _ in same)
+                evidence = TrendEvidence(same[0][1], same[0][0], len(same), len(phases))
+                places = tuple(phase.place for phase, _ in same)
                 message = _message(facts, evidence, places[0])
                 yield Finding("warning" if declines else "notice", evidence, places, message)
 

@@ -1,4 +1,4 @@
-"""A server whose disks do much more than those of the others, each time."""
+"""A server whose disks move much more than those of the others in every phase."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from ioassay.text.units import format_count
 
 LEAST_FACTOR = 2.0
 LEAST_PHASES = 3
-"""Of few files one server may have most by chance; the same one every time has a cause."""
+"""With few files, one server may hold most of them by chance; the same server in every phase has a cause."""
 
 
 @dataclass(frozen=True)
 class UnevenServerEvidence(Evidence):
-    """Phases of a series in which one server's disks moved most."""
+    """Phases of a series in which the same server's disks moved most."""
 
     kind: ClassVar[str] = "uneven-servers"
     server: str
     way: Way
     factor: float
-    """Its bytes to the median of the others, where that is least."""
+    """Its bytes relative to the median of the others, in the phase where it is lowest."""
     servers: int
     phases: int
 
 
 def uneven_servers(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series in all phases of which the same server stands out, a warning."""
+    """A warning for each series in whose phases the same server always moves most."""
     if facts.activity is None:
         return
     servers = facts.activity.hosts.filter(pl.col("role") == "server").partition_by(*PHASE, as_dict=True)
     for phases in facts.watched_phases():
-        most = [_most(phase, servers.get((phase.place.case, phase.place.phase))) for phase in phases]
+        most = [_busiest(phase, servers.get((phase.place.case, phase.place.phase))) for phase in phases]
         named = {server[0] for server in most if server is not None}
         factors = [server[1] for server in most if server is not None]
         if len(factors) < LEAST_PHASES or len(factors) < len(phases) or len(named) > 1 or min(factors) < LEAST_FACTOR:
@@ -51,8 +51,8 @@ def uneven_servers(facts: RunFacts) -> Iterator[Finding]:
         yield Finding("warning", evidence, places, _message(facts, evidence, places[0]))
 
 
-def _most(watched_phase: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, int] | None:
-    """The server that moved most, by which factor more than the others, and how many there are."""
+def _busiest(watched_phase: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, int] | None:
+    """The server that moved most, its factor over the median of the others, and the number of servers."""
     column = f"disk_{watched_phase.way}_bytes"
     moved = {} if servers is None else dict(servers.select("host", column).drop_nulls().iter_rows())
     if len(moved) < 2:

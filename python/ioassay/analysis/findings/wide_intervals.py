@@ -15,37 +15,37 @@ from ioassay.text import format
 from ioassay.text.rate_units import RateColumn
 
 WIDE = 0.1
-"""The share of a median that an interval reaches away from it when the median is not known well."""
+"""Half width of an interval above which its median is uncertain, as a share of the median."""
 
 
 @dataclass(frozen=True)
 class WideIntervalEvidence(Evidence):
-    """Points of a series whose median is not known well."""
+    """Points of a series whose median is uncertain."""
 
     kind: ClassVar[str] = "wide-interval"
     column: RateColumn
     widest: Interval
     repetitions: int
-    """Valid ones of the point with the widest interval."""
+    """Valid repetitions of the point with the widest interval."""
     points: int
-    """How many."""
+    """The number of such points."""
     of: int
     """Points of the series with enough repetitions for an interval."""
 
 
 def wide_intervals(facts: RunFacts) -> Iterator[Finding]:
-    """One for each series that has such points."""
-    for own, column in facts.by_series():
+    """A notice for each series with such points."""
+    for points, column in facts.by_series():
         known = [
             (interval, rates.places(same))
-            for same in own.filter("valid").partition_by(*POINT, maintain_order=True)
+            for same in points.filter("valid").partition_by(*POINT, maintain_order=True)
             if (interval := intervals.of_median(same[column].drop_nulls().to_list())) is not None
         ]
         wide = sorted((pair for pair in known if pair[0].reach >= WIDE), key=lambda pair: -pair[0].reach)
         if wide:
-            widest, at = wide[0]
-            evidence = WideIntervalEvidence(column, widest, len(at), len(wide), len(known))
-            message = _message(facts, evidence, at[0])
+            widest, measurements = wide[0]
+            evidence = WideIntervalEvidence(column, widest, len(measurements), len(wide), len(known))
+            message = _message(facts, evidence, measurements[0])
             yield Finding("notice", evidence, tuple(place for _, places in wide for place in places), message)
 
 
