@@ -1,14 +1,14 @@
-"""A profile as a replay: which streams of operations, on which files, in which phases, do what the application did; and
-how faithful a replay of it was.
+"""Turns a profile into a replay: streams of operations on files in phases that do what the application did. Also
+compares a replay with the application.
 
     ranks        processes packed into ranks
-    phases       the time line cut where nothing happens; when in them the calls of a file were
+phases       the time line cut at pauses; when the calls of each file took place
     mapped       maps of files as reads and writes
-    uses         what each file was used for
+uses         how each file was used
     groups       files that were used alike
     transfers    sizes, order and counts of a stream's transfers
     streams      groups in phases as streams on trees
-    expectation  what of the profile a replay is compared with
+expectation  the figures of the profile that a replay is compared with
     faithful     that comparison
 
 Pure: profile in, dataclasses out. Not here: the text of the study (`reports.profile.as_study`).

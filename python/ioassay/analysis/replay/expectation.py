@@ -1,4 +1,4 @@
-"""What of a profile its replay is compared with."""
+"""The figures of a profile that its replay is compared with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ioassay.analysis.replay.uses import Uses
 from ioassay.profiles.model import Direction
 
 MOST_STEPS = 64
-"""Of a time line."""
+"""The most steps of a time line."""
 
 HIGHEST_WEIGHT = 10_000
-"""Of a time line, at least."""
+"""The least value of the highest step of a time line."""
 
 METADATA: Mapping[str, str] = {
     "open": "opens",
@@ -33,22 +33,23 @@ METADATA: Mapping[str, str] = {
 """The columns of `Uses.files` with operations that move no bytes. A close follows each open."""
 
 OverTime = Callable[[str, str, Sequence[Span]], Floats]
-"""How much of a column falls into some spans, as the operations of a kind do."""
+"""(kind, column, spans): the share of a column that falls into each span, distributed like the operations of the kind.
+"""
 
 
 def expectation(
     uses: Uses, course: Course, over_time: OverTime, span: Span, rank_bytes: Mapping[str, tuple[int, int]]
 ) -> dict[Direction, Expected]:
-    """Operations, bytes, sizes, time line, order and imbalance of each direction, in what can be replayed."""
+    """Operations, bytes, sizes, time line, order and imbalance of the replayable calls of each direction."""
     bounds = np.linspace(span.begin_s, span.end_s, MOST_STEPS + 1).tolist()
     steps = [Span(begin, end) for begin, end in pairwise(bounds)]
-    found: dict[Direction, Expected] = {}
+    classes: dict[Direction, Expected] = {}
     for direction in ("read", "write"):
-        own = uses.sizes.filter(pl.col("direction") == direction)
-        sizes = own.group_by("bytes").agg(pl.col("calls").sum()).sort("bytes")
-        found[direction] = Expected(
-            int(own["calls"].sum()),
-            int((own["bytes"] * own["calls"]).sum()),
+        direction_sizes = uses.sizes.filter(pl.col("direction") == direction)
+        sizes = direction_sizes.group_by("bytes").agg(pl.col("calls").sum()).sort("bytes")
+        classes[direction] = Expected(
+            int(direction_sizes["calls"].sum()),
+            int((direction_sizes["bytes"] * direction_sizes["calls"]).sum()),
             fewer_sizes(sizes.iter_rows()),
             _whole(over_time(direction, f"{direction}_bytes", steps)),
             round(uses.files[f"{direction}_forward"].sum()),
@@ -57,12 +58,12 @@ def expectation(
         )
     calls = sum(int(uses.files[column].sum()) for column in METADATA.values()) + int(uses.files["opens"].sum())
     over = sum((over_time(kind, column, steps) for kind, column in METADATA.items()), np.zeros(len(steps)))
-    found["metadata"] = Expected(calls, timeline=_whole(over + over_time("open", "opens", steps)))
-    return found
+    classes["metadata"] = Expected(calls, timeline=_whole(over + over_time("open", "opens", steps)))
+    return classes
 
 
 def _whole(amounts: Floats) -> tuple[int, ...]:
-    """Whole weights, also of amounts that are far below 1 in each step."""
+    """Integer weights, also of amounts far below 1 in each step."""
     highest = float(amounts.max())
     if highest <= 0:
         return ()

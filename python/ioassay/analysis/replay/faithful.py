@@ -1,14 +1,14 @@
-"""How faithful the replays of a run were: what the application did, and what the engine measured, class by class.
+"""How faithful the replays of a run were: compares the recorded application with the measured replay, class by class.
 
-    operations, bytes   what the phases of the replay did together
-    sizes               of transfers, as the plan has them: the engine does them exactly
-    order               of transfers, as the plan has it; of those at random as many go forward as backward
-    ranks               bytes of the rank with least and of the one with most
+operations, bytes   sums over the phases of the replay
+sizes               of transfers, as planned: the engine does them exactly
+order               of transfers, as planned; random transfers go forward as often as backward
+ranks               bytes of the ranks with the least and the most
     time line           bytes (of metadata: calls) in the samples, from the first I/O to the last
     duration            from the beginning of the first of these phases to the end of the last, with the pauses between
 
-Both distances are those of `analysis.distances`, of sizes over the recorder's buckets. Directories and files that were
-made before for the replay are not counted.
+Both distances are those of `analysis.distances`; sizes are compared in the recorder's buckets. The preparation of
+directories and files is not counted.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ioassay.store.loaded import LoadedRun
 _NAMES: tuple[Operation, ...] = ("open", "close", "sync", "stat", "create", "rename", "remove")
 
 OPERATIONS: dict[Direction, tuple[Operation, ...]] = {"read": ("read",), "write": ("write",), "metadata": _NAMES}
-"""Those of a run, by direction."""
+"""Operations of a run by direction."""
 
 
 class Order(NamedTuple):
-    """Where transfers began, as shares of all."""
+    """Shares of transfers that began before, at and beyond the end of the previous one."""
 
     backward: float
     consecutive: float
@@ -43,7 +43,7 @@ class Order(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassFaithfulness:
-    """A direction in the record and in the replay."""
+    """A direction of I/O in the record and in the replay."""
 
     direction: Direction
     recorded_operations: int
@@ -56,7 +56,7 @@ class ClassFaithfulness:
     """`None`: unknown, or no transfers."""
     order: Order | None
     recorded_rank_bytes: tuple[int, int] | None
-    """Of the rank with least and of the one with most."""
+    """Bytes of the ranks with the least and the most."""
     rank_bytes: tuple[int, int] | None
 
     @property
@@ -71,23 +71,25 @@ class ClassFaithfulness:
 
     @property
     def order_distance(self) -> float | None:
-        """The largest difference of two cumulative shares, as of sizes."""
+        """The largest difference of two cumulative shares, as for sizes."""
         if self.recorded_order is None or self.order is None:
             return None
-        differences = accumulate(one - other for one, other in zip(self.recorded_order, self.order, strict=True))
+        differences = accumulate(
+            recorded - replayed for recorded, replayed in zip(self.recorded_order, self.order, strict=True)
+        )
         return max(map(abs, differences))
 
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """How faithful a case was."""
+    """How faithful the replay of a case was."""
 
     case: str
     classes: tuple[ClassFaithfulness, ...]
     recorded_ns: int
     duration_ns: int
     is_complete: bool
-    """Every phase did all it had to do."""
+    """True if every phase completed its work."""
 
     @property
     def duration_ratio(self) -> float | None:
@@ -96,7 +98,7 @@ class Faithfulness:
 
 
 def faithfulness(run: LoadedRun) -> list[Faithfulness]:
-    """That of each case of a run that replays an application and got so far that something was measured."""
+    """The faithfulness of each measured case; empty if the run replays no application."""
     replays = run.document.study.replays
     if replays is None:
         return []
@@ -110,22 +112,24 @@ def _of_case(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, rows: pl.Da
     end: int = (rows["started_unix_ns"] + rows["duration_ns"]).max()  # type: ignore[assignment]
     samples = _samples(run, replays, case.id, rows)
     recorded = {direction: getattr(replays, direction) for direction in DIRECTIONS}
-    span, other_span = _recorded_span(recorded.values()), _span(samples)
+    span, replayed_span = _recorded_span(recorded.values()), _span(samples)
     classes = []
-    for direction, of in recorded.items():
+    for direction, recorded_class in recorded.items():
         frame = rows.filter(pl.col("operation").is_in(OPERATIONS[direction]))
         classes.append(
             ClassFaithfulness(
                 direction,
-                of.operations,
+                recorded_class.operations,
                 int(frame["operations"].sum()),
-                of.bytes,
+                recorded_class.bytes,
                 0 if direction == "metadata" else int(frame["bytes"].sum()),
-                distance(_buckets(of.sizes), _buckets(_planned_sizes(case, replays, direction).items())),
-                distance(_over_time(of, span), _replayed(samples, direction, other_span)),
-                _shares([of.order] if of.order else []),
+                distance(_buckets(recorded_class.sizes), _buckets(_planned_sizes(case, replays, direction).items())),
+                distance(_over_time(recorded_class, span), _replayed(samples, direction, replayed_span)),
+                _shares([recorded_class.order] if recorded_class.order else []),
                 _shares(_planned_orders(case, replays, direction)),
-                (of.rank_bytes.least, of.rank_bytes.most) if of.rank_bytes else None,
+                (recorded_class.rank_bytes.least, recorded_class.rank_bytes.most)
+                if recorded_class.rank_bytes
+                else None,
                 _rank_bytes(run, replays, case, direction),
             )
         )
@@ -150,12 +154,12 @@ def _planned_orders(case: CaseEntry, replays: ReplaysEntry, direction: Direction
 
 
 def _shares(orders: Sequence[TransferOrder]) -> Order | None:
-    sums = [sum(getattr(one, name) for one in orders) for name in Order._fields]
+    sums = [sum(getattr(order, name) for order in orders) for name in Order._fields]
     return Order(*(calls / sum(sums) for calls in sums)) if sum(sums) else None
 
 
 def _rank_bytes(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, direction: Direction) -> tuple[int, int] | None:
-    """`None` where the direction moves no bytes."""
+    """Bytes of the ranks with the least and the most; `None` if the direction moves none."""
     rows = run.ranks.filter(
         pl.col("case") == case.id,
         pl.col("phase").is_in(replays.phases),
@@ -180,8 +184,8 @@ def _buckets(sizes: Iterable[tuple[int, int]]) -> Spread | None:
 
 
 def _recorded_span(recorded: Iterable[RecordedClass]) -> tuple[int, int] | None:
-    """The first step with I/O, and the one after the last."""
-    used = [step for of in recorded for step, amount in enumerate(of.timeline) if amount]
+    """The first step with I/O, and the step after the last one."""
+    used = [step for recorded_class in recorded for step, amount in enumerate(recorded_class.timeline) if amount]
     return (min(used), max(used) + 1) if used else None
 
 
@@ -196,7 +200,7 @@ def _over_time(recorded: RecordedClass, span: tuple[int, int] | None) -> Spread 
 
 
 def _samples(run: LoadedRun, replays: ReplaysEntry, case: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """begin_ns, end_ns, operation, bytes, operations: what was done in each step of the replay's time."""
+    """begin_ns, end_ns, operation, bytes, operations of each sample of the replay."""
     key = ["phase", "operation"]
     phases = rows.select(*key, "started_unix_ns", "duration_ns", "sample_interval_ns").unique(key)
     done = (
@@ -215,8 +219,8 @@ def _samples(run: LoadedRun, replays: ReplaysEntry, case: str, rows: pl.DataFram
 
 def _span(samples: pl.DataFrame) -> tuple[int, int] | None:
     used = samples.filter(pl.col("operations") > 0)
-    found = used.select(pl.col("begin_ns").min(), pl.col("end_ns").max()).row(0)
-    return None if found[0] is None else found
+    bounds = used.select(pl.col("begin_ns").min(), pl.col("end_ns").max()).row(0)
+    return None if bounds[0] is None else bounds
 
 
 def _replayed(samples: pl.DataFrame, direction: Direction, span: tuple[int, int] | None) -> Spread | None:

@@ -1,8 +1,8 @@
-"""Files that were used alike, as groups: so many that a study of 10,000 files has some dozen streams.
+"""Groups of files that were used alike: few enough that a study of 10,000 files has some dozen streams.
 
-Alike are files of which each was new or not, used by one process or by several (whole or in parts), read, written, of
-about the same size, in transfers of about the same size, in the same order. Of more than `MOST_GROUPS` such groups the
-ones with least bytes and calls are counted among the nearest.
+Files of a group agree in whether they were new, read and written, in whether one process or several used them (whole or
+in parts), in the order of transfers, and about in the sizes of files and transfers. Beyond `MOST_GROUPS`, groups with
+the least bytes and calls are merged into the nearest ones.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ioassay.analysis.replay.transfers import Course
 MOST_GROUPS = 8
 
 SCATTERED = 0.1
-"""Share of transfers that go backward, or forward with gaps, from which an order is at random, backward or forward."""
+"""Share of transfers backward, or forward with gaps, above which an order is not consecutive."""
 
 Sharing = Literal["own", "whole", "parts"]
-"""Each file used by one process, by several whole, by several in parts."""
+"""Each file is used by one process, as a whole by several, or in parts by several."""
 
 OrderClass = Literal["", "consecutive", "forward", "backward", "random"]
 
 _ANOTHER = 100.0
-"""How far apart groups are that differ in more than sizes."""
+"""Distance of groups that differ in more than sizes."""
 
 
 class Kind(NamedTuple):
-    """What files of a group have in common. Sizes in powers of four."""
+    """The common properties of a group's files. Sizes are exponents of 4."""
 
     is_new: bool
     sharing: Sharing
@@ -56,33 +56,33 @@ class Group:
     rows: list[int]
     """Rows of `Uses.files`."""
     merged: int = 0
-    """How many of them are of another kind."""
+    """The number of its files that are of another kind."""
 
     @property
     def moves(self) -> bool:
-        """Bytes were moved."""
+        """True if its files were read or written."""
         return self.kind.is_read or self.kind.is_written
 
 
 def groups(files: pl.DataFrame) -> list[Group]:
-    """The groups of files that were read, written, opened or looked at, those with most bytes and calls first."""
-    found: dict[Kind, Group] = {}
+    """The groups of files that were read, written, opened or statted; those with most bytes and calls first."""
+    groups_by_kind: dict[Kind, Group] = {}
     weights: dict[Kind, float] = {}
     every_byte = max(1.0, float((files["read_bytes"] + files["write_bytes"]).sum()))
     every_call = max(1.0, float((files["read_calls"] + files["write_calls"] + files["opens"] + files["stats"]).sum()))
     for index, row in enumerate(files.iter_rows(named=True)):
         moved = row["read_calls"] + row["write_calls"]
-        named = row["opens"] + row["stats"]
-        if not moved + named:
+        common_pattern = row["opens"] + row["stats"]
+        if not moved + common_pattern:
             continue
         kind = _kind(row)
-        found.setdefault(kind, Group(kind, [])).rows.append(index)
-        weight = (row["read_bytes"] + row["write_bytes"]) / every_byte + (moved + named) / every_call
+        groups_by_kind.setdefault(kind, Group(kind, [])).rows.append(index)
+        weight = (row["read_bytes"] + row["write_bytes"]) / every_byte + (moved + common_pattern) / every_call
         weights[kind] = weights.get(kind, 0.0) + weight
-    ordered = sorted(found.values(), key=lambda group: (-weights[group.kind], group.kind))
+    ordered = sorted(groups_by_kind.values(), key=lambda group: (-weights[group.kind], group.kind))
     kept, others = ordered[:MOST_GROUPS], ordered[MOST_GROUPS:]
     for group in others:
-        nearest = min(kept, key=lambda one: _apart(one.kind, group.kind))
+        nearest = min(kept, key=lambda candidate: _distance(candidate.kind, group.kind))
         nearest.rows += group.rows
         nearest.merged += len(group.rows)
     return kept
@@ -129,10 +129,10 @@ def _power(size: float) -> int:
     return int(math.log(size, 4)) if size >= 1 else 0
 
 
-def _apart(kind: Kind, other: Kind) -> float:
-    """How unlike two kinds are."""
-    alike = ("is_new", "sharing", "is_read", "is_written")
-    apart = sum(_ANOTHER for name in alike if getattr(kind, name) != getattr(other, name))
+def _distance(kind: Kind, other: Kind) -> float:
+    """The distance of two kinds."""
+    exact = ("is_new", "sharing", "is_read", "is_written")
+    apart = sum(_ANOTHER for name in exact if getattr(kind, name) != getattr(other, name))
     apart += 5.0 * (kind.read_order != other.read_order) + 5.0 * (kind.write_order != other.write_order)
     apart += 5.0 * (kind.is_synced != other.is_synced)
     return (
@@ -143,20 +143,22 @@ def _apart(kind: Kind, other: Kind) -> float:
     )
 
 
-def described(files: pl.DataFrame, group: Group) -> FilesUsed:
-    """Which files they are, in the user's terms."""
-    own = files[group.rows]
-    users = [max(1, *(row[name] or 0 for name in ("read_users", "write_users"))) for row in own.iter_rows(named=True)]
+def files_used(files: pl.DataFrame, group: Group) -> FilesUsed:
+    """The application's files of a group."""
+    group_files = files[group.rows]
+    users = [
+        max(1, *(row[name] or 0 for name in ("read_users", "write_users"))) for row in group_files.iter_rows(named=True)
+    ]
     if not group.moves:
-        users = own["processes"].to_list()
-    directory, pattern = named([path or "" for path in own["path"]])
-    sizes = own["size"].drop_nulls()
+        users = group_files["processes"].to_list()
+    directory, pattern = common_pattern([path or "" for path in group_files["path"]])
+    sizes = group_files["size"].drop_nulls()
     mean: Any = sizes.mean()
     return FilesUsed(len(group.rows), int(mean or 0), int(median(users)), directory, pattern, group.merged)
 
 
-def named(paths: Sequence[str]) -> tuple[str, str]:
-    """The directory that all of some paths lie in, and a pattern that all of their names in it match."""
+def common_pattern(paths: Sequence[str]) -> tuple[str, str]:
+    """The common directory of some paths, and a pattern that all names in it match."""
     directories = {posixpath.dirname(path) for path in paths}
     absolute = {path for path in directories if path.startswith("/")}
     if not paths or (absolute and absolute != directories):

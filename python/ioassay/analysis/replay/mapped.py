@@ -1,8 +1,8 @@
-"""Maps of files as reads and writes, because the streams of a replay do not map files.
+"""Replaces memory maps of files by reads and writes, because the streams of a replay do not map files.
 
-A page that was touched is in the page cache, and one that was written is dirty until it is written back: what was
-resident, or dirty and synced, at the end bounds what a map moved; else it is all that the map covered. Not: programs
-and libraries that the loader mapped, which recorders do not see.
+Touched pages are in the page cache, and written ones are dirty until they are written back: the resident bytes at the
+end, or the dirty and synced ones, bound what a map moved; if unknown, the extent of the map does. Not: programs and
+libraries that the loader mapped, which recorders do not see.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import polars as pl
 from ioassay.profiles.model import COMMON_SIZES, FILE_OPERATIONS, Profile
 
 TRANSFER_BYTES = 128 << 10
-"""Of each transfer: what Linux reads ahead of a map by default."""
+"""Size of each transfer: the default read-ahead of Linux for a map."""
 
 _KEY = ("file", "operation")
 
 
 def without_maps(profile: Profile) -> Profile:
-    """The profile with reads and writes, one after the other, for what maps of files can have moved."""
+    """The profile with consecutive reads and writes in place of maps, of the bytes that they can have moved."""
     moved = _moved(profile.maps)
     if moved.is_empty():
         return profile
@@ -58,7 +58,7 @@ def without_maps(profile: Profile) -> Profile:
 
 
 def _moved(maps: pl.DataFrame) -> pl.DataFrame:
-    """file, operation, bytes, extent_bytes, processes: what can have been moved; each process moved its own."""
+    """file, operation, bytes, extent_bytes, processes: the bytes that maps can have moved, each process its own."""
     extent = pl.col("extent_bytes")
     read = pl.min_horizontal(extent, "resident_end_bytes")
     is_written = pl.col("access") == "write"
@@ -77,7 +77,7 @@ def _moved(maps: pl.DataFrame) -> pl.DataFrame:
 
 
 def _added(operations: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
-    """`FILE_OPERATIONS` with others: rows of one file and operation are one."""
+    """`FILE_OPERATIONS` with more rows; rows of the same file and operation are summed."""
     both = operations.join(more, on=_KEY, how="semi")
     same = pl.concat([both, _shaped(more, FILE_OPERATIONS)]).group_by(_KEY, maintain_order=True)
     sums = [

@@ -1,4 +1,4 @@
-"""What a replay consists of. Sizes in bytes, times in seconds from the origin of the profile."""
+"""The model of a replay. Sizes are in bytes, times in seconds from the origin of the profile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ioassay.profiles.model import Direction
 Verb = Literal["fill", "read", "write", "open", "stat", "create", "rename", "remove"]
 
 Share = Literal["own", "all"]
-"""Which items of a tree a rank uses."""
+"""Which items of a tree each rank uses."""
 
 Sizes = tuple[tuple[int, int], ...]
 """Sizes of transfers with the number of calls, ascending."""
@@ -28,7 +28,7 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Order:
-    """Where transfers begin: shares of all, in percent."""
+    """Where transfers begin, in percent of all transfers."""
 
     consecutive: int = 100
     forward: int = 0
@@ -48,19 +48,19 @@ class Tree:
 
 @dataclass(frozen=True)
 class FilesUsed:
-    """Which of the application's files a tree stands for."""
+    """The application's files that a tree represents."""
 
     files: int
     file_bytes: int
-    """On average."""
+    """Mean size."""
     processes: int
-    """That used one of them: the median."""
+    """Median number of processes that used one of them."""
     directory: str
-    """That all of them lie in."""
+    """Their common directory."""
     pattern: str
-    """Of their names."""
+    """Glob pattern of their names."""
     merged: int = 0
-    """Further files, used otherwise, that count as these because there are few of them."""
+    """Files among them that were used differently, merged because there are few."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Stream:
     tree: str
     share: Share = "own"
     ranks: Ranks | None = None
-    """`None`: all."""
+    """`None`: all ranks."""
     count: int = 0
     opens: int = 0
     file_bytes: int = 0
@@ -85,15 +85,15 @@ class Stream:
 
     @property
     def last_due(self) -> float:
-        """When the last operation of a rank begins at the recorded pace, as a share of the phase: in the middle of its
-        share of the time, as the engine has it.
+        """When the last operation of a rank begins at the recorded pace, as a share of the phase. As in the engine, it
+        begins in the middle of its time slot.
         """
         every = self.sync_every or self.count + 1
         calls = 2 * self.opens + self.count + self.count // every if self.sizes else self.count
         if self.verb == "open" and not self.absent:
             calls *= 2
-        weights, sum_, at = self.timeline or (1,), 0.0, (2 * calls - 1) / (2 * calls) if calls else 0.0
-        wanted = at * sum(weights)
+        weights, sum_, position = self.timeline or (1,), 0.0, (2 * calls - 1) / (2 * calls) if calls else 0.0
+        wanted = position * sum(weights)
         for part, weight in enumerate(weights):
             if weight and sum_ + weight >= wanted:
                 return (part + (wanted - sum_) / weight) / len(weights)
@@ -101,13 +101,13 @@ class Stream:
         return 1.0
 
     def operations(self, ranks: int) -> int:
-        """Of all of its ranks, of so many in all; of a fill unknown, 0."""
+        """Operations of all its ranks, in a replay of `ranks`; 0 for a fill, where the number is unknown."""
         return self.count * (self.ranks.count if self.ranks else ranks)
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A time of I/O. No rank begins it before all have ended the one before."""
+    """A phase of I/O. No rank begins it before all ranks have ended the previous phase."""
 
     begin_s: float
     end_s: float
@@ -115,34 +115,34 @@ class Phase:
 
     @property
     def duration_s(self) -> float:
-        """How long it took, to a step of the time line."""
+        """Its length, to the resolution of the time line."""
         return self.end_s - self.begin_s
 
     @property
     def last_due_s(self) -> float:
-        """When its last operation begins at the recorded pace: from then on a replay is in the next pause."""
+        """When its last operation begins at the recorded pace: the next pause of a replay begins then."""
         return self.begin_s + self.duration_s * max(stream.last_due for stream in self.streams)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a replay is compared with, of a direction."""
+    """The recorded figures of a direction, which a replay is compared with."""
 
     operations: int
     bytes: int = 0
     sizes: Sizes = ()
     timeline: tuple[int, ...] = ()
-    """Bytes, of metadata operations, in equal steps of the duration, as weights."""
+    """Weights of equal steps of the duration: bytes, or operations of metadata."""
     forward: int = 0
     backward: int = 0
-    """Operations that began beyond and before where the last had ended."""
+    """Operations that began beyond (`forward`) or before (`backward`) the end of the previous one."""
     rank_bytes: tuple[int, int] | None = None
-    """Of the rank with least and of the one with most. `None`: unknown."""
+    """Bytes of the ranks with the least and the most. `None`: unknown."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What is not replayed."""
+    """An operation that is not replayed."""
 
     operation: str
     calls: int
@@ -153,10 +153,10 @@ class LeftOut:
 class Replay:
     ranks: int
     processes: int
-    """That did I/O."""
+    """Processes that did I/O."""
     trees: tuple[Tree, ...]
     fills: tuple[Stream, ...]
-    """What must be there before."""
+    """Fills of trees that must exist before the replay."""
     phases: tuple[Phase, ...]
     expected: Mapping[Direction, Expected]
     left_out: tuple[LeftOut, ...]
@@ -169,7 +169,7 @@ class Replay:
 
     @property
     def pauses_s(self) -> list[float]:
-        """From the last operation of each phase but the last to the beginning of the next."""
+        """Pauses from the last operation of each phase to the beginning of the next phase."""
         return [max(0.0, after.begin_s - before.last_due_s) for before, after in pairwise(self.phases)]
 
 
@@ -185,16 +185,16 @@ NoteKind = Literal[
     "maps",
     "passes",
 ]
-"""What the replay does otherwise than the application: writes of streams that a buffer gathers, reads that returned
-nothing, few files counted among others, more processes than ranks, no time line, transfers larger than the largest,
-calls on files elsewhere, calls on files that the recorder had no row for, maps of files, passes that begin
-with an open.
+"""Differences between the replay and the application: writes that a stream's buffer gathers, reads that returned
+nothing, few files merged into other groups, more processes than ranks, no time line, transfers above the largest size,
+calls on files outside the requested directory, calls on files without a row in the recorder, maps of files, passes that
+begin with an open.
 """
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something that the replay does otherwise than the application."""
+    """A difference between the replay and the application."""
 
     kind: NoteKind
     amount: int

@@ -1,7 +1,7 @@
-"""Phases of I/O, and how much of an operation falls into a time.
+"""Phases of I/O, and the share of an operation that falls into a period.
 
-The time line is cut where nothing happens for at least `QUIET_S`, `QUIET_SHARE` of the whole time and a step of it:
-bytes and metadata of one time stay together. Of more than `MOST_PHASES` the longest pauses count.
+The time line is cut at pauses of at least `QUIET_S`, `QUIET_SHARE` of the whole time and a step of it; bytes and
+metadata of the same time stay in one phase. For at most `MOST_PHASES` phases, only the longest pauses count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUIET_SHARE, QUIET_S = 0.01, 0.5
 MOST_PHASES = 24
 
 LEAST = {"read": 0.002, "write": 0.002, "metadata": 0.01}
-"""Of the busiest step, in bytes or calls: with less, nothing happens in a step."""
+"""Share of the busiest step's bytes or calls below which a step counts as a pause."""
 
 _MOST_BINS, _FEWEST_BINS, _MOST_CELLS = 256, 16, 2_000_000
 
@@ -30,32 +30,34 @@ _LEANING = 8.0
 
 _NOTHING = 1e-100
 
-READS, WRITES = (tuple(name for name, of in DIRECTION.items() if of == moving) for moving in ("read", "write"))
+READS, WRITES = (
+    tuple(name for name, direction in DIRECTION.items() if direction == moving) for moving in ("read", "write")
+)
 NAMES = ("open", "stat", "create", "rename", "remove", "sync")
 """The operations that are replayed, beside the close of each open."""
 
 OPERATIONS: Mapping[str, tuple[str, ...]] = {"read": READS, "write": WRITES, **{name: (name,) for name in NAMES}}
-"""Of a profile, by what of a replay they become."""
+"""Operations of a profile, by the operation of the replay that they become."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time, in seconds from the origin of the profile."""
+    """A period, in seconds from the origin of the profile."""
 
     begin_s: float
     end_s: float
 
     @property
     def length_s(self) -> float:
-        """How long it is."""
+        """Its length."""
         return self.end_s - self.begin_s
 
 
 class Course:
-    """When a profile did what on storage: `kinds` of `OPERATIONS`. What a source has no times for is spread evenly over
-    the whole.
+    """When the operations of a profile took place: those of `kinds` (keys of `OPERATIONS`). Operations without times
+    are spread evenly over the whole profile.
     """
 
     def __init__(self, profile: Profile, kinds: Collection[str]) -> None:
@@ -69,10 +71,10 @@ class Course:
         self.phases = self._cut(rows) if self.is_known else [self.whole]
 
     def place(self, kind: str, counts: Floats, begins_s: Floats, ends_s: Floats, leaning: Floats) -> Placed:
-        """When each file had its operations of a kind, of which it had so many between two moments: rather at the
-        first (`leaning` < 0) or the second (> 0). Of transfers, bytes count.
+        """When each file had its operations of a kind: `counts` of them (bytes, for transfers) between `begins_s` and
+        `ends_s`, rather early (`leaning` < 0) or late (> 0).
 
-        So that files add up to their counts, and all of them to what was done in each step, as far as both can be
+        Each file adds up to its count, and all files to the recorded amount of each step, as far as both are possible
         (iterative proportional fitting).
         """
         edges = self._edges(max(_FEWEST_BINS, min(_MOST_BINS, _MOST_CELLS // max(1, len(counts)))))
@@ -87,13 +89,13 @@ class Course:
         return Placed(edges, firsts, lasts, grid)
 
     def _edges(self, bins: int) -> Floats:
-        """About so many steps of time: those of the time line, several together within phases, and the pauses."""
+        """Bounds of about `bins` steps: steps of the time line, joined within phases, and the pauses."""
         edges = [self.whole.begin_s, self.whole.end_s]
         length_s = sum(phase.length_s for phase in self.phases)
         for phase in self.phases:
             steps = max(1, round(phase.length_s / self._step_s))
-            own = max(1, min(steps, round(bins * phase.length_s / length_s)))
-            within = np.unique(np.rint(np.linspace(0, steps, own + 1))) / steps
+            share = max(1, min(steps, round(bins * phase.length_s / length_s)))
+            within = np.unique(np.rint(np.linspace(0, steps, share + 1))) / steps
             edges += (phase.begin_s + phase.length_s * within).tolist()
         return np.unique(np.array(edges))
 
@@ -128,7 +130,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Placed:
-    """When files had their operations: a row of `grid` for each file, a column for each step of time."""
+    """When files had their operations: `grid` has a row for each file and a column for each step of time."""
 
     edges: Floats
     firsts: Floats
@@ -136,30 +138,30 @@ class Placed:
     grid: Floats
 
     def within(self, spans: Sequence[Span]) -> Floats:
-        """How many operations of each file fall into each span."""
-        moments, at = np.unique([[span.begin_s, span.end_s] for span in spans], return_inverse=True)
+        """The number of operations of each file in each span."""
+        moments, positions = np.unique([[span.begin_s, span.end_s] for span in spans], return_inverse=True)
         before = np.concatenate([np.zeros((len(self.grid), 1)), np.cumsum(self.grid, axis=1)], axis=1)
         until = self._until(before, moments)
-        at = at.reshape(len(spans), 2)
-        found: Floats = until[:, at[:, 1]] - until[:, at[:, 0]]
-        return np.maximum(found, 0)
+        positions = positions.reshape(len(spans), 2)
+        counts: Floats = until[:, positions[:, 1]] - until[:, positions[:, 0]]
+        return np.maximum(counts, 0)
 
-    def at(self, rows: NDArray[np.int64]) -> Placed:
-        """Of some of the files."""
+    def select(self, rows: NDArray[np.int64]) -> Placed:
+        """The placement of some of the files."""
         return Placed(self.edges, self.firsts[rows], self.lasts[rows], self.grid[rows])
 
     def _until(self, before: Floats, moments: Floats) -> Floats:
-        at = np.clip(np.searchsorted(self.edges, moments, side="right") - 1, 0, len(self.edges) - 2)
-        lowest = np.maximum(self.firsts[:, None], self.edges[at])
-        highest = np.minimum(self.lasts[:, None], self.edges[at + 1])
+        steps = np.clip(np.searchsorted(self.edges, moments, side="right") - 1, 0, len(self.edges) - 2)
+        lowest = np.maximum(self.firsts[:, None], self.edges[steps])
+        highest = np.minimum(self.lasts[:, None], self.edges[steps + 1])
         share = np.clip((moments - lowest) / np.maximum(highest - lowest, 1e-12), 0, 1)
-        found: Floats = before[:, at] + self.grid[:, at] * share
-        return found
+        done: Floats = before[:, steps] + self.grid[:, steps] * share
+        return done
 
 
 def _fit(grid: Floats, possible: Floats, rows: Floats, columns: Floats) -> None:
-    """Scales a grid until its rows and, as far as they allow, its columns have these sums. A row of which nothing is
-    left is spread over what is possible.
+    """Scales a grid in place until its rows have these sums, and its columns as far as possible. A row that becomes 0
+    is spread over its possible steps.
     """
     for _ in range(_FITTINGS):
         grid *= _ratio(columns, grid.sum(axis=0))
@@ -169,12 +171,12 @@ def _fit(grid: Floats, possible: Floats, rows: Floats, columns: Floats) -> None:
 
 
 def _ratio(wanted: Floats, sums: Floats) -> Floats:
-    found: Floats = np.divide(wanted, sums, out=np.zeros(len(sums)), where=sums > _NOTHING)
-    return found
+    ratio: Floats = np.divide(wanted, sums, out=np.zeros(len(sums)), where=sums > _NOTHING)
+    return ratio
 
 
 def _busy(rows: pl.DataFrame) -> Floats:
-    """Steps with a considerable amount: what goes through pipes and terminals is in the time line, too."""
+    """Begins of steps with I/O above the threshold; the time line also contains I/O on pipes and terminals."""
     moved = pl.when(pl.col("bytes").fill_null(0) > 0).then("bytes").otherwise("calls").cast(pl.Float64)
     amount = pl.when(pl.col("direction") == "metadata").then(pl.col("calls").cast(pl.Float64)).otherwise(moved)
     sums = (
@@ -190,5 +192,7 @@ def _busy(rows: pl.DataFrame) -> Floats:
 
 def _whole(profile: Profile) -> Span:
     """From the beginning of the first process to the end of the last."""
-    begin_s, end_s = ((of - profile.origin_unix_ns) / 1e9 for of in (profile.begin_unix_ns, profile.end_unix_ns))
+    begin_s, end_s = (
+        (time_ns - profile.origin_unix_ns) / 1e9 for time_ns in (profile.begin_unix_ns, profile.end_unix_ns)
+    )
     return Span(begin_s, max(end_s, begin_s + 1e-3))

@@ -1,8 +1,8 @@
-"""Processes packed into ranks: as many as did I/O at the same time.
+"""Packs processes into ranks: as many ranks as processes did I/O at the same time.
 
-Of an MPI job each of its ranks is one, with all processes that belong to it. Of other processes one that begins its I/O
-after another has ended it may take its rank. Those whose I/O is next to none beside that of the largest get no rank of
-their own: a shell that waits for its children is none.
+Each rank of an MPI job becomes a rank, with all processes that belong to it. Other processes may take the rank of a
+process that ended its I/O before they began theirs. Processes with little I/O compared with the largest get no rank of
+their own, for example a shell that waits for its children.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ioassay.profiles.model import DIRECTIONS, Direction, Profile
 MOST_RANKS = 1024
 
 LEAST_SHARE = 0.01
-"""Of the process that moved most bytes, or spent most time in I/O."""
+"""The least I/O of a process with its own rank, as a share of the bytes or time of the largest process."""
 
 _AMOUNTS = {"read": "read_bytes", "write": "written_bytes", "metadata": "metadata_ns"}
 
@@ -28,25 +28,25 @@ _AMOUNTS = {"read": "read_bytes", "write": "written_bytes", "metadata": "metadat
 @dataclass(frozen=True)
 class Packed:
     rank_of: dict[int, int]
-    """By process: of those that did I/O."""
+    """Ranks by process, of processes that did I/O."""
     count: int
     folded: bool
-    """There would be more ranks than `MOST_RANKS`: some stand for several."""
+    """True if ranks represent several processes at a time because there would be more than `MOST_RANKS`."""
     processes: int
-    """That did I/O."""
+    """Processes that did I/O."""
     rank_bytes: Mapping[str, tuple[int, int]]
-    """By direction: bytes of the rank with least and of the one with most, where they are known of each."""
+    """By direction: bytes of the ranks with the least and the most, if known for every rank."""
     heat: pl.DataFrame
-    """rank, begin_s, end_s, read, write, metadata: how much each rank did in a time."""
+    """rank, begin_s, end_s, read, write, metadata: the I/O of each rank in a period."""
 
     def active(self, direction: Direction, begin_s: float, end_s: float) -> NDArray[np.int64]:
-        """The ranks that did a considerable part between two moments; all, where that is not known."""
+        """The ranks with at least `LEAST_SHARE` of the busiest rank's I/O in a period; all ranks if that is unknown."""
         here = self.heat.filter(pl.col("begin_s") < end_s, pl.col("end_s") > begin_s)
         overlap = pl.min_horizontal("end_s", pl.lit(end_s)) - pl.max_horizontal("begin_s", pl.lit(begin_s))
         share = overlap / (pl.col("end_s") - pl.col("begin_s"))
         done = here.group_by("rank").agg((pl.col(direction) * share).sum().alias("done")).sort("rank")
-        found = done.filter(pl.col("done") > 0, pl.col("done") >= LEAST_SHARE * pl.col("done").max())
-        return found["rank"].to_numpy() if found.height else np.arange(self.count)
+        active = done.filter(pl.col("done") > 0, pl.col("done") >= LEAST_SHARE * pl.col("done").max())
+        return active["rank"].to_numpy() if active.height else np.arange(self.count)
 
 
 def packed(profile: Profile) -> Packed:
@@ -60,7 +60,7 @@ def packed(profile: Profile) -> Packed:
         end_s=(pl.col("end_unix_ns") - profile.origin_unix_ns) / 1e9,
         spent=pl.sum_horizontal(spent),
         moved=pl.sum_horizontal(moved),
-        # Darshan does not know it of processes that share files.
+        # Darshan has no figures of processes that share files.
         is_unknown=pl.all_horizontal(pl.col(name).is_null() for name in ("read_bytes", "written_bytes", "read_ns")),
     )
     used = known.filter((pl.col("spent") > 0) | (pl.col("moved") > 0) | pl.col("is_unknown"))
@@ -75,19 +75,19 @@ def packed(profile: Profile) -> Packed:
 
 
 def _rank_bytes(profile: Profile, rank_of: Mapping[int, int]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+    rank_bytes: dict[str, tuple[int, int]] = {}
     for direction, column in (("read", "read_bytes"), ("write", "written_bytes")):
         moved: dict[int, int] = {}
         for process, bytes_ in profile.processes.select("process", column).drop_nulls().iter_rows():
             if process in rank_of:
                 moved[rank_of[process]] = moved.get(rank_of[process], 0) + bytes_
         if moved and not profile.processes[column].has_nulls():
-            found[direction] = min(moved.values()), max(moved.values())
-    return found
+            rank_bytes[direction] = min(moved.values()), max(moved.values())
+    return rank_bytes
 
 
 def _io_times(processes: pl.DataFrame, profile: Profile) -> pl.DataFrame:
-    """From the first I/O of each process to its last, as closely as the heat knows it."""
+    """Limits the period of each process to its first and last I/O, to the resolution of the heat map."""
     busy = profile.heat.group_by("process").agg(
         first_s=pl.col("start_s").min(), last_s=pl.col("start_s").max() + profile.heat_step_s
     )
@@ -125,7 +125,7 @@ def _by_time(processes: pl.DataFrame) -> dict[int, int]:
 
 
 def _heat(profile: Profile, processes: pl.DataFrame, rank_of: dict[int, int]) -> pl.DataFrame:
-    """How much each rank did when; from the sums of each process, evenly over its time, where there is no heat."""
+    """The I/O of each rank over time; without a heat map, that of each process is spread evenly over its time."""
     rank = pl.col("process").replace_strict(rank_of, default=None, return_dtype=pl.Int64).alias("rank")
     if profile.heat.height:
         rows = profile.heat.with_columns(begin_s="start_s", end_s=pl.col("start_s") + profile.heat_step_s)

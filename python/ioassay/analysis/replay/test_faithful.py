@@ -1,4 +1,4 @@
-"""How faithful replays were, of made-up measurements."""
+"""Faithfulness of replays, with synthetic measurements."""
 
 from __future__ import annotations
 
@@ -58,34 +58,34 @@ replays:
 
 def run(samples: dict[str, dict[int, int]], *, complete: bool = True) -> LoadedRun:
     """A run whose phases took 2 s and 4 s with 2 s between them; MiB by second of each phase."""
-    one = measured(STUDY)
+    planned = measured(STUDY)
     begins = {"phase-1": 100 * S, "phase-2": 104 * S}
     taken = {"phase-1": 2 * S, "phase-2": 4 * S}
     moving = {"phase-1": "read", "phase-2": "write"}
     begin = pl.col("phase").replace_strict(begins, default=0, return_dtype=pl.Int64)
     took = pl.col("phase").replace_strict(taken, default=S, return_dtype=pl.Int64)
-    sums = {phase: sum(own.values()) for phase, own in samples.items()}
+    sums = {phase: sum(seconds.values()) for phase, seconds in samples.items()}
     operation = pl.col("phase").replace_strict(moving, default="", return_dtype=pl.String) == pl.col("operation")
     moved = pl.when(operation).then(pl.col("phase").replace_strict(sums, default=0, return_dtype=pl.Int64)).otherwise(0)
-    measurements = one.measurements.with_columns(
+    measurements = planned.measurements.with_columns(
         started_unix_ns=begin,
         duration_ns=took,
         bytes=moved * (1 << 20),
         operations=pl.when(operation).then(moved).otherwise(4),
         complete=pl.lit(complete),
     )
-    case = one.document.cases[0].id
+    case = planned.document.cases[0].id
     rows = [
         (case, phase, phase, moving[phase], 0, second, amount << 20, amount, 0)
-        for phase, own in samples.items()
-        for second, amount in own.items()
+        for phase, amounts in samples.items()
+        for second, amount in amounts.items()
     ]
-    return replace(one, measurements=measurements, samples=pl.DataFrame(rows, schema=SAMPLES, orient="row").lazy())
+    return replace(planned, measurements=measurements, samples=pl.DataFrame(rows, schema=SAMPLES, orient="row").lazy())
 
 
 def only(of: LoadedRun) -> Faithfulness:
-    (found,) = faithfulness(of)
-    return found
+    (faithfulness_of_case,) = faithfulness(of)
+    return faithfulness_of_case
 
 
 AS_RECORDED = {"phase-1": {0: 8, 1: 8}, "phase-2": {0: 2, 1: 2, 2: 2, 3: 2}}
@@ -95,7 +95,7 @@ def test_operations_and_bytes_are_those_of_the_replayed_phases_alone() -> None:
     read, write, metadata = only(run(AS_RECORDED)).classes
     assert (read.operations, read.bytes, read.operations_ratio, read.bytes_ratio) == (16, 16 << 20, 1, 1)
     assert (write.operations, write.bytes, write.operations_ratio, write.bytes_ratio) == (8, 8 << 20, 0.5, 0.5)
-    # Opens and closes of both phases; what was prepared does not count.
+    # Opens and closes of both phases; preparation does not count.
     assert (metadata.operations, metadata.bytes, metadata.bytes_ratio) == (16, 0, None)
 
 
@@ -106,7 +106,7 @@ def test_sizes_are_compared_in_the_buckets_of_the_recorder() -> None:
     assert metadata.size_distance is None
 
 
-def test_the_same_course_has_no_distance_and_another_one_the_difference_of_what_was_done_by_then() -> None:
+def test_equal_time_lines_have_no_distance_and_others_the_largest_cumulative_difference() -> None:
     read, write, _ = only(run(AS_RECORDED)).classes
     assert read.timeline_distance == pytest.approx(0, abs=0.01)
     assert write.timeline_distance == pytest.approx(0, abs=0.01)
@@ -115,17 +115,17 @@ def test_the_same_course_has_no_distance_and_another_one_the_difference_of_what_
 
 
 def test_the_duration_is_that_of_all_phases_with_the_pauses_between() -> None:
-    found = only(run(AS_RECORDED))
-    assert (found.recorded_ns, found.duration_ns, found.duration_ratio) == (8 * S, 8 * S, 1)
-    assert found.is_complete
+    replay = only(run(AS_RECORDED))
+    assert (replay.recorded_ns, replay.duration_ns, replay.duration_ratio) == (8 * S, 8 * S, 1)
+    assert replay.is_complete
     assert not only(run(AS_RECORDED, complete=False)).is_complete
 
 
-def test_a_duration_that_is_damaged_has_no_ratio() -> None:
+def test_a_damaged_duration_has_no_ratio() -> None:
     assert replace(only(run(AS_RECORDED)), recorded_ns=0).duration_ratio is None
 
 
-def test_a_run_that_ended_before_its_first_phase_says_nothing_and_one_that_lacks_phases_is_incomplete() -> None:
+def test_a_run_without_phases_has_no_faithfulness_and_one_that_lacks_some_is_incomplete() -> None:
     whole = run(AS_RECORDED)
     none = replace(whole, measurements=whole.measurements.filter(~pl.col("phase").str.starts_with("phase")))
     assert faithfulness(none) == []
@@ -138,7 +138,7 @@ def test_other_studies_replay_nothing() -> None:
     assert faithfulness(measured(study)) == []
 
 
-def test_the_order_is_compared_as_the_plan_has_it() -> None:
+def test_the_planned_order_is_compared() -> None:
     read, write, metadata = only(run(AS_RECORDED)).classes
     assert read.recorded_order == Order(backward=0.25, consecutive=0.5, forward=0.25)
     assert read.order == Order(backward=0, consecutive=1, forward=0)
@@ -146,14 +146,14 @@ def test_the_order_is_compared_as_the_plan_has_it() -> None:
     assert (write.recorded_order, write.order_distance, metadata.order) == (None, None, None)
 
 
-def test_ranks_are_compared_by_the_least_and_the_most_that_one_moved() -> None:
-    found = run(AS_RECORDED)
-    case = found.document.cases[0].id
+def test_ranks_are_compared_by_the_least_and_the_most_bytes_of_a_rank() -> None:
+    measured_run = run(AS_RECORDED)
+    case = measured_run.document.cases[0].id
     rows = [
         {"case": case, "phase": "phase-1", "operation": "read", "rank": index, "bytes": index + 5} for index in range(2)
     ]
     rows += [{"case": case, "phase": "phase-2", "operation": "write", "rank": 1, "bytes": 7}]
-    read, write, metadata = only(replace(found, ranks=pl.DataFrame(rows, schema=RANKS))).classes
+    read, write, metadata = only(replace(measured_run, ranks=pl.DataFrame(rows, schema=RANKS))).classes
     assert (read.recorded_rank_bytes, read.rank_bytes) == ((4 << 20, 12 << 20), (5, 6))
     # A rank without a row moved nothing.
     assert (write.recorded_rank_bytes, write.rank_bytes, metadata.rank_bytes) == (None, (0, 7), None)

@@ -1,4 +1,4 @@
-"""The transfers of a stream, against a walk through its files."""
+"""The transfers of a stream, compared with a walk through its files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ioassay.analysis.replay.transfers import sizes_in_visits
 
 
-def walked(size: int, count: int, opens: int, part: int) -> Counter[int]:
-    """The same, transfer by transfer, as the engine does them."""
+def sizes_of_walk(size: int, count: int, opens: int, part: int) -> Counter[int]:
+    """Sizes and counts of the transfers, walked one by one as the engine does."""
     counted: Counter[int] = Counter()
     begun = 0
     for visit in range(opens):
@@ -27,4 +27,4 @@ def walked(size: int, count: int, opens: int, part: int) -> Counter[int]:
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 60), st.integers(1, 60))
 def test_transfers_of_one_size_end_where_their_files_do(count: int, opens: int, size: int, part: int) -> None:
-    assert sizes_in_visits(size, count, opens, part) == walked(size, count, opens, part)
+    assert sizes_in_visits(size, count, opens, part) == sizes_of_walk(size, count, opens, part)

@@ -1,4 +1,4 @@
-"""The transfers of a stream: how many, how large, in which order, of which part of their file."""
+"""The transfers of a stream: their number, sizes, order, and part of the file."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ioassay.analysis.replay.model import Order, Sizes
 MOST_SIZES = 12
 
 CONSECUTIVE_PERCENT = 95
-"""From this share on a stream is taken as consecutive, and the end of its files as the reason for smaller transfers."""
+"""Above this share, a stream counts as consecutive, and smaller transfers are explained by the ends of files."""
 
 ENOUGH = 0.02
-"""How much of the bytes may be missing for that."""
+"""The largest relative error of the bytes under that explanation."""
 
 MOSTLY = 0.5
-"""Share of what is not consecutive, from which on transfers at equal distances are strided."""
+"""Share of the non-consecutive transfers above which transfers at equal distances make a stream strided."""
 
 DEVIATIONS = 3
-"""Standard deviations of a fair coin, within which as many transfers go forward as backward."""
+"""Standard deviations of a fair coin within which forward and backward transfers count as equal."""
 
 
 @dataclass(frozen=True)
 class Transfers:
-    """What moves the bytes of a stream, of all its ranks together."""
+    """The transfers of a stream, of all its ranks together."""
 
     calls: float
     bytes: float
     opens: float
-    """How often a file is opened for them."""
+    """Opens of files for these transfers."""
     sizes: Sizes
     order: Order
 
@@ -47,30 +47,30 @@ class Transfers:
 
 
 def fewer_sizes(sizes: Iterable[tuple[int, float]]) -> Sizes:
-    """At most `MOST_SIZES` sizes: those with most bytes and calls, others as their mean between two powers of 16."""
+    """At most `MOST_SIZES` sizes: those with most bytes and calls; others are averaged between powers of 16."""
     every = sorted((size, calls) for size, calls in sizes if size > 0 and calls > 0)
     if len(every) > MOST_SIZES:
-        moved, calls = (sum(of) for of in zip(*((size * count, count) for size, count in every), strict=True))
+        moved, calls = (sum(values) for values in zip(*((size * count, count) for size, count in every), strict=True))
         weight = {size: size * count / moved + count / calls for size, count in every}
         largest = set(sorted(weight, key=lambda size: -weight[size])[: MOST_SIZES // 2])
         between: dict[int, tuple[float, float]] = {}
         kept = [(size, count) for size, count in every if size in largest]
         for size, count in every:
             if size not in largest:
-                of = int(math.log(size, 16))
-                bytes_, many = between.get(of, (0.0, 0.0))
-                between[of] = (bytes_ + size * count, many + count)
-        every = sorted([*kept, *((max(1, round(of / many)), many) for of, many in between.values())])
+                power = int(math.log(size, 16))
+                bytes_between, many = between.get(power, (0.0, 0.0))
+                between[power] = (bytes_between + size * count, many + count)
+        every = sorted([*kept, *((max(1, round(moved_bytes / many)), many) for moved_bytes, many in between.values())])
         return fewer_sizes(_largest(every)) if len(every) > MOST_SIZES else _whole(every)
     return _whole(every)
 
 
 def _largest(every: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    return sorted(every, key=lambda one: -one[0] * one[1])[:MOST_SIZES]
+    return sorted(every, key=lambda entry: -entry[0] * entry[1])[:MOST_SIZES]
 
 
 def _whole(every: list[tuple[int, float]]) -> Sizes:
-    """With whole weights, of which the least is at least 1."""
+    """Sizes with integer weights of at least 1."""
     if not every:
         return ()
     least = min(count for _, count in every)
@@ -82,41 +82,41 @@ def _whole(every: list[tuple[int, float]]) -> Sizes:
 
 
 def mean(sizes: Sizes) -> float:
-    """Of all transfers."""
+    """Mean size of all transfers."""
     return sum(size * count for size, count in sizes) / max(1, sum(count for _, count in sizes))
 
 
 @dataclass(frozen=True)
 class Course:
-    """Where the transfers of some files began: so many beyond and before where the last had ended."""
+    """Where transfers began: counts of those beyond and before the end of the previous one."""
 
     calls: float
     forward: float
     backward: float
     strided: float
-    """Of those forward, at equal distances."""
+    """Forward transfers at equal distances."""
 
     @property
     def is_strided(self) -> bool:
-        """Transfers at equal distances, in one pass or several: what goes backward is the beginning of a pass."""
+        """True for transfers at equal distances, in one or several passes: each backward one begins a pass."""
         return self.strided > MOSTLY * (self.forward + self.backward)
 
     @property
     def excess(self) -> float:
-        """Transfers forward beyond those backward; negative: the other way. 0 where chance explains it: of transfers at
-        random as many go backward as forward.
+        """Forward minus backward transfers; 0 if chance explains the difference, because random transfers go backward
+        as often as forward.
         """
-        found = self.forward - self.backward
-        return found if abs(found) > DEVIATIONS * math.sqrt(self.forward + self.backward) else 0.0
+        difference = self.forward - self.backward
+        return difference if abs(difference) > DEVIATIONS * math.sqrt(self.forward + self.backward) else 0.0
 
     @property
     def passes(self) -> float:
-        """How often strided transfers begin anew."""
+        """The number of times that strided transfers start over."""
         return self.backward if self.is_strided else 0.0
 
     @property
     def order(self) -> Order:
-        """In percent of transfers. A transfer at random goes forward as often as backward."""
+        """The order in percent of transfers. Random transfers go forward as often as backward."""
         if not self.calls:
             return Order()
         moved = self.forward + self.backward
@@ -129,8 +129,8 @@ class Course:
 
 
 def without_tails(moves: Transfers) -> Sizes:
-    """The sizes without those that follow from the ends of files: where a file is read or written to its end in
-    transfers of one size, its last transfer is smaller. With a file of `bytes_per_open` the engine's is, too.
+    """The sizes without those that the ends of files explain: the last transfer of a file is smaller if transfers of
+    one size reach its end. With a file of `bytes_per_open`, the engine's last transfer is as small.
     """
     if len(moves.sizes) < 2 or moves.order.consecutive < CONSECUTIVE_PERCENT:
         return moves.sizes
@@ -139,12 +139,12 @@ def without_tails(moves: Transfers) -> Sizes:
     if any(other > size for other, _ in moves.sizes) or not is_usual or moves.bytes_per_open < size:
         return moves.sizes
     done = sizes_in_visits(size, round(moves.calls), round(moves.opens), max(1, round(moves.bytes_per_open)))
-    moved = sum(one * count for one, count in done.items())
+    moved = sum(transfer * times for transfer, times in done.items())
     return ((size, 1),) if abs(moved - moves.bytes) <= ENOUGH * moves.bytes else moves.sizes
 
 
 def file_bytes(moves: Transfers, sizes: Sizes, extent: float) -> int:
-    """How large a file must be that all its transfers fit: as large as the application's, where these did not move it
+    """The size of a file that all its transfers fit into: the application's extent, unless each open moves the file
     once from its beginning to its end. `sizes` are those without tails.
     """
     whole, largest = moves.bytes_per_open, max((size for size, _ in sizes), default=1)
@@ -156,13 +156,13 @@ def file_bytes(moves: Transfers, sizes: Sizes, extent: float) -> int:
         return math.ceil(moves.per_open) * largest
     count = sum(many for _, many in sizes)
     spread = math.sqrt(sum(many * (size - mean(sizes)) ** 2 for size, many in sizes) / count)
-    # Transfers come in random order: what some visits of a file move more must fit too.
+    # Sizes come in random order: some visits move more than the mean, which must fit, too.
     margin = min(3 * spread * math.sqrt(moves.per_open), moves.per_open * (largest - mean(sizes)))
     return max(1, math.ceil(whole + margin), largest)
 
 
 def sizes_in_visits(size: int, count: int, opens: int, part: int) -> Counter[int]:
-    """Transfers of one size, one after the other: those at the end of the file's part are smaller."""
+    """Sizes and counts of consecutive transfers of `size`; those at the end of the file's part are smaller."""
     counted: Counter[int] = Counter()
     few, more = divmod(count, opens)
     for each, visits in ((few, opens - more), (few + 1, more)):

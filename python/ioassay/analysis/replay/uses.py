@@ -1,7 +1,7 @@
-"""What each file on storage was used for, as far as it can be replayed.
+"""How each file on storage was used, as far as it can be replayed.
 
-Streams (stdio) gather what a program writes or reads in a buffer: their small transfers are taken as the calls that
-reach the file system, of one block each. Transfers that moved nothing are no transfers.
+Streams (stdio) gather small reads and writes in a buffer: they are replayed as the calls that reach the file system, of
+one block each. Transfers of 0 bytes are ignored.
 """
 
 from __future__ import annotations
@@ -16,68 +16,68 @@ from ioassay.analysis.replay.phases import NAMES, OPERATIONS, READS, WRITES
 from ioassay.profiles.model import OF_OPERATION, ON_STORAGE, STORED_FILES, Profile
 
 BUFFER_BYTES = 4096
-"""Of a stream, where the block of its file is unknown."""
+"""Buffer of a stream if the block size of its file is unknown."""
 
 LARGEST_BYTES = 64 << 20
-"""Of a transfer; larger ones are several."""
+"""The largest transfer; larger ones are split."""
 
 WRITTEN_WHOLE = 0.9
-"""Bytes written to a file, as a share of its extent, that make it one that was not there before."""
+"""Share of a file's extent that must be written for the file to count as new."""
 
 STREAMS = ("stream read", "stream write")
 
 _CREATES, _EMPTIES = 0o100, 0o1000
 """Flags of open."""
 
-_UNSAID = ("close", "stream flush", "stream seek")
-"""Operations that need no word: a close for each open, and calls that reach the file system as others or not at all.
-So do all of MPI."""
+_NOT_LISTED = ("close", "stream flush", "stream seek")
+"""Operations that are not reported as left out: closes, which follow opens, and calls that reach the file system as
+other calls or not at all. Calls of MPI are not, either."""
 
 
 @dataclass(frozen=True)
 class Uses:
-    """What the files of a profile were used for."""
+    """How the files of a profile were used."""
 
     files: pl.DataFrame
     """A row for each file: file, path, directory, processes, size (null: unknown), is_new, first_s, last_s, opens,
-    lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs (of what was written); and of `read`
-    and `write`: calls, bytes, end, forward and backward (transfers that began beyond and before where the last had
-    ended), strided (of those forward; 0: unknown), users (processes).
+    lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs (of written files); and for `read` and
+    `write`: calls, bytes, end, forward and backward (transfers that began beyond and before the end of the previous
+    one), strided (forward ones at equal distances; 0: unknown), users (processes).
     """
     sizes: pl.DataFrame
     """file, direction, bytes, calls: the sizes of transfers, each above 0."""
     gathered: int
     """Calls on streams that a buffer gathers."""
     empty: int
-    """Transfers that moved nothing."""
+    """Transfers of 0 bytes."""
     cut: int
     """Transfers larger than `LARGEST_BYTES`."""
     mapped: int
-    """Files whose maps are reads and writes here."""
+    """Files whose maps were replaced by reads and writes."""
     elsewhere: int
-    """Calls on files that are not below the directory that was asked for."""
+    """Calls on files outside the requested directory."""
     unnamed: int
-    """Calls on files without a row of their own."""
+    """Calls on files that share a row."""
     left_out: tuple[LeftOut, ...]
 
 
 def uses(profile: Profile, below: str | None = None) -> Uses:
-    """What the files of a profile were used for: all of them, or those `below` a directory."""
+    """How the files of a profile were used: all files, or those `below` a directory."""
     profile = without_maps(profile)
     every = profile.files.filter(pl.col("kind").is_in(STORED_FILES))
     stored = every if below is None else every.filter(_is_below(below))
-    own = profile.file_operations.join(stored.select("file"), on="file", how="semi")
+    used = profile.file_operations.join(stored.select("file"), on="file", how="semi")
     others = every.join(stored.select("file"), on="file", how="anti").select("file")
     elsewhere = int(profile.file_operations.join(others, on="file", how="semi")["calls"].sum())
     shared_rows = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).join(every, on="file", how="anti")
     unnamed = int(profile.file_operations.join(shared_rows, on="file", how="semi")["calls"].sum())
-    sizes, counts = _sizes(profile, own, stored)
+    sizes, counts = _sizes(profile, used, stored)
     files = stored.select(
         "file", "path", "processes", "size_at_open_bytes", "open_flags", first_s="first_open_s", last_s="last_close_s"
     )
     for direction, names in (("read", READS), ("write", WRITES)):
-        files = files.join(_transfers(own, sizes, direction, names), on="file", how="left", maintain_order="left")
-    files = files.join(_names(own), on="file", how="left", maintain_order="left")
+        files = files.join(_transfers(used, sizes, direction, names), on="file", how="left", maintain_order="left")
+    files = files.join(_names(used), on="file", how="left", maintain_order="left")
     amounts = [name for name in files.columns if name.startswith(("read_", "write_")) or name in _NAMED]
     files = files.with_columns(pl.col(amounts).fill_null(0)).with_columns(
         size=pl.max_horizontal("size_at_open_bytes", "read_end", "write_end")
@@ -90,14 +90,14 @@ def uses(profile: Profile, below: str | None = None) -> Uses:
         & (pl.col("write_calls") + pl.col("read_calls") == 0)
         & (pl.col("open_flags").fill_null(0).cast(pl.Int64) & _CREATES > 0)
     )
-    # What was only created by an open is created, and opened the other times.
+    # A new file that was only opened with O_CREAT counts one open as a create.
     files = files.with_columns(
         creates=pl.col("creates") + created.cast(pl.Int64), opens=pl.col("opens") - created.cast(pl.Int64)
     )
-    # A stream syncs what it writes.
+    # Streams sync only what they write.
     unwritten = int(files.filter(pl.col("write_calls") == 0)["syncs"].sum())
     files = files.with_columns(syncs=pl.when(pl.col("write_calls") > 0).then("syncs").otherwise(0))
-    left_out = _left_out(profile, own, below)
+    left_out = _left_out(profile, used, below)
     if unwritten:
         left_out += (LeftOut("sync of what was not written", unwritten, None),)
     mapped = profile.maps.join(stored, on="file", how="semi")["file"].n_unique()
@@ -113,7 +113,7 @@ _NAMED = ("opens", "lookups", "stats", "absent_stats", "creates", "renames", "re
 
 
 def _is_new() -> pl.Expr:
-    """It was empty when it was first opened; where that is unknown, it was emptied, written whole, or only written."""
+    """Whether it was empty at its first open; if unknown, whether it was truncated, written whole or only written."""
     flags = pl.col("open_flags").fill_null(0).cast(pl.Int64)
     at_open = pl.col("size_at_open_bytes")
     is_whole = pl.col("write_bytes") >= WRITTEN_WHOLE * pl.max_horizontal("write_end", "read_end")
@@ -141,7 +141,7 @@ def _names(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _transfers(rows: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tuple[str, ...]) -> pl.DataFrame:
-    """Columns of a direction. A beginning anew after each open and after each pass over the file is not backward."""
+    """Columns of a direction. Starting over after an open or a pass over the file does not count as backward."""
     moved = rows.filter(pl.col("operation").is_in(names))
     order = moved.group_by("file").agg(
         pl.col("consecutive").sum(),
@@ -157,14 +157,14 @@ def _transfers(rows: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: t
     )
     opens = rows.filter(pl.col("operation") == "open").select("file", opened="calls")
     users = moved.group_by("file").agg(users=pl.col("processes").max())
-    found = (
+    columns = (
         done.join(order, on="file", how="left").join(opens, on="file", how="left").join(users, on="file", how="left")
     )
     passes = (pl.col("bytes") / pl.max_horizontal("end", pl.lit(1))).fill_null(0).ceil()
     again = pl.max_horizontal(pl.col("opened").fill_null(1), pl.col("users").fill_null(1), passes)
     backward = pl.col("of_known") - pl.col("consecutive").fill_null(0) - pl.col("forward").fill_null(0) - again
     scale = pl.col("calls") / pl.max_horizontal("of_known", pl.lit(1))
-    return found.select(
+    return columns.select(
         "file",
         pl.col("calls").alias(f"{direction}_calls"),
         pl.col("bytes").alias(f"{direction}_bytes"),
@@ -177,7 +177,7 @@ def _transfers(rows: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: t
 
 
 def _sizes(profile: Profile, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, tuple[int, int, int]]:
-    """`Uses.sizes`, and how many calls were gathered, empty and too large."""
+    """`Uses.sizes`, and the numbers of gathered, empty and too large calls."""
     key = ["file", "operation"]
     moved = rows.filter(pl.col("operation").is_in([*READS, *WRITES])).select(*key, "calls", "bytes")
     exact = (
@@ -192,7 +192,7 @@ def _sizes(profile: Profile, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[
             _between(profile.file_sizes.join(moved.select(key), on=key, how="semi"), exact, moved),
         ]
     )
-    # What has no sizes has one, on average.
+    # Transfers without sizes get their mean size.
     lacking = moved.join(every.select(key).unique(), on=key, how="anti").filter(pl.col("calls") > 0)
     mean = (pl.col("bytes").fill_null(0) / pl.col("calls")).round().cast(pl.Int64)
     every = pl.concat([every, lacking.select(*key, mean.alias("bytes"), "calls")])
@@ -214,7 +214,7 @@ def _sizes(profile: Profile, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[
 
 
 def _between(buckets: pl.DataFrame, exact: pl.DataFrame, moved: pl.DataFrame) -> pl.DataFrame:
-    """Sizes of the calls in buckets that are not known exactly: those with which the bytes add up."""
+    """Sizes of the calls that only buckets count, chosen such that the bytes add up."""
     key = ["file", "operation"]
     inside = (
         buckets.with_row_index("bucket")
@@ -243,7 +243,7 @@ def _between(buckets: pl.DataFrame, exact: pl.DataFrame, moved: pl.DataFrame) ->
 
 
 def _gathered(small: pl.DataFrame) -> list[pl.DataFrame]:
-    """Whole blocks, and what is left at the end."""
+    """Whole blocks, and the remainders at the end."""
     sums = small.group_by("file", "operation").agg(
         moved=(pl.col("bytes") * pl.col("calls")).sum(), block=pl.col("block").first()
     )
@@ -256,18 +256,20 @@ def _gathered(small: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _left_out(profile: Profile, rows: pl.DataFrame, below: str | None) -> tuple[LeftOut, ...]:
-    """What no stream does: the other operations, and failed changes of names."""
+    """Calls that no stream replays: other operations, and failed creates, renames and removes."""
     replayed = {name for names in OPERATIONS.values() for name in names}
-    is_said = ~pl.col("operation").cast(pl.String).str.starts_with("MPI ")
-    # Of maps that a source only counts it is unknown what they moved.
+    is_not_mpi = ~pl.col("operation").cast(pl.String).str.starts_with("MPI ")
+    # If a source only counts maps, it is unknown what they moved.
     is_mapped = (pl.col("operation") == "map") & pl.col("file").is_in(profile.maps["file"].implode())
-    others = rows.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]), is_said, ~is_mapped)
+    others = rows.filter(~pl.col("operation").is_in([*replayed, *_NOT_LISTED]), is_not_mpi, ~is_mapped)
     calls = others.group_by("operation").agg(calls=pl.col("calls").sum(), ns=pl.col("duration_ns").sum())
-    # What the whole profile spent says nothing of some of its files.
+    # Times of the whole profile do not apply to some of its files.
     whole = profile.process_operations if below is None else profile.process_operations.clear()
     spent = dict(whole.group_by("operation").agg(pl.col("duration_ns").sum()).iter_rows())
-    found = [LeftOut(name, int(count), ns or spent.get(name) or None) for name, count, ns in calls.iter_rows() if count]
+    operations = [
+        LeftOut(name, int(count), ns or spent.get(name) or None) for name, count, ns in calls.iter_rows() if count
+    ]
     failed = rows.filter(pl.col("operation").is_in([*NAMES]), ~pl.col("operation").is_in(["open", "stat"]))
     sums = failed.group_by("operation").agg(pl.col("failed").sum())
-    found += [LeftOut(f"failed {name}", int(count), None) for name, count in sums.iter_rows() if count]
-    return tuple(sorted(found, key=lambda one: (-(one.spent_ns or 0), one.operation)))
+    operations += [LeftOut(f"failed {name}", int(count), None) for name, count in sums.iter_rows() if count]
+    return tuple(sorted(operations, key=lambda entry: (-(entry.spent_ns or 0), entry.operation)))
