@@ -76,6 +76,9 @@ CLEAN_COMMENTS: Sequence[str] = (
         for room in (
             "analysis/compare",
             "analysis/findings",
+            "analysis/replay",
+            "analysis/trend",
+            "analysis/watch",
             "calibration",
             "cli",
             "criteria",
@@ -108,6 +111,9 @@ CLEAN_NAMES: Sequence[str] = (
         for room in (
             "analysis/compare",
             "analysis/findings",
+            "analysis/replay",
+            "analysis/trend",
+            "analysis/watch",
             "calibration",
             "doctor",
             "execution",

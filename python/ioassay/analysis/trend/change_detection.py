@@ -1,22 +1,21 @@
-"""Whether a rate changed over the runs, when and by how much, and whether the latest run has declined.
+"""Detects when and by how much a rate changed over the runs, and whether the latest run has declined.
 
-A value is the logarithm of the median of a run: repetitions within a run tell nothing of how runs scatter. Of each
-point two things are tested:
+A value is the logarithm of the median of a run: repetitions within a run do not show how runs scatter. Each point has
+two tests:
 
-- **Change**: Student's t of the runs from some run on, or from one run to another, against all others, where it is
-  largest; its probability is multiplied by the number of such places (the likelihood ratio test of Worsley, 1979, by
-  Bonferroni's bound, in the circular segmentation of Olshen et al., 2004). Where the latest run stands alone, this is
-  its prediction interval from the earlier runs (Hahn, 1969). Then again within the parts.
+- **Change**: the largest Student's t of a part of the runs (from one run to another, or to the latest) against all
+  others; its probability is multiplied by the number of such parts (the likelihood ratio test of Worsley, 1979, with
+  Bonferroni's bound, in the circular segmentation of Olshen et al., 2004). If the part is the latest run alone, this is
+  its prediction interval from the earlier runs (Hahn, 1969). Repeated within the parts.
 - **Trend**: Kendall's tau against time, with the slope of Theil and Sen.
 
-Both are weakened by the correlation of neighbouring runs, and of a line and of steps only the one that fits better is
-told (`trend_tests`). All tests of all points together are held by Benjamini and Hochberg's procedure (1995): where
-nothing changed, something is reported in at most `FALSE_ALARMS` of all cases, and no larger share of what is reported
-is wrong. That holds for runs with log-normal scatter that are independent of each other; docs/concepts/statistics.md
-has what `test_change_detection.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single
-change, so it does not serve here.
+The correlation of neighbouring runs weakens both, and only the better fit of a line and steps is reported
+(`trend_tests`). Benjamini and Hochberg's procedure (1995) covers all tests of all points together: without changes, at
+most `FALSE_ALARMS` of all cases have a report, and no larger share of the reports is wrong. That holds for independent
+runs with log-normal scatter; docs/concepts/statistics.md has the rates that `test_change_detection.py` measures, also
+for other runs. The rank statistic of `drift` needs 22 values for a single change, too many here.
 
-What is smaller than the tolerance is not told. Not: which runs are alike (`history`).
+Changes within the tolerance are not reported. Not: which runs are comparable (`history`).
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ FEWEST = 5
 """The fewest runs that are judged."""
 
 FALSE_ALARMS = 0.01
-"""Largest share of cases, over all points of all runs given, with a report where nothing changed."""
+"""Largest share of cases with a report although nothing changed, over all points of all runs."""
 
 _SHORTEST = 3
-"""Runs before a change, and after one that is not the latest, at least."""
+"""The fewest runs before a change, and after a change before the latest run."""
 
 _CALMEST = 1e-3
-"""The least scatter that is reckoned with. Imported rates are rounded, so that most runs may be equal."""
+"""Lower bound of the scatter. Imported rates are rounded, so most runs may be equal."""
 
 _DAY_S = 86_400
 
@@ -70,79 +69,79 @@ _JUDGEMENTS: dict[Reason, Judgement] = {
 
 @dataclass(frozen=True)
 class Change:
-    """The level changed before the run at `at` among those of the history, from one median of runs to another."""
+    """A level shift before the run at `index` of the history, from one median of runs to another."""
 
-    at: int
+    index: int
     before: float
     after: float
 
 
 @dataclass(frozen=True)
 class Course:
-    """How the rate at a point went. Rates are in the unit of the history's column."""
+    """The verdict on the rate at a point. Rates are in the unit of the history's column."""
 
     history: History
     reason: Reason
     before: float | None
-    """What the latest run is judged by: the median of the earlier runs; of steps the highest earlier level that surely
-    differs; of a trend its line at the first run. `None` where there is no earlier run.
+    """The reference of the latest run: the median of the earlier runs; with steps, the highest earlier level that
+    differs significantly; with a trend, its line at the first run. `None` without an earlier run.
     """
     now: float
-    """The latest run's median; of steps the last level; of a trend its line at the latest run."""
+    """The latest run's median; with steps, the last level; with a trend, its line at the latest run."""
     trend: Interval | None = None
     """The gradual change from the first to the latest run, as a share of the rate at the first."""
     changes: tuple[Change, ...] = ()
-    """In the order of time; empty where there is a trend."""
+    """In the order of time; empty if there is a trend."""
     smallest_detectable_drop: float | None = None
-    """The fall of the latest run alone, a share of the earlier runs, that is detected with probability `POWER`. `None`
-    where runs are too few, or where something was detected.
+    """The drop of the latest run alone that is detected with probability `POWER`, as a share of the earlier runs.
+    `None` with too few runs, or if something was detected.
     """
 
     @property
     def judgement(self) -> Judgement:
-        """What the reason comes down to."""
+        """The judgement that follows from the reason."""
         return _JUDGEMENTS[self.reason]
 
     @property
     def rests_on_the_latest_run(self) -> bool:
-        """True if the level changed with the latest run, which may be a single slow night."""
-        return bool(self.changes) and self.changes[-1].at == len(self.history.measured) - 1
+        """True if the level changed with the latest run, which may be a single slow run."""
+        return bool(self.changes) and self.changes[-1].index == len(self.history.measured) - 1
 
     @property
     def change(self) -> float | None:
-        """The difference from before, as a share of it: -0.2 is 20 % less."""
+        """The relative difference from `before`: -0.2 is 20 % less."""
         return None if self.before is None else self.now / self.before - 1
 
 
 def courses(histories: Sequence[History], tolerance: float) -> list[Course]:
-    """How each of them went, told together. `tolerance` is the share of the rate that may be lost, 0 to 1."""
-    tested = [_Tested(history) if len(history.measured) >= FEWEST else None for history in histories]
-    chances = [chance for one in tested if one for chance in (one.change_chance, one.trend_chance)]
+    """The verdict on each history, tested together. `tolerance` is the share of the rate that may be lost, 0 to 1."""
+    tested = [_Tests(history) if len(history.measured) >= FEWEST else None for history in histories]
+    chances = [chance for test in tested if test for chance in (test.change_chance, test.trend_chance)]
     limit = _limit(chances)
     return [
-        _untested(history) if one is None else _course(history, one, limit, len(chances), tolerance)
-        for history, one in zip(histories, tested, strict=True)
+        _untested(history) if test is None else _course(history, test, limit, len(chances), tolerance)
+        for history, test in zip(histories, tested, strict=True)
     ]
 
 
-class _Tested:
+class _Tests:
     """The values of a history, with the probabilities of so much change and so much trend by chance."""
 
     def __init__(self, history: History) -> None:
-        seconds = np.array([one.run.started.timestamp() for one in history.measured])
+        seconds = np.array([measured.run.started.timestamp() for measured in history.measured])
         for index in range(1, len(seconds)):  # a start is known to the second
             seconds[index] = max(seconds[index], seconds[index - 1] + 1)
         self.days: Array = (seconds - seconds[0]) / _DAY_S
-        self.values: Array = np.log([one.point.median for one in history.measured])
+        self.values: Array = np.log([measured.point.median for measured in history.measured])
         as_independent = list(_splits(self.values, 0, 1.0, FALSE_ALARMS, is_latest=True))
-        # Along a line, many short steps leave less than the line, which says nothing of neighbours.
+        # Along a line, many short steps fit better than the line, which is no correlation of neighbours.
         if is_line(self.values, self.days, as_independent):
             as_independent = []
         self.widening = widening(self.values, self.days, as_independent)
         self.slopes = Slopes(self.values, self.days)
         self.change_chance = _best_part(self.values, self.widening, is_latest=True)[1]
-        # Of few runs only the exact distribution tells how rare it is that each is lower than the one before.
-        chance = np.nan_to_num(kendalltau(self.days, self.values).pvalue, nan=1.0)  # of equal values there is none
+        # With few runs, only the exact distribution gives the probability that each run is lower than the previous one.
+        chance = np.nan_to_num(kendalltau(self.days, self.values).pvalue, nan=1.0)  # equal values have none
         self.trend_chance = 2 * float(ndtr(ndtri(chance / 2) / self.widening))
 
 
@@ -151,30 +150,36 @@ def _limit(chances: Sequence[float]) -> float:
     if not chances:
         return 0.0
     adjusted = false_discovery_control(np.array(chances, dtype=np.float64), method="bh")
-    return max((chance for chance, one in zip(chances, adjusted, strict=True) if one <= FALSE_ALARMS), default=0.0)
+    return max(
+        (chance for chance, adjusted_chance in zip(chances, adjusted, strict=True) if adjusted_chance <= FALSE_ALARMS),
+        default=0.0,
+    )
 
 
 def _untested(history: History) -> Course:
-    *earlier, latest = (one.point.median for one in history.measured)
+    *earlier, latest = (measured.point.median for measured in history.measured)
     return Course(history, "too few runs", float(np.median(earlier)) if earlier else None, latest)
 
 
-def _course(history: History, tested: _Tested, limit: float, tests: int, tolerance: float) -> Course:
+def _course(history: History, tested: _Tests, limit: float, tests: int, tolerance: float) -> Course:
     values, days = tested.values, tested.days
-    at = _large(values, list(_splits(values, 0, tested.widening, limit, is_latest=True)), tolerance)
+    splits = _above_tolerance(values, list(_splits(values, 0, tested.widening, limit, is_latest=True)), tolerance)
     trend = _trend(tested, tolerance) if tested.trend_chance <= limit else None
-    if trend is not None and at and not is_line(values, days, at):
+    if trend is not None and splits and not is_line(values, days, splits):
         trend = None
     if trend is not None:
         before = math.exp(float(np.median(values - tested.slopes.median * days)))
-        return _judged(history, before, before * (1 + trend.estimate), tolerance, trend=trend)
-    if at:
-        parts = np.split(values, at)
-        surely = [part for part in parts[:-2] if _chance(part, parts[-1], tested.widening) <= limit]
-        before = max(map(_level, [*surely, parts[-2]]))
+        return _detected(history, before, before * (1 + trend.estimate), tolerance, trend=trend)
+    if splits:
+        parts = np.split(values, splits)
+        differing = [part for part in parts[:-2] if _chance(part, parts[-1], tested.widening) <= limit]
+        before = max(map(_level, [*differing, parts[-2]]))
         levels = pairwise(map(_level, parts))
-        changes = (Change(where, one, other) for where, (one, other) in zip(at, levels, strict=True))
-        return _judged(history, before, _level(parts[-1]), tolerance, changes=tuple(changes))
+        changes = (
+            Change(index, before_change, after_change)
+            for index, (before_change, after_change) in zip(splits, levels, strict=True)
+        )
+        return _detected(history, before, _level(parts[-1]), tolerance, changes=tuple(changes))
     now, before = history.point.median, _level(values[:-1])
     detectable = _detectable(values[:-1], tests)
     reason: Reason = "insensitive" if is_insensitive(detectable, tolerance) else "held"
@@ -183,7 +188,7 @@ def _course(history: History, tested: _Tested, limit: float, tests: int, toleran
     return Course(history, reason, before, now, smallest_detectable_drop=detectable)
 
 
-def _judged(
+def _detected(
     history: History,
     before: float,
     now: float,
@@ -192,34 +197,34 @@ def _judged(
     trend: Interval | None = None,
     changes: tuple[Change, ...] = (),
 ) -> Course:
-    """Of what is reported."""
+    """The verdict of a history with a detected change or trend."""
     return Course(history, "held" if now >= (1 - tolerance) * before else "declined", before, now, trend, changes)
 
 
-def _trend(tested: _Tested, tolerance: float) -> Interval | None:
+def _trend(tested: _Tests, tolerance: float) -> Interval | None:
     slope = tested.slopes.interval(tested.widening)
-    change, low, high = (math.expm1(one * tested.days[-1]) for one in (slope.estimate, slope.low, slope.high))
+    change, low, high = (math.expm1(growth * tested.days[-1]) for growth in (slope.estimate, slope.low, slope.high))
     return Interval(change, low, high, slope.confidence) if abs(change) > tolerance else None
 
 
 def _splits(values: Array, offset: int, widening: float, limit: float, *, is_latest: bool) -> Iterator[int]:
-    """The runs before which the level changes, ascending."""
-    at, chance = _best_part(values, widening, is_latest=is_latest)
+    """Indices of the runs before which the level changes, ascending."""
+    splits, chance = _best_part(values, widening, is_latest=is_latest)
     if chance > limit:
         return
-    begins = [0, *at]
-    for begin, part in zip(begins, np.split(values, at), strict=True):
+    begins = [0, *splits]
+    for begin, part in zip(begins, np.split(values, splits), strict=True):
         if begin:
             yield offset + begin
         yield from _splits(part, offset + begin, widening, limit, is_latest=is_latest and begin == begins[-1])
 
 
 def _best_part(values: Array, widening: float, *, is_latest: bool) -> tuple[list[int], float]:
-    """The part that differs most from all others, and with what probability by chance; of too few runs nothing and 1.
+    """The splits around the part that differs most from all other runs, and the probability of that by chance; no
+    splits and 1 with too few runs.
 
-    The part begins at the first split and ends at the second, or if there is only one, with the last value. Parts of
-    each of these kinds have an equal share of the false alarms. `is_latest`: the last value is that of the latest run,
-    which may stand alone.
+    The part ends at the second split, or with the last value if there is only one split. Both kinds of parts have an
+    equal share of the false alarms. `is_latest`: the last value is that of the latest run, which may be a part alone.
     """
     count = len(values)
     begins, ends = np.triu_indices(count + 1, k=1)
@@ -234,17 +239,17 @@ def _best_part(values: Array, widening: float, *, is_latest: bool) -> tuple[list
     sums = np.concatenate([[0.0], np.cumsum(off)])
     between = (sums[ends] - sums[begins]) ** 2 * count / (sizes * (count - sizes))
     scatter = np.maximum((off @ off - between) / (count - 2), _CALMEST**2)
-    # The scatter of a run that stands alone is that of single runs, however these resemble their neighbours.
+    # A part of a single run has the scatter of single runs, whatever the correlation of neighbours.
     deviations = np.sqrt(between / scatter) / np.where(sizes > 1, widening, 1.0)
     places = np.where(lasts, lasts.sum(), (~lasts).sum()) * len(np.unique(lasts))
     chances = places * 2 * stdtr(count - 2, -deviations)
     best = int(chances.argmin())
-    at = [int(begins[best])] if lasts[best] else [int(begins[best]), int(ends[best])]
-    return at, min(1.0, float(chances[best]))
+    bounds = [int(begins[best])] if lasts[best] else [int(begins[best]), int(ends[best])]
+    return bounds, min(1.0, float(chances[best]))
 
 
 def _chance(before: Array, after: Array, widening: float) -> float:
-    """The probability of such a difference where there is none: two-sided, of Student's t with a common scatter."""
+    """The probability of such a difference by chance: two-sided, of Student's t with a common scatter."""
     freedom = len(before) + len(after) - 2
     squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
     error = max(math.sqrt(squares / freedom), _CALMEST) * math.sqrt(1 / len(before) + 1 / len(after))
@@ -252,10 +257,10 @@ def _chance(before: Array, after: Array, widening: float) -> float:
     return 2 * float(stdtr(freedom, -abs(float(after.mean() - before.mean())) / (error * wider)))
 
 
-def _large(values: Array, splits: list[int], tolerance: float) -> list[int]:
-    """Those of `splits` at which the median changes by more than the tolerance. The smallest goes first."""
+def _above_tolerance(values: Array, splits: list[int], tolerance: float) -> list[int]:
+    """The splits at which the median changes by more than the tolerance, after removing the smallest ones in turn."""
     while splits:
-        steps = [abs(math.log(_level(one) / _level(other))) for one, other in pairwise(np.split(values, splits))]
+        steps = [abs(math.log(_level(before) / _level(after))) for before, after in pairwise(np.split(values, splits))]
         smallest = min(range(len(steps)), key=steps.__getitem__)
         if -math.expm1(-steps[smallest]) > tolerance:
             break
@@ -268,8 +273,8 @@ def _level(values: Array) -> float:
 
 
 def _detectable(earlier: Array, tests: int) -> float:
-    """Even if nothing else is detected, which makes it hardest."""
-    # One of the places at which a part may begin that ends with the latest run; there are parts of two kinds.
+    """The drop that is detected even if nothing else is, which is the hardest case."""
+    # One of the runs at which a part may begin that ends with the latest run; there are two kinds of parts.
     alone = FALSE_ALARMS / tests / (len(earlier) + 1 - _SHORTEST) / 2
     freedom = len(earlier) - 1
     deviations = float(nctdtrinc(freedom, 1 - POWER, -stdtrit(freedom, alone / 2)))

@@ -1,8 +1,8 @@
-"""What runs of one study measured alike, in the order of time; on one target, unless all may be taken for one.
+"""Histories: comparable points of runs of one study in the order of time, on one target unless targets are ignored.
 
-The latest run says what belongs there: each of its points has the points of earlier runs that match it
-(`compare.matching`) and were measured alike (`compare.subject`). Others are left out, with what is unlike. Not: how
-the rate changed (`change_detection`).
+The latest run decides: each of its points has the points of earlier runs that match it (`compare.matching`) and were
+measured under the same conditions (`compare.subject`). Other points are left out, with the conditions that differ. Not:
+how the rate changed (`change_detection`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ioassay.analysis.compare import matching
 from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject, unlike
 
 SIZED_BY_SPEED = ("quick",)
-"""Studies whose data are sized by the speed of the target, so that each phase lasts about as long in every run. A
-slower target gets less of it: where that left a run out, a fall would hide itself.
+"""Studies that size their data by the speed of the target, so that each phase takes about as long in every run. A
+slower target gets less data: if that left a run out, a drop would hide itself.
 """
 
 _SIZES = ("file_set_bytes", "files")
@@ -33,13 +33,13 @@ class Run:
 
     @property
     def name(self) -> str:
-        """As it was given."""
+        """Its name on the command line."""
         return self.subject.name
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run measured at a point."""
+    """A run and its point."""
 
     run: Run
     point: Point
@@ -47,7 +47,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that has the point but did not measure it alike: what differs, of which there is something."""
+    """A run that measured the point under other conditions; `unlike` is not empty."""
 
     run: Run
     unlike: tuple[ConditionDifference, ...]
@@ -58,20 +58,20 @@ class History:
     """A point of a series over the runs. Rates are those of `curve.column`."""
 
     curve: Curve
-    """Of the latest run."""
+    """Curve of the latest run."""
     measured: tuple[Measured, ...]
-    """Ascending in time; the last is the latest run's."""
+    """Ascending in time, ending with the latest run."""
     left_out: tuple[LeftOut, ...]
 
     @property
     def point(self) -> Point:
-        """That of the latest run."""
+        """The point of the latest run."""
         return self.measured[-1].point
 
 
 @dataclass(frozen=True)
 class Missing:
-    """What the run before the latest has and the latest has not: a point, or where that is `None` a whole series."""
+    """A point, or a whole series if that is `None`, of the previous run that the latest run lacks."""
 
     curve: Curve
     point: Point | None
@@ -79,7 +79,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one study, ascending in time, and all points of the latest of them."""
+    """The runs of one study, ascending in time, and all points of the latest one."""
 
     runs: tuple[Run, ...]
     histories: tuple[History, ...]
@@ -92,14 +92,14 @@ class Group:
 
 
 def groups(runs: Sequence[Run], *, any_target: bool = False) -> list[Group]:
-    """The runs by study, and by target unless `any_target` takes all for one, in the order in which these come first.
+    """The runs grouped by study, and by target unless `any_target`, in the order of their first runs.
 
-    Runs that began in the same second are in the order of their names.
+    Runs that began in the same second are sorted by name.
     """
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         alike.setdefault((run.study, "" if any_target else run.target), []).append(run)
-    return [_group(sorted(own, key=lambda run: (run.started, run.name))) for own in alike.values()]
+    return [_group(sorted(study_runs, key=lambda run: (run.started, run.name))) for study_runs in alike.values()]
 
 
 def _group(runs: Sequence[Run]) -> Group:
@@ -108,9 +108,9 @@ def _group(runs: Sequence[Run]) -> Group:
     left_out: dict[int, list[LeftOut]] = {}
     for run in earlier:
         for mine, point in _matching(latest.subject, run.subject):
-            told = _differences(latest.study, mine, point)
-            if told:
-                left_out.setdefault(id(mine), []).append(LeftOut(run, told))
+            differences = _differences(latest.study, mine, point)
+            if differences:
+                left_out.setdefault(id(mine), []).append(LeftOut(run, differences))
             else:
                 measured.setdefault(id(mine), []).append(Measured(run, point))
     histories = (
@@ -127,13 +127,13 @@ def _group(runs: Sequence[Run]) -> Group:
 
 
 def _differences(study: str, mine: Point, point: Point) -> tuple[ConditionDifference, ...]:
-    """What keeps two points of runs of a study from being compared."""
-    found = (one for one in unlike(mine.conditions, point.conditions) if one.is_told)
-    return tuple(one for one in found if not (study in SIZED_BY_SPEED and one.what in _SIZES))
+    """The conditions that make two points of a study incomparable."""
+    stated = (difference for difference in unlike(mine.conditions, point.conditions) if difference.is_told)
+    return tuple(difference for difference in stated if not (study in SIZED_BY_SPEED and difference.what in _SIZES))
 
 
 def _matching(latest: Subject, earlier: Subject) -> Iterator[tuple[Point, Point]]:
-    """The points that belong together, in what the latest run's curve counts."""
+    """Matching points, in the quantity of the latest run's curve."""
     for pair in matching.pairs(latest, earlier):
         column = pair.reference.column
         if column in pair.other.rates:
@@ -145,7 +145,7 @@ def _missing(latest: Subject, before: Subject) -> Iterator[Missing]:
     given = {(*curve.name, curve.operation) for curve in latest.given}
     for curve in before.curves:
         if (*curve.name, curve.operation) in given:
-            continue  # it was measured, at a rate that its study gives now
+            continue  # it was measured, at a rate that its study sets now
         mine = theirs.get(id(curve))
         if mine is None:
             yield Missing(curve, None)
@@ -153,4 +153,4 @@ def _missing(latest: Subject, before: Subject) -> Iterator[Missing]:
         points = curve.rates[curve.column].points
         known = mine.rates[curve.column].points if curve.column in mine.rates else ()
         alone = matching.points(known, points)[1]
-        yield from (Missing(curve, point) for point in points if any(point is one for one in alone))
+        yield from (Missing(curve, point) for point in points if any(point is unmatched for unmatched in alone))

@@ -12,7 +12,7 @@ from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import night
 
 
-def seen(name: str, run: LoadedRun) -> Run:
+def as_run(name: str, run: LoadedRun) -> Run:
     document = run.document
     started = datetime.fromisoformat(document.started)
     return Run(measured_run.subject(run, name), document.study.name, document.where, started)
@@ -25,48 +25,57 @@ def builder(*clients: int, transfer: int = 1 << 20) -> RunBuilder:
 def writes(group: Group) -> list[list[str]]:
     """The names of the runs at each point of the writes."""
     return [
-        [one.run.name for one in history.measured] for history in group.histories if history.curve.operation == "write"
+        [measured.run.name for measured in history.measured]
+        for history in group.histories
+        if history.curve.operation == "write"
     ]
 
 
-def test_runs_are_taken_in_the_order_in_which_they_began_not_in_that_of_their_names() -> None:
-    (group,) = groups([seen(name, night(at, builder(1))) for name, at in (("a", 2), ("b", 0), ("c", 1))])
+def test_runs_are_sorted_by_start_and_not_by_name() -> None:
+    (group,) = groups([as_run(name, night(day, builder(1))) for name, day in (("a", 2), ("b", 0), ("c", 1))])
     assert [run.name for run in group.runs] == ["b", "c", "a"]
     assert writes(group) == [["b", "c", "a"]]
     assert group.latest.name == "a"
 
 
-def test_studies_and_targets_are_kept_apart() -> None:
+def test_studies_and_targets_have_separate_groups() -> None:
     elsewhere, other = night(2, builder(1)), night(3, builder(1))
     elsewhere.document.target = "/mnt/archive"
     other.document.study.name = "other"
-    runs = [seen("a", night(0, builder(1))), seen("b", elsewhere), seen("c", other), seen("d", night(1, builder(1)))]
-    found = groups(runs)
-    assert [[run.name for run in group.runs] for group in found] == [["a", "d"], ["b"], ["c"]]
-    found = groups(runs, any_target=True)
-    assert [[run.name for run in group.runs] for group in found] == [["a", "d", "b"], ["c"]]
+    runs = [
+        as_run("a", night(0, builder(1))),
+        as_run("b", elsewhere),
+        as_run("c", other),
+        as_run("d", night(1, builder(1))),
+    ]
+    by_target = groups(runs)
+    assert [[run.name for run in group.runs] for group in by_target] == [["a", "d"], ["b"], ["c"]]
+    by_target = groups(runs, any_target=True)
+    assert [[run.name for run in group.runs] for group in by_target] == [["a", "d", "b"], ["c"]]
 
 
-def test_a_run_that_was_not_measured_as_the_latest_is_left_out_with_what_is_unlike() -> None:
+def test_a_run_under_other_conditions_is_left_out_with_its_differences() -> None:
     runs = [night(0, builder(1, 8, transfer=4096)), night(1, builder(1, 8)), night(2, builder(1, 8))]
-    (group,) = groups([seen(name, run) for name, run in zip("abc", runs, strict=True)])
+    (group,) = groups([as_run(name, run) for name, run in zip("abc", runs, strict=True)])
     assert writes(group) == [["b", "c"], ["b", "c"]]
     assert len(group.histories) == 4
     for history in group.histories:
         (left_out,) = history.left_out
         assert left_out.run.name == "a"
-        assert [(one.what, one.reference, one.other) for one in left_out.unlike] == [("transfer_bytes", 1 << 20, 4096)]
+        assert [(difference.what, difference.reference, difference.other) for difference in left_out.unlike] == [
+            ("transfer_bytes", 1 << 20, 4096)
+        ]
 
 
-def test_of_a_study_that_sizes_its_data_by_speed_runs_of_any_size_are_compared() -> None:
+def test_runs_of_a_study_that_sizes_its_data_by_speed_are_compared_at_any_size() -> None:
     def runs(study: str) -> list[Run]:
         built = [night(0, builder(1)), night(1, builder(1)), night(2, builder(1, transfer=4096))]
-        found = []
+        all_runs = []
         for times, name, run in zip((1, 2, 3), "abc", built, strict=True):
             run.document.study.name = study
             larger = run.measurements.with_columns(file_set_bytes=pl.col("file_set_bytes") * times)
-            found.append(seen(name, replace(run, measurements=larger)))
-        return found
+            all_runs.append(as_run(name, replace(run, measurements=larger)))
+        return all_runs
 
     (group,) = groups(runs("quick")[:2])
     assert writes(group) == [["a", "b"]]
@@ -78,17 +87,17 @@ def test_of_a_study_that_sizes_its_data_by_speed_runs_of_any_size_are_compared()
 
 def test_a_point_has_the_runs_that_measured_it() -> None:
     runs = [night(0, builder(1, 8)), night(1, builder(8)), night(2, builder(1, 8))]
-    (group,) = groups([seen(name, run) for name, run in zip("abc", runs, strict=True)])
+    (group,) = groups([as_run(name, run) for name, run in zip("abc", runs, strict=True)])
     assert writes(group) == [["a", "c"], ["a", "b", "c"]]
     assert group.missing == ()
 
 
-def test_what_the_run_before_has_and_the_latest_lacks_is_missing() -> None:
+def test_points_of_the_previous_run_that_the_latest_lacks_are_missing() -> None:
     failed = builder(1, 8)
     for repetition in (1, 2, 3):
         failed.doubt(f"seq-c8-r{repetition}", "write", "failed", invalidates=True)
         for clients in (1, 8):
             failed.doubt(f"seq-c{clients}-r{repetition}", "read", "failed", invalidates=True)
-    (group,) = groups([seen("a", night(0, builder(1, 8))), seen("b", night(1, failed))])
-    found = [(one.curve.operation, one.point.clients if one.point else None) for one in group.missing]
-    assert found == [("write", 8), ("read", None)]
+    (group,) = groups([as_run("a", night(0, builder(1, 8))), as_run("b", night(1, failed))])
+    missing = [(entry.curve.operation, entry.point.clients if entry.point else None) for entry in group.missing]
+    assert missing == [("write", 8), ("read", None)]

@@ -1,12 +1,12 @@
-"""What the clients moved, and what their nodes and the servers did in the same seconds.
+"""Activity of client nodes and servers in the same seconds as the clients' I/O.
 
-    devices     which block devices and interfaces count, so that no byte counts twice
-    seconds     the hosts, second by second
-    phases      the same for each phase, as rates and in proportion to what the clients moved
-    counted     the same for counters of file systems that were imported
+devices     which block devices and interfaces are counted, so that no byte counts twice
+seconds     activity of the hosts, second by second
+phases      activity in each phase, as rates and relative to the bytes of the clients
+counted     imported counters of file systems in each phase
     timeline    clients and hosts on one axis of time
 
-All of it goes by the hosts' own clocks: they have to agree to well under a second, as any cluster's do.
+All times are those of the hosts' clocks, which must agree to well under a second.
 
-Not: reading what agents reported (`ioassay.store.watched`), what is worth a finding (`ioassay.analysis.findings`).
+Not: reading the agents' documents (`ioassay.store.watched`), findings (`ioassay.analysis.findings`).
 """

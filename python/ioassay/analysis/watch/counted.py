@@ -1,7 +1,7 @@
-"""What file systems' own counters say of the minutes of a run: imported readings, beside what the clients moved.
+"""Imported counters of file systems during a run, compared with the bytes that the clients moved.
 
-Counters are of all jobs, so they may have more than the run moved; of what clients cached they have less. Where the run
-takes as long as a few intervals between readings, nothing can be compared. Not: hosts with an agent (`phases`).
+Counters cover all jobs, so they may have more bytes than the run moved; they miss bytes that clients cached. A run as
+short as a few intervals between readings cannot be compared. Not: hosts with an agent (`phases`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from ioassay.analysis.watch.phases import LOOK_AFTER_S, PHASE, Activity, second_of
+from ioassay.analysis.watch.phases import PHASE, SAMPLE_DELAY_S, Activity, second_of
 from ioassay.store.watch_document import Role
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 WAYS: Final = ("write", "read")
 
 _KINDS: Final = ("lustre_target", "lustre", "gpfs")
-"""Documents with bytes that a file system counted."""
+"""Kinds of documents with bytes that a file system counted."""
 
 _LEAST_INTERVALS: Final = 2
-"""A phase that is shorter than so many intervals between readings has too much of what was before and after it."""
+"""Phases shorter than so many intervals between readings are dominated by I/O before and after them."""
 
 _LEAST_COVERED: Final = 0.9
 
 MOST_LAG_S: Final = 300
-"""Clocks that differ by more are a matter of time zones, and do not overlap the run."""
+"""Clocks that differ by more have another time zone, and their readings do not overlap the run."""
 
 _LEAST_CORRELATION: Final = 0.8
-"""Below, nothing of the run shows in the counters that tells where it is."""
+"""Below this, the counters do not show the run clearly enough to locate it."""
 
 _CLEARLY: Final = 0.15
-"""By so much the correlation at another lag is above that at none."""
+"""How far the correlation at another lag must exceed that without a lag."""
 
 COUNTED: Final = pl.Schema(
     {
@@ -51,13 +51,13 @@ COUNTED: Final = pl.Schema(
 
 @dataclass(frozen=True)
 class Counted:
-    """The counters that were imported beside a run."""
+    """The imported counters of a run."""
 
     activity: Activity
 
     @cached_property
     def seconds(self) -> pl.DataFrame:
-        """A row for each host and second that is known: host, role, second, write_bytes and read_bytes."""
+        """A row for each known host and second: host, role, second, write_bytes and read_bytes."""
         watch = self.activity.watch
         imported = [host.name for host in watch.document.hosts if host.imported]
         tables = [
@@ -73,24 +73,24 @@ class Counted:
 
     @cached_property
     def role(self) -> Role:
-        """Whose counters are compared: those of servers, or, where there are none, of clients. Both count each byte."""
+        """The role whose counters are compared: server if there are any, otherwise client. Both count each byte."""
         return "server" if "server" in self.seconds["role"] else "client"
 
     @cached_property
     def interval_s(self) -> float:
-        """How far apart the counters that are compared were read, at most."""
+        """The longest interval between readings of the compared counters, in seconds."""
         hosts = self.activity.watch.document.hosts
         return max((host.interval_s or 0.0 for host in hosts if host.imported and host.role == self.role), default=0.0)
 
     @cached_property
     def phases(self) -> pl.DataFrame:
-        """The phases that are long enough and known: `COUNTED`, in the order of time."""
-        own = self.seconds.filter(pl.col("role") == self.role)
-        hosts = own["host"].n_unique()
+        """The phases that are long enough and covered by readings: `COUNTED`, in the order of time."""
+        role_seconds = self.seconds.filter(pl.col("role") == self.role)
+        hosts = role_seconds["host"].n_unique()
         windows = self.activity.windows.filter(
             pl.col("end_s") - pl.col("start_s") >= max(_LEAST_INTERVALS * self.interval_s, 1.0)
         )
-        # An interval that begins or ends with a phase reaches beyond it, up to half way to the next.
+        # Intervals at the begin and end of a phase extend beyond it, up to half way to the next phase.
         around = self.activity.windows.select(
             *PHASE,
             pl.max_horizontal(
@@ -103,12 +103,12 @@ class Counted:
         reached = windows.join(around, on=list(PHASE)).with_columns(
             pl.int_ranges(second_of(pl.col("from_s")), second_of(pl.col("to_s")) + 1).alias("second")
         )
-        begin = pl.col("second") + LOOK_AFTER_S
+        begin = pl.col("second") + SAMPLE_DELAY_S
         overlap = pl.min_horizontal(begin + 1, pl.col("to_s")) - pl.max_horizontal(begin, pl.col("from_s"))
         inside = pl.min_horizontal(begin + 1, pl.col("end_s")) - pl.max_horizontal(begin, pl.col("start_s"))
-        found = (
+        counters = (
             reached.explode("second")
-            .join(own, on="second", suffix="_counted")
+            .join(role_seconds, on="second", suffix="_counted")
             .group_by(*PHASE)
             .agg(
                 (pl.col("end_s").first() - pl.col("start_s").first()).alias("duration_s"),
@@ -121,15 +121,15 @@ class Counted:
             .filter(pl.col("known_s") >= _LEAST_COVERED * pl.col("duration_s") * hosts)
         )
         return (
-            windows.join(found, on=list(PHASE), how="inner", maintain_order="left")
+            windows.join(counters, on=list(PHASE), how="inner", maintain_order="left")
             .select(COUNTED.names())
             .cast(COUNTED)
         )
 
     @cached_property
     def lag_s(self) -> int | None:
-        """By how many seconds the counters are behind the run, where another clock explains them clearly better than
-        none; `None`: the same clock, or nothing to tell it by. The run has to vary, and its samples to be there.
+        """How many seconds the counters are behind the run, if a shifted clock explains them clearly better; `None`:
+        the same clock, or unknown, because the run's rate is constant or it has no samples.
         """
         clients = self._clients()
         counted = (
@@ -147,13 +147,13 @@ class Counted:
         if length < 10 or run[begin:end].std() == 0:
             return None
         most = min(MOST_LAG_S, len(run))
-        found = {lag: _correlation(run, servers, lag) for lag in range(-most, most + 1)}
-        best = max(found, key=lambda lag: (found[lag], -abs(lag)))
-        is_clear = found[best] >= _LEAST_CORRELATION and found[best] - found[0] >= _CLEARLY
+        correlations = {lag: _correlation(run, servers, lag) for lag in range(-most, most + 1)}
+        best = max(correlations, key=lambda lag: (correlations[lag], -abs(lag)))
+        is_clear = correlations[best] >= _LEAST_CORRELATION and correlations[best] - correlations[0] >= _CLEARLY
         return best if is_clear and abs(best) > self.interval_s else None
 
     def _clients(self) -> pl.DataFrame:
-        """What the clients moved in each second, evenly in each phase: second, bytes."""
+        """second, bytes: bytes that the clients moved in each second, distributed evenly over each phase."""
         rate = pl.sum_horizontal("write_bytes", "read_bytes") / (pl.col("end_s") - pl.col("start_s"))
         moved = self.activity.windows.select(*PHASE, rate.alias("rate"))
         return (
@@ -164,7 +164,7 @@ class Counted:
 
 
 def _series(table: pl.DataFrame, first: int, length: int) -> np.ndarray:
-    """Bytes by second; 0 where nothing is known."""
+    """Bytes by second; 0 where unknown."""
     import numpy as np  # noqa: PLC0415
 
     values = np.zeros(length)
@@ -173,7 +173,7 @@ def _series(table: pl.DataFrame, first: int, length: int) -> np.ndarray:
 
 
 def _correlation(run: np.ndarray, servers: np.ndarray, lag: int) -> float:
-    """Of the run with the servers `lag` seconds later, where both are known."""
+    """The correlation of the run with the servers `lag` seconds later."""
     import numpy as np  # noqa: PLC0415
 
     shifted = np.roll(servers, -lag)
@@ -187,7 +187,7 @@ def _correlation(run: np.ndarray, servers: np.ndarray, lag: int) -> float:
 
 
 def counted(activity: Activity | None) -> Counted | None:
-    """The imported counters of a run; `None` where there are none."""
+    """The imported counters of a run; `None` without any."""
     if activity is None or not any(host.imported for host in activity.watch.document.hosts):
         return None
     return Counted(activity)

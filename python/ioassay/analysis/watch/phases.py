@@ -1,8 +1,8 @@
-"""What the hosts did during each phase, as rates and in proportion to what the clients moved.
+"""Activity of the hosts during each phase, as rates and relative to the bytes of the clients.
 
-Agents tell no more than whole seconds. One in which a phase begins or ends counts for it as a whole, because nothing
-else of the run happens in it; where two phases share a second, each has its part. What the servers' disks write in the
-phase is not all that the phase costs them: what their memory holds at its end is written later, and counts as that.
+Agent samples have one-second resolution. The second in which a phase begins or ends counts for it as a whole, because
+nothing else of the run happens in it; two phases that share a second divide it. Data that is still in the servers'
+memory when a phase ends is written later, and counted separately as late writes.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from ioassay.store.watch_document import WatchDocument
 from ioassay.store.watched import Watch, WatchTables
 
 PHASE: Final = ("case", "phase")
-"""What names a phase of a run."""
+"""The key of a phase of a run."""
 
 LEAST_S: Final = 1.0
-"""Of a shorter phase nothing is said: the seconds that it touches may have more of other things."""
+"""Shorter phases are skipped: other I/O dominates their boundary seconds."""
 
 LATE_S: Final = 120
-"""So long after a phase what disks write may be its data; less where another phase begins before."""
+"""The longest write-back after a phase; it ends earlier if another phase begins."""
 
 LATE_SHARE: Final = 0.05
-"""A second in which disks write less than this share of the clients' rate is no more of a phase's data."""
+"""End of write-back: below this share of the clients' rate."""
 
 _LATE_LEAST_BYTES: Final = 1_000_000
-LOOK_AFTER_S: Final = 0.1
-"""Agents look so long after each second."""
+SAMPLE_DELAY_S: Final = 0.1
+"""How long after each full second agents sample."""
 _WHOLE: Final = 0.999
 _LEAST_COVERED: Final = 0.9
-"""A host that was silent for more than a tenth of a phase says nothing about it."""
+"""Share of a phase that a host must have reported; otherwise it is left out."""
 
 
 _NAMES: Final = {"case": pl.String, "phase": pl.String}
 
 WITHIN: Final = ("received_bytes_per_s", "sent_bytes_per_s")
-"""Columns with the mean rate of the seconds that lie wholly in the phase: more than links can carry is not in them."""
+"""Columns with the mean rate of the seconds that lie entirely within the phase, so that links do not exceed their rate.
+"""
 
 PHASES: Final = pl.Schema(
     {
@@ -67,7 +68,7 @@ HOSTS: Final = pl.Schema(
 
 @dataclass(frozen=True)
 class Activity:
-    """The hosts of a run beside its phases."""
+    """The hosts of a run during its phases."""
 
     run: LoadedRun
     watch: Watch
@@ -79,13 +80,13 @@ class Activity:
 
     @cached_property
     def storage_role(self) -> str:
-        """Whose disks hold the data: those of servers, or, where none with disks is watched, of the clients."""
+        """The role whose disks hold the data: server if servers with disks were watched, otherwise client."""
         servers = (host for host in self.watch.document.hosts if host.role == "server" and not host.imported)
         return "server" if any(host.devices != [] for host in servers) else "client"
 
     @cached_property
     def windows(self) -> pl.DataFrame:
-        """The phases that were measured, in the order of time: `PHASE`, start_s and end_s (since 1970), write_bytes and
+        """The measured phases, in the order of time: `PHASE`, start_s and end_s (since 1970), write_bytes and
         read_bytes of the clients.
         """
         way = pl.col("operation").replace_strict(dict(DIRECTIONS), default=None, return_dtype=pl.String)
@@ -104,14 +105,14 @@ class Activity:
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
-        """A row for each phase of at least `LEAST_S` and each host that was heard during it: `PHASE`, host, role,
-        duration_s, `AMOUNTS` of the whole phase, `WITHIN`, `SHARES` as means; null: not known.
+        """A row for each phase of at least `LEAST_S` and each host that reported during it: `PHASE`, host, role,
+        duration_s, `AMOUNTS` of the whole phase, `WITHIN`, `SHARES` as means; null: unknown.
         """
         long = self.windows.filter(pl.col("end_s") - pl.col("start_s") >= LEAST_S)
         within = self.within.join(long.select(PHASE), on=list(PHASE), how="semi").join(self.seconds, on="second")
         overlap, duration = pl.col("overlap_s"), pl.col("end_s").first() - pl.col("start_s").first()
         known = overlap.sum() >= _LEAST_COVERED * duration
-        # What was heard stands for the few seconds that were not.
+        # Extrapolate to the few seconds without a report.
         whole = duration / overlap.sum()
         inner = [pl.col(name.removesuffix("_per_s")).filter(overlap > _WHOLE) for name in WITHIN]
         return (
@@ -135,9 +136,9 @@ class Activity:
 
     @cached_property
     def phases(self) -> pl.DataFrame:
-        """A row for each phase with hosts: the columns of `windows`, duration_s, and of the disks that hold the data
-        disk_read_bytes and disk_write_bytes, disk_write_ratio and disk_read_ratio (to what the clients moved; null
-        where they moved nothing), late_write_bytes and late_s: what they still wrote after the phase, and how long.
+        """A row for each phase with hosts: the columns of `windows`, duration_s, and for the disks that hold
+        the data: disk_read_bytes and disk_write_bytes, disk_write_ratio and disk_read_ratio (relative to the clients'
+        bytes; null if those are 0), late_write_bytes and late_s (bytes and seconds of write-back after the phase).
         """
         disks = (
             self.hosts.filter(pl.col("role") == self.storage_role)
@@ -159,11 +160,11 @@ class Activity:
 
     @cached_property
     def within(self) -> pl.DataFrame:
-        """A row for each phase and second that it reaches into: `PHASE`, start_s, end_s, second, overlap_s, and part,
+        """A row for each phase and second that it overlaps: `PHASE`, start_s, end_s, second, overlap_s, and part,
         the share of the second that counts for the phase.
         """
         first, last = second_of(pl.col("start_s")), second_of(pl.col("end_s"))
-        begin = pl.col("second") + LOOK_AFTER_S
+        begin = pl.col("second") + SAMPLE_DELAY_S
         overlap = pl.min_horizontal(begin + 1, pl.col("end_s")) - pl.max_horizontal(begin, pl.col("start_s"))
         return (
             self.windows.select(*PHASE, "start_s", "end_s", pl.int_ranges(first, last + 1).alias("second"))
@@ -175,7 +176,7 @@ class Activity:
 
     @cached_property
     def _late(self) -> pl.DataFrame:
-        """Of each phase that wrote and was followed by writes: until the last second with a considerable amount."""
+        """Write-back of each phase that wrote, until the last second above the threshold."""
         first = second_of(pl.col("end_s")) + 1
         most = first + LATE_S
         after = self.windows.select(
@@ -206,12 +207,12 @@ class Activity:
 
 
 def second_of(moment_s: pl.Expr) -> pl.Expr:
-    """The second in which a moment is, as agents count them."""
-    return (moment_s - LOOK_AFTER_S).floor().cast(pl.Int64)
+    """The agent's second that contains a time."""
+    return (moment_s - SAMPLE_DELAY_S).floor().cast(pl.Int64)
 
 
 def moments(run: LoadedRun) -> tuple[int, int] | None:
-    """From when to when the phases of a run took place, in nanoseconds since 1970; `None`: it does not say."""
+    """Begin and end of the phases of a run, in nanoseconds since 1970; `None`: unknown."""
     windows = Activity(run, Watch(WatchDocument(), lambda: WatchTables({}))).windows
     if windows.is_empty():
         return None
@@ -220,7 +221,7 @@ def moments(run: LoadedRun) -> tuple[int, int] | None:
 
 
 def activity(run: LoadedRun) -> Activity | None:
-    """The hosts of a run beside its phases; `None` where none was watched, or none reported anything."""
+    """The activity of the hosts of a run; `None` if none was watched, or none reported anything."""
     watch = run.watch
     if watch is None or (watch.table("agent").is_empty() and not any(host.imported for host in watch.document.hosts)):
         return None

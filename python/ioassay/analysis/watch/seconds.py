@@ -1,4 +1,4 @@
-"""The hosts of a run, second by second: what their disks and links moved, how busy their processors and memory were."""
+"""The hosts of a run, second by second: bytes of their disks and links, load of their processors and memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AMOUNTS: Final = ("disk_read_bytes", "disk_write_bytes", "received_bytes", "sent
 """Columns with bytes of a second."""
 
 SHARES: Final = ("processor_busy", "memory_pressure")
-"""Columns with shares of a second, 0 to 1: of all processors together; in which a task waited for memory."""
+"""Columns with shares of a second, 0 to 1: busy time of all processors; time in which a task waited for memory."""
 
 _BUSY: Final = ("user_ns", "nice_ns", "system_ns", "interrupt_ns", "steal_ns")
 _IDLE: Final = ("idle_ns", "iowait_ns")
@@ -38,8 +38,8 @@ def counted(watch: Watch) -> dict[str, tuple[list[str], list[str]]]:
 def seconds(watch: Watch) -> pl.DataFrame:
     """A row for each host and second that it reported: host, role, second, `AMOUNTS` and `SHARES`; null: not known."""
     names = counted(watch)
-    disks = _counted_only(watch.table("disk"), {host: own for host, (own, _) in names.items()})
-    links = {host: own for host, (_, own) in names.items()}
+    disks = _counted_only(watch.table("disk"), {host: devices for host, (devices, _) in names.items()})
+    links = {host: interfaces for host, (_, interfaces) in names.items()}
     network = pl.concat(
         _counted_only(watch.table(kind), links).select("host", "second", "received_bytes", "sent_bytes")
         for kind in ("network", "infiniband")
@@ -48,7 +48,7 @@ def seconds(watch: Watch) -> pl.DataFrame:
         pl.sum_horizontal(_BUSY).alias("busy"), pl.sum_horizontal(*_BUSY, *_IDLE).alias("all")
     )
     pressure = watch.table("pressure").filter(pl.col("name") == "memory")
-    # An agent says something of itself every second, whatever else its kernel tells.
+    # An agent reports itself every second, whatever else its kernel provides.
     every = watch.table("agent").filter(pl.col("role") != "control").select("host", "role", "second").unique()
     parts = [
         disks.group_by("host", "second").agg(
@@ -76,6 +76,6 @@ def _names(watch: Watch, kind: str) -> dict[str, list[str]]:
 
 
 def _counted_only(table: pl.DataFrame, names: dict[str, list[str]]) -> pl.DataFrame:
-    pairs = [(host, name) for host, own in names.items() for name in own]
+    pairs = [(host, name) for host, devices in names.items() for name in devices]
     wanted = pl.DataFrame(pairs, schema={"host": pl.String, "name": pl.String}, orient="row")
     return table.join(wanted, on=["host", "name"], how="semi")

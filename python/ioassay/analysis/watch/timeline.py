@@ -1,4 +1,4 @@
-"""Clients and hosts on one axis of time, for the whole run: in seconds, or in longer steps where it took long."""
+"""Clients and hosts on one axis of time, for the whole run: in seconds, or in longer steps for long runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ioassay.analysis.watch.seconds import AMOUNTS
 from ioassay.store.measurement import KEY
 
 MOST_STEPS: Final = 600
-"""A longer run has longer steps: more would not show."""
+"""A longer run has longer steps, because more would not be visible."""
 
 MOST_HOSTS: Final = 6
-"""Of more hosts the time line has the sum."""
+"""With more hosts, the time line shows their sum."""
 
 
 @dataclass(frozen=True)
 class RunTimeline:
     """Times are in seconds since the second in which the first phase began, rates in bytes per second.
 
-    `clients`: start_s, write, read: what the ranks moved, from their samples.
-    `hosts`: host, start_s, and the rate of each of `AMOUNTS`, null where the host was not heard: those whose disks hold
-    the data, or all of them together as one host.
-    `counted`: host, start_s, write, read: what imported counters say, null where they are not known.
+    `clients`: start_s, write, read: rates of the ranks, from their samples.
+    `hosts`: host, start_s, and the rate of each of `AMOUNTS`, null where the host did not report: hosts whose disks
+    hold the data, or all of them together as one host.
+    `counted`: host, start_s, write, read: rates of imported counters, null where they are unknown.
     `phases`: `PHASE`, start_s, end_s, moves (`write`, `read` or `other`).
     """
 
@@ -41,14 +41,14 @@ class RunTimeline:
 
 
 def timeline(activity: Activity) -> RunTimeline | None:
-    """The time line of a run; `None` where no phase was measured."""
+    """The time line of a run; `None` if no phase was measured."""
     windows = activity.windows
     if windows.is_empty():
         return None
     begin, end = math.floor(windows["start_s"].to_numpy().min()), math.ceil(windows["end_s"].to_numpy().max())
-    heard = activity.seconds.filter(pl.col("role") == activity.storage_role)["second"].to_list()
-    # What is written after the last phase belongs to the picture.
-    end = max([end, *(second + 1 for second in heard if second < end + MOST_STEPS // 10)])
+    reported = activity.seconds.filter(pl.col("role") == activity.storage_role)["second"].to_list()
+    # Include writes after the last phase.
+    end = max([end, *(second + 1 for second in reported if second < end + MOST_STEPS // 10)])
     longest_ns = activity.run.measurements["sample_interval_ns"].drop_nulls().to_list()
     step_s = max(math.ceil((end - begin) / MOST_STEPS), *(math.ceil(ns / 1e9) for ns in longest_ns), 1)
     steps = math.ceil((end - begin) / step_s)
@@ -72,10 +72,10 @@ def timeline(activity: Activity) -> RunTimeline | None:
 
 def _clients(activity: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
     ways = {operation: "write" if to == "to-servers" else "read" for operation, to in DIRECTIONS.items()}
-    of = activity.run.measurements.select(*KEY, "started_unix_ns", "sample_interval_ns").drop_nulls()
+    begins = activity.run.measurements.select(*KEY, "started_unix_ns", "sample_interval_ns").drop_nulls()
     since_s = (pl.col("started_unix_ns") + pl.col("sample") * pl.col("sample_interval_ns")) / 1e9 - begin
     moved = (
-        activity.run.samples.join(of.lazy(), on=list(KEY))
+        activity.run.samples.join(begins.lazy(), on=list(KEY))
         .filter(pl.col("operation").is_in(list(ways)))
         .group_by(
             (since_s // step_s * step_s).cast(pl.Int64).alias("start_s"),
@@ -95,24 +95,32 @@ def _counted(activity: Activity, grid: pl.DataFrame, begin: int, step_s: int) ->
     columns = {"host": pl.String, "start_s": pl.Int64, **dict.fromkeys(WAYS, pl.Float64)}
     if counters is None:
         return pl.DataFrame(schema=columns)
-    own = counters.seconds.with_columns(pl.col("second") - begin).rename({f"{way}_bytes": way for way in WAYS})
-    if own["host"].n_unique() > MOST_HOSTS:
-        every = f"{own['host'].n_unique()} hosts together"
-        own = own.group_by("second").agg(pl.col(WAYS).sum()).with_columns(pl.lit(every).alias("host"))
+    counted_seconds = counters.seconds.with_columns(pl.col("second") - begin).rename(
+        {f"{way}_bytes": way for way in WAYS}
+    )
+    if counted_seconds["host"].n_unique() > MOST_HOSTS:
+        every = f"{counted_seconds['host'].n_unique()} hosts together"
+        counted_seconds = (
+            counted_seconds.group_by("second").agg(pl.col(WAYS).sum()).with_columns(pl.lit(every).alias("host"))
+        )
     start = (pl.col("second") // step_s * step_s).alias("start_s")
-    rates = own.group_by("host", start).agg(pl.col(WAYS).mean())
-    hosts = own.select(pl.col("host").unique(maintain_order=True))
+    rates = counted_seconds.group_by("host", start).agg(pl.col(WAYS).mean())
+    hosts = counted_seconds.select(pl.col("host").unique(maintain_order=True))
     return hosts.join(grid, how="cross").join(rates, on=["host", "start_s"], how="left", maintain_order="left")
 
 
 def _hosts(activity: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
-    own = activity.seconds.filter(pl.col("role") == activity.storage_role).with_columns(pl.col("second") - begin)
-    if own["host"].n_unique() > MOST_HOSTS:
-        every = f"{own['host'].n_unique()} {activity.storage_role}s together"
-        own = own.group_by("second").agg(pl.col(AMOUNTS).sum()).with_columns(pl.lit(every).alias("host"))
+    host_seconds = activity.seconds.filter(pl.col("role") == activity.storage_role).with_columns(
+        pl.col("second") - begin
+    )
+    if host_seconds["host"].n_unique() > MOST_HOSTS:
+        every = f"{host_seconds['host'].n_unique()} {activity.storage_role}s together"
+        host_seconds = (
+            host_seconds.group_by("second").agg(pl.col(AMOUNTS).sum()).with_columns(pl.lit(every).alias("host"))
+        )
     start = (pl.col("second") // step_s * step_s).alias("start_s")
-    rates = own.group_by("host", start).agg(pl.col(AMOUNTS).mean())
-    names = [host.name for host in activity.watch.document.hosts if host.name in own["host"]] or own[
+    rates = host_seconds.group_by("host", start).agg(pl.col(AMOUNTS).mean())
+    names = [host.name for host in activity.watch.document.hosts if host.name in host_seconds["host"]] or host_seconds[
         "host"
     ].unique().to_list()
     hosts = pl.DataFrame({"host": names}, schema={"host": pl.String})

@@ -135,7 +135,7 @@ def _moments(group: Group, series: Sequence[SeriesPart], facts: Mapping[int, Map
     for course, unit in ((course, part.unit) for part in series for course in part.courses):
         measured = course.history.measured
         for change in course.changes:
-            sides = (measured[change.at - 1].run, measured[change.at].run)
+            sides = (measured[change.index - 1].run, measured[change.index].run)
             places = order[id(sides[0])], order[id(sides[1])]
             found.setdefault(places, []).append(wording.change(course, unit, change))
     for (first, second), sentences in sorted(found.items()):

@@ -68,8 +68,8 @@ def points(content: Content) -> Iterator[dict[str, Any]]:
                     "trend": asdict(course.trend) if course.trend else None,
                     "changes": [
                         {
-                            "last_run_before": course.history.measured[change.at - 1].run.name,
-                            "first_run_after": course.history.measured[change.at].run.name,
+                            "last_run_before": course.history.measured[change.index - 1].run.name,
+                            "first_run_after": course.history.measured[change.index].run.name,
                             "before": change.before,
                             "after": change.after,
                         }
@@ -85,7 +85,7 @@ def runs(content: Content) -> Iterator[dict[str, Any]]:
     for part in content.groups:
         for series in part.series:
             for course in series.courses:
-                splits = [change.at for change in course.changes]
+                splits = [change.index for change in course.changes]
                 for index, one in enumerate(course.history.measured):
                     level = 1 + sum(split <= index for split in splits)
                     yield {

@@ -66,5 +66,5 @@ def _changes(course: Course) -> Iterator[datetime]:
     """The middle between the runs before and after each."""
     runs = [one.run.started for one in course.history.measured]
     for change in course.changes:
-        before, after = runs[change.at - 1], runs[change.at]
+        before, after = runs[change.index - 1], runs[change.index]
         yield before + (after - before) / 2

@@ -202,7 +202,7 @@ def _says(course: Course, unit: Unit) -> str:
     if course.trend:
         return trend(course, course.trend)
     if course.changes:
-        since = course.history.measured[course.changes[-1].at].run.name
+        since = course.history.measured[course.changes[-1].index].run.name
         return f"{now} since {since} {against} before: {moved}{_alone(course)}"
     said = f"{now} {against} of {earlier}: {moved}"
     if course.smallest_detectable_drop is None:
