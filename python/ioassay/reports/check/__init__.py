@@ -1,4 +1,4 @@
-"""Verdicts of `ioassay check` in words: blocks of a document, JSON, JUnit XML.
+"""Verdicts of `ioassay check` as text: blocks of a document, JSON, JUnit XML.
 
 Not: judging (`ioassay.analysis.regression`, `ioassay.criteria.verdicts`).
 """

@@ -26,8 +26,8 @@ def blocks(lines: Sequence[Line]) -> list[Block]:
 def counted(lines: Sequence[Line]) -> list[Paragraph]:
     """How many verdicts of each kind there are."""
     counts = Counter(line.judgement for line in lines)
-    said = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
-    parts = [Paragraph(f"{format_count(len(lines), 'check')}: {said or 'none'}.")]
+    summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
+    parts = [Paragraph(f"{format_count(len(lines), 'check')}: {summary or 'none'}.")]
     drops = sorted(line.smallest_detectable_drop for line in lines if line.smallest_detectable_drop is not None)
     if drops:
         least, most = format.share(drops[0]), format.share(drops[-1])

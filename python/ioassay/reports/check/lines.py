@@ -33,12 +33,12 @@ _MEASURES: dict[Measure, str] = {
 }
 
 _SHARES = ("slow_samples", "spread_between_repetitions")
-"""Measures that are said in percent."""
+"""Measures that are reported in percent."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A verdict. `group` and `name` tell it apart from all others of a run, also in later runs."""
+    """A verdict. `group` and `name` identify it within a run, also in later runs."""
 
     group: str
     name: str
@@ -141,19 +141,19 @@ def of_baseline(checks: Iterable[PointCheck], baseline: Subject, tolerance: floa
 
 
 def _of_given(series: str) -> Line:
-    """Of a series whose rate tells what the study asked for."""
+    """The verdict on a series whose rate the study sets."""
     says = "the study sets its rate or pauses; `ioassay compare` shows the rates that were kept, and the latencies"
     return Line(series, "the series", "not judged", says)
 
 
 def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -> Line:
-    """`points` of them have been tested together."""
+    """The verdict on a point; `points` were tested together."""
     group = check.curve.title
     if check.compared is None or check.point is None:
         return Line(
             group, "the series", check.judgement, f"{baseline} has this series, but this run has no matching one"
         )
-    name, at_least = wording.at(check.point, check.compared), check.point.median * (1 - tolerance)
+    name, at_least = wording.point_name(check.point, check.compared), check.point.median * (1 - tolerance)
     unit = UNIT_OF[check.compared.column]
     if check.ratio is None:
         says = f"{baseline} has this series, but this run has no valid measurement of it"
@@ -176,16 +176,18 @@ def _says(check: PointCheck, compared: Compared, ratio: Ratio, baseline: str, po
         interval = f", interval {ends}"
     differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
     unlike = f"; different conditions: {', '.join(differing)}" if differing else ""
-    said = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
+    comparison = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
     if check.tested is None:
-        return f"{said}; a verdict needs {FEWEST} valid repetitions on both sides"
+        return f"{comparison}; a verdict needs {FEWEST} valid repetitions on both sides"
     if check.reason == "slower":
         runs = "runs" if points == 1 else f"runs of {points} points"
-        return f"{said}; chance alone does this in {format.share(check.tested.chance)} of {runs}"
+        return f"{comparison}; chance alone does this in {format.share(check.tested.chance)} of {runs}"
     among = "" if points == 1 else f" among {points} points"
     chance = f"; may be chance{among}: repetitions scatter" if check.reason == "scatter" else ""
     is_too_large = check.reason == "insensitive"
-    return f"{said}{chance}; {smallest_drop(check.tested.detectable, is_too_large=is_too_large, of='repetitions')}"
+    return (
+        f"{comparison}{chance}; {smallest_drop(check.tested.detectable, is_too_large=is_too_large, of='repetitions')}"
+    )
 
 
 def smallest_drop(drop: float, *, is_too_large: bool, of: str) -> str:
@@ -208,7 +210,7 @@ def _against(value: float | None, at_least: float | None, at_most: float | None,
 
 
 def _joined(says: Sequence[str], judgement: Judgement, because: str | None, doubts: Sequence[str]) -> str:
-    """Why a limit is there is said where it is broken."""
+    """The verdict's text; the reason of a limit is added where it is exceeded."""
     doubted = [f"doubted: {', '.join(doubts)}"] if doubts else []
     reason = f" ({because})" if because and judgement == "failed" else ""
     return "; ".join([*says, *doubted]) + reason

@@ -45,8 +45,8 @@ def test_nothing_is_accepted_that_could_not_be_judged() -> None:
 
 
 def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
-    (said,) = of_baseline([], Subject("before", "run", ()), 0.05)
-    assert (said.group, said.judgement, said.says) == (
+    (verdict_line,) = of_baseline([], Subject("before", "run", ()), 0.05)
+    assert (verdict_line.group, verdict_line.judgement, verdict_line.says) == (
         "baseline",
         "failed",
         "no criterion could be judged, so the run is not accepted",
@@ -56,8 +56,11 @@ def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
 def test_a_series_at_a_given_rate_is_not_judged_against_a_baseline() -> None:
     before, run = (measured_run.subject(paced_reads(), name) for name in ("before", "run"))
     lines = of_baseline(regressions(compare(before, run), 0.05), before, 0.05)
-    (said,) = (line for line in lines if line.group.endswith(", read"))
-    assert (said.judgement, "`ioassay compare` shows the rates that were kept" in said.says) == ("not judged", True)
+    (verdict_line,) = (line for line in lines if line.group.endswith(", read"))
+    assert (verdict_line.judgement, "`ioassay compare` shows the rates that were kept" in verdict_line.says) == (
+        "not judged",
+        True,
+    )
     assert accepted(lines)
 
 
@@ -86,7 +89,8 @@ def test_a_point_says_the_smallest_detectable_drop_or_how_rarely_chance_explains
     assert re.search(r"; chance alone does this in <?[\d.]+ % of runs of 6 points", slow.says)
     assert "; may be chance among" in uncertain.says
     assert any(
-        "Smallest detectable drop against the baseline: " in str(said.text) for said in counted([held, uncertain])
+        "Smallest detectable drop against the baseline: " in str(paragraph.text)
+        for paragraph in counted([held, uncertain])
     )
 
 
@@ -98,33 +102,33 @@ def test_a_point_of_which_a_loss_of_half_could_be_missed_is_not_judged_and_says_
 
 def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:
     run = a_run().criterion("rate", unit="bytes/s", of="seq", operation="write", at_least=1e6).stop_after(1).build()
-    (said,) = (of_study(verdict, run) for verdict in judge(run))
-    assert (said.group, said.name, said.judgement) == ("Sequential, write", "rate", "failed")
-    assert "at least 1 MB/s; 1 of 2 phases has no valid measurement (the tender asks for it)" in said.says
+    (verdict_line,) = (of_study(verdict, run) for verdict in judge(run))
+    assert (verdict_line.group, verdict_line.name, verdict_line.judgement) == ("Sequential, write", "rate", "failed")
+    assert "at least 1 MB/s; 1 of 2 phases has no valid measurement (the tender asks for it)" in verdict_line.says
 
 
 def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
     run = a_run().rates("seq", "write", 8, 2e9, 2e9).build()
     wanted = {"name": "contract", "operation": "write", "peak": "3GB/s", "because": "it was bought so"}
-    (said,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
-    assert said.says == "2.00 GB/s, at least 3 GB/s (it was bought so)"
-    assert said.value == pytest.approx(2e9)
-    assert (said.at_least, said.at_most, said.unit) == (3e9, None, "bytes/s")
+    (verdict_line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert verdict_line.says == "2.00 GB/s, at least 3 GB/s (it was bought so)"
+    assert verdict_line.value == pytest.approx(2e9)
+    assert (verdict_line.at_least, verdict_line.at_most, verdict_line.unit) == (3e9, None, "bytes/s")
 
 
 @pytest.mark.parametrize(
-    ("criterion", "said"),
+    ("criterion", "reason"),
     [
         ({"order": "sequentail"}, "it matches no series of this run"),
         ({"from_clients": "9"}, "there is no valid measurement to judge"),
         ({}, "1 phase without a valid measurement"),
     ],
 )
-def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[str, str], said: str) -> None:
+def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[str, str], reason: str) -> None:
     run = a_run().doubt("seq-c8-r2", "write", "failed", invalidates=True).build()
     wanted = {"name": "contract", "operation": "write", "peak": "1MB/s"} | criterion
     (line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
-    assert (line.judgement, line.says.split("; ")[1]) == ("failed", said)
+    assert (line.judgement, line.says.split("; ")[1]) == ("failed", reason)
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -141,9 +145,12 @@ def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
     builder = a_run().criterion("rate", unit="bytes/s", of="seq", operation="read", at_least=1)
     run = builder.doubt("seq-c8-r2", "read", "cache-resident").doubt("seq-c8-r1", "write", "short-phase").build()
     wanted = Criteria.model_validate({"criteria": [{"name": "one", "operation": "read", "every_point": "1MB/s"}]})
-    for said in (*(of_study(one, run) for one in judge(run)), *map(of_criterion, check(run, wanted.criteria))):
-        assert said.doubts == ("cache-resident",)
-        assert said.says.endswith("; doubted: cache-resident")
+    for verdict_line in (
+        *(of_study(verdict, run) for verdict in judge(run)),
+        *map(of_criterion, check(run, wanted.criteria)),
+    ):
+        assert verdict_line.doubts == ("cache-resident",)
+        assert verdict_line.says.endswith("; doubted: cache-resident")
 
 
 def test_junit_has_a_case_for_each_verdict_with_what_it_says() -> None:
@@ -151,8 +158,8 @@ def test_junit_has_a_case_for_each_verdict_with_what_it_says() -> None:
     xml = junit.document(Suite("ioassay check seq", lines, {"run": "20261122-061500-seq"}))
     (suite,) = JUnitXml.fromstring(xml)
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (3, 1, 0, 1)
-    told = {known.get("name"): known.get("value") for known in ElementTree.fromstring(xml).iter("property")}
-    assert told == {"run": "20261122-061500-seq"}
+    properties = {known.get("name"): known.get("value") for known in ElementTree.fromstring(xml).iter("property")}
+    assert properties == {"run": "20261122-061500-seq"}
     passed, failed, skipped = suite
     assert (passed.result, passed.system_out) == ([], line("passed").says)
     # Jenkins shows the message of a failure, GitLab its text.

@@ -23,7 +23,7 @@ class ComparisonReport:
     content: Content
 
     def document(self, *, with_figures: bool) -> Document:
-        """What can be told, and each series with its ratios."""
+        """The verdict, and each series with its ratios."""
         from ioassay.reports.compare import document  # noqa: PLC0415
 
         if not with_figures:

@@ -1,6 +1,6 @@
 """What differs between subjects besides their results: study, settings, target, versions, nodes, mount, devices.
 
-A fact stands here where subjects tell different things of it, or where some runs have it and others do not. Not: what
+A fact is listed where subjects differ in it, or where only some runs have it. Not: what
 rates were measured with (`ioassay.analysis.compare.subject`), which stands beside the rates.
 """
 
@@ -28,7 +28,7 @@ AS_PUBLISHED = {
     "Operating system": ("clients", "distribution"),
     "Mount options": ("mount", "options"),
 }
-"""What published systems call by another name than the environment of a run: the group and what it is of."""
+"""Facts that published systems name differently from the environment of a run: the group and the name there."""
 
 OF_RUN = "run"
 """The group of settings that are called as a run calls them, in the file about a system that was made of a run."""
@@ -36,7 +36,7 @@ OF_RUN = "run"
 _AS_OF_RUNS = {published: fact for fact, published in AS_PUBLISHED.items()}
 
 _LISTS = ("Mount options", "Kernel settings", "Client parameters", "Queue settings")
-"""Facts that are lists, of which a difference shows what not all have."""
+"""Facts that are lists: a difference shows the items that not all subjects have."""
 
 _STEP = re.compile(r"(?<=[:;]) ")
 """Between the steps of a sentence of the method."""
@@ -46,7 +46,7 @@ _VOLATILE = "Size, free"
 
 
 class Difference(Struct, frozen=True):
-    """A row of the table. `values` has one for each subject, in their order; `format.ABSENT` where it is not told.
+    """A row of the table. `values` has a text for each subject, in their order; `format.ABSENT` where it is unpublished.
 
     Of methods and lists they have only what differs.
     """
@@ -79,29 +79,29 @@ def of_run(document: RunDocument) -> dict[str, str]:
 
 
 def of_study(study: StudyEntry, *, is_imported: bool = False) -> dict[str, str]:
-    """What was asked: the study and its settings. What imported files tell is called as they call it."""
+    """The study and its settings; imported files keep their own names."""
     settings = {name if is_imported else f"Setting {name}": _text(value) for name, value in study.settings.items()}
     return {"Study": f"{study.name}, scale {study.scale}" if study.scale else study.name, **settings}
 
 
 def of_system(system: System, known: Mapping[str, System]) -> dict[str, str]:
-    """The facts of a published system; of its test bed what it does not say itself."""
+    """The facts of a published system, completed by those of its test bed."""
     facts: dict[str, str] = {}
     bed = known[system.test_bed] if system.test_bed else None
     for source in (bed, system):
-        told: dict[str, list[str]] = {}
+        values_by_fact: dict[str, list[str]] = {}
         for group, settings in source.settings.items() if source else ():
             # The storage of another system that was measured in the same room is none of this one.
             if source is bed and group == "storage":
                 continue
             for setting in settings:
-                told.setdefault(_fact(group, setting.what), []).append(setting.value)
-        facts |= {what: "; ".join(values) for what, values in told.items()}
+                values_by_fact.setdefault(_fact(group, setting.what), []).append(setting.value)
+        facts |= {what: "; ".join(values) for what, values in values_by_fact.items()}
     return facts
 
 
 def _fact(group: str, what: str) -> str:
-    """What a run calls it."""
+    """The name that a run has for this fact."""
     if group == OF_RUN:
         return what
     return _AS_OF_RUNS.get((group, what), f"{group.replace('-', ' ').capitalize()}: {what}")
@@ -109,37 +109,37 @@ def _fact(group: str, what: str) -> str:
 
 def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) -> list[Difference]:
     """The facts that differ, in the order of their first report. `are_runs`: which of the subjects are runs."""
-    found = []
+    differing = []
     for what in dict.fromkeys(what for fact in facts for what in fact):
-        told = [fact.get(what) for fact in facts]
-        values = {value for value in told if value is not None}
-        of_runs = {value for value, is_run in zip(told, are_runs, strict=True) if is_run}
+        subject_values = [fact.get(what) for fact in facts]
+        values = {value for value in subject_values if value is not None}
+        of_runs = {value for value, is_run in zip(subject_values, are_runs, strict=True) if is_run}
         if len(values) > 1 or len(of_runs) > 1:
-            found.append(Difference(what, tuple(value or format.ABSENT for value in told)))
-    return [_shortened(one) for one in found]
+            differing.append(Difference(what, tuple(value or format.ABSENT for value in subject_values)))
+    return [_shortened(difference) for difference in differing]
 
 
 def _shortened(difference: Difference) -> Difference:
-    """Of long values only what not all have: of a method's sentences the steps, of a list the items."""
+    """Reduce long values to what differs: the steps of a method's sentences, the items of a list."""
     if difference.what == "Method":
         every = [value.replace(". ", ".\n").split("\n") for value in difference.values]
-        own = _own(every)
+        differing = _without_common(every)
         texts = (
-            " ".join(_steps(sentence, [*own[:index], *own[index + 1 :]]) for sentence in sentences)
-            for index, sentences in enumerate(own)
+            " ".join(_steps(sentence, [*differing[:index], *differing[index + 1 :]]) for sentence in sentences)
+            for index, sentences in enumerate(differing)
         )
         return Difference(difference.what, tuple(text or format.ABSENT for text in texts))
     # Nodes that differ have a list each.
     if difference.what in _LISTS and not any("; " in value for value in difference.values):
-        items = _own([value.split(", ") for value in difference.values])
+        items = _without_common([value.split(", ") for value in difference.values])
         return Difference(difference.what, tuple(", ".join(item) or format.ABSENT for item in items))
     return difference
 
 
-def _own(every: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Of each its parts that not all have."""
+def _without_common(every: Sequence[Sequence[str]]) -> list[list[str]]:
+    """For each value, the parts that not all values have."""
     common = set(every[0]).intersection(*every[1:])
-    return [[part for part in one if part not in common] for one in every]
+    return [[part for part in parts if part not in common] for parts in every]
 
 
 def _steps(sentence: str, others: Sequence[Sequence[str]]) -> str:
@@ -147,7 +147,9 @@ def _steps(sentence: str, others: Sequence[Sequence[str]]) -> str:
     begins so: `Sequential takes these steps in each case: … read, until a stonewall at 900 ms.`
     """
     begins = sentence[: sentence.find(": ") + 1]
-    alike = [next((one for one in other if begins and one.startswith(begins)), None) for other in others]
+    alike = [
+        next((candidate for candidate in other if begins and candidate.startswith(begins)), None) for other in others
+    ]
     steps = _STEP.split(sentence)
     shown = {0}
     for other in alike:
@@ -155,8 +157,8 @@ def _steps(sentence: str, others: Sequence[Sequence[str]]) -> str:
             return sentence
         blocks = SequenceMatcher(None, steps, _STEP.split(other), autojunk=False).get_matching_blocks()
         shown |= set(range(len(steps))).difference(*(range(block.a, block.a + block.size) for block in blocks))
-    told = [step if index in shown else "…" for index, step in enumerate(steps)]
-    return " ".join(one for one, _ in groupby(told))
+    shown_steps = [step if index in shown else "…" for index, step in enumerate(steps)]
+    return " ".join(step for step, _ in groupby(shown_steps))
 
 
 def _text(value: Any) -> str:

@@ -35,7 +35,7 @@ class Side(Struct, frozen=True):
 class Line(Struct, frozen=True):
     """A row of a table of ratios, in words."""
 
-    at: str
+    place: str
     other: str
     verdict: str
     """`wording.verdict_on`."""
@@ -60,12 +60,12 @@ class SeriesPart(Struct, frozen=True):
     compared: tuple[tuple[Subject, Compared], ...]
     lines: tuple[Line, ...]
     answers: tuple[Line, ...]
-    """Those lines that answer by how much the others are faster or slower: of a sweep the peak, and where an other is
-    ahead and behind most.
+    """The lines that answer by how much the others are faster or slower: of a sweep the peak, and the points where
+    another subject is furthest ahead and furthest behind.
     """
     sentences: tuple[str, ...]
     predicted: tuple[str, ...]
-    """Of these sentences those on predictions."""
+    """The subset of `sentences` about predictions."""
     unlike: tuple[str, ...]
     """What differs in how it was measured, and what only one side measured: sentences for each subject."""
     doubts: tuple[str, ...]
@@ -73,8 +73,8 @@ class SeriesPart(Struct, frozen=True):
 
     @property
     def is_swept(self) -> bool:
-        """True if it must be said where a line is."""
-        return any(one.is_swept for _, one in self.compared)
+        """True if lines name the point of the sweep."""
+        return any(compared.is_swept for _, compared in self.compared)
 
 
 class DoubtRow(Struct, frozen=True):
@@ -107,12 +107,12 @@ class Content(Struct, frozen=True):
 
     @property
     def sentences(self) -> list[str]:
-        """What can be told of all series."""
+        """The verdict sentences of all series."""
         return [text for part in self.series for text in part.sentences]
 
     @property
     def chance(self) -> list[str]:
-        """How many of the differences are more than chance, a sentence for each of the others where there is one."""
+        """How many differences are more than chance, a sentence for each subject that has any."""
         return [text for comparison in self.comparisons if (text := wording.chance(comparison))]
 
     @property
@@ -122,15 +122,15 @@ class Content(Struct, frozen=True):
 
     @property
     def about_ratios(self) -> list[str]:
-        """Which side is no measurement, and why there are no intervals."""
+        """Which side is a prediction, and why there are no intervals."""
         few = [text for comparison in self.comparisons if (text := wording.few(comparison))]
         predictions = [subject.name for subject in self.subjects if subject.kind == "prediction"]
-        told = [f"{name} is a prediction, not a measurement; in brackets its range." for name in predictions]
-        return [*told, *few]
+        remarks = [f"{name} is a prediction, not a measurement; in brackets its range." for name in predictions]
+        return [*remarks, *few]
 
     @property
     def answer(self) -> list[str]:
-        """Whether the others are faster or slower, in as few sentences as a reader needs who has `answers` below."""
+        """Whether the others are faster or slower; the numbers stand in the table of `answers` below."""
         if len(self.series) < 2 or not self.sentences:
             return self.verdict
         overall = [text for comparison in self.comparisons if (text := wording.overall(comparison))]
@@ -156,14 +156,14 @@ def assemble(sides: Sequence[Side]) -> Content:
     """The comparison of two sides or more; the first is the reference."""
     subjects = tuple(side.subject for side in sides)
     comparisons = tuple(compare(subjects[0], other) for other in subjects[1:])
-    found = [_found(curve, comparisons) for curve in subjects[0].curves]
-    compared = [(curve, own) for curve, own in zip(subjects[0].curves, found, strict=True) if own]
-    common = _common([[*_unlike(own), *_doubts(own)] for _, own in compared])
-    unlike = {curve.title: list(_unlike(own)) for curve, own in compared}
+    all_matches = [_matches(curve, comparisons) for curve in subjects[0].curves]
+    compared = [(curve, matches) for curve, matches in zip(subjects[0].curves, all_matches, strict=True) if matches]
+    common = _common([[*_unlike(matches), *_doubts(matches)] for _, matches in compared])
+    unlike = {curve.title: list(_unlike(matches)) for curve, matches in compared}
     return Content(
         subjects=subjects,
         comparisons=comparisons,
-        series=tuple(_part(curve, own, common) for curve, own in compared),
+        series=tuple(_part(curve, matches, common) for curve, matches in compared),
         throughout=tuple(wording.sentences(common)),
         conditions=tuple(wording.sentences_by_series(unlike)),
         doubts=tuple(_doubt_rows(comparisons)),
@@ -173,55 +173,66 @@ def assemble(sides: Sequence[Side]) -> Content:
     )
 
 
-_Found = Sequence[tuple[Comparison, Compared]]
+_Matches = Sequence[tuple[Comparison, Compared]]
 """What the others did in a series of the reference."""
 
 
-def _found(curve: Curve, comparisons: Sequence[Comparison]) -> _Found:
-    return [(comparison, one) for comparison in comparisons for one in comparison.series if one.reference is curve]
+def _matches(curve: Curve, comparisons: Sequence[Comparison]) -> _Matches:
+    return [
+        (comparison, compared)
+        for comparison in comparisons
+        for compared in comparison.series
+        if compared.reference is curve
+    ]
 
 
 def _common(remarks: Sequence[Sequence[Remark]]) -> list[Remark]:
-    """What is said of every series, in its order: it need not be said of each."""
+    """Remarks that hold for every series, in order: they are shown once for all."""
     if len(remarks) < 2:
         return []
-    return [remark for remark in remarks[0] if all(remark in own for own in remarks)]
+    return [remark for remark in remarks[0] if all(remark in series_remarks for series_remarks in remarks)]
 
 
-def _part(curve: Curve, found: _Found, common: Sequence[Remark]) -> SeriesPart:
-    of_column = units.of_series([one for _, one in found])
+def _part(curve: Curve, matches: _Matches, common: Sequence[Remark]) -> SeriesPart:
+    of_column = units.of_series([compared for _, compared in matches])
     lines = [
-        (ratio, line) for comparison, one in found for ratio, line in _lines(comparison, one, of_column[one.column])
+        (ratio, line)
+        for comparison, compared in matches
+        for ratio, line in _lines(comparison, compared, of_column[compared.column])
     ]
     lines.sort(key=_position(curve))
-    telling = {id(ratio) for _, one in found for ratio in _telling(one)}
-    predicted = {id(one): tuple(wording.predicted(one, of_column[one.column])) for _, one in found}
+    telling = {id(ratio) for _, compared in matches for ratio in _telling(compared)}
+    predicted = {
+        id(compared): tuple(wording.predicted(compared, of_column[compared.column])) for _, compared in matches
+    }
     return SeriesPart(
         title=curve.title,
         units=of_column,
-        compared=tuple((comparison.other, one) for comparison, one in found),
+        compared=tuple((comparison.other, compared) for comparison, compared in matches),
         lines=tuple(line for _, line in lines),
         answers=tuple(line for ratio, line in lines if id(ratio) in telling),
         sentences=tuple(
-            text for comparison, one in found for text in (*wording.verdicts(comparison, one), *predicted[id(one)])
+            text
+            for comparison, compared in matches
+            for text in (*wording.verdicts(comparison, compared), *predicted[id(compared)])
         ),
-        predicted=tuple(text for _, one in found for text in predicted[id(one)]),
-        unlike=tuple(wording.sentences(remark for remark in _unlike(found) if remark not in common)),
-        doubts=tuple(wording.sentences(remark for remark in _doubts(found) if remark not in common)),
+        predicted=tuple(text for _, compared in matches for text in predicted[id(compared)]),
+        unlike=tuple(wording.sentences(remark for remark in _unlike(matches) if remark not in common)),
+        doubts=tuple(wording.sentences(remark for remark in _doubts(matches) if remark not in common)),
     )
 
 
-def _unlike(found: _Found) -> Iterator[Remark]:
-    for comparison, one in found:
-        yield from wording.unlike(comparison, one)
+def _unlike(matches: _Matches) -> Iterator[Remark]:
+    for comparison, compared in matches:
+        yield from wording.unlike(comparison, compared)
 
 
-def _doubts(found: _Found) -> Iterator[Remark]:
-    """Those about the reference once, then those about the others."""
-    for comparison, one in found[:1]:
-        yield from wording.doubts(comparison.reference, one.reference.rates[one.column], one)
-    for comparison, one in found:
-        yield from wording.doubts(comparison.other, one.other.rates[one.column], one)
+def _doubts(matches: _Matches) -> Iterator[Remark]:
+    """Doubts about the reference once, then those about each other subject."""
+    for comparison, compared in matches[:1]:
+        yield from wording.doubts(comparison.reference, compared.reference.rates[compared.column], compared)
+    for comparison, compared in matches:
+        yield from wording.doubts(comparison.other, compared.other.rates[compared.column], compared)
 
 
 def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
@@ -230,8 +241,8 @@ def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
 
     def position(item: tuple[Ratio, Line]) -> int:
         ratio, line = item
-        if line.at in wording.LEVELS:
-            return len(points) + wording.LEVELS.index(line.at)
+        if line.place in wording.LEVELS:
+            return len(points) + wording.LEVELS.index(line.place)
         return points.index(id(ratio.reference))
 
     return position
@@ -239,7 +250,7 @@ def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
 
 def _lines(comparison: Comparison, compared: Compared, unit: Unit) -> Iterator[tuple[Ratio, Line]]:
     for ratio in compared.points:
-        yield ratio, _line(wording.at(ratio.reference, compared), comparison, compared, unit, ratio)
+        yield ratio, _line(wording.point_name(ratio.reference, compared), comparison, compared, unit, ratio)
     if compared.is_swept:
         for level, level_ratio in zip(wording.LEVELS, (compared.peak, compared.sustained), strict=True):
             if level_ratio is not None:
@@ -251,20 +262,20 @@ def _telling(compared: Compared) -> Sequence[Ratio]:
     peak = compared.peak
     if not compared.is_swept or peak is None:
         return compared.ratios
-    found = verdict(compared)
-    ends = [ratio for ratio in (found.fastest, found.slowest, found.last) if ratio]
+    series_verdict = verdict(compared)
+    ends = [ratio for ratio in (series_verdict.fastest, series_verdict.slowest, series_verdict.last) if ratio]
     return [*(end for end in ends if (end.reference, end.other) != (peak.reference, peak.other)), peak]
 
 
-def _line(at: str, comparison: Comparison, compared: Compared, unit: Unit, ratio: Ratio) -> Line:
+def _line(place: str, comparison: Comparison, compared: Compared, unit: Unit, ratio: Ratio) -> Line:
     return Line(
-        at=at,
+        place=place,
         other=wording.named(comparison.other),
         verdict=wording.verdict_on(ratio),
         reference_rate=_rate(compared, unit, ratio.reference),
-        reference_note=_note(compared, ratio.reference, at),
+        reference_note=_note(compared, ratio.reference, place),
         other_rate=_rate(compared, unit, ratio.other),
-        other_note=_note(compared, ratio.other, at),
+        other_note=_note(compared, ratio.other, place),
         ratio=wording.times(ratio.value),
         interval=format.ABSENT
         if ratio.interval is None
@@ -274,14 +285,20 @@ def _line(at: str, comparison: Comparison, compared: Compared, unit: Unit, ratio
             is_range=ratio.interval.confidence < WANTED,
         ),
         differs=ratio.differs,
-        unlike=tuple(wording.differs(found, comparison.reference.name) for found in _told(compared, ratio)),
+        unlike=tuple(
+            wording.differs(difference, comparison.reference.name) for difference in _differences_shown(compared, ratio)
+        ),
     )
 
 
-def _told(compared: Compared, ratio: Ratio) -> Sequence[ConditionDifference]:
-    """What differs, except in where two peaks are, which stands with the rates."""
-    of_points = [found for point in compared.points for found in point.unlike]
-    return [found for found in ratio.unlike if found.is_told and (not compared.points or found in of_points)]
+def _differences_shown(compared: Compared, ratio: Ratio) -> Sequence[ConditionDifference]:
+    """Condition differences, except the position of two peaks, which stands with the rates."""
+    of_points = [difference for point in compared.points for difference in point.unlike]
+    return [
+        difference
+        for difference in ratio.unlike
+        if difference.is_told and (not compared.points or difference in of_points)
+    ]
 
 
 def _rate(compared: Compared, unit: Unit, point: Point) -> str:
@@ -290,22 +307,29 @@ def _rate(compared: Compared, unit: Unit, point: Point) -> str:
     return rate if point.band is None else f"{rate} ({wording.band(compared, unit, point.band)})"
 
 
-def _note(compared: Compared, point: Point, at: str) -> str:
-    """Of a peak where it was, of either its share of the ceiling."""
-    where = f"at {wording.at(point, compared)}" if at == wording.PEAK and point.clients and point.band is None else ""
+def _note(compared: Compared, point: Point, place: str) -> str:
+    """The position of a peak, and the share of the ceiling."""
+    where = (
+        f"at {wording.point_name(point, compared)}"
+        if place == wording.PEAK and point.clients and point.band is None
+        else ""
+    )
     share = "" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling"
     return ", ".join(filter(None, [where, share]))
 
 
 def _doubt_rows(comparisons: Sequence[Comparison]) -> Iterator[DoubtRow]:
-    """Those that concern a conclusion first, in the order in which they are met otherwise."""
+    """Doubts that change a conclusion come first, then the order of appearance."""
     reference = {
-        id(one.reference): (one, one.reference.rates[one.column])
+        id(compared.reference): (compared, compared.reference.rates[compared.column])
         for comparison in comparisons
-        for one in comparison.series
+        for compared in comparison.series
     }
-    others = [[(one, one.other.rates[one.column]) for one in comparison.series] for comparison in comparisons]
-    places = [wording.doubted_places(own) for own in (list(reference.values()), *others)]
+    others = [
+        [(compared, compared.other.rates[compared.column]) for compared in comparison.series]
+        for comparison in comparisons
+    ]
+    places = [wording.doubted_places(measured) for measured in (list(reference.values()), *others)]
     kinds = dict.fromkeys(kind for place in places for kind in place)
     for kind in sorted(kinds, key=lambda kind: get_args(Effect).index(effect(kind))):
         yield DoubtRow(kind, tuple(place.get(kind, format.ABSENT) for place in places))

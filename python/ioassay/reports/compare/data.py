@@ -42,19 +42,19 @@ def data(content: Content) -> dict[str, Any]:
         ],
         "given_rates": [
             {
-                "series": one.series,
-                "at": one.at,
-                "subject": one.subject.name,
-                "operation": one.given.point["operation"],
-                "clients": one.given.point["clients"],
-                "column": one.given.column,
-                "given_per_s": one.given.given_per_s,
-                "think_ns": one.given.think_ns,
-                "kept_per_s": one.given.kept_per_s,
-                "p50_ns": one.given.p50_ns,
-                "p99_ns": one.given.p99_ns,
+                "series": given_point.series,
+                "at": given_point.place,
+                "subject": given_point.subject.name,
+                "operation": given_point.given.point["operation"],
+                "clients": given_point.given.point["clients"],
+                "column": given_point.given.column,
+                "given_per_s": given_point.given.given_per_s,
+                "think_ns": given_point.given.think_ns,
+                "kept_per_s": given_point.given.kept_per_s,
+                "p50_ns": given_point.given.p50_ns,
+                "p99_ns": given_point.given.p99_ns,
             }
-            for one in content.given
+            for given_point in content.given
         ],
         "configuration": [
             {"what": row.what, "values": dict(zip(names, row.values, strict=True))} for row in content.differences
@@ -63,27 +63,27 @@ def data(content: Content) -> dict[str, Any]:
 
 
 def rows(content: Content) -> Iterator[dict[str, Any]]:
-    """A row per ratio: series, operation, what it is at (`point`, `peak`, `sustained`), both sides, ratio, interval.
+    """A row per ratio: series, operation, `at` (`point`, `peak`, `sustained`), both sides, ratio, interval.
 
     `column` says what both rates count; `reference_low` and so on are the range of a prediction, and `predicted` says
     where a measured rate lies: `within`, `below` or `above` it.
     """
     for part in content.series:
-        for other, one in part.compared:
-            levels = zip(LEVELS, (one.peak, one.sustained), strict=True)
-            named = [*(("point", ratio) for ratio in one.points), *(pair for pair in levels if pair[1])]
-            for at, ratio in named:
+        for other, compared in part.compared:
+            levels = zip(LEVELS, (compared.peak, compared.sustained), strict=True)
+            named = [*(("point", ratio) for ratio in compared.points), *(pair for pair in levels if pair[1])]
+            for place, ratio in named:
                 if ratio is not None:
-                    found = judge(ratio)
+                    judgement = judge(ratio)
                     yield {
-                        "series": one.reference.title,
-                        "operation": one.reference.operation,
+                        "series": compared.reference.title,
+                        "operation": compared.reference.operation,
                         "reference": content.reference.name,
                         "other": other.name,
-                        "other_series": one.other.title,
-                        "at": at,
-                        **_ratio(one, ratio),
-                        "predicted": found.verdict if found else None,
+                        "other_series": compared.other.title,
+                        "at": place,
+                        **_ratio(compared, ratio),
+                        "predicted": judgement.verdict if judgement else None,
                     }
 
 

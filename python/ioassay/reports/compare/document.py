@@ -46,7 +46,7 @@ def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document
 
 
 def section(content: Content, drawn: Sequence[Picture | None]) -> list[Block]:
-    """What the report of a run says of its comparison."""
+    """The comparison section in the report of a run."""
     return [Paragraph(f"{content.title}:"), *_answer(content), *_sections(content, drawn)]
 
 
@@ -71,7 +71,7 @@ def _sections(content: Content, drawn: Sequence[Picture | None]) -> list[Section
 
 
 def _answers(content: Content) -> Table:
-    """A row for most series. Notes stand below their numbers in small letters, which leaves room on a phone."""
+    """A row for most series. Notes stand below their numbers in small print, which leaves room on a phone."""
     columns = [Column("Phase"), Column("Verdict"), *numbers("Ratio", wording.named(content.reference), _other(content))]
     are_several = len(content.subjects) > 2
     rows: list[list[Text]] = [
@@ -93,8 +93,8 @@ def _answers(content: Content) -> Table:
 
 
 def _phase(part: SeriesPart, line: Line, *, are_several: bool) -> Text:
-    """A series; below it of which other and where the rates are, if that may be asked."""
-    where = [line.other if are_several else "", line.at if part.is_swept else ""]
+    """A series; below it the other subject and the point, where several are possible."""
+    where = [line.other if are_several else "", line.place if part.is_swept else ""]
     below = ", ".join(filter(None, where))
     unlike = "; ".join(line.unlike)
     return (part.title, *([Span(below, "below")] if below else []), *([Span(unlike, "caveat")] if unlike else []))
@@ -142,7 +142,7 @@ def _doubt(row: DoubtRow) -> list[Text]:
 
 
 def _sweeps(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
-    """Each series of which the answers are not all that there is."""
+    """Each series that has more ratios than its answers."""
     return [
         Section(part.title, [Figure(picture), _ratios(content, part)])
         for part, picture in zip(content.series, drawn or [None] * len(content.series), strict=True)
@@ -155,7 +155,7 @@ def _ratios(content: Content, part: SeriesPart) -> Table:
     columns = [Column("At"), *([Column("Of")] if are_several else [])]
     columns += numbers(wording.named(content.reference), _other(content), "Ratio")
     rows: list[list[Text]] = [
-        [line.at, *([line.other] if are_several else []), *_rates(line), _ratio(line)] for line in part.lines
+        [line.place, *([line.other] if are_several else []), *_rates(line), _ratio(line)] for line in part.lines
     ]
     return Table(columns, rows, "Ratios; in bold where the interval excludes 1")
 
@@ -188,7 +188,7 @@ def _brief(content: Content, part: SeriesPart) -> Table:
     return Table(
         [Column(), *([Column("Of")] if several else []), *numbers(*heads)],
         [
-            [line.at, *([line.other] if several else []), *_numbers(line), interval]
+            [line.place, *([line.other] if several else []), *_numbers(line), interval]
             for line, interval in zip(part.lines, intervals, strict=True)
         ],
     )

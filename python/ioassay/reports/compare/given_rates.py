@@ -12,7 +12,7 @@ from ioassay.analysis.compare import matching
 from ioassay.analysis.compare.subject import Curve, Point, Subject
 from ioassay.analysis.given_rates import GivenRate
 from ioassay.reports import given_rates
-from ioassay.reports.compare.wording import at_among, named
+from ioassay.reports.compare.wording import named, point_name_among
 from ioassay.reports.document import Column, Table, changes, numbers
 from ioassay.text import format
 from ioassay.text.rate_units import suited
@@ -20,37 +20,37 @@ from ioassay.text.rate_units import suited
 
 @dataclass(frozen=True)
 class GivenPoint:
-    """What a subject did at a point. `series` and `at` are called as by the reference, where that has them."""
+    """A subject at a point. `series` and `place` are named as in the reference, where it has them."""
 
     series: str
-    at: str
+    place: str
     subject: Subject
     given: GivenRate
 
 
 def points(subjects: Sequence[Subject]) -> list[GivenPoint]:
-    """Those of the reference, which is the first, each with what matches it; then what only others have."""
+    """Points of the reference (the first subject), each with its matches; then points that only others have."""
     reference, *others = subjects
     matched = {id(other): _matched(reference, other) for other in others}
-    found: list[GivenPoint] = []
+    given_points: list[GivenPoint] = []
     for curve in reference.given:
         for point in _points(curve):
             same = [(other, partner) for other in others if (partner := matched[id(other)].get(id(point)))]
-            found += _at(curve, point, [(reference, point), *same])
+            given_points += _at(curve, point, [(reference, point), *same])
     for other in others:
         shown = {id(point) for point in matched[id(other)].values()}
         for curve in other.given:
             for point in _points(curve):
                 if id(point) not in shown:
-                    found += _at(curve, point, [(other, point)])
-    return found
+                    given_points += _at(curve, point, [(other, point)])
+    return given_points
 
 
 def _matched(reference: Subject, other: Subject) -> dict[int, Point]:
     """The other's points, by the identity of those of the reference."""
     pairs = matching.pairs(replace(reference, curves=reference.given), replace(other, curves=other.given))
     both = (matching.points(_points(pair.reference), _points(pair.other))[0] for pair in pairs)
-    return {id(mine): its for own in both for mine, its in own}
+    return {id(mine): its for point_pairs in both for mine, its in point_pairs}
 
 
 def _points(curve: Curve) -> Sequence[Point]:
@@ -58,8 +58,8 @@ def _points(curve: Curve) -> Sequence[Point]:
 
 
 def _at(curve: Curve, point: Point, sides: Sequence[tuple[Subject, Point]]) -> Iterator[GivenPoint]:
-    where = at_among(point, _points(curve))
-    return (GivenPoint(curve.title, where, subject, own.given) for subject, own in sides if own.given)
+    where = point_name_among(point, _points(curve))
+    return (GivenPoint(curve.title, where, subject, side.given) for subject, side in sides if side.given)
 
 
 NOTE = "Here the study sets the rate or pauses, so there is no ratio: compare whether it was kept, and the latencies."
@@ -87,7 +87,7 @@ def _row(given_point: GivenPoint, given_points: Sequence[GivenPoint]) -> list[st
     unit = suited(given.column, given.point["operation"], rates)
     return [
         given_point.series,
-        given_point.at,
+        given_point.place,
         named(given_point.subject),
         given_rates.asked(given, unit),
         given_rates.rate(given, unit, given.kept_per_s),

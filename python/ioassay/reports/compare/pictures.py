@@ -33,7 +33,9 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     first = part.compared[0][1]
     column = first.column
     all_rates = [(wording.named(content.reference), first.reference.rates[column])]
-    all_rates += [(wording.named(one), of.other.rates[column]) for one, of in part.compared if of.column == column]
+    all_rates += [
+        (wording.named(subject), of.other.rates[column]) for subject, of in part.compared if of.column == column
+    ]
     curves = [(name, rates.points) for name, rates in all_rates]
     peaks = {name: rates.peak.median for name, rates in all_rates if rates.peak and not rates.points}
     axis = _axis([points for _, points in curves])

@@ -65,7 +65,7 @@ def test_a_sentence_about_unlike_things_says_what_is_unlike() -> None:
 def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not_told(sides: list[Side]) -> None:
     content = assemble([sides[0], sides[2]])
     write = content.series[0]
-    assert [(line.at, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
+    assert [(line.place, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
     assert write.sentences == ()
     assert write.unlike == ("isilon-f800: its sequential N-N (write).", "isilon-f800, not published: fsync.")
     assert content.throughout[0] == "isilon-f800, different conditions: tool IOR against ioassay of before."
@@ -99,7 +99,7 @@ def test_only_what_differs_in_configuration_is_shown(sides: list[Side]) -> None:
 
 
 def test_of_methods_and_lists_only_the_steps_and_items_that_differ_are_shown() -> None:
-    def told(steps: str, options: list[str]) -> Side:
+    def changed_side(steps: str, options: list[str]) -> Side:
         other = run()
         other.document.study.method[0] = f"Sequential takes these steps: write, with an fsync; {steps}; remove."
         mount = other.document.environment[0]["mount"]
@@ -107,7 +107,7 @@ def test_of_methods_and_lists_only_the_steps_and_items_that_differ_are_shown() -
         mount["options"] = options
         return side(other, "other")
 
-    rows = assemble([told("wait 1 s", ["rw", "noatime"]), told("wait 9 s", ["rw"])]).differences
+    rows = assemble([changed_side("wait 1 s", ["rw", "noatime"]), changed_side("wait 9 s", ["rw"])]).differences
     assert {row.what: row.values for row in rows} == {
         "Method": (
             "Sequential takes these steps: … wait 1 s; …",
@@ -181,9 +181,9 @@ def test_rates_are_shown_with_their_share_of_the_ceiling() -> None:
 
 
 def test_a_single_point_has_its_ratio_once_and_a_published_peak_beside_it() -> None:
-    one = RunBuilder().clients(8).workload("seq").build()
-    lines = assemble([side(one, "a"), side(one, "b"), system("isilon-f800")]).series[0].lines
-    assert [(line.at, line.other) for line in lines] == [("8 clients", "b"), ("peak", "isilon-f800")]
+    eight_clients = RunBuilder().clients(8).workload("seq").build()
+    lines = assemble([side(eight_clients, "a"), side(eight_clients, "b"), system("isilon-f800")]).series[0].lines
+    assert [(line.place, line.other) for line in lines] == [("8 clients", "b"), ("peak", "isilon-f800")]
 
 
 def test_peaks_of_different_clients_are_told_where_they_are() -> None:
@@ -228,7 +228,7 @@ def test_of_a_sweep_the_answer_is_the_peak_and_where_the_others_are_ahead_and_be
     for clients, rate in ((1, 3e9), (8, 1e9), (64, 9e9)):
         builder.rates("seq", "write", clients, *(rate * (1 + step / 1000) for step in range(5)))
     content = assemble([before, side(builder.build(), "after")])
-    answers = [(line.at, line.verdict, line.other_note) for line in content.series[0].answers]
+    answers = [(line.place, line.verdict, line.other_note) for line in content.series[0].answers]
     assert answers == [
         ("1 client", "faster", ""),
         ("8 clients", "slower", ""),
@@ -252,8 +252,8 @@ def test_a_condition_is_named_once_with_the_series_that_it_holds_for() -> None:
 
 def test_of_one_series_remarks_stand_below_it(sides: list[Side]) -> None:
     only_reads = [
-        Side(Subject(one.subject.name, "run", one.subject.curves[1:2]), one.facts)
-        for one in (sides[0], side(run(transfer_bytes=4096), "b"))
+        Side(Subject(original.subject.name, "run", original.subject.curves[1:2]), original.facts)
+        for original in (sides[0], side(run(transfer_bytes=4096), "b"))
     ]
     content = assemble(only_reads)
     assert content.throughout == ()
@@ -266,8 +266,8 @@ def test_a_comparison_says_how_many_of_its_differences_are_no_chance(sides: list
         "3 of 6 points of after differ significantly (0.190 expected by chance): at least 2 differences are real (95 % "
         "confidence)."
     ]
-    (told,) = json.loads(build(sides, "json"))["chance"]
-    assert (told["other"], told["judged"], told["differing"], told["certain"]) == ("after", 6, 3, 2)
+    (chance,) = json.loads(build(sides, "json"))["chance"]
+    assert (chance["other"], chance["judged"], chance["differing"], chance["certain"]) == ("after", 6, 3, 2)
 
 
 def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() -> None:
@@ -294,7 +294,7 @@ def test_a_given_rate_has_no_ratio_and_stands_side_by_side_with_its_latencies() 
     assert len(content.series) == 1
     assert content.series[0].title.endswith(", write")
     assert content.alone == ()
-    assert [(one.at, one.subject.name) for one in content.given[:3]] == [
+    assert [(point.place, point.subject.name) for point in content.given[:3]] == [
         ("1 client", "before"),
         ("1 client", "after"),
         ("2 clients", "before"),
@@ -302,7 +302,7 @@ def test_a_given_rate_has_no_ratio_and_stands_side_by_side_with_its_latencies() 
     text = build(sides, "md").decode()
     table = text[text.index("## At a given rate") :]
     assert "| 1 client | before | 100 MB/s | 100 MB/s |" in table
-    assert "| after | – | 100 MB/s |" in table  # an older version does not tell what was asked
+    assert "| after | – | 100 MB/s |" in table  # an older version does not store the requested rate
     rows = json.loads(build(sides, "json"))["given_rates"]
     assert len(rows) == 8
     assert {row["given_per_s"] for row in rows} == {100_000_000, None}
@@ -313,7 +313,7 @@ def test_a_series_at_a_given_rate_on_one_side_only_is_shown_beside_what_is_not_c
     throughput = RunBuilder().workload("w").clients(1).repetitions(3).build()
     content = assemble([side(throughput, "before"), side(paced_reads(), "after")])
     assert [text.endswith("read.") for text in content.alone] == [True]
-    assert {one.subject.name for one in content.given} == {"after"}
+    assert {point.subject.name for point in content.given} == {"after"}
 
 
 def test_rates_of_a_series_have_one_unit_in_its_table() -> None:

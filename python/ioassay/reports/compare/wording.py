@@ -25,10 +25,10 @@ from ioassay.text.rate_units import Unit
 from ioassay.text.units import format_count
 
 PEAK, SUSTAINED = LEVELS = ("peak", "sustained")
-"""What stands in place of a point of the sweep."""
+"""Names of the levels that stand in place of a point of the sweep."""
 
 FASTER, SLOWER, NO_DIFFERENCE = "faster", "slower", "no significant difference"
-"""What a ratio says of the other."""
+"""Verdict on the second subject."""
 
 EVERYWHERE = "everywhere"
 """Where a doubt is that holds in every series."""
@@ -76,7 +76,7 @@ def named(subject: Subject) -> str:
 
 
 def band(compared: Compared, unit: Unit, predicted: Band) -> str:
-    """What a prediction allows: `3.80 to 4.50 GB/s`."""
+    """The predicted range: `3.80 to 4.50 GB/s`."""
     return format.span(rate(compared, unit, predicted.low), rate(compared, unit, predicted.high))
 
 
@@ -84,13 +84,13 @@ def predicted(compared: Compared, unit: Unit) -> Iterator[str]:
     """Whether the measured points of a series lie within what was predicted, and each that does not, up to
     `MOST_PLACES`; nothing where neither side is a prediction.
     """
-    found = judged(compared)
-    if not found:
+    judged_points = judged(compared)
+    if not judged_points:
         return
-    outside = [point for point in found if point.verdict != "within"]
-    title, points = compared.reference.title, format_count(len(found), "point")
+    outside = [point for point in judged_points if point.verdict != "within"]
+    title, points = compared.reference.title, format_count(len(judged_points), "point")
     if not outside:
-        yield f"{title}: measured within the predicted range at {'all ' if len(found) > 1 else ''}{points}."
+        yield f"{title}: measured within the predicted range at {'all ' if len(judged_points) > 1 else ''}{points}."
         return
     if len(outside) > MOST_PLACES:
         yield f"{title}: measured outside of the predicted range at {len(outside)} of {points}."
@@ -98,34 +98,34 @@ def predicted(compared: Compared, unit: Unit) -> Iterator[str]:
         measured, end = point.measured.median, point.band.low if point.verdict == "below" else point.band.high
         reaching = point.reaching
         yield (
-            f"{title}: measured {rate(compared, unit, measured)} at {at(point.measured, compared)}, predicted "
+            f"{title}: measured {rate(compared, unit, measured)} at {point_name(point.measured, compared)}, predicted "
             f"{band(compared, unit, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
             f"{f', which its {reaching.name} reaches' if reaching else ''}."
         )
 
 
-def at(point: Point, compared: Compared) -> str:
-    """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, transfer 64 KiB`."""
-    return at_among(point, compared.reference.rates[compared.column].points)
+def point_name(point: Point, compared: Compared) -> str:
+    """A point of the sweep: `8 clients`, or where that is ambiguous `1 client, 4 ranks, transfer 64 KiB`."""
+    return point_name_among(point, compared.reference.rates[compared.column].points)
 
 
-def at_among(point: Point, points: Sequence[Point]) -> str:
-    """What tells a point apart from the others of its sweep."""
+def point_name_among(point: Point, points: Sequence[Point]) -> str:
+    """The axes that distinguish a point from the others of its sweep."""
     clients = Counter((other.clients, other.others) for other in points)
     ranks = Counter((other.clients, other.conditions.ranks, other.others) for other in points)
-    told = [format_count(point.clients, "client")] if point.clients is not None else []
-    if point.conditions.ranks is not None and (clients[point.clients, point.others] > 1 or not told):
-        told.append(format_count(point.conditions.ranks, "rank"))
+    parts = [format_count(point.clients, "client")] if point.clients is not None else []
+    if point.conditions.ranks is not None and (clients[point.clients, point.others] > 1 or not parts):
+        parts.append(format_count(point.conditions.ranks, "rank"))
     if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks, point.others] > 1:
-        told.append(format_count(point.conditions.files, "file"))
-    told += [f"{other.axis} {axis_value(other.value, other.unit)}" for other in point.others]
-    return ", ".join(told) or "unknown"
+        parts.append(format_count(point.conditions.files, "file"))
+    parts += [f"{other.axis} {axis_value(other.value, other.unit)}" for other in point.others]
+    return ", ".join(parts) or "unknown"
 
 
 def verdict_on(ratio: Ratio) -> str:
     """`faster`, `slower`, `no significant difference`; beside a prediction where the rate lies; `–` if not known."""
-    if found := judge(ratio):
-        return f"{found.verdict} the predicted range"
+    if judgement := judge(ratio):
+        return f"{judgement.verdict} the predicted range"
     if ratio.interval is None:
         return format.ABSENT
     if not ratio.differs:
@@ -134,27 +134,27 @@ def verdict_on(ratio: Ratio) -> str:
 
 
 def overall(comparison: Comparison) -> str:
-    """In how many series an other is faster and slower; empty where no series has a verdict."""
-    found = [verdict(one) for one in comparison.series]
-    judged = [one for one in found if one.outcome != "too few repetitions"]
+    """In how many series the other subject is faster and slower; empty where no series has a verdict."""
+    series_verdicts = [verdict(series) for series in comparison.series]
+    judged = [series_verdict for series_verdict in series_verdicts if series_verdict.outcome != "too few repetitions"]
     reference, other = comparison.reference.name, comparison.other.name
     if not judged:
         return ""
-    both = [one for one in judged if one.fastest and one.slowest]
+    both = [series_verdict for series_verdict in judged if series_verdict.fastest and series_verdict.slowest]
     counts = {
-        (FASTER, ""): sum(one.fastest is not None for one in judged) - len(both),
-        (SLOWER, ""): sum(one.slowest is not None for one in judged) - len(both),
+        (FASTER, ""): sum(series_verdict.fastest is not None for series_verdict in judged) - len(both),
+        (SLOWER, ""): sum(series_verdict.slowest is not None for series_verdict in judged) - len(both),
         (FASTER, f" at some points and {SLOWER} at others"): len(both),
     }
     differing = [(how, where, count) for (how, where), count in counts.items() if count]
     if not differing:
         return f"{NO_DIFFERENCE.capitalize()} between {other} and {reference} in any of {_phases(len(judged))}."
     (how, where, count), *more = differing
-    of = f"all {_phases(count)}" if count == len(found) else f"{count} of {_phases(len(found))}"
+    of = f"all {_phases(count)}" if count == len(series_verdicts) else f"{count} of {_phases(len(series_verdicts))}"
     rest = "".join(f", {how}{where} in {count}" for how, where, count in more)
     same = len(judged) - sum(count for *_, count in differing)
     alike = f"; {NO_DIFFERENCE} in {same}" if same else ""
-    silent = f"; no verdict on {len(found) - len(judged)}" if len(found) > len(judged) else ""
+    silent = f"; no verdict on {len(series_verdicts) - len(judged)}" if len(series_verdicts) > len(judged) else ""
     chance = "" if _is_sure(comparison) else ", which may be chance"
     return f"{other} is {how} than {reference}{where} in {of}{rest}{chance}{alike}{silent}."
 
@@ -165,9 +165,9 @@ def _phases(count: int) -> str:
 
 def verdicts(comparison: Comparison, compared: Compared) -> Iterator[str]:
     """Verdict sentences of a series; none with too few repetitions."""
-    found = verdict(compared)
+    series_verdict = verdict(compared)
     reference, other, title = comparison.reference.name, comparison.other.name, compared.reference.title
-    match found.outcome:
+    match series_verdict.outcome:
         case "too few repetitions":
             return
         case "no difference":
@@ -175,11 +175,11 @@ def verdicts(comparison: Comparison, compared: Compared) -> Iterator[str]:
             return
         case "differs":
             several = len(compared.points) > 1
-            for ratio in (found.fastest, found.slowest):
+            for ratio in (series_verdict.fastest, series_verdict.slowest):
                 if ratio is not None:
                     yield _ahead(comparison, compared, ratio, several=several)
-            if found.last is not None:
-                yield _ahead(comparison, compared, found.last, several=False)
+            if series_verdict.last is not None:
+                yield _ahead(comparison, compared, series_verdict.last, several=False)
 
 
 def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several: bool) -> str:
@@ -201,19 +201,19 @@ def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several:
     return (
         f"{first} {seems} {up_to}{times(value)} times as fast as {second} in {compared.reference.title} "
         f"({known.name} {times(known.low)} to {times(known.high)}, "
-        f"at {at(ratio.reference, compared)}){but}."
+        f"at {point_name(ratio.reference, compared)}){but}."
     )
 
 
 def _is_sure(comparison: Comparison) -> bool:
-    """False where each point that differs may do so by chance, as one of several."""
-    told = comparison.chance
-    return told is None or told.judged == 1 or told.certain > 0
+    """False where every difference may be chance, because many points were compared."""
+    significance = comparison.chance
+    return significance is None or significance.judged == 1 or significance.certain > 0
 
 
 @dataclass(frozen=True)
 class Remark:
-    """One thing that a reader must know of a series: `head` says of whom, and is said once for all of its items."""
+    """A remark on a series: `head` names the subject and stands once before all of its items."""
 
     head: str
     item: str
@@ -225,39 +225,41 @@ def sentences(remarks: Iterable[Remark]) -> list[str]:
     heads: dict[str, list[Remark]] = {}
     for remark in remarks:
         heads.setdefault(remark.head, []).append(remark)
-    return [f"{head} {own[0].between.join(remark.item for remark in own)}." for head, own in heads.items()]
+    return [f"{head} {group[0].between.join(remark.item for remark in group)}." for head, group in heads.items()]
 
 
 def sentences_by_series(remarks: Mapping[str, Sequence[Remark]]) -> Iterator[str]:
-    """The same of several series, by their titles: what is said of some names them. What holds for most comes first."""
+    """The same for several series, by title. A sentence that holds for some names them; the most general come first."""
     titles: dict[Remark, list[str]] = {}
-    for title, own in remarks.items():
-        for remark in own:
+    for title, series_remarks in remarks.items():
+        for remark in series_remarks:
             titles.setdefault(remark, []).append(title)
     for where in sorted(dict.fromkeys(map(tuple, titles.values())), key=len, reverse=True):
-        for text in sentences(remark for remark, own in titles.items() if tuple(own) == where):
+        for text in sentences(remark for remark, remark_titles in titles.items() if tuple(remark_titles) == where):
             yield text if len(where) == len(remarks) else f"{text[:-1]} ({'; '.join(where)})."
 
 
 def unlike(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     """Different conditions in a series, conditions that a side lacks, and points that only one side has."""
     places: dict[ConditionDifference, list[str]] = {}
-    named = [(at(ratio.reference, compared), ratio) for ratio in compared.points]
+    named = [(point_name(ratio.reference, compared), ratio) for ratio in compared.points]
     # Two peaks may be of different points, which is no difference in how these were measured.
     if not compared.points:
         named += [
             (level, ratio) for level, ratio in zip(LEVELS, (compared.peak, compared.sustained), strict=True) if ratio
         ]
     for where, ratio in named:
-        for found in ratio.unlike:
-            places.setdefault(found, []).append(where)
+        for difference in ratio.unlike:
+            places.setdefault(difference, []).append(where)
     name = comparison.other.name
     if compared.other.test != compared.reference.test:
         yield Remark(f"{name}:", f"its {compared.other.title}")
-    for found, at_points in places.items():
-        if found.is_told:
-            told = "" if len(at_points) >= len(compared.points) else f" (at {listed(at_points)})"
-            yield Remark(f"{name}, different conditions:", differs(found, comparison.reference.name) + told, "; ")
+    for difference, at_points in places.items():
+        if difference.is_told:
+            in_brackets = "" if len(at_points) >= len(compared.points) else f" (at {listed(at_points)})"
+            yield Remark(
+                f"{name}, different conditions:", differs(difference, comparison.reference.name) + in_brackets, "; "
+            )
     if compared.is_swept and compared.peak:
         yield from _peaks(comparison, compared, compared.peak)
     yield from _silent(comparison, compared, places)
@@ -267,12 +269,13 @@ def unlike(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
 def _peaks(comparison: Comparison, compared: Compared, peak: Ratio) -> Iterator[Remark]:
     mine, its = peak.reference, peak.other
     if None not in (mine.clients, its.clients) and mine.clients != its.clients:
-        peaks = f"its peak is at {at(its, compared)}, that of {comparison.reference.name} at {at(mine, compared)}"
+        own_peak, other_peak = point_name(its, compared), point_name(mine, compared)
+        peaks = f"its peak is at {own_peak}, that of {comparison.reference.name} at {other_peak}"
         yield Remark(f"{comparison.other.name}, not at the same point:", peaks)
 
 
 def _silent(comparison: Comparison, compared: Compared, differences: Iterable[ConditionDifference]) -> Iterator[Remark]:
-    """What one side tells and the other does not. A prediction leaves nothing open that its study says."""
+    """Conditions that only one side states. A prediction has all conditions of its study."""
     sides = (comparison.reference, "reference", compared.reference), (comparison.other, "other", compared.other)
     for side, name, curve in sides:
         if side.kind == "prediction":
@@ -289,19 +292,21 @@ def _only(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     """Points without a counterpart, where both sides have points at all."""
     sides = (comparison.reference, compared.reference), (comparison.other, compared.other)
     points = [curve.rates[compared.column].points for _, curve in sides]
-    for (side, _), own in zip(sides, points, strict=True):
-        alone = [at(point, compared) for point in compared.only_one if any(point is mine for mine in own)]
+    for (side, _), side_points in zip(sides, points, strict=True):
+        alone = [
+            point_name(point, compared) for point in compared.only_one if any(point is mine for mine in side_points)
+        ]
         if alone and all(points):
             yield Remark(f"Only in {side.name}:", listed(alone))
 
 
 def doubts(subject: Subject, rates: Rates, compared: Compared) -> Iterator[Remark]:
     """The doubts about a side's points."""
-    return doubted(subject.name, [(at(point, compared), point) for point in rates.points])
+    return doubted(subject.name, [(point_name(point, compared), point) for point in rates.points])
 
 
 def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
-    """The doubts about points, of which it is said where they are."""
+    """The doubts about points, each with the points that it concerns."""
     places: dict[str, list[str]] = {}
     for where, point in points:
         for kind in point.doubts:
@@ -311,7 +316,7 @@ def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
 
 
 def _in_brackets(at_points: Sequence[str], of: int, most: int = MOST_PLACES) -> str:
-    """Where something holds among so many points: ` (at 8 clients)`; nothing where it holds at all of them."""
+    """The points where something holds: ` (at 8 clients)`; empty where it holds at all of them."""
     if len(at_points) == of:
         return ""
     few = f"at {'; '.join(at_points)}" if any("," in at_point for at_point in at_points) else f"at {listed(at_points)}"
@@ -321,16 +326,16 @@ def _in_brackets(at_points: Sequence[str], of: int, most: int = MOST_PLACES) -> 
 def doubted_places(measured: Sequence[tuple[Compared, Rates]]) -> dict[str, str]:
     """Where each kind of doubt about a side is: `Sequential, read (at 8 clients); Random, read`."""
     places: dict[str, dict[str, str]] = {}
-    for one, rates in measured:
+    for compared, rates in measured:
         for kind in dict.fromkeys(kind for point in rates.points for kind in point.doubts):
-            at_points = [at(point, one) for point in rates.points if kind in point.doubts]
+            at_points = [point_name(point, compared) for point in rates.points if kind in point.doubts]
             of_title = places.setdefault(kind, {})
-            of_title[one.reference.title] = _in_brackets(at_points, len(rates.points), most=1)
-    return {kind: _where(own, are_all=len(own) == len(measured)) for kind, own in places.items()}
+            of_title[compared.reference.title] = _in_brackets(at_points, len(rates.points), most=1)
+    return {kind: _where(by_title, are_all=len(by_title) == len(measured)) for kind, by_title in places.items()}
 
 
 def _where(points: Mapping[str, str], *, are_all: bool) -> str:
-    """The titles of series, each with its points; once what is the same in all series that there are."""
+    """The titles of series, each with its points; `everywhere` where all series are the same."""
     if are_all and len(set(points.values())) == 1:
         return EVERYWHERE + next(iter(points.values()))
     return "; ".join(title + where for title, where in points.items())
@@ -349,7 +354,7 @@ def _value(what: str, value: Condition) -> str:
 
 
 def alone(comparison: Comparison) -> Iterator[str]:
-    """What is not compared, a sentence for each side."""
+    """The series that are not compared, a sentence for each side."""
     for side, other in (
         (comparison.reference, comparison.other),
         (comparison.other, comparison.reference),
@@ -360,37 +365,38 @@ def alone(comparison: Comparison) -> Iterator[str]:
 
 
 def chance(comparison: Comparison) -> str:
-    """How many of the points that differ do so by more than chance; empty where there is nothing to choose from."""
-    told = comparison.chance
-    if told is None or told.judged == 1 or not told.differing:
+    """How many differing points differ by more than chance; empty with a single point or no difference."""
+    significance = comparison.chance
+    if significance is None or significance.judged == 1 or not significance.differing:
         return ""
-    differ = "differs" if told.differing == 1 else "differ"
+    differ = "differs" if significance.differing == 1 else "differ"
     of, expected = (
-        f"{told.differing} of {told.judged} points of {comparison.other.name} {differ}",
-        f"{format.significant(told.by_chance)} expected by chance",
+        f"{significance.differing} of {significance.judged} points of {comparison.other.name} {differ}",
+        f"{format.significant(significance.by_chance)} expected by chance",
     )
-    if not told.certain:
-        it = "it" if told.differing == 1 else "each of them"
+    if not significance.certain:
+        it = "it" if significance.differing == 1 else "each of them"
         return (
-            f"{of}, but not significantly: among {told.judged} points, {it} may be chance ({expected}). Repeat at "
-            f"least {SURE} times."
+            f"{of}, but not significantly: among {significance.judged} points, {it} may be chance ({expected}). Repeat "
+            f"at least {SURE} times."
         )
     counted = f"{of} significantly ({expected})"
-    if told.certain < told.differing:
-        sure = f"at least {format_count(told.certain, 'difference')} {'is' if told.certain == 1 else 'are'} real"
+    if significance.certain < significance.differing:
+        verb = "is" if significance.certain == 1 else "are"
+        sure = f"at least {format_count(significance.certain, 'difference')} {verb} real"
     else:
-        sure = "the difference is real" if told.certain == 1 else "all differences are real"
-    if told.confidence < WANTED:
+        sure = "the difference is real" if significance.certain == 1 else "all differences are real"
+    if significance.confidence < WANTED:
         return f"{counted}: {sure}. For {format.share(WANTED)} confidence repeat at least {SURE} times."
-    return f"{counted}: {sure} ({format.share(told.confidence)} confidence)."
+    return f"{counted}: {sure} ({format.share(significance.confidence)} confidence)."
 
 
 def few(comparison: Comparison) -> str:
-    """Why ratios of a comparison have no interval, or nothing. Predictions have a verdict of their own."""
+    """Why ratios of a comparison have no interval; empty where they have one, and for predictions."""
     kinds = comparison.reference.kind, comparison.other.kind
     if "prediction" in kinds:
         return ""
-    points = [ratio for one in comparison.series for ratio in one.points or one.ratios]
+    points = [ratio for compared in comparison.series for ratio in compared.points or compared.ratios]
     if not points or all(ratio.interval for ratio in points):
         return ""
     of = "single figures" if "published system" in kinds else ""

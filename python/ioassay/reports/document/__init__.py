@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
 Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", "code", "below", "caveat"]
-"""How a piece of text stands out. `below`: on a line of its own, in small letters; `caveat`: so too, as a warning."""
+"""How a piece of text stands out. `below`: on a line of its own, in small print; `caveat`: the same, as a warning."""
 
 
 class Span(Struct, frozen=True):
@@ -69,7 +69,7 @@ def _with_names_escaped(piece: Piece) -> Piece:
 
 
 class Paragraph(Struct, frozen=True):
-    """A text. A `note` is in small letters."""
+    """A text. A `note` is in small print."""
 
     text: Text
     note: bool = False
@@ -124,7 +124,7 @@ class Table(Struct, frozen=True):
     rules: Collection[int] = ()
     """The rows above which a page has a rule."""
     density: Literal["normal", "narrow", "dense", "wide"] = "normal"
-    """`narrow`: fits on a phone, where its numbers are wrapped. `dense`: in small letters. `wide`: in smaller ones, and
+    """`narrow`: fits on a phone, where its numbers are wrapped. `dense`: in small print. `wide`: in smaller print, and
     beyond the text where there is room.
     """
 
@@ -183,7 +183,7 @@ Block = Paragraph | Bullets | Notes | Table | Commands | Preformatted | Figure |
 
 
 class Document(Struct, frozen=True):
-    """What is to be shown. `question` is what it answers, `window` what a browser calls it, where not its title."""
+    """A document. `question` is the question that it answers, `window` the title in a browser if not `title`."""
 
     title: str
     blocks: Sequence[Block]

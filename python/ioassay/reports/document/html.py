@@ -198,7 +198,9 @@ _DENSITIES = {"normal": [], "narrow": ["narrow"], "dense": ["dense"], "wide": ["
 def _heads(columns: Sequence[Column]) -> Iterator[Markup]:
     """The row of the heads, and above it that of their groups, if there are any."""
     if any(column.group for column in columns):
-        groups = ((group, str(len(list(own)))) for group, own in groupby(columns, key=lambda column: column.group))
+        groups = (
+            (group, str(len(list(members)))) for group, members in groupby(columns, key=lambda column: column.group)
+        )
         cells = (
             _element("th", group, scope="colgroup", colspan=span) if group else _element("td", "", colspan=span)
             for group, span in groups
@@ -237,8 +239,8 @@ def _piece(piece: Piece) -> Markup:
         case Marks(letters):
             return _element("sup", _letters(piece)) if letters else Markup()
         case Span(text, style, anchor):
-            told = _element("a", text, href=f"#{anchor}") if anchor else escape(text)
-            return _element(_STYLES[style][0], told, class_=_STYLES[style][1]) if style else told
+            linked = _element("a", text, href=f"#{anchor}") if anchor else escape(text)
+            return _element(_STYLES[style][0], linked, class_=_STYLES[style][1]) if style else linked
         case Anchor():
             return Markup()
         case References(items, summary):
@@ -262,10 +264,10 @@ def _csv_link(text: str) -> str:
 
 def _element(name: str, content: str, **attributes: str) -> Markup:
     """An HTML element. `content` is escaped unless it is markup; attributes without a value are left out."""
-    told = "".join(
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value
     )
-    return Markup(f"<{name}{told}>{escape(content)}</{name}>")
+    return Markup(f"<{name}{attribute_text}>{escape(content)}</{name}>")
 
 
 def _together(parts: Iterable[Markup], between: str = "") -> Markup:

@@ -79,7 +79,7 @@ def _blocks(several: Iterable[Block]) -> Iterator[RenderableType]:
 def _block(block: Block) -> Iterator[RenderableType]:
     match block:
         case Section(title, within):
-            has_sections = any(isinstance(one, Section) for one in within)
+            has_sections = any(isinstance(part, Section) for part in within)
             yield from [RichText(title, "bold underline" if has_sections else "bold")] if title else []
             yield from _blocks(within)
         case Paragraph(text, note):
@@ -125,9 +125,9 @@ def _inline(text: Text, style: str = "") -> RichText:
         match piece:
             case Marks(letters):
                 made.append(f" {''.join(letters)}" if letters else "", "yellow")
-            case Span(said, how):
+            case Span(words, how):
                 on_its_own = "\n" if how in ("below", "caveat") else ""
-                made.append(f"{on_its_own}{fit(said, is_name=how == 'code')}", _STYLES[how] if how else "")
+                made.append(f"{on_its_own}{fit(words, is_name=how == 'code')}", _STYLES[how] if how else "")
             case Anchor() | References():
                 pass
             case _:

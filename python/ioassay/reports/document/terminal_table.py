@@ -25,7 +25,7 @@ _MOST_OF_A_NAME = 24
 
 
 class Heading(Struct, frozen=True):
-    """What is said of a column: `wraps` where its cells may take several lines before those of others."""
+    """The heading of a column; `wraps`: its cells may take several lines before those of others."""
 
     text: str
     justify: JustifyMethod
@@ -48,7 +48,7 @@ class FittingTable(Struct, frozen=True):
         width = options.max_width
         stay = [*range(len(self.headings))]
         for most in sorted({heading.leaves for heading in self.headings}, reverse=True):
-            stay = [at for at in stay if self.headings[at].leaves <= most]
+            stay = [index for index in stay if self.headings[index].leaves <= most]
             if widths := self._fitting(stay, width):
                 yield self._table(stay, widths, self.rows)
                 yield from self._left_out(stay)
@@ -85,12 +85,12 @@ class FittingTable(Struct, frozen=True):
         if names:
             yield Text(f" Left out for want of width: {', '.join(names)}.", "dim")
 
-    def _range(self, at: int) -> Range:
-        heading, cells = self.headings[at], [row[at].plain for row in self.rows]
+    def _range(self, index: int) -> Range:
+        heading, cells = self.headings[index], [row[index].plain for row in self.rows]
         head = heading.text if self.has_head else ""
         whole = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
         words = max((cell_len(word) for text in (head, *cells) for word in text.split()), default=0)
-        stays_whole = not heading.wraps or (at == 0 and whole <= _MOST_OF_A_NAME)
+        stays_whole = not heading.wraps or (index == 0 and whole <= _MOST_OF_A_NAME)
         cells_whole = max(words, whole)
         return Range(words, cells_whole if stays_whole else words, cells_whole, max(whole, cell_len(head)))
 
@@ -120,17 +120,17 @@ class Range(NamedTuple):
 def fitting(ranges: Sequence[Range], width: int) -> list[int] | None:
     """The widths of columns in a terminal of this width. `None`: words do not fit beside one another."""
     available = width - _GAP * len(ranges)
-    names, words = [one.names for one in ranges], [one.words for one in ranges]
-    found = names if sum(names) <= available else words
-    if sum(found) > available:
+    names, words = [column.names for column in ranges], [column.words for column in ranges]
+    widths = names if sum(names) <= available else words
+    if sum(widths) > available:
         return None
-    for full in ([one.cells for one in ranges], [one.everything for one in ranges]):
-        while sum(found) < available:
+    for full in ([column.cells for column in ranges], [column.everything for column in ranges]):
+        while sum(widths) < available:
             # The column that lacks most gets one more.
-            lacking, at = max(
-                (whole / max(has, 1), index) for index, (has, whole) in enumerate(zip(found, full, strict=True))
+            lacking, narrowest = max(
+                (whole / max(has, 1), index) for index, (has, whole) in enumerate(zip(widths, full, strict=True))
             )
             if lacking <= 1:
                 break
-            found[at] += 1
-    return found
+            widths[narrowest] += 1
+    return widths

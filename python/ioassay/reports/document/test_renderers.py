@@ -139,15 +139,15 @@ def test_a_terminal_alone_shortens_long_names_in_the_middle() -> None:
 
 def test_names_with_control_characters_are_escaped_wherever_they_are_shown() -> None:
     name, shown = Span("/data/we\nird\x1b[2J", "code"), r"/data/we\nird\x1b[2J"
-    found = Document("Names", [Bullets([name]), Paragraph((References((name, name, name), "3 files"), ""))])
-    assert shown in terminal_text(found.blocks)
-    assert markdown.rendered(found).count(shown) == 1 + 2
-    assert html.rendered(found).count(shown) == 1 + 3
+    names_document = Document("Names", [Bullets([name]), Paragraph((References((name, name, name), "3 files"), ""))])
+    assert shown in terminal_text(names_document.blocks)
+    assert markdown.rendered(names_document).count(shown) == 1 + 2
+    assert html.rendered(names_document).count(shown) == 1 + 3
 
 
 def test_a_terminal_indents_what_follows_in_an_item() -> None:
-    found = [line.rstrip() for line in terminal_text([Bullets(["a word " * 6, "another"])], 30).splitlines()]
-    assert found == ["  a word a word a word a", "    word a word a word", "  another"]
+    lines = [line.rstrip() for line in terminal_text([Bullets(["a word " * 6, "another"])], 30).splitlines()]
+    assert lines == ["  a word a word a word a", "    word a word a word", "  another"]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_page_numbers_its_tables_and_figures_and_marks_doubts(page: str) -> No
     assert page.count("<caption>") == 1
     assert '<th scope="col" class="number">Rate</th>' in page
     assert '<th scope="row" class="name">a|b &lt;c&gt;</th>' in page
-    letters = "".join(f'<a href="#doubt-{one}" title="doubt {one}">{one}</a>' for one in "ab")
+    letters = "".join(f'<a href="#doubt-{letter}" title="doubt {letter}">{letter}</a>' for letter in "ab")
     assert f'<td class="number">1.20 GB/s<sup>{letters}</sup><small>at 8 ranks</small></td>' in page
     assert '<td><span class="failed">declined</span></td>' in page
     assert "<b>Figure 1. Rate.</b> A dot per run." in page

@@ -62,7 +62,7 @@ def test_a_saved_prediction_is_read_again_with_its_range(prediction: Prediction)
 def test_the_predicted_curve_is_compared_with_the_run_of_the_same_study(prediction: Prediction) -> None:
     part = beside(prediction, (1.5e9,) * 3, (5e9,) * 3).series[0]
     assert part.title == "Sequential (write)"
-    assert [line.at for line in part.lines] == ["1 client", "8 clients"]
+    assert [line.place for line in part.lines] == ["1 client", "8 clients"]
     assert part.sentences == ("Sequential (write): measured within the predicted range at all 2 points.",)
 
 

@@ -1,4 +1,4 @@
-"""What an application does to storage, as a report. Not: judging it (`ioassay.analysis.profile`), reading records."""
+"""The I/O profile of an application, as a report. Not: judging it (`ioassay.analysis.profile`), reading records."""
 
 from __future__ import annotations
 

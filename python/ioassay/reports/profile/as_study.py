@@ -109,9 +109,9 @@ class _Writing:
         yield "scales:"
         yield "  unlimited:"
         yield "    pace: unlimited"
-        for at, pause in enumerate(self._pauses, start=1):
+        for number, pause in enumerate(self._pauses, start=1):
             if pause:
-                yield f"    pause_{at}: 0s"
+                yield f"    pause_{number}: 0s"
         yield "clients: ${clients}"
         yield "ranks_per_client: ${ranks_per_client}"
         yield f"sample_interval: {_duration(min(1000, max(10, round(replay.duration_s * 1000 / 128))))}"
@@ -121,17 +121,17 @@ class _Writing:
         nodes = max(1, self._profile.processes["node"].n_unique())
         return nodes if self._replay.ranks % nodes == 0 else 1
 
-    def _about_phase(self, at: int, phase: Phase) -> str:
+    def _about_phase(self, index: int, phase: Phase) -> str:
         begin_s = phase.begin_s - self._replay.phases[0].begin_s
         moved = {
             verb: sum(_bytes(stream, self._replay.ranks) for stream in phase.streams if stream.verb == verb)
             for verb in _MOVES
         }
-        said = [f"{word} {format_about_bytes(moved[verb])}" for verb, word in _MOVES.items() if moved[verb]]
+        amounts = [f"{word} {format_about_bytes(moved[verb])}" for verb, word in _MOVES.items() if moved[verb]]
         names = sum(stream.operations(self._replay.ranks) for stream in phase.streams if stream.verb not in _MOVES)
-        said += [f"{format_count(names, 'operation')} on names"] if names else []
-        when = f"{duration(begin_s * 1e9)} after the first began" if at else "the first"
-        return f"Phase {at + 1}, {when}, {duration(phase.duration_s * 1e9)} long: {', '.join(said)}."
+        amounts += [f"{format_count(names, 'operation')} on names"] if names else []
+        when = f"{duration(begin_s * 1e9)} after the first began" if index else "the first"
+        return f"Phase {index + 1}, {when}, {duration(phase.duration_s * 1e9)} long: {', '.join(amounts)}."
 
     def _expectation(self) -> Iterator[str]:
         replay = self._replay
@@ -148,9 +148,9 @@ class _Writing:
                 yield from _expected(expected)
         if replay.left_out:
             yield "  left_out:"
-            for one in replay.left_out:
-                time = "" if one.spent_ns is None else f", time: {_duration_ns(one.spent_ns)}"
-                yield f"    - {{operation: {one.operation}, calls: {one.calls}{time}}}"
+            for skipped in replay.left_out:
+                time = "" if skipped.spent_ns is None else f", time: {_duration_ns(skipped.spent_ns)}"
+                yield f"    - {{operation: {skipped.operation}, calls: {skipped.calls}{time}}}"
 
 
 _MOVES = {"read": "reads", "write": "writes"}
@@ -253,10 +253,10 @@ def _note(note: Note) -> str:
     return _NOTES[note.kind].format(f"{note.amount:,}")
 
 
-def _comment(said: str, indent: int) -> list[str]:
+def _comment(comment: str, indent: int) -> list[str]:
     before = " " * indent + "# "
     return textwrap.wrap(
-        said, WIDTH, initial_indent=before, subsequent_indent=before, break_long_words=False, break_on_hyphens=False
+        comment, WIDTH, initial_indent=before, subsequent_indent=before, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -274,21 +274,21 @@ def _wrapped(line: str, indent: int) -> list[str]:
 
 
 def _path(path: str) -> str:
-    said = _plain(path)
-    return said if len(said) <= _MOST_PATH else f"…{said[1 - _MOST_PATH :]}"
+    plain = _plain(path)
+    return plain if len(plain) <= _MOST_PATH else f"…{plain[1 - _MOST_PATH :]}"
 
 
-def _plain(said: str) -> str:
+def _plain(string: str) -> str:
     """On one line, in letters that every file can hold, and without what a study would take for a setting."""
-    return printable(" ".join(said.split())).replace("${", "$ {")
+    return printable(" ".join(string.split())).replace("${", "$ {")
 
 
-def _shortened(said: str, most: int = MOST_TITLE) -> str:
-    return said if len(said) <= most else f"{said[: most - 1]}…"
+def _shortened(string: str, most: int = MOST_TITLE) -> str:
+    return string if len(string) <= most else f"{string[: most - 1]}…"
 
 
-def _quoted(said: str) -> str:
-    return json.dumps(said, ensure_ascii=False)
+def _quoted(string: str) -> str:
+    return json.dumps(string, ensure_ascii=False)
 
 
 def _size(size: int) -> str:

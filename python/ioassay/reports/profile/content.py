@@ -97,9 +97,9 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
     """The content of a profile's report."""
     thresholds = Thresholds() if limits is None else limits.thresholds
     facts = ProfileFacts(profile, thresholds)
-    found = findings(facts)
+    all_findings = findings(facts)
     every = totals.by_file(profile, facts.on_storage)
-    first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
+    first = {row.file for finding in all_findings for row in finding.rests_on[:1] if isinstance(row, FileRow)}
     every = totals.by_weight(every.join(facts.maps.of_files, on="file", how="left"))
     most_mapped = facts.maps.bounds["file"].unique(maintain_order=True).head(MOST_MAPPED)
     shown = {*every["file"].head(MOST_FILES), *first, *most_mapped}
@@ -111,12 +111,12 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
         startup=facts.startup_total,
         findings=tuple(
             FindingLine(
-                one,
-                references_of_profile(one.rests_on[:MOST_REFERENCES], paths, processes, shown),
-                _savings(one, facts.totals.io_ns),
-                _callers(facts, one),
+                finding,
+                references_of_profile(finding.rests_on[:MOST_REFERENCES], paths, processes, shown),
+                _savings(finding, facts.totals.io_ns),
+                _callers(facts, finding),
             )
-            for one in found
+            for finding in all_findings
         ),
         coverage=coverage.coverage(profile, facts.maps),
         maps=facts.maps,
@@ -160,7 +160,7 @@ def _savings(finding: Finding, io_ns: int | None) -> str:
 def _callers(facts: ProfileFacts, finding: Finding) -> tuple[CallSite, ...]:
     """Where the calls that a finding is about come from, those with most of them first."""
     assert isinstance(finding.evidence, ProfileEvidence)
-    files = {one.file for one in finding.rests_on if isinstance(one, FileRow)}
+    files = {row.file for row in finding.rests_on if isinstance(row, FileRow)}
     if not finding.evidence.called_operations or facts.callers.rows.is_empty():
         return ()
     sites = facts.callers.of(finding.evidence.called_operations, files or None)

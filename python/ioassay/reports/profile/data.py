@@ -73,9 +73,9 @@ def table(content: Content) -> pl.DataFrame:
 
 
 def _coverage(coverage: Coverage) -> dict[str, Any]:
-    found = asdict(coverage)
-    del found["losses"]  # they have a place of their own
-    return found | {"shortfalls": found["shortfalls"][:MOST_ROWS]}
+    fields = asdict(coverage)
+    del fields["losses"]  # they have a place of their own
+    return fields | {"shortfalls": fields["shortfalls"][:MOST_ROWS]}
 
 
 def _mapped(content: Content, direction: Direction) -> dict[str, Any]:

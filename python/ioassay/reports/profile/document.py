@@ -44,7 +44,7 @@ MOST_REGIONS = 40
 MOST_CALLERS = 40
 MOST_SIZES = 10
 MOST_FILES = 10
-"""That the terminal shows."""
+"""Shown on the terminal."""
 MOST_MAPS = 25
 MOST_ERRORS = 15
 
@@ -55,7 +55,7 @@ _INDENT = "\N{NO-BREAK SPACE}" * 2
 """Of a region within another."""
 
 MOST_FINDINGS = 5
-"""That the terminal shows."""
+"""Shown on the terminal."""
 
 Pictures = Mapping[str, "Picture"]
 """By what they show: `rates`, `operations`, `heat`, `latencies`, `sizes`, `workflow`."""
@@ -173,7 +173,7 @@ def _in_flight(content: Content) -> list[Block]:
 def _over_time(content: Content, pictures: Pictures) -> list[Block]:
     shown = content.phases[:MOST_PHASES]
     is_mapped = any(phase.mapped_bytes for phase in content.phases)
-    rows = [wording.phase(number, one, is_mapped=is_mapped) for number, one in enumerate(shown, start=1)]
+    rows = [wording.phase(number, phase, is_mapped=is_mapped) for number, phase in enumerate(shown, start=1)]
     columns = [
         Column("Phase"),
         *numbers("Begins", "Lasts"),

@@ -23,8 +23,8 @@ _UNUSED: Mapping[Unused, str] = {
 
 def measured(limits: MeasuredLimits) -> Iterator[str]:
     """A line for each limit that was measured: `stall_s of reads: 312 ms (measured, run: files, cold, 1 rank)`."""
-    for about, one in limits.measured:
-        name, _, rest = threshold(one).partition(":")
+    for about, limit in limits.measured:
+        name, _, rest = threshold(limit).partition(":")
         yield f"{name} of {about}s:{rest}" if about else f"{name}:{rest}"
 
 
@@ -68,13 +68,13 @@ def _needs(limits: MeasuredLimits) -> Table:
 
 def data(thresholds: Thresholds, limits: MeasuredLimits | None) -> dict[str, Any]:
     """All limits with where each comes from, and what runs say beside them."""
-    found: dict[str, Any] = {
-        "limits": [{**asdict(one), "about": about or None} for about, one in thresholds.every()],
+    document: dict[str, Any] = {
+        "limits": [{**asdict(limit), "about": about or None} for about, limit in thresholds.every()],
     }
     if limits is not None:
-        found["limits_not_measured"] = list(limits.unused)
-        found["limits_of_other_storage"] = list(limits.elsewhere)
-        found["storage_needs"] = [
+        document["limits_not_measured"] = list(limits.unused)
+        document["limits_of_other_storage"] = list(limits.elsewhere)
+        document["storage_needs"] = [
             {
                 "operation": need.operation,
                 "calls": need.calls,
@@ -84,4 +84,4 @@ def data(thresholds: Thresholds, limits: MeasuredLimits | None) -> dict[str, Any
             }
             for need in limits.needs
         ]
-    return found
+    return document

@@ -16,15 +16,15 @@ from ioassay.reports.profile.content import Content
 from ioassay.text import format
 from ioassay.text.rate_units import suited
 
-_MOST_SAID = 5
+_MOST_DESCRIBED = 5
 """Arrows that the description of a figure names."""
 
 
 def pictures(content: Content) -> dict[str, Picture]:
     """Every figure that there is something to draw for, by what it shows."""
     every = (_rates, _operations, _heat, _latencies, _sizes, _workflow)
-    made = (one(content) for one in every)
-    return {one.id.removeprefix("profile-"): one for own in made for one in own}
+    figures = (draw_pictures(content) for draw_pictures in every)
+    return {picture.id.removeprefix("profile-"): picture for drawn in figures for picture in drawn}
 
 
 def _rates(content: Content) -> Iterator[Picture]:
@@ -73,18 +73,18 @@ def _operations(content: Content) -> Iterator[Picture]:
 
 
 def _heat(content: Content) -> Iterator[Picture]:
-    found = steps.heat(content.profile)
-    data = found.cells
+    heat_map = steps.heat(content.profile)
+    data = heat_map.cells
     if data.is_empty():
         return
-    what = "Processes" if found.processes_of_a_row == 1 else f"Processes, {found.processes_of_a_row} a row"
+    what = "Processes" if heat_map.processes_of_a_row == 1 else f"Processes, {heat_map.processes_of_a_row} a row"
     unit = suited("rate_bytes_per_s", "read", data["bytes_per_s"].drop_nulls())
     yield draw(
-        heat.chart(data, found.step_s, content.profile.end_s, unit, rows=found.rows, title=what),
+        heat.chart(data, heat_map.step_s, content.profile.end_s, unit, rows=heat_map.rows, title=what),
         "profile-heat",
         title="Processes over time",
         data=data,
-        caption=f"By rank, or else by their beginning; processes without I/O are left out. {_steps(found.step_s)}",
+        caption=f"By rank, or else by their beginning; processes without I/O are left out. {_steps(heat_map.step_s)}",
         description="Bytes moved by each process and its time in calls, where known, over the time of the profile.",
     )
 
@@ -119,43 +119,43 @@ def _sizes(content: Content) -> Iterator[Picture]:
 
 
 def _workflow(content: Content) -> Iterator[Picture]:
-    found = condensed(content.workflow, drawn_workflow.MOST_IN_A_ROW)
-    if not found.exchanges:
+    condensed_workflow = condensed(content.workflow, drawn_workflow.MOST_IN_A_ROW)
+    if not condensed_workflow.exchanges:
         return
-    names = [workflow.step_name(step) for step in found.steps]
-    rows = {layer: row for row, layer in enumerate(sorted({step.layer for step in found.steps}))}
+    names = [workflow.step_name(step) for step in condensed_workflow.steps]
+    rows = {layer: row for row, layer in enumerate(sorted({step.layer for step in condensed_workflow.steps}))}
     boxes = [
         drawn_workflow.Box(
             rows[step.layer],
             name,
             f"{format.duration(step.begin_s * 1e9)} to {format.duration(step.end_s * 1e9)}",
         )
-        for step, name in zip(found.steps, names, strict=True)
+        for step, name in zip(condensed_workflow.steps, names, strict=True)
     ]
-    moved = [workflow.moved_bytes(exchange) for exchange in found.exchanges]
+    moved = [workflow.moved_bytes(exchange) for exchange in condensed_workflow.exchanges]
     arrows = [
         drawn_workflow.Arrow(
             exchange.writer, exchange.reader, size, format.size(size), exchange.removed_files == exchange.files
         )
-        for exchange, size in zip(found.exchanges, moved, strict=True)
+        for exchange, size in zip(condensed_workflow.exchanges, moved, strict=True)
     ]
     shown = drawn_workflow.weightiest(boxes, arrows)
     missing = len(arrows) - len(shown)
     left_out = f" {format.count(missing, 'thin arrow is', 'thin arrows are')} left out." if missing else ""
     data = pl.DataFrame(
         {
-            "writer": [names[exchange.writer] for exchange in found.exchanges],
-            "reader": [names[exchange.reader] for exchange in found.exchanges],
-            "files": [exchange.files for exchange in found.exchanges],
-            "removed_files": [exchange.removed_files for exchange in found.exchanges],
-            "written_bytes": [exchange.written_bytes for exchange in found.exchanges],
-            "read_bytes": [exchange.read_bytes for exchange in found.exchanges],
-            "longest_wait_s": [exchange.longest_wait_s for exchange in found.exchanges],
+            "writer": [names[exchange.writer] for exchange in condensed_workflow.exchanges],
+            "reader": [names[exchange.reader] for exchange in condensed_workflow.exchanges],
+            "files": [exchange.files for exchange in condensed_workflow.exchanges],
+            "removed_files": [exchange.removed_files for exchange in condensed_workflow.exchanges],
+            "written_bytes": [exchange.written_bytes for exchange in condensed_workflow.exchanges],
+            "read_bytes": [exchange.read_bytes for exchange in condensed_workflow.exchanges],
+            "longest_wait_s": [exchange.longest_wait_s for exchange in condensed_workflow.exchanges],
         }
     )
-    said = "; ".join(
-        f"{names[one.writer]} to {names[one.reader]}, {format.size(size)}"
-        for one, size in list(zip(found.exchanges, moved, strict=True))[:_MOST_SAID]
+    largest = "; ".join(
+        f"{names[exchange.writer]} to {names[exchange.reader]}, {format.size(size)}"
+        for exchange, size in list(zip(condensed_workflow.exchanges, moved, strict=True))[:_MOST_DESCRIBED]
     )
     yield draw(
         drawn_workflow.chart(boxes, shown),
@@ -163,7 +163,7 @@ def _workflow(content: Content) -> Iterator[Picture]:
         title="Which step feeds which",
         data=data,
         caption=f"The first steps stand at the top. Arrows are as thick as the root of their bytes.{left_out}",
-        description=f"{format.count(len(names), 'step')} as boxes, arrows for the files between them: {said}.",
+        description=f"{format.count(len(names), 'step')} as boxes, arrows for the files between them: {largest}.",
     )
 
 

@@ -62,7 +62,9 @@ def uncounted(rows: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
 def unknown(rows: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
     """With -1 in some counters: Darshan could not count them."""
     names = [name for name in rows.columns if name not in ("id", "rank")]
-    return rows.with_columns(pl.lit(-1).cast(rows[one].dtype).alias(one) for one in rng.sample(names, len(names) // 2))
+    return rows.with_columns(
+        pl.lit(-1).cast(rows[counter].dtype).alias(counter) for counter in rng.sample(names, len(names) // 2)
+    )
 
 
 CHANGES: Mapping[str, Change] = {
@@ -115,9 +117,9 @@ def read(name: str, tmp_path: Path) -> Log:
     if name.endswith(".darshan"):
         if importlib.util.find_spec("darshan") is None:
             pytest.skip("PyDarshan is not installed: pip install 'ioassay[darshan]'")
-        (found,) = read_logs([TESTDATA / name])
-        assert isinstance(found, Log)
-        return found
+        (log,) = read_logs([TESTDATA / name])
+        assert isinstance(log, Log)
+        return log
     path = tmp_path / name
     path.write_bytes(gzip.decompress((TESTDATA / f"{name}.gz").read_bytes()))
     return read_text(path)
@@ -131,10 +133,10 @@ def moved_in_files(profile: Profile, direction: str) -> int:
 def test_any_log_has_a_report_and_totals_that_are_those_of_its_files(name: str, tmp_path: Path) -> None:
     for what, log in variations(read(name, tmp_path), name):
         profile = profile_of([log])
-        found = totals(profile)
-        moved = {one: found.of(one).bytes for one in ("read", "write")}
-        assert {one: bytes_ or 0 for one, bytes_ in moved.items()} == {
-            one: moved_in_files(profile, one) for one in moved
+        sums = totals(profile)
+        moved = {direction: sums.of(direction).bytes for direction in ("read", "write")}
+        assert {direction: bytes_ or 0 for direction, bytes_ in moved.items()} == {
+            direction: moved_in_files(profile, direction) for direction in moved
         }, what
         content = assemble(profile, None)
         assert rendered(summary(content))

@@ -31,9 +31,9 @@ DARSHAN = PROFILES / "darshan/testdata"
 
 def written(path: Path) -> str:
     profile = load_profile([path])
-    found = replay(profile)
-    assert found is not None
-    return text(found, profile, "app")
+    replayed = replay(profile)
+    assert replayed is not None
+    return text(replayed, profile, "app")
 
 
 def run(study: str, *, scale: str | None = None) -> tuple[StudyEntry, CaseEntry, Any]:
@@ -106,7 +106,7 @@ def test_what_is_left_out_and_done_otherwise_is_said(tmp_path: Path) -> None:
     entry, _, _ = run(study)
     assert entry.replays is not None
     # The writes of MPI are replayed as the calls beneath them.
-    assert {one.operation for one in entry.replays.left_out} == {"list"}
+    assert {skipped.operation for skipped in entry.replays.left_out} == {"list"}
     assert "calls on streams (stdio) were taken as the calls that reach the file system" in study.replace("\n# ", " ")
 
 
@@ -164,10 +164,10 @@ def _add_file(draw: random.Random, table: TableBuilder, process: int) -> None:
 @pytest.mark.parametrize("seed", range(25))
 def test_the_engine_takes_the_study_of_any_application(tmp_path: Path, seed: int) -> None:
     profile = load_profile([store_record(tmp_path / "record", *made_up(random.Random(seed)))])
-    found = replay(profile)
-    if found is None:
+    replayed = replay(profile)
+    if replayed is None:
         return
-    study = text(found, profile, "app")
+    study = text(replayed, profile, "app")
     refuse(resolve(parse_source(study, "app.yaml", "study"), None, []))
 
 

@@ -213,8 +213,8 @@ def test_the_table_has_a_row_for_each_file_and_operation(content: Content) -> No
 
 def test_the_same_record_gives_the_same_report(content: Content, tmp_path: Path) -> None:
     again = content_of(tmp_path / "record", *faulty())
-    one, other = (document(part).blocks[2:] for part in (content, again))
-    assert repr(one) == repr(other)
+    first, other = (document(part).blocks[2:] for part in (content, again))
+    assert repr(first) == repr(other)
 
 
 def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_the_head_begins_with_how_much_was_seen_whatever_the_size(tmp_path: Path
         "missing_bytes": 7812,
         "excess_bytes": 0,
     }
-    assert [(one["kind"], one["amount"], one["reason"]) for one in data["losses"]] == [
+    assert [(loss["kind"], loss["amount"], loss["reason"]) for loss in data["losses"]] == [
         ("unrecorded-read-bytes", 7812, "loading programs"),
         ("unrecorded-written-bytes", 1000, "bypassed the recorder"),
     ]
@@ -311,7 +311,7 @@ def test_a_program_that_reads_through_a_map_is_not_said_to_have_read_nothing(tmp
     assert drawn.data.filter(pl.col("most_through_maps_bytes_per_s") > 0).height == 8
     data = json.loads(reports.build(ProfileReport(content), "json"))
     assert data["totals"]["read"]["mapped"] == {"least": 32 << 20, "most": 64 << 20}
-    (loss,) = [one for one in data["losses"] if one["kind"] == "mapped-read-bytes"]
+    (loss,) = [row for row in data["losses"] if row["kind"] == "mapped-read-bytes"]
     assert (loss["least"], loss["amount"]) == (32 << 20, 64 << 20)
     assert loss["reason"] == "at least: residency grew, at most: mapped"
 
@@ -401,15 +401,17 @@ def test_coverage_of_another_source_is_unknown_and_not_complete(tmp_path: Path) 
 
 def handing_on() -> list[TableBuilder]:
     """A generator, a filter and a program that removes what is between them, after 2 s in which it lay."""
-    at = [BEGIN_NS + second * 10**9 for second in range(9)]
-    made = TableBuilder(1, command=["gen"], begin_ns=at[0], end_ns=at[1])
-    used = TableBuilder(2, command=["filter"], begin_ns=at[3], end_ns=at[4])
-    gone = TableBuilder(3, command=["rm", "part"], begin_ns=at[5], end_ns=at[6])
-    part = made.file("/w/part", inode=1, opened_ns=at[0], closed_ns=at[1])
+    times = [BEGIN_NS + second * 10**9 for second in range(9)]
+    made = TableBuilder(1, command=["gen"], begin_ns=times[0], end_ns=times[1])
+    used = TableBuilder(2, command=["filter"], begin_ns=times[3], end_ns=times[4])
+    gone = TableBuilder(3, command=["rm", "part"], begin_ns=times[5], end_ns=times[6])
+    part = made.file("/w/part", inode=1, opened_ns=times[0], closed_ns=times[1])
     made.transfers(part, "write", {64 << 20: 1}, ns=10**9)
-    debug = made.file("/w/debug", inode=2, opened_ns=at[0], closed_ns=at[1])
+    debug = made.file("/w/debug", inode=2, opened_ns=times[0], closed_ns=times[1])
     made.transfers(debug, "write", {32 << 20: 1}, ns=10**9)
-    used.transfers(used.file("/w/part", inode=1, opened_ns=at[3], closed_ns=at[4]), "read", {64 << 20: 1}, ns=10**9)
+    used.transfers(
+        used.file("/w/part", inode=1, opened_ns=times[3], closed_ns=times[4]), "read", {64 << 20: 1}, ns=10**9
+    )
     for path in ("/w/part", "/w/debug"):
         gone.file(path, {"remove": 1})
     return [made, used, gone]
@@ -438,7 +440,7 @@ def test_a_workflow_is_a_section_with_its_figure_its_tables_and_its_findings(tmp
 
 
 @pytest.mark.parametrize(
-    ("called", "mapped", "said", "cells"),
+    ("called", "mapped", "sentence", "cells"),
     [
         (0, Range(0, 64 << 20), "0 B to 64 MiB read again through maps", f"{ABSENT} | 0 B to 64 MiB"),
         (1 << 20, Range(8 << 20, 64 << 20), "1 MiB read again and 8 to 64 MiB through maps", "1 MiB | 8 to 64 MiB"),
@@ -446,24 +448,31 @@ def test_a_workflow_is_a_section_with_its_figure_its_tables_and_its_findings(tmp
     ],
 )
 def test_a_workflow_says_what_was_read_without_calls(
-    tmp_path: Path, called: int, mapped: Range, said: str, cells: str
+    tmp_path: Path, called: int, mapped: Range, sentence: str, cells: str
 ) -> None:
     content = content_of(tmp_path / "record", *handing_on())
-    (one,) = content.workflow.exchanges
+    (exchange,) = content.workflow.exchanges
     ends = {"mapped_least_bytes": mapped.least, "mapped_most_bytes": mapped.most}
     files = content.workflow.files.with_columns(read_bytes=called, **{name: pl.lit(end) for name, end in ends.items()})
-    found = replace(content.workflow, exchanges=(replace(one, read_bytes=called, mapped=mapped),), files=files)
-    text = markdown(replace(content, workflow=found))
-    assert f"2 steps hand on 1 file (64 MiB written, {said})." in text
+    changed = replace(content.workflow, exchanges=(replace(exchange, read_bytes=called, mapped=mapped),), files=files)
+    text = markdown(replace(content, workflow=changed))
+    assert f"2 steps hand on 1 file (64 MiB written, {sentence})." in text
     assert f"| gen | filter | `/w/part` | 1 | 64 MiB | {cells} | 2.00 s | 1 |" in text
 
 
 def test_the_data_of_a_workflow(tmp_path: Path) -> None:
-    said = json.loads(reports.build(ProfileReport(content_of(tmp_path / "record", *handing_on())), "json"))["workflow"]
-    assert [(step["name"], step["layer"]) for step in said["steps"]] == [("gen", 0), ("filter", 1)]
-    (one,) = said["exchanges"]
-    assert (one["writer"], one["reader"], one["read_bytes"], one["longest_wait_s"]) == (0, 1, 64 << 20, 2.0)
-    assert [(row["fate"], row["files"], row["removed_files"]) for row in said["files"]] == [
+    workflow = json.loads(reports.build(ProfileReport(content_of(tmp_path / "record", *handing_on())), "json"))[
+        "workflow"
+    ]
+    assert [(step["name"], step["layer"]) for step in workflow["steps"]] == [("gen", 0), ("filter", 1)]
+    (exchange,) = workflow["exchanges"]
+    assert (exchange["writer"], exchange["reader"], exchange["read_bytes"], exchange["longest_wait_s"]) == (
+        0,
+        1,
+        64 << 20,
+        2.0,
+    )
+    assert [(row["fate"], row["files"], row["removed_files"]) for row in workflow["files"]] == [
         ("between steps", 1, 1),
         ("deleted unread", 1, 1),
     ]

@@ -21,7 +21,7 @@ from ioassay.text import format, prose
 from ioassay.text.control_characters import escaped
 
 SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder"}
-"""What sources are called that are programs of others."""
+"""The names of sources that other programs write."""
 
 _MOST_NAMED = 3
 """Of commands, of what is lost, and of where."""
@@ -106,13 +106,13 @@ def _coverage(content: Content) -> str:
 _DONE: Mapping[Way, str] = {"read": "read", "write": "written"}
 
 _LITTLE = 0.05
-"""What is missing is said of the whole up to this share."""
+"""Up to this share missing bytes are reported as `all but …`."""
 
 
 def _compared(content: Content, way: Way) -> str:
-    one = content.coverage.of(way)
-    every, missing = f"{format.size(one.kernel_bytes)} that the kernel counted", one.missing_bytes
-    excess = f" ({format.size(one.excess_bytes)} more than it counted)" if one.excess_bytes else ""
+    counted = content.coverage.of(way)
+    every, missing = f"{format.size(counted.kernel_bytes)} that the kernel counted", counted.missing_bytes
+    excess = f" ({format.size(counted.excess_bytes)} more than it counted)" if counted.excess_bytes else ""
     if not missing:
         return f"all of {every}{excess}"
     sums: dict[Cause, int] = {}
@@ -121,9 +121,9 @@ def _compared(content: Content, way: Way) -> str:
             sums[short.cause] = sums.get(short.cause, 0) + short.missing_bytes
     parts = [cause if len(sums) == 1 else f"{format.size(amount)} {cause}" for cause, amount in sums.items()]
     why = f" ({', '.join(parts)})"
-    if missing <= _LITTLE * one.kernel_bytes:
+    if missing <= _LITTLE * counted.kernel_bytes:
         return f"all but {format.size(missing)} of {every}{why}{excess}"
-    return f"{format.size(one.kernel_bytes - missing)} of {every}, not {format.size(missing)}{why}{excess}"
+    return f"{format.size(counted.kernel_bytes - missing)} of {every}, not {format.size(missing)}{why}{excess}"
 
 
 def _every(count: int) -> str:
@@ -138,7 +138,7 @@ def _unseen(content: Content) -> Iterator[str]:
 
 
 def nothing_found(content: Content) -> str:
-    """That no rule found anything, and what none could judge."""
+    """The sentence without findings, and what no rule could judge."""
     unseen = [*_unseen(content)]
     if not unseen:
         return "No rule found anything to improve."
@@ -146,36 +146,36 @@ def nothing_found(content: Content) -> str:
 
 
 def _moved(content: Content, direction: Way) -> str:
-    one, mapped = content.totals.of(direction), content.coverage.mapped(direction)
-    spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
+    total, mapped = content.totals.of(direction), content.coverage.mapped(direction)
+    spent = "" if total.spent_ns is None else f", {format.duration(total.spent_ns)}"
     through_maps = f"; {size_range(mapped)} through maps" if mapped.most else ""
-    return f"{format.size(one.bytes)} in {format.count(one.calls, 'call')}{spent}{through_maps}"
+    return f"{format.size(total.bytes)} in {format.count(total.calls, 'call')}{spent}{through_maps}"
 
 
-def size_range(one: Range) -> str:
+def size_range(bounds: Range) -> str:
     """`8 to 64 MiB`; one size where both ends are the same."""
-    least, most = format.size(one.least), format.size(one.most)
+    least, most = format.size(bounds.least), format.size(bounds.most)
     return most if least == most else format.span(least, most)
 
 
 def _metadata(content: Content) -> str:
-    one = content.totals.of("metadata")
-    spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
+    total = content.totals.of("metadata")
+    spent = "" if total.spent_ns is None else f", {format.duration(total.spent_ns)}"
     share = content.totals.metadata_share
     part = "" if share is None else f" ({format.share(share)} of the time in I/O)"
-    return f"{format.count(one.calls, 'call')}{spent}{part}"
+    return f"{format.count(total.calls, 'call')}{spent}{part}"
 
 
 def _startup(content: Content) -> str:
     """How much of all this was interpreters and libraries, which rules about data leave out."""
-    one, io_ns = content.startup, content.totals.io_ns
-    spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
+    startup, io_ns = content.startup, content.totals.io_ns
+    spent = "" if startup.spent_ns is None else f", {format.duration(startup.spent_ns)}"
     part = (
         ""
-        if one.spent_ns is None or not io_ns
-        else f" ({format.share(min(1.0, one.spent_ns / io_ns))} of the time in I/O)"
+        if startup.spent_ns is None or not io_ns
+        else f" ({format.share(min(1.0, startup.spent_ns / io_ns))} of the time in I/O)"
     )
-    return f"{format.count(one.calls, 'call')}{spent}{part}: {', '.join(one.runtimes[:_MOST_NAMED])}"
+    return f"{format.count(startup.calls, 'call')}{spent}{part}: {', '.join(startup.runtimes[:_MOST_NAMED])}"
 
 
 def time_in_io(content: Content) -> str:
@@ -236,7 +236,7 @@ def differences(content: Content) -> Iterator[str]:
 
 
 def unknown(content: Content) -> Iterator[str]:
-    """That there is more to say of what the source does not record; the report says it."""
+    """Refers to the report for what the source does not record."""
     if content.profile.unknown:
         things = format.count(len(content.profile.unknown), "thing")
         yield f"Unknown is not 0: the report names {things} that this source does not record."
@@ -384,23 +384,23 @@ def loss(kind: LossKind, losses: list[Loss]) -> str:
 def _by_kind(losses: Iterable[Loss]) -> Iterator[tuple[LossKind, list[Loss]]]:
     """Losses of a kind together, in the order of `_LOSSES`."""
     for kind in _LOSSES:
-        if own := [one for one in losses if one.kind == kind]:
-            yield kind, own
+        if kind_losses := [loss for loss in losses if loss.kind == kind]:
+            yield kind, kind_losses
 
 
 def _said(words: str, losses: list[Loss]) -> str:
     kind = losses[0].kind
-    amount = sum(one.amount for one in losses)
-    reasons = list(dict.fromkeys(one.reason or _UNSAID.get(kind, "unknown reason") for one in losses))
+    amount = sum(loss.amount for loss in losses)
+    reasons = list(dict.fromkeys(loss.reason or _UNSAID.get(kind, "unknown reason") for loss in losses))
     return words.format(
         size=format.size(amount),
-        range=size_range(Range(sum(one.least or 0 for one in losses), amount)),
+        range=size_range(Range(sum(loss.least or 0 for loss in losses), amount)),
         duration=format.duration(amount),
-        counted=_counted([one.storage_bytes for one in losses if one.storage_bytes is not None]),
+        counted=_counted([loss.storage_bytes for loss in losses if loss.storage_bytes is not None]),
         processes=_processes(amount),
         entries=format.count(amount, "entry", "entries"),
         **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call", "request")},
-        where=_named(list(dict.fromkeys(escaped(one.where) for one in losses))),
+        where=_named(list(dict.fromkeys(escaped(loss.where) for loss in losses))),
         reasons=_named(reasons),
         # Without the programs that they are about.
         causes=_named(list(dict.fromkeys(reason.rpartition(": ")[2] for reason in reasons))),
@@ -409,24 +409,24 @@ def _said(words: str, losses: list[Loss]) -> str:
 
 def _counted(moved: Sequence[tuple[int, int]]) -> str:
     """What the kernel counted between processes and storage: ` (the kernel counted 8 MiB read)`."""
-    sums = zip((sum(one) for one in zip(*moved, strict=True)), _DONE.values(), strict=False)
+    sums = zip((sum(sizes) for sizes in zip(*moved, strict=True)), _DONE.values(), strict=False)
     ways = [f"{format.size(every)} {done}" for every, done in sums if every]
     return f" (the kernel counted {' and '.join(ways)})" if ways else ""
 
 
-def phase(number: int, one: Phase, *, is_mapped: bool) -> list[str]:
+def phase(number: int, phase: Phase, *, is_mapped: bool) -> list[str]:
     """The row of a phase of I/O."""
-    seconds = max(one.duration_s, 1e-9)
+    seconds = max(phase.duration_s, 1e-9)
     return [
         str(number),
-        format.duration(one.start_s * 1e9),
-        format.duration(one.duration_s * 1e9),
-        f"{one.direction} through maps" if one.is_mapped else one.direction,
-        format.size(one.read_bytes),
-        format.size(one.written_bytes),
-        format.rate((one.read_bytes + one.written_bytes) / seconds),
-        format.count(one.metadata_calls),
-        *([format.ABSENT if one.direction == "metadata" else format.size(one.mapped_bytes)] if is_mapped else ()),
+        format.duration(phase.start_s * 1e9),
+        format.duration(phase.duration_s * 1e9),
+        f"{phase.direction} through maps" if phase.is_mapped else phase.direction,
+        format.size(phase.read_bytes),
+        format.size(phase.written_bytes),
+        format.rate((phase.read_bytes + phase.written_bytes) / seconds),
+        format.count(phase.metadata_calls),
+        *([format.ABSENT if phase.direction == "metadata" else format.size(phase.mapped_bytes)] if is_mapped else ()),
     ]
 
 
@@ -492,32 +492,32 @@ def rests_on(finding: Finding) -> str:
     """What the references of a finding are: `10 files`."""
     match finding.rests_on[0]:
         case FileRow():
-            one, several = "file", "files"
+            singular, several = "file", "files"
         case ProcessRow():
-            one, several = "process", "processes"
+            singular, several = "process", "processes"
         case _:
-            one, several = "moment", "moments"
+            singular, several = "moment", "moments"
     count = len(finding.rests_on)
-    return format.count(count, one, several) if count < MOST_REFERENCES else f"{MOST_REFERENCES} or more {several}"
+    return format.count(count, singular, several) if count < MOST_REFERENCES else f"{MOST_REFERENCES} or more {several}"
 
 
-def threshold(one: Threshold) -> str:
+def threshold(limit: Threshold) -> str:
     """A limit and where it comes from: `small_request_bytes: 1 MiB (rule, Drishti)`."""
-    *_, before, unit = one.name.split("_")
+    *_, before, unit = limit.name.split("_")
     match unit:
         case "s" if before == "per":
-            value = format.rate(one.value)
+            value = format.rate(limit.value)
         case "s":
-            value = format.duration(one.value * 1e9)
+            value = format.duration(limit.value * 1e9)
         case "ns":
-            value = format.duration(one.value)
+            value = format.duration(limit.value)
         case "bytes":
-            value = format.size(one.value)
+            value = format.size(limit.value)
         case "share":
-            value = format.share(one.value)
+            value = format.share(limit.value)
         case _:
-            value = format.count(one.value)
-    return f"{one.name}: {value} ({one.origin}, {one.source})"
+            value = format.count(limit.value)
+    return f"{limit.name}: {value} ({limit.origin}, {limit.source})"
 
 
 def started(profile: Profile) -> str:

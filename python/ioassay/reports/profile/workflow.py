@@ -92,25 +92,25 @@ def _opening(workflow: Workflow) -> str:
     )
 
 
-def _read(called: int, mapped: Range, did: str) -> str:
+def _read(called: int, mapped: Range, verb: str) -> str:
     """What was read by calls and through maps: `8 MiB read again and 0 to 64 MiB through maps`."""
-    ways = [f"{format.size(called)} {did}"] if called else []
+    ways = [f"{format.size(called)} {verb}"] if called else []
     if mapped.most:
-        ways.append(f"{size_range(mapped)} {'' if called else f'{did} '}through maps")
+        ways.append(f"{size_range(mapped)} {'' if called else f'{verb} '}through maps")
     return " and ".join(ways) or "read without a call: run, or mapped"
 
 
 def _most(workflow: Workflow) -> Text:
-    one = workflow.exchanges[0]
-    waited = f", read up to {format.duration(one.longest_wait_s * 1e9)} later" if one.longest_wait_s else ""
-    moved = format.size(moved_bytes(one))
-    if one.mapped.most and not one.read_bytes:
-        moved = f"{size_range(one.mapped)} through maps"
+    largest = workflow.exchanges[0]
+    waited = f", read up to {format.duration(largest.longest_wait_s * 1e9)} later" if largest.longest_wait_s else ""
+    moved = format.size(moved_bytes(largest))
+    if largest.mapped.most and not largest.read_bytes:
+        moved = f"{size_range(largest.mapped)} through maps"
     return (
-        f"Most goes from {step_name(workflow.steps[one.writer])} to {step_name(workflow.steps[one.reader])}: "
-        f"{moved} in {format.count(one.files, 'file')}, ",
-        Span(one.label, "code"),
-        f"{waited}{', then removed' if one.removed_files == one.files else ''}.",
+        f"Most goes from {step_name(workflow.steps[largest.writer])} to {step_name(workflow.steps[largest.reader])}: "
+        f"{moved} in {format.count(largest.files, 'file')}, ",
+        Span(largest.label, "code"),
+        f"{waited}{', then removed' if largest.removed_files == largest.files else ''}.",
     )
 
 
@@ -181,10 +181,10 @@ def _notes(workflow: Workflow) -> Iterator[str]:
         if count > 0:
             several = "more pairs of steps" if "pair" in noun else "more steps"
             yield f"{format.count(count, noun, several)}."
-    for column, did in (("readers", "read"), ("writers", "written")):
+    for column, verb in (("readers", "read"), ("writers", "written")):
         count = workflow.files.filter(pl.col("fate") != "input", pl.col(column) > 1).height
         if count:
-            yield f"{format.count(count, 'file was', 'files were')} {did} by several steps."
+            yield f"{format.count(count, 'file was', 'files were')} {verb} by several steps."
     yield (
         "A step is a program with all its processes at the same place between others, or a script with everything that "
         "it starts. Waits are from the last close by the writer to the first open by the reader. Maps and programs "

@@ -130,7 +130,7 @@ class CatalogueReport:
         return sections
 
     def _overview(self, group: str, entries: Sequence[Entry]) -> Table:
-        """The figures that tell components of a kind apart, in columns; those that none of them has are left out."""
+        """The figures of components of a kind, in columns; a figure that none of them has is left out."""
         cells = {key: [self._cell(entry, key) for entry in entries] for key in _OVERVIEW[group]}
         shown = {key: column for key, column in cells.items() if any(column)}
         heads = [_OVERVIEW[group][key] for key in shown]
@@ -157,7 +157,7 @@ class CatalogueReport:
         if value is None:
             return ""
         assert isinstance(value.origin, Origin)
-        # sizes and links are called by their names: nobody looks for 50 GB/s of a port of 400 Gbit/s
+        # sizes and links keep their usual names: a port of 400 Gbit/s is not listed as 50 GB/s
         text = value.written if key in ("capacity", "link") else formulas.brief(value)
         return f"{text}{'*' * (value.origin.kind == 'assumed')}"
 
@@ -199,13 +199,13 @@ def _values(catalogue: Catalogue, entry: Entry) -> Iterator[tuple[str, Value]]:
 
 def _summary(catalogue: Catalogue, entry: Entry) -> str:
     """What it is built of, how high it is, and its figures, in a line."""
-    told = [f"{count} × {name}" for name, count in _parts(entry.component).items()]
+    facts = [f"{count} × {name}" for name, count in _parts(entry.component).items()]
     if entry.component.rack_units:
-        told.append(f"{entry.component.rack_units} U")
-    told += [
+        facts.append(f"{entry.component.rack_units} U")
+    facts += [
         f"{key.replace('_', ' ')} {value.written or formulas.brief(value)}" for key, value in _values(catalogue, entry)
     ]
-    return ", ".join(told)
+    return ", ".join(facts)
 
 
 def _parts(component: Component) -> Mapping[str, int]:

@@ -19,7 +19,7 @@ def blocks() -> list[Block]:
             name,
             file.title,
             f"{len(file.configurations)}",
-            f"{sum(len(one.stated) for one in file.configurations.values())}",
+            f"{sum(len(configuration.stated) for configuration in file.configurations.values())}",
         ]
         for name, file in builtin_files().items()
     ]

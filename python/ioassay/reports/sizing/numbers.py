@@ -53,7 +53,7 @@ def arithmetic(values: Sequence[Value]) -> dict[str, Any]:
     derived = derivation(*values)
     return {
         "steps": [{"name": step.name, "step": formulas.line(step), **number(step)} for step in derived.steps],
-        "inputs": [_input(one) for one in derived.inputs],
+        "inputs": [_input(value) for value in derived.inputs],
     }
 
 

@@ -62,8 +62,8 @@ def _picture(catalogue: Catalogue, racks: Sequence[tuple[str, PackedRack]], iden
 
     shown = [drawn(catalogue, title, rack) for title, rack in racks]
     described = "; ".join(
-        f"{one.title}: {', '.join(group.label for group in one.groups)}, {rack.free_units} of {rack.units} U free"
-        for one, (_, rack) in zip(shown, racks, strict=True)
+        f"{image.title}: {', '.join(group.label for group in image.groups)}, {rack.free_units} of {rack.units} U free"
+        for image, (_, rack) in zip(shown, racks, strict=True)
     )
     return draw(
         figure.chart(shown),

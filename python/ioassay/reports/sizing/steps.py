@@ -28,7 +28,7 @@ def tables(named: Mapping[str, Sequence[Value]], shown_before: Sequence[Value] =
     for title, values in named.items():
         lines = [line for line in _lines(values) if line not in known]
         known.update(lines)
-        rows: list[list[Text]] = [[f"{at}", line] for at, line in enumerate(lines, start=number)]
+        rows: list[list[Text]] = [[f"{index}", line] for index, line in enumerate(lines, start=number)]
         number += len(rows)
         steps.append(Table([Column("", is_number=True), Column("Step")], rows, title=title))
     return steps
@@ -68,8 +68,8 @@ def _as_written(value: Value) -> str:
 
 
 def _source(value: Value, origin: Origin) -> Text:
-    told = f"Measured: {origin.source}" if origin.kind == "measured" else origin.source
-    return (told, Span(f". {value.note}", "faint")) if value.note else told
+    source = f"Measured: {origin.source}" if origin.kind == "measured" else origin.source
+    return (source, Span(f". {value.note}", "faint")) if value.note else source
 
 
 def assumptions(catalogue: Catalogue, sizes: Sequence[Size], values: Sequence[Value]) -> Table:
@@ -101,7 +101,7 @@ def of_size(size: Size) -> list[Value]:
 
 def scaling(sizes: Sequence[Size]) -> list[str]:
     """Sentences on scaling, each once."""
-    return list(dict.fromkeys(told for size in sizes if (told := wording.scaling(size))))
+    return list(dict.fromkeys(sentence for size in sizes if (sentence := wording.scaling(size))))
 
 
 def of_everything(size: Size) -> list[Block]:

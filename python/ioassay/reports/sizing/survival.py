@@ -41,22 +41,22 @@ def data(catalogue: Catalogue, size: Size) -> list[dict[str, Any]]:
             "brick": choice.brick,
             "drive": choice.drive,
             **{
-                key: {"count": one.count, "reason": one.reason, "is_assumed": one.is_assumed}
-                for key, _, one in _tolerances(survives(catalogue, choice))
+                key: {"count": tolerance.count, "reason": tolerance.reason, "is_assumed": tolerance.is_assumed}
+                for key, _, tolerance in _tolerances(survives(catalogue, choice))
             },
         }
         for choice in size.bricks
     ]
 
 
-def _rows(brick: str, found: Survival) -> Iterator[list[Text]]:
-    for _, what, one in _tolerances(found):
-        why: Text = (one.reason, Span("assumed", "below")) if one.is_assumed else one.reason
-        yield [brick, what, str(one.count), why]
+def _rows(brick: str, domains: Survival) -> Iterator[list[Text]]:
+    for _, what, tolerance in _tolerances(domains):
+        why: Text = (tolerance.reason, Span("assumed", "below")) if tolerance.is_assumed else tolerance.reason
+        yield [brick, what, str(tolerance.count), why]
 
 
-def _tolerances(found: Survival) -> Iterator[tuple[str, str, Tolerance]]:
-    yield "drives_of_a_group", "Drives of a group", found.drives
-    yield "controllers_of_a_pair", "RAID controllers of a pair or group", found.controllers
-    yield "enclosures", "Enclosures", found.enclosures
-    yield "servers", "Servers", found.servers
+def _tolerances(domains: Survival) -> Iterator[tuple[str, str, Tolerance]]:
+    yield "drives_of_a_group", "Drives of a group", domains.drives
+    yield "controllers_of_a_pair", "RAID controllers of a pair or group", domains.controllers
+    yield "enclosures", "Enclosures", domains.enclosures
+    yield "servers", "Servers", domains.servers

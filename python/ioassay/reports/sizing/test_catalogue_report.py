@@ -20,10 +20,10 @@ def test_every_component_of_the_catalogue_is_listed() -> None:
 
 
 def test_a_named_component_has_its_figures_with_their_sources() -> None:
-    found = CatalogueReport(load(), ["md3460-controllers"]).terminal()
-    (figures,) = (block for block in found if isinstance(block, Table))
+    blocks = CatalogueReport(load(), ["md3460-controllers"]).terminal()
+    (figures,) = (block for block in blocks if isinstance(block, Table))
     assert ["write", "4.5 GB/s (4.45 to 4.55)", "Published: md3460-ieel, paper:29, 279"] in figures.rows
-    assert [block.title for block in shown(found) if isinstance(block, Section)] == ["Controllers"]
+    assert [block.title for block in shown(blocks) if isinstance(block, Section)] == ["Controllers"]
 
 
 def test_the_list_of_all_components_is_no_wider_than_80_columns_and_has_a_line_for_each_drive_and_brick() -> None:

@@ -12,8 +12,8 @@ from ioassay.sizing.model import Size
 
 
 def size(file: str, name: str) -> tuple[Catalogue, Size]:
-    found, catalogue = read(file)
-    return catalogue, evaluate(catalogue, name, found.configurations[name])
+    document, catalogue = read(file)
+    return catalogue, evaluate(catalogue, name, document.configurations[name])
 
 
 def test_every_failure_domain_has_a_row_with_its_reason() -> None:

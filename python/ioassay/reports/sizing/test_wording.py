@@ -40,15 +40,15 @@ def _alone(size: Size, gb_per_s: float) -> Size:
 
 
 def test_a_conclusion_has_bricks_times_rate_the_limit_and_what_comes_next(eight: Size) -> None:
-    found = wording.conclusion(_alone(eight, 4.5), _rate(drives=60, RAID_controllers=36, network_adapters=54))
-    assert found == (
+    conclusion = wording.conclusion(_alone(eight, 4.5), _rate(drives=60, RAID_controllers=36, network_adapters=54))
+    assert conclusion == (
         "36 GB/s write: 8 bricks × 4.5 GB/s, limited by the RAID controllers; the network adapters would carry 54 GB/s."
     )
 
 
 def test_a_conclusion_says_which_share_of_the_sum_bricks_reach_together(eight: Size) -> None:
-    found = wording.conclusion(_alone(eight, 4.5), _rate(client_links=18))
-    assert found == "18 GB/s write: 50 % of 8 bricks × 4.5 GB/s, limited by the client links."
+    conclusion = wording.conclusion(_alone(eight, 4.5), _rate(client_links=18))
+    assert conclusion == "18 GB/s write: 50 % of 8 bricks × 4.5 GB/s, limited by the client links."
 
 
 def test_places_that_are_equally_low_limit_together_and_none_of_them_comes_next(eight: Size) -> None:

@@ -41,7 +41,7 @@ _NEEDED_FOR = {
 }
 """What cannot be said without them."""
 
-Shown = Callable[[Value], Text]
+NumberFormat = Callable[[Value], Text]
 """How a number stands in a table."""
 
 
@@ -55,17 +55,17 @@ def times(size: Size, requirements: Requirements | None = None, tier: str = "") 
     shown = set(
         _assumed([size.capacity.usable, *(rate.value for rates in size.rates.values() for rate in rates.values())])
     )
-    assumed = [one for one in _assumed(values) if one not in shown]
+    assumed = [assumption for assumption in _assumed(values) if assumption not in shown]
     unknown = "" if write_rate(size) else "The write rate is unknown, so no time to write anything is given."
     return Section("Times", [_table(rows), Notes([*filter(None, [unknown]), *assumed])])
 
 
-def failures(found: DriveFailures) -> Section:
+def failures(drive_failures: DriveFailures) -> Section:
     """Rebuild times, drives that fail, the chance of loss, and all that these assume."""
-    kinds = list(found.bricks.values())
+    kinds = list(drive_failures.bricks.values())
     tables = {kind.choice.name if len(kinds) > 1 else "": list(_of_bricks(kind)) for kind in kinds}
     if len(kinds) > 1:
-        tables["All bricks together"] = list(_of_all(found))
+        tables["All bricks together"] = list(_of_all(drive_failures))
     values = [value for rows in tables.values() for value, _ in rows]
     return Section(
         "Drive failures",
@@ -77,30 +77,30 @@ def failures(found: DriveFailures) -> Section:
     )
 
 
-def _of_bricks(found: BrickFailures) -> Iterator[tuple[Value, Shown]]:
+def _of_bricks(brick_failures: BrickFailures) -> Iterator[tuple[Value, NumberFormat]]:
     """What is known of bricks of a kind, each with how it stands in a table."""
-    if found.rebuild is not None and found.protection.parity > 0:
-        yield found.rebuild.time, formulas.brief
-        if found.rebuild.exposed.nominal > found.rebuild.time.nominal:
-            yield found.rebuild.exposed, formulas.brief
-    if found.per_year is not None:
-        yield found.per_year, _count
-    if found.rebuilding is not None and found.protection.parity > 0:
-        yield found.rebuilding, _percent
-    for loss in (found.loss, found.loss_or_unreadable):
+    if brick_failures.rebuild is not None and brick_failures.protection.parity > 0:
+        yield brick_failures.rebuild.time, formulas.brief
+        if brick_failures.rebuild.exposed.nominal > brick_failures.rebuild.time.nominal:
+            yield brick_failures.rebuild.exposed, formulas.brief
+    if brick_failures.per_year is not None:
+        yield brick_failures.per_year, _count
+    if brick_failures.rebuilding is not None and brick_failures.protection.parity > 0:
+        yield brick_failures.rebuilding, _percent
+    for loss in (brick_failures.loss, brick_failures.loss_or_unreadable):
         if loss is not None:
-            if found.protection.parity > 0:
+            if brick_failures.protection.parity > 0:
                 yield loss.during_rebuild, _odds_between
             yield loss.of_group, _odds_between
             yield loss.of_all, _odds_between
 
 
-def _of_all(found: DriveFailures) -> Iterator[tuple[Value, Shown]]:
-    rows: list[tuple[Value | None, Shown]] = [
-        (found.per_year, _count),
-        (found.rebuilding, _percent),
-        (found.loss, _odds_between),
-        (found.loss_or_unreadable, _odds_between),
+def _of_all(drive_failures: DriveFailures) -> Iterator[tuple[Value, NumberFormat]]:
+    rows: list[tuple[Value | None, NumberFormat]] = [
+        (drive_failures.per_year, _count),
+        (drive_failures.rebuilding, _percent),
+        (drive_failures.loss, _odds_between),
+        (drive_failures.loss_or_unreadable, _odds_between),
     ]
     yield from ((value, shown) for value, shown in rows if value is not None)
 
@@ -109,7 +109,7 @@ def _table(rows: Sequence[Sequence[Text]], title: str = "") -> Table:
     return Table([Column("What"), Column("Value", wraps=False), Column("How")], rows, title=title)
 
 
-def _row(value: Value, shown: Shown) -> list[Text]:
+def _row(value: Value, shown: NumberFormat) -> list[Text]:
     return [capital(value.name), shown(value), formulas.formula(value)]
 
 
@@ -141,7 +141,7 @@ def odds(chance: float) -> str:
     if chance < _RAREST:
         return "less than 1 in 1,000 billion"
     one_in = float(f"{1 / chance:.1e}")
-    factor, word = next(one for one in _LARGE if one_in >= one[0])
+    factor, word = next(scale for scale in _LARGE if one_in >= scale[0])
     number = one_in / factor
     percent = f" ({_two_digits(100 * chance)} %)" if chance >= 1e-6 else ""
     return f"1 in {f'{number:,.0f}' if number >= 10 else f'{number:.1f}'}{word}{percent}"
@@ -152,13 +152,13 @@ def _two_digits(number: float) -> str:
     return f"{Decimal(f'{number:.1e}').normalize():f}"
 
 
-def _missing(found: BrickFailures) -> str:
+def _missing(bricks: BrickFailures) -> str:
     """What the catalogue lacks of a drive, and what the report leaves out therefore."""
-    unsaid = list(dict.fromkeys(said for key in found.missing for said in _NEEDED_FOR[key]))
-    lacks = listed([_FIGURES[key] for key in found.missing], "or")
-    keys = listed([f"`{key}`" for key in found.missing])
+    unsaid = list(dict.fromkeys(topic for key in bricks.missing for topic in _NEEDED_FOR[key]))
+    lacks = listed([_FIGURES[key] for key in bricks.missing], "or")
+    keys = listed([f"`{key}`" for key in bricks.missing])
     return (
-        f"The catalogue has no {lacks} of {found.choice.drive}, so the report leaves out {listed(unsaid, 'or')}. "
+        f"The catalogue has no {lacks} of {bricks.choice.drive}, so the report leaves out {listed(unsaid, 'or')}. "
         f"Add {keys} to the drive in a catalogue of your own."
     )
 

@@ -72,7 +72,7 @@ def cell(value: Value | None, rate_kind: RateKind | None = None, unit: str = "")
 def rate_kinds(sizes: Sequence[Size]) -> list[RateKind]:
     """Those that are known of any of them, in the usual order."""
     kinds: tuple[RateKind, ...] = (*get_args(IoKind), *get_args(MetadataKind))
-    return [one for one in kinds if any(one in size.rates["healthy"] for size in sizes)]
+    return [rate_kind for rate_kind in kinds if any(rate_kind in size.rates["healthy"] for size in sizes)]
 
 
 def bought(size: Size) -> str:
@@ -112,8 +112,8 @@ def _parts(size: Size, rate_kind: RateKind) -> list[tuple[int, str, Value]]:
         if known == rate_kind
     ]
     bricks = [
-        (one.count, _counted(one.count, "brick", choice.name, size.bricks), rate.value)
-        for one, (choice, brick) in zip(configuration.bricks, size.bricks.items(), strict=True)
+        (counted.count, _counted(counted.count, "brick", choice.name, size.bricks), rate.value)
+        for counted, (choice, brick) in zip(configuration.bricks, size.bricks.items(), strict=True)
         for known, rate in brick.rates["healthy"].items()
         if known == rate_kind
     ]
@@ -126,7 +126,7 @@ def _counted(number: int, noun: str, name: str, kinds: Sized) -> str:
 
 
 def _next(rate: Rate) -> str:
-    """What would limit otherwise."""
+    """The next lowest ceiling."""
     return "" if rate.next is None else f"; the {rate.next.place} would carry {amount(rate.next.value, rate.kind)}"
 
 
@@ -137,6 +137,6 @@ def limited_by(rate: Rate) -> str:
 
 
 def scaling(size: Size) -> str:
-    """How one brick becomes many, as a sentence; empty of a single brick, and where nothing is said of it."""
+    """How rates scale from one brick to several; empty for a single brick, or where the catalogue does not state it."""
     has_several = sum(counted.count for counted in size.configuration.bricks) > 1
     return f"From one brick to several: {size.scaling.rstrip('.')}." if size.scaling and has_several else ""

@@ -1,4 +1,4 @@
-"""How stored runs went, as a report. Not: telling a change (`ioassay.analysis.trend`), reading runs."""
+"""Rates over stored runs, as a report. Not: detecting a change (`ioassay.analysis.trend`), reading runs."""
 
 from __future__ import annotations
 

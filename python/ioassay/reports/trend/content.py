@@ -86,19 +86,21 @@ def assemble(
 ) -> Content:
     """The trend of `stored`. `undated` names runs without a date."""
     every = groups([stored.run for stored in stored], any_target=any_target)
-    found = [group for group in every if len(group.runs) > 1]
+    with_history = [group for group in every if len(group.runs) > 1]
     alone = [group.latest for group in every if len(group.runs) == 1]
-    # Told together, so that many series do not make many false alarms.
-    told = iter(courses([history for group in found for history in group.histories], tolerance))
+    # Tested together, so that many series do not raise many false alarms.
+    all_courses = iter(courses([history for group in with_history for history in group.histories], tolerance))
     facts = {id(stored.run): stored.facts for stored in stored}
-    parts = tuple(_group(group, [next(told) for _ in group.histories], facts) for group in found)
+    parts = tuple(_group(group, [next(all_courses) for _ in group.histories], facts) for group in with_history)
     lines = (line for part in parts for line in _lines(part, f"{part.title}: " if len(parts) > 1 else ""))
     left_out = (*map(wording.alone, alone), *map(wording.undated, undated))
     return Content(parts, tuple(lines), left_out, tolerance)
 
 
-def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> GroupPart:
-    series = tuple(_series(group, list(same)) for _, same in groupby(own, key=lambda course: id(course.history.curve)))
+def _group(group: Group, group_courses: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> GroupPart:
+    series = tuple(
+        _series(group, list(same)) for _, same in groupby(group_courses, key=lambda course: id(course.history.curve))
+    )
     return GroupPart(
         group=group,
         title=wording.title(group),
@@ -106,14 +108,14 @@ def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str,
         given=tuple(wording.given(group)),
         series=series,
         moments=tuple(_moments(group, series, facts)),
-        trends=tuple(wording.trend(course, course.trend) for course in own if course.trend),
-        missing=tuple(wording.missing(group, one) for one in group.missing),
+        trends=tuple(wording.trend(course, course.trend) for course in group_courses if course.trend),
+        missing=tuple(wording.missing(group, gap) for gap in group.missing),
     )
 
 
 def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
     histories, curve = [course.history for course in same], same[0].history.curve
-    rates = (one.point.median for history in histories for one in history.measured)
+    rates = (measured.point.median for history in histories for measured in history.measured)
     unit = suited(curve.column, curve.operation, rates)
     return SeriesPart(
         title=curve.title,
@@ -131,23 +133,23 @@ def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
 
 def _moments(group: Group, series: Sequence[SeriesPart], facts: Mapping[int, Mapping[str, str]]) -> Iterator[Moment]:
     order = {id(run): index for index, run in enumerate(group.runs)}
-    found: dict[tuple[int, int], list[str]] = {}
+    sentences_by_runs: dict[tuple[int, int], list[str]] = {}
     for course, unit in ((course, part.unit) for part in series for course in part.courses):
         measured = course.history.measured
         for change in course.changes:
             sides = (measured[change.index - 1].run, measured[change.index].run)
             places = order[id(sides[0])], order[id(sides[1])]
-            found.setdefault(places, []).append(wording.change(course, unit, change))
-    for (first, second), sentences in sorted(found.items()):
+            sentences_by_runs.setdefault(places, []).append(wording.change(course, unit, change))
+    for (first, second), sentences in sorted(sentences_by_runs.items()):
         before, after = group.runs[first], group.runs[second]
         also = differences([facts[id(before)], facts[id(after)]], [True, True])
         yield Moment(wording.between(before, after), tuple(sentences), tuple(also))
 
 
 def _lines(part: GroupPart, prefix: str) -> Iterator[Line]:
-    """The verdict on every point of the latest run, then on what it lacks. `prefix` tells groups apart."""
+    """The verdict on every point of the latest run, then on missing points. `prefix` distinguishes groups."""
     for series in part.series:
         for course in series.courses:
             yield wording.verdict(course, series.unit, prefix)
-    for one in part.group.missing:
-        yield wording.lacking(part.group, one, prefix)
+    for gap in part.group.missing:
+        yield wording.lacking(part.group, gap, prefix)

@@ -75,8 +75,10 @@ def points(content: Content) -> Iterator[dict[str, Any]]:
                         }
                         for change in course.changes
                     ],
-                    "runs": [_run(one) for one in course.history.measured],
-                    "left_out": [{"run": one.run.name, "unlike": one.unlike} for one in course.history.left_out],
+                    "runs": [_run(measured) for measured in course.history.measured],
+                    "left_out": [
+                        {"run": excluded.run.name, "unlike": excluded.unlike} for excluded in course.history.left_out
+                    ],
                 }
 
 
@@ -86,11 +88,11 @@ def runs(content: Content) -> Iterator[dict[str, Any]]:
         for series in part.series:
             for course in series.courses:
                 splits = [change.index for change in course.changes]
-                for index, one in enumerate(course.history.measured):
+                for index, measured in enumerate(course.history.measured):
                     level = 1 + sum(split <= index for split in splits)
                     yield {
                         **_point(course),
-                        **_run(one),
+                        **_run(measured),
                         "level": level,
                     }
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def document(content: Content, drawn: Sequence[Sequence[Picture | None]] = ()) -> Document:
     """The document, with the figures where `pictures` has made them."""
     groups = (
-        Section(part.title if len(content.groups) > 1 else "What changed", _group(part, own))
-        for part, own in zip(content.groups, drawn or [()] * len(content.groups), strict=True)
+        Section(part.title if len(content.groups) > 1 else "What changed", _group(part, pictures))
+        for part, pictures in zip(content.groups, drawn or [()] * len(content.groups), strict=True)
     )
     return Document(
         content.title,
@@ -43,8 +43,8 @@ def document(content: Content, drawn: Sequence[Sequence[Picture | None]] = ()) -
 
 
 def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
-    told = [*part.trends, *part.missing]
-    silence = [] if told or part.moments else [Paragraph("No level shift and no trend is significant.")]
+    remarks = [*part.trends, *part.missing]
+    silence = [] if remarks or part.moments else [Paragraph("No level shift and no trend is significant.")]
     series = (
         Section(series.title, [Figure(picture), *_series(series)])
         for series, picture in zip(part.series, drawn or [None] * len(part.series), strict=True)
@@ -52,7 +52,7 @@ def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
     return [
         Paragraph(f"{part.span}."),
         *map(_moment, part.moments),
-        Bullets(told),
+        Bullets(remarks),
         *silence,
         *series,
         Notes(part.given),
@@ -80,7 +80,10 @@ def summary(content: Content) -> list[Block]:
                     Section(f"{moment.between}:", [Bullets([*moment.sentences, wording.also(moment.also)])])
                     for moment in part.moments
                 ),
-                Section("", [*map(Paragraph, part.trends), *(Paragraph(Span(one, "failed")) for one in part.missing)]),
+                Section(
+                    "",
+                    [*map(Paragraph, part.trends), *(Paragraph(Span(sentence, "failed")) for sentence in part.missing)],
+                ),
             ],
         )
         for part in content.groups

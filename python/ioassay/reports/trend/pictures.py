@@ -50,13 +50,13 @@ def _picture(series: SeriesPart, identifier: str) -> Picture | None:
 
 
 def _rows(course: Course, named: Row, unit: Unit) -> Iterator[dict[str, object]]:
-    for one in course.history.measured:
-        interval = intervals.of_median(one.point.rates)
+    for measured in course.history.measured:
+        interval = intervals.of_median(measured.point.rates)
         yield {
-            "point": named.at,
-            "run": one.run.name,
-            "started": one.run.started,
-            "rate": one.point.median / unit.divisor,
+            "point": named.point,
+            "run": measured.run.name,
+            "started": measured.run.started,
+            "rate": measured.point.median / unit.divisor,
             "low": interval and interval.low / unit.divisor,
             "high": interval and interval.high / unit.divisor,
         }
@@ -64,7 +64,7 @@ def _rows(course: Course, named: Row, unit: Unit) -> Iterator[dict[str, object]]
 
 def _changes(course: Course) -> Iterator[datetime]:
     """The middle between the runs before and after each."""
-    runs = [one.run.started for one in course.history.measured]
+    runs = [measured.run.started for measured in course.history.measured]
     for change in course.changes:
         before, after = runs[change.index - 1], runs[change.index]
         yield before + (after - before) / 2

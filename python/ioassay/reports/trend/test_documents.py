@@ -32,14 +32,14 @@ def stored(name: str, run: LoadedRun) -> Stored:
     return Stored(seen, configuration.of_run(document))
 
 
-def one(at: int, write: float = 1.0, transfer_bytes: int = 1 << 20) -> LoadedRun:
+def night_run(index: int, write: float = 1.0, transfer_bytes: int = 1 << 20) -> LoadedRun:
     """A night; the storage scatters by some percent."""
     builder = RunBuilder().clients(1, 8).repetitions(3).workload("seq", "Sequential", transfer_bytes=transfer_bytes)
     for clients in (1, 8):
-        rate = clients * 1e9 * (1 + 0.01 * (at * 7 % 5))
+        rate = clients * 1e9 * (1 + 0.01 * (index * 7 % 5))
         builder.rates("seq", "write", clients, *(write * rate * scatter for scatter in (0.99, 1.0, 1.02)))
         builder.rates("seq", "read", clients, *(rate * scatter for scatter in (0.98, 1.0, 1.01)))
-    return night(at, builder)
+    return night(index, builder)
 
 
 def build(content: Content, form: reports.Format) -> bytes:
@@ -48,12 +48,12 @@ def build(content: Content, form: reports.Format) -> bytes:
 
 @pytest.fixture(scope="module")
 def runs() -> list[Stored]:
-    found = []
+    nights = []
     for index in range(NIGHTS):
-        run = one(index, write=0.7 if index >= KERNEL else 1.0, transfer_bytes=4096 if index == 3 else 1 << 20)
+        run = night_run(index, write=0.7 if index >= KERNEL else 1.0, transfer_bytes=4096 if index == 3 else 1 << 20)
         run.document.environment[0]["kernel"] = "6.6.0" if index >= KERNEL else "6.1.0"
-        found.append(stored(f"night-{index:02}", run))
-    return found
+        nights.append(stored(f"night-{index:02}", run))
+    return nights
 
 
 @pytest.fixture(scope="module")
@@ -83,34 +83,36 @@ def test_every_point_has_a_verdict_that_says_why(content: Content) -> None:
 
 
 def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content: Content) -> None:
-    said = (
+    sentence = (
         "Left out (different conditions): night-03 (transfer 4 KiB against 1 MiB of night-11). To compare them, repeat "
         "the study with the settings of one run."
     )
-    assert [series.notes for series in content.groups[0].series] == [(said,), (said,)]
+    assert [series.notes for series in content.groups[0].series] == [(sentence,), (sentence,)]
 
 
 def test_a_gradual_decline_is_told_once_for_each_point() -> None:
-    runs = [stored(f"night-{index:02}", one(index, write=0.97**index)) for index in range(14)]
+    runs = [stored(f"night-{index:02}", night_run(index, write=0.97**index)) for index in range(14)]
     (part,) = assemble(runs, [], 0.05).groups
     assert part.moments == ()
-    said = r"Sequential, write at (1 client|8 clients) declined gradually by 3\d % from night-00 to night-13 \(95 % .*"
+    pattern = (
+        r"Sequential, write at (1 client|8 clients) declined gradually by 3\d % from night-00 to night-13 \(95 % .*"
+    )
     assert len(part.trends) == 2
-    assert all(re.fullmatch(said, text) for text in part.trends)
+    assert all(re.fullmatch(pattern, text) for text in part.trends)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [(0.031, "+3.1 %"), (1.5, "+150 %"), (-0.29, "−29 %"), (-0.9955, "−99.6 %"), (-0.99999, "−99.9 %")],
 )
-def test_a_fall_is_by_less_than_everything(change: float, said: str) -> None:
-    assert percent(change) == said
+def test_a_fall_is_by_less_than_everything(change: float, text: str) -> None:
+    assert percent(change) == text
 
 
 def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     runs = []
     for index in range(4):
-        run = one(index)
+        run = night_run(index)
         run.document.target = f"/mnt/{index % 2}"
         runs.append(stored(f"night-{index}", run))
     content = assemble(runs, [], 0.05)
@@ -123,11 +125,11 @@ def test_two_targets_are_told_apart_in_the_verdicts() -> None:
 
 def test_what_the_latest_run_lacks_fails() -> None:
     last = RunBuilder().clients(1).repetitions(3).workload("seq", "Sequential")
-    content = assemble([stored("a", one(0)), stored("b", night(1, last))], [], 0.05)
+    content = assemble([stored("a", night_run(0)), stored("b", night(1, last))], [], 0.05)
     failed = [(line.name, line.says) for line in content.lines if line.judgement == "failed"]
-    said = "a has Sequential, write at 8 clients, and b has no valid measurement of it."
-    assert failed[0] == ("8 clients", said)
-    assert said in build(content, "md").decode()
+    sentence = "a has Sequential, write at 8 clients, and b has no valid measurement of it."
+    assert failed[0] == ("8 clients", sentence)
+    assert sentence in build(content, "md").decode()
 
 
 def test_every_format_has_every_run_and_point(content: Content) -> None:
@@ -155,7 +157,9 @@ def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(conten
 
 
 def test_very_many_runs_that_were_not_measured_alike_are_counted() -> None:
-    runs = [stored(f"night-{index}", one(index, transfer_bytes=4096 if index < 7 else 1 << 20)) for index in range(8)]
+    runs = [
+        stored(f"night-{index}", night_run(index, transfer_bytes=4096 if index < 7 else 1 << 20)) for index in range(8)
+    ]
     note, few = assemble(runs, [], 0.05).groups[0].series[0].notes
     assert note.startswith("Left out (different conditions): 7 runs from night-0 to night-6 (transfer ")
     assert few == "A verdict needs 5 runs that were measured alike: at least 4 more runs of the study."
@@ -164,7 +168,7 @@ def test_very_many_runs_that_were_not_measured_alike_are_counted() -> None:
 def test_doubts_about_the_latest_run_stand_below_its_series() -> None:
     doubtful = RunBuilder().clients(1, 8).repetitions(3).workload("seq", "Sequential")
     doubtful.doubt("seq-c8-r2", "write", "short-phase").doubt("seq-c1-r1", "read", "late-sampler")
-    runs = [stored("a", one(0)), stored("b", night(1, doubtful))]
+    runs = [stored("a", night_run(0)), stored("b", night(1, doubtful))]
     notes = [series.notes for series in assemble(runs, [], 0.05).groups[0].series]
     assert [note[-1] for note in notes] == [
         "b is doubted: short-phase (at 8 clients).",
@@ -181,7 +185,7 @@ def test_the_only_run_of_a_study_is_left_out_and_named(runs: list[Stored]) -> No
 
 
 def test_two_runs_are_shown_and_not_judged() -> None:
-    content = assemble([stored("a", one(0)), stored("b", one(1))], [], 0.05)
+    content = assemble([stored("a", night_run(0)), stored("b", night_run(1))], [], 0.05)
     page = build(content, "html").decode()
     assert page.count("<svg") == 2
     assert page.count("too few runs") == 4
@@ -189,7 +193,7 @@ def test_two_runs_are_shown_and_not_judged() -> None:
 
 
 def test_runs_that_scatter_too_much_are_shown_and_not_judged() -> None:
-    runs = [stored(f"night-{index}", one(index, write=(1, 1.3, 0.8)[index % 3])) for index in range(7)]
+    runs = [stored(f"night-{index}", night_run(index, write=(1, 1.3, 0.8)[index % 3])) for index in range(7)]
     content = assemble(runs, [], 0.05)
     (writes, _) = content.groups[0].series
     assert {row.verdict for row in writes.rows} == {"runs scatter too much to judge"}
@@ -202,8 +206,8 @@ def test_series_whose_rate_the_study_sets_are_named_and_not_judged() -> None:
     content = assemble([stored("a", before), stored("b", paced_reads())], [], 0.05, any_target=True)
     (part,) = content.groups
     assert {line.group.rpartition(", ")[2] for line in content.lines} == {"write"}
-    (said,) = part.given
+    (sentence,) = part.given
     (title,) = (curve.title for curve in part.group.latest.subject.given)
-    assert said.startswith(f"Not judged, because the study sets their rate or pauses: {title}.")
-    assert build(content, "md").decode().count(said.split(":")[0]) == 1
+    assert sentence.startswith(f"Not judged, because the study sets their rate or pauses: {title}.")
+    assert build(content, "md").decode().count(sentence.split(":")[0]) == 1
     assert json.loads(build(content, "json"))["given_rates"] == [{"study_and_target": part.title, "series": [title]}]

@@ -11,7 +11,7 @@ from ioassay.analysis.trend.change_detection import FEWEST, Change, Course
 from ioassay.analysis.trend.history import Group, History, Missing, Run
 from ioassay.reports.check.lines import Line, smallest_drop
 from ioassay.reports.compare.configuration import Difference
-from ioassay.reports.compare.wording import at_among, differs, doubted, rate_of, sentences
+from ioassay.reports.compare.wording import differs, doubted, point_name_among, rate_of, sentences
 from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.text.rate_units import Unit
@@ -34,7 +34,7 @@ _MOST_NAMES = 6
 class Row(NamedTuple):
     """A point of a series over the runs."""
 
-    at: str
+    point: str
     runs: str
     before: str
     now: str
@@ -62,7 +62,7 @@ def when(run: Run) -> str:
 
 def row(course: Course, unit: Unit) -> Row:
     return Row(
-        at=_at(course.history),
+        point=_at(course.history),
         runs=str(len(course.history.measured)),
         before=format.ABSENT if course.before is None else _rate(course, unit, course.before),
         now=_rate(course, unit, course.now),
@@ -82,10 +82,10 @@ def _size(change: float) -> str:
     return f"{min(99.9, -100 * change):.1f} %" if -1 < change < -0.99 else format.share(abs(change))
 
 
-def change(course: Course, unit: Unit, one: Change) -> str:
+def change(course: Course, unit: Unit, shift: Change) -> str:
     """`Sequential, write at 8 clients fell by 29 %, from 1.13 GB/s to 800 MB/s.`"""
-    moved = one.after / one.before - 1
-    rates = f"from {_rate(course, unit, one.before)} to {_rate(course, unit, one.after)}"
+    moved = shift.after / shift.before - 1
+    rates = f"from {_rate(course, unit, shift.before)} to {_rate(course, unit, shift.after)}"
     return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {_size(moved)}, {rates}."
 
 
@@ -108,20 +108,20 @@ def also(differences: Sequence[Difference]) -> str:
     """What differs in configuration, in one sentence."""
     if not differences:
         return "The stored configuration did not change."
-    told = "; ".join(
+    changes = "; ".join(
         f"{difference.what}: {difference.values[0]} → {difference.values[1]}" for difference in differences
     )
-    return f"Configuration changes: {told}."
+    return f"Configuration changes: {changes}."
 
 
 def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
     """The runs that measured a series differently from the latest, a sentence for each way."""
-    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    runs_by_reason: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for history in histories:
-        for one in history.left_out:
-            how = tuple(differs(unlike, group.latest.name) for unlike in one.unlike)
-            found.setdefault(how, {}).setdefault(_at(history), []).append(one.run.name)
-    for how, places in found.items():
+        for excluded in history.left_out:
+            how = tuple(differs(unlike, group.latest.name) for unlike in excluded.unlike)
+            runs_by_reason.setdefault(how, {}).setdefault(_at(history), []).append(excluded.run.name)
+    for how, places in runs_by_reason.items():
         names = list(dict.fromkeys(name for place in places.values() for name in place))
         where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
         runs = listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
@@ -134,11 +134,13 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
 def sizes(group: Group, histories: Sequence[History]) -> Iterator[str]:
     """That runs are compared whose data differ in size: a sentence or none."""
     for history in histories:
-        found = [size for one in history.measured if (size := one.point.conditions.file_set_bytes) is not None]
-        if found and min(found) < max(found):
+        file_sizes = [
+            size for measured in history.measured if (size := measured.point.conditions.file_set_bytes) is not None
+        ]
+        if file_sizes and min(file_sizes) < max(file_sizes):
             yield (
-                f"Rates of {format.size(min(found))} to {format.size(max(found))} are compared: {group.latest.study} "
-                "sizes its data by the speed of the target, and each phase lasts about as long."
+                f"Rates of {format.size(min(file_sizes))} to {format.size(max(file_sizes))} are compared: "
+                f"{group.latest.study} sizes its data by the speed of the target, and each phase lasts about as long."
             )
             return
 
@@ -152,18 +154,18 @@ def few(histories: Sequence[History]) -> Iterator[str]:
 
 
 def doubts(group: Group, histories: Sequence[History]) -> list[str]:
-    """What is doubted of the latest run, in one sentence or none."""
+    """Doubts about the latest run, in one sentence or none."""
     return sentences(doubted(group.latest.name, [(_at(history), history.point) for history in histories]))
 
 
-def missing(group: Group, one: Missing) -> str:
-    """What the run before has and the latest has not."""
-    where = f"{one.curve.title} at {_at_of(one.curve, one.point)}" if one.point else one.curve.title
+def missing(group: Group, gap: Missing) -> str:
+    """A series or point that the previous run has and the latest lacks."""
+    where = f"{gap.curve.title} at {_at_of(gap.curve, gap.point)}" if gap.point else gap.curve.title
     return f"{group.runs[-2].name} has {where}, and {group.latest.name} has no valid measurement of it."
 
 
 def given(group: Group) -> Iterator[str]:
-    """Which series of the latest run have no trend, because the study sets their rate: a sentence or none."""
+    """Which series have no trend because the study sets their rate: a sentence or none."""
     titles = [curve.title for curve in group.latest.subject.given]
     if titles:
         yield (
@@ -173,24 +175,24 @@ def given(group: Group) -> Iterator[str]:
 
 
 def undated(run: str) -> str:
-    """Why a run is in no order."""
+    """Why a run without a date is left out."""
     return f"{run} is left out: it has no timestamp."
 
 
 def alone(run: Run) -> str:
-    """Why a run is in no trend."""
+    """Why the only run of a study is left out."""
     return f"{run.name} is left out: it is the only run of {run.study} on {run.target}."
 
 
 def verdict(course: Course, unit: Unit, prefix: str) -> Line:
-    """The verdict on a point of the latest run. `prefix` tells groups apart."""
+    """The verdict on a point of the latest run. `prefix` distinguishes groups."""
     return Line(f"{prefix}{course.history.curve.title}", _at(course.history), course.judgement, _says(course, unit))
 
 
-def lacking(group: Group, one: Missing, prefix: str) -> Line:
+def lacking(group: Group, gap: Missing, prefix: str) -> Line:
     """The verdict on what the latest run lacks."""
-    name = _at_of(one.curve, one.point) if one.point else "the series"
-    return Line(f"{prefix}{one.curve.title}", name, "failed", missing(group, one))
+    name = _at_of(gap.curve, gap.point) if gap.point else "the series"
+    return Line(f"{prefix}{gap.curve.title}", name, "failed", missing(group, gap))
 
 
 def _says(course: Course, unit: Unit) -> str:
@@ -204,12 +206,14 @@ def _says(course: Course, unit: Unit) -> str:
     if course.changes:
         since = course.history.measured[course.changes[-1].index].run.name
         return f"{now} since {since} {against} before: {moved}{_alone(course)}"
-    said = f"{now} {against} of {earlier}: {moved}"
+    comparison = f"{now} {against} of {earlier}: {moved}"
     if course.smallest_detectable_drop is None:
-        return f"{said}; a verdict needs {FEWEST} runs"
+        return f"{comparison}; a verdict needs {FEWEST} runs"
     chance = ", which may be chance" if course.reason == "scatter" else ""
     is_too_large = course.reason == "insensitive"
-    return f"{said}{chance}; {smallest_drop(course.smallest_detectable_drop, is_too_large=is_too_large, of='runs')}"
+    return (
+        f"{comparison}{chance}; {smallest_drop(course.smallest_detectable_drop, is_too_large=is_too_large, of='runs')}"
+    )
 
 
 def _alone(course: Course) -> str:
@@ -234,7 +238,7 @@ def _at(history: History) -> str:
 
 
 def _at_of(curve: Curve, point: Point) -> str:
-    return at_among(point, curve.rates[curve.column].points)
+    return point_name_among(point, curve.rates[curve.column].points)
 
 
 def _rate(course: Course, unit: Unit, per_s: float) -> str:

@@ -24,16 +24,16 @@ class Side:
     """A profile, as its own report has it, and what it is called here."""
 
     name: str
-    own: of_one.Content
+    content: of_one.Content
 
     @property
     def profile(self) -> Profile:
-        return self.own.profile
+        return self.content.profile
 
     def imbalance(self, measure: str) -> Imbalance | None:
         """That of the largest group of processes that do the same work."""
-        found = [imbalance for imbalance in self.own.imbalances if imbalance.measure == measure]
-        return max(found, key=lambda one: one.count, default=None)
+        imbalances = [imbalance for imbalance in self.content.imbalances if imbalance.measure == measure]
+        return max(imbalances, key=lambda imbalance: imbalance.count, default=None)
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def assemble(reference: Side, other: Side) -> Content:
         patterns={name: (pattern(mine, name), pattern(its, name)) for name in TRANSFERS},
         findings=finding_changes(
             mine,
-            [line.finding for line in reference.own.findings],
+            [line.finding for line in reference.content.findings],
             its,
-            [line.finding for line in other.own.findings],
+            [line.finding for line in other.content.findings],
         ),
         files=file_changes(mine, its),
     )

@@ -26,25 +26,29 @@ def data(content: Content) -> dict[str, Any]:
     """`version`, both sides, what was unlike, sentences, classes (ratios are other / reference; null: unknown or not
     comparable), phases, imbalances, findings, and rows of files.
     """
-    found, files = content.comparison, content.files
+    comparison, files = content.comparison, content.files
     return {
         "version": COMPARISON_VERSION,
         "reference": _side(content.reference),
         "other": _side(content.other),
         "conditions": content.conditions,
-        "uncounted": list(found.uncounted),
+        "uncounted": list(comparison.uncounted),
         "sentences": list(wording.changes(content)),
         "note": wording.SINGLE,
-        "span_s": {"reference": found.reference_span_s, "other": found.other_span_s, "ratio": found.span_ratio},
-        "directions": [_class(direction) | _patterns(content, direction.name) for direction in found.directions],
-        "operations": [_class(operation) for operation in found.operations],
+        "span_s": {
+            "reference": comparison.reference_span_s,
+            "other": comparison.other_span_s,
+            "ratio": comparison.span_ratio,
+        },
+        "directions": [_class(direction) | _patterns(content, direction.name) for direction in comparison.directions],
+        "operations": [_class(operation) for operation in comparison.operations],
         "phases": {name: _phases(side) for name, side in _named(content)},
         "imbalances": [
             {"measure": measure, **{name: _imbalance(side, measure) for name, side in _named(content)}}
             for measure in content.measures
         ],
         "findings": [_finding(finding) for finding in content.findings],
-        "files": [{"reference": one.reference, "other": one.other} for one in files.changed[:MOST_ROWS]],
+        "files": [{"reference": change.reference, "other": change.other} for change in files.changed[:MOST_ROWS]],
         "files_only_reference": files.only_reference[:MOST_ROWS],
         "files_only_other": files.only_other[:MOST_ROWS],
     }
@@ -66,19 +70,19 @@ def table(content: Content) -> pl.DataFrame:
 
 
 def _rows(content: Content) -> Iterator[tuple[str, str, str, float | None, float | None, float | None]]:
-    found = content.comparison
+    comparison = content.comparison
     classes = (
-        *(("direction", direction) for direction in found.directions),
-        *(("operation", operation) for operation in found.operations),
+        *(("direction", direction) for direction in comparison.directions),
+        *(("operation", operation) for operation in comparison.operations),
     )
-    for of, one in classes:
+    for of, compared in classes:
         for name in _AMOUNTS:
-            mine, its = getattr(one.reference, name), getattr(one.other, name)
+            mine, its = getattr(compared.reference, name), getattr(compared.other, name)
             if mine is not None or its is not None:
-                yield of, one.name, name, mine, its, one.ratio(name)
+                yield of, compared.name, name, mine, its, compared.ratio(name)
         for name in ("size_distance", "timeline_distance"):
-            if (distance := getattr(one, name)) is not None:
-                yield of, one.name, name, 0.0, distance, None
+            if (distance := getattr(compared, name)) is not None:
+                yield of, compared.name, name, 0.0, distance, None
 
 
 def _named(content: Content) -> tuple[tuple[str, Side], ...]:
@@ -86,7 +90,7 @@ def _named(content: Content) -> tuple[tuple[str, Side], ...]:
 
 
 def _side(side: Side) -> dict[str, Any]:
-    profile, totals = side.profile, side.own.totals
+    profile, totals = side.profile, side.content.totals
     return {
         "name": side.name,
         "source": profile.source,
@@ -116,7 +120,7 @@ def _class(comparison: ClassComparison) -> dict[str, Any]:
 
 
 def _amounts(amounts: Any) -> dict[str, Any]:
-    sizes = {name: one._asdict() for name, one in amounts.sizes.items()}
+    sizes = {name: size._asdict() for name, size in amounts.sizes.items()}
     return {name: getattr(amounts, name) for name in _AMOUNTS} | {"sizes": sizes}
 
 
@@ -126,12 +130,12 @@ def _patterns(content: Content, direction: str) -> dict[str, Any]:
 
 
 def _phases(side: Side) -> dict[str, Any]:
-    return {"phases": side.own.phases, "periods_s": side.own.periods_s}
+    return {"phases": side.content.phases, "periods_s": side.content.periods_s}
 
 
 def _imbalance(side: Side, measure: str) -> dict[str, Any] | None:
-    found = side.imbalance(measure)
-    return None if found is None else asdict(found) | {"share": found.share}
+    imbalance = side.imbalance(measure)
+    return None if imbalance is None else asdict(imbalance) | {"share": imbalance.share}
 
 
 def _finding(change: FindingChange) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def summary(content: Content) -> list[Block]:
         Notes(list(wording.conditions(content))),
         Section("", [Paragraph(text) for text in wording.changes(content)]),
         _brief(content),
-        Section("Findings:", [Bullets([wording.finding_headline(one) for one in shown])]),
+        Section("Findings:", [Bullets([wording.finding_headline(finding) for finding in shown])]),
         Notes([*wording.more(len(findings) - len(shown), "finding"), *([f"{both:,} in both."] if both else [])]),
         _changed_files(content, MOST_BRIEF, is_brief=True),
         Notes([*_only_counts(content), wording.SINGLE]),
@@ -82,7 +82,7 @@ def summary(content: Content) -> list[Block]:
 
 
 def _sides(content: Content) -> Table:
-    mine, its = (dict(opening(side.own)) for side in content.sides)
+    mine, its = (dict(opening(side.content)) for side in content.sides)
     rows = [[what, mine.get(what, format.ABSENT), its.get(what, format.ABSENT)] for what in mine | its]
     return Table([Column(), *(Column(side.name) for side in content.sides)], rows)
 
@@ -106,7 +106,7 @@ def _table(content: Content, rows: Sequence[Sequence[Text]], caption: str, *, fi
 
 def _brief(content: Content) -> Table:
     parts = [("All", wording.overall(content)), *wording.classes(content, is_brief=True)]
-    rows = [[name, *row] for name, own in parts for row in own]
+    rows = [[name, *row] for name, part_rows in parts for row in part_rows]
     heads = (*(side.name for side in content.sides), "Ratio")
     return Table([Column(merges=True), Column(), *numbers(*heads)], rows)
 
@@ -136,7 +136,7 @@ def _processes(content: Content) -> list[Block]:
 
 def _files(content: Content) -> list[Block]:
     mine, its = content.sides
-    same = sum(one.is_same for one in content.files.changed)
+    same = sum(change.is_same for change in content.files.changed)
     return [
         Section(
             "Changed", [_changed_files(content, MOST_FILES), Notes([f"{same:,} of both unchanged."] if same else [])]
@@ -158,11 +158,11 @@ def _changed_files(content: Content, most: int, *, is_brief: bool = False) -> Ta
         *numbers("Change"),
     ]
     rows: list[list[Text]] = []
-    changed = [one for one in content.files.changed if not one.is_same]
-    for one in changed[:most]:
-        moved: Text = ("", Span(f"from {one.reference.path}", "below")) if one.is_moved else ""
-        path = Span(one.other.path, "code")
-        rows.append([(path, *moved) if isinstance(moved, tuple) else path, *wording.file(one, is_brief=is_brief)])
+    changed = [change for change in content.files.changed if not change.is_same]
+    for change in changed[:most]:
+        moved: Text = ("", Span(f"from {change.reference.path}", "below")) if change.is_moved else ""
+        path = Span(change.other.path, "code")
+        rows.append([(path, *moved) if isinstance(moved, tuple) else path, *wording.file(change, is_brief=is_brief)])
     total = len(changed)
     caption = f"Files of both with the largest change of time{f' ({most} of {total:,})' if total > most else ''}"
     return Table(columns, rows, caption, density="dense")

@@ -19,8 +19,8 @@ from ioassay.text.rate_units import suited
 
 def pictures(content: Content) -> dict[str, Picture]:
     """Every figure that there is something to draw for, by what it shows."""
-    made = (*_over_time(content), *_sizes(content))
-    return {one.id.removeprefix("profiles-"): one for one in made}
+    pictures_drawn = (*_over_time(content), *_sizes(content))
+    return {picture.id.removeprefix("profiles-"): picture for picture in pictures_drawn}
 
 
 def _over_time(content: Content) -> Iterator[Picture]:
@@ -28,9 +28,10 @@ def _over_time(content: Content) -> Iterator[Picture]:
     moved, called = ([rates(side.profile) for side in content.sides] for rates in (steps.rates, steps.operation_rates))
     for line in (*TRANSFERS, "metadata"):
         of_sides = zip(content.sides, called if line == "metadata" else moved, strict=True)
-        own = [_course(side.profile, line, *rates) for side, rates in of_sides]
+        courses = [_course(side.profile, line, *rates) for side, rates in of_sides]
         rows = [
-            rates.with_columns(series=pl.lit(side.name)) for side, (rates, _) in zip(content.sides, own, strict=True)
+            rates.with_columns(series=pl.lit(side.name))
+            for side, (rates, _) in zip(content.sides, courses, strict=True)
         ]
         data = pl.concat(rows)
         if data.is_empty():
@@ -40,7 +41,7 @@ def _over_time(content: Content) -> Iterator[Picture]:
         title = f"{line.capitalize()} ({unit.name})"
         panels.append(Panel(title, data.with_columns(pl.col("rate") / unit.divisor)))
         frames.append(data.with_columns(line=pl.lit(line)))
-        widths += [step_s for _, step_s in own]
+        widths += [step_s for _, step_s in courses]
     if not panels:
         return
     names = [side.name for side in content.sides]
@@ -59,8 +60,8 @@ def _course(profile: Profile, line: str, rates: pl.DataFrame, step_s: float) -> 
     """start_s from the first I/O, rate, of a direction (`rates` as `steps` has them); with a row at the end. And how
     long a step is.
     """
-    own = rates if line == "metadata" else rates.filter(pl.col("line") == line)
-    summed = own.group_by("start_s").agg(pl.col("rate").sum()).sort("start_s")
+    line_rates = rates if line == "metadata" else rates.filter(pl.col("line") == line)
+    summed = line_rates.group_by("start_s").agg(pl.col("rate").sum()).sort("start_s")
     begin_s = comparison.begin_s(profile)
     if begin_s is None or not summed["rate"].sum():
         return summed.clear(), step_s
@@ -73,8 +74,8 @@ def _sizes(content: Content) -> Iterator[Picture]:
     panels, frames = [], []
     sizes = {side.name: comparison.Sizes(side.profile) for side in content.sides}
     for direction in TRANSFERS:
-        found = [(side.name, sizes[side.name].spread(REQUESTS[direction])) for side in content.sides]
-        known = [(name, spread) for name, spread in found if spread is not None]
+        spreads = [(side.name, sizes[side.name].spread(REQUESTS[direction])) for side in content.sides]
+        known = [(name, spread) for name, spread in spreads if spread is not None]
         if not known:
             continue
         data = pl.concat(

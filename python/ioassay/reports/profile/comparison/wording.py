@@ -99,7 +99,7 @@ def conditions(content: Content) -> Iterator[str]:
 
 def changes(content: Content) -> Iterator[str]:
     """What the change did, the most important first."""
-    mine, its = content.reference.own.totals.io_ns, content.other.own.totals.io_ns
+    mine, its = content.reference.content.totals.io_ns, content.other.content.totals.io_ns
     if not content.comparison.uncounted:
         yield _changed("Time in I/O", mine, its, format.duration)
     before_s, after_s = (side.profile.duration_s for side in content.sides)
@@ -107,11 +107,11 @@ def changes(content: Content) -> Iterator[str]:
     for direction in sorted(content.comparison.directions, key=_spent_change, reverse=True):
         if direction.reference.calls or direction.other.calls:
             yield _class_sentence(direction)
-    slower = [one for one in content.files.changed if (one.spent_change_ns or 0) > 0]
-    faster = [one for one in content.files.changed if (one.spent_change_ns or 0) < 0]
-    for those, did in ((faster, "saved"), (slower, "added")):
+    slower = [change for change in content.files.changed if (change.spent_change_ns or 0) > 0]
+    faster = [change for change in content.files.changed if (change.spent_change_ns or 0) < 0]
+    for those, verb in ((faster, "saved"), (slower, "added")):
         if those:
-            yield f"Most time {did} in files: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
+            yield f"Most time {verb} in files: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
 
 
 def _spent_change(comparison: ClassComparison) -> float:
@@ -179,14 +179,16 @@ def signed(change: float | None, show: Callable[[float], str]) -> str:
 
 def overall(content: Content) -> list[Row]:
     """Rows of the whole: duration, time in I/O, from the first I/O to the last."""
-    mine, its = (side.own for side in content.sides)
-    found = content.comparison
-    first, second = (_ns(span_s) for span_s in (found.reference_span_s, found.other_span_s))
+    mine, its = (side.content for side in content.sides)
+    comparison = content.comparison
+    first, second = (_ns(span_s) for span_s in (comparison.reference_span_s, comparison.other_span_s))
     return [
         _row("Duration", mine.profile.duration_s * 1e9, its.profile.duration_s * 1e9, format.duration),
         _row("First to last I/O", first, second, format.duration),
-        _row("Time in I/O", mine.totals.io_ns, its.totals.io_ns, format.duration, is_compared=not found.uncounted),
-        _row("Of run time", mine.totals.io_share, its.totals.io_share, format.share, is_compared=not found.uncounted),
+        _row("Time in I/O", mine.totals.io_ns, its.totals.io_ns, format.duration, is_compared=not comparison.uncounted),
+        _row(
+            "Of run time", mine.totals.io_share, its.totals.io_share, format.share, is_compared=not comparison.uncounted
+        ),
         _row("Processes", mine.profile.processes.height, its.profile.processes.height, "{:,}".format),
     ]
 
@@ -200,7 +202,7 @@ def _row(
     is_compared: bool = True,
 ) -> Row:
     value = ratio(mine, its) if is_compared else None
-    return [what, *(format.ABSENT if one is None else show(one) for one in (mine, its)), times(value)]
+    return [what, *(format.ABSENT if amount is None else show(amount) for amount in (mine, its)), times(value)]
 
 
 def times(value: float | None) -> str:
@@ -239,14 +241,14 @@ def _class_rows(content: Content, comparison: ClassComparison, *, is_brief: bool
             yield [name.capitalize(), *map(format.share, values), format.ABSENT]
 
 
-def size_range(one: SizeRange | None) -> str:
+def size_range(bounds: SizeRange | None) -> str:
     """`1 MiB`, or where it is not known exactly `512 KiB to 1 MiB`."""
-    if one is None:
+    if bounds is None:
         return format.ABSENT
-    if one.exact_bytes is not None:
-        return format.size(one.exact_bytes)
-    begin = format.size(one.begin_bytes)
-    return f"{begin} or more" if one.end_bytes is None else f"{begin} to {format.size(one.end_bytes)}"
+    if bounds.exact_bytes is not None:
+        return format.size(bounds.exact_bytes)
+    begin = format.size(bounds.begin_bytes)
+    return f"{begin} or more" if bounds.end_bytes is None else f"{begin} to {format.size(bounds.end_bytes)}"
 
 
 def operation(comparison: ClassComparison) -> Row:
@@ -269,22 +271,22 @@ def _pair(mine: float | None, its: float | None, show: Callable[[float], str]) -
 
 def nothing_found(content: Content) -> str:
     """That no rule found anything in either, and what none could judge."""
-    said = [(side.name, nothing_found_in(side.own)) for side in content.sides]
-    if len({text for _, text in said}) == 1:
-        return f"In both: {said[0][1]}"
-    return " ".join(f"{name}: {text}" for name, text in said)
+    sentences = [(side.name, nothing_found_in(side.content)) for side in content.sides]
+    if len({text for _, text in sentences}) == 1:
+        return f"In both: {sentences[0][1]}"
+    return " ".join(f"{name}: {text}" for name, text in sentences)
 
 
 def distances(content: Content) -> list[Row]:
     """How unlike sizes and time lines are, of each direction and operation of which either is known. An operation that
     is called like its direction has a row only where it says something else.
     """
-    found = content.comparison
-    rows = [_distance_row(direction.name.capitalize(), direction) for direction in found.directions]
-    of_direction = {direction.name: row for direction, row in zip(found.directions, rows, strict=True)}
-    for one in found.operations:
-        same = of_direction.get(one.name)
-        row = _distance_row(f"{one.name.capitalize()}{' (operation)' if same else ''}", one)
+    comparison = content.comparison
+    rows = [_distance_row(direction.name.capitalize(), direction) for direction in comparison.directions]
+    of_direction = {direction.name: row for direction, row in zip(comparison.directions, rows, strict=True)}
+    for operation in comparison.operations:
+        same = of_direction.get(operation.name)
+        row = _distance_row(f"{operation.name.capitalize()}{' (operation)' if same else ''}", operation)
         if same is None or row[1:] != same[1:]:
             rows.append(row)
     return [row for row in rows if set(row[1:]) != {format.ABSENT}]
@@ -303,18 +305,18 @@ def phases(content: Content) -> list[Row]:
     """Number, length and period of the phases of each direction."""
     rows = []
     for direction in DIRECTIONS:
-        own = [
-            [phase for phase in side.own.phases if phase.direction == direction and not phase.is_mapped]
+        side_phases = [
+            [phase for phase in side.content.phases if phase.direction == direction and not phase.is_mapped]
             for side in content.sides
         ]
-        if not any(own):
+        if not any(side_phases):
             continue
         name = direction.capitalize()
-        mine, its = own
+        mine, its = side_phases
         rows.append([f"{name}: phases", f"{len(mine):,}", f"{len(its):,}", times(ratio(len(mine), len(its)))])
-        before_ns, after_ns = (sum(one.duration_s for one in those) * 1e9 for those in own)
+        before_ns, after_ns = (sum(phase.duration_s for phase in those) * 1e9 for those in side_phases)
         rows.append(_row(f"{name}: in phases", before_ns, after_ns, format.duration))
-        period, other_period = (_ns(side.own.periods_s.get(direction)) for side in content.sides)
+        period, other_period = (_ns(side.content.periods_s.get(direction)) for side in content.sides)
         if period is not None or other_period is not None:
             rows.append(_row(f"{name}: period", period, other_period, format.duration))
     return rows
@@ -329,16 +331,16 @@ _MEASURES = {"read_bytes": "read", "written_bytes": "written", "io_ns": "time in
 
 def imbalance(content: Content, measure: str) -> Row:
     """How unequal the processes that do the same work are, in a measure."""
-    found = [side.imbalance(measure) for side in content.sides]
-    values = [None if one is None else one.share for one in found]
-    return [_MEASURES[measure], *map(_imbalance, found), times(ratio(*values))]
+    imbalances = [side.imbalance(measure) for side in content.sides]
+    values = [None if imbalance is None else imbalance.share for imbalance in imbalances]
+    return [_MEASURES[measure], *map(_imbalance, imbalances), times(ratio(*values))]
 
 
-def _imbalance(one: Imbalance | None) -> str:
-    if one is None:
+def _imbalance(imbalance: Imbalance | None) -> str:
+    if imbalance is None:
         return format.ABSENT
-    peer = "rank" if one.peers == "rank" else "worker"
-    return f"{format.share(one.share)} of {format.count(one.count, peer)}"
+    peer = "rank" if imbalance.peers == "rank" else "worker"
+    return f"{format.share(imbalance.share)} of {format.count(imbalance.count, peer)}"
 
 
 CHANGES: Mapping[Change, str] = {
@@ -352,22 +354,22 @@ CHANGES: Mapping[Change, str] = {
 
 def finding(content: Content, change: FindingChange) -> str:
     """A finding of either profile, and whether the other has it, too."""
-    mine, its = (found.message if found else None for found in (change.reference, change.other))
+    mine, its = (side_finding.message if side_finding else None for side_finding in (change.reference, change.other))
     if mine and its:
         same = mine.text == its.text
         return f"{its.text}" if same else f"{its.text} Before: {mine.text}"
-    found, side, other = (mine, content.reference, content.other) if mine else (its, content.other, content.reference)
-    assert found is not None
+    message, side, other = (mine, content.reference, content.other) if mine else (its, content.other, content.reference)
+    assert message is not None
     if change.change == "unknown":
-        return f"{found.text} Only {side.name}; {other.name} does not record what it rests on."
-    return found.text if change.change == "gone" else f"{found.text} Remedy: {found.remedy}"
+        return f"{message.text} Only {side.name}; {other.name} does not record what it rests on."
+    return message.text if change.change == "gone" else f"{message.text} Remedy: {message.remedy}"
 
 
 def finding_headline(change: FindingChange) -> str:
     """The same in a sentence: `New: …`."""
-    found = change.other or change.reference
-    assert found is not None
-    return f"{CHANGES[change.change]}: {found.message.headline}"
+    shown = change.other or change.reference
+    assert shown is not None
+    return f"{CHANGES[change.change]}: {shown.message.headline}"
 
 
 def file(change: FileChange, *, is_brief: bool = False) -> Row:

@@ -61,6 +61,9 @@ def report(file: ConfigurationFile, catalogue: Catalogue, name: str | None = Non
     if name is not None:
         chosen, configuration = choose(file, name)
         return ExplanationReport(file, catalogue, [explain(catalogue, chosen, configuration)], Published.nothing())
-    explained = [explain(catalogue, one, configuration) for one, configuration in file.configurations.items()]
-    published = check(catalogue, file, {one.size.name: one.size for one in explained})
+    explained = [
+        explain(catalogue, configuration_name, configuration)
+        for configuration_name, configuration in file.configurations.items()
+    ]
+    published = check(catalogue, file, {explanation.size.name: explanation.size for explanation in explained})
     return ExplanationReport(file, catalogue, explained, published)

@@ -49,7 +49,10 @@ def document(
 ) -> Document:
     """The document, with the figures where they have been drawn."""
     answer = Section("Answer", [*overview.tables(explained), *_scaling(explained)], "answer")
-    sections = [_configuration(catalogue, one, drawn[at] if drawn else None) for at, one in enumerate(explained)]
+    sections = [
+        _configuration(catalogue, explanation, drawn[index] if drawn else None)
+        for index, explanation in enumerate(explained)
+    ]
     checked = published.blocks(stated)
     assumed = _assumed(catalogue, explained)
     contents = [Contents([*sections, assumed])] if len(sections) > 1 else []
@@ -68,9 +71,14 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained], stated: Publi
         Section("Answer", [*overview.columns(explained, overview.ON_A_TERMINAL), *_scaling(explained)])
     ]
     if len(explained) == 1:
-        (one,) = explained
-        within = _blocks(catalogue, one, None, steps.of_limits(one.size))
-        return [*blocks, *published.blocks(stated), Section(one.size.name, within), _assumed(catalogue, explained)]
+        (explanation,) = explained
+        within = _blocks(catalogue, explanation, None, steps.of_limits(explanation.size))
+        return [
+            *blocks,
+            *published.blocks(stated),
+            Section(explanation.size.name, within),
+            _assumed(catalogue, explained),
+        ]
     blocks += published.blocks(stated)
     blocks += [Section(explanation.size.name, [_limits(explanation.size, SEQUENTIAL)]) for explanation in explained]
     hint = "Every step, the bill of materials and what was assumed: --configuration NAME, or --format html."
@@ -78,7 +86,9 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained], stated: Publi
 
 
 def _scaling(explained: Sequence[Explained]) -> list[Block]:
-    return [Paragraph(told, note=True) for told in steps.scaling([explanation.size for explanation in explained])]
+    return [
+        Paragraph(sentence, note=True) for sentence in steps.scaling([explanation.size for explanation in explained])
+    ]
 
 
 def _configuration(catalogue: Catalogue, explanation: Explained, drawn: Pictures | None) -> Section:

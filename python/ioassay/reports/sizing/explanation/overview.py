@@ -24,7 +24,9 @@ def tables(explained: Sequence[Explained]) -> list[Block]:
     if len(measures) > _MOST_MEASURES:
         return list(columns(explained, ON_A_PAGE))
     heads = [Column("Configuration"), *numbers(*(head for head, _ in measures))]
-    rows: list[list[Text]] = [[_name(one), *(cells[at] for _, cells in measures)] for at, one in enumerate(explained)]
+    rows: list[list[Text]] = [
+        [_name(explanation), *(cells[index] for _, cells in measures)] for index, explanation in enumerate(explained)
+    ]
     return [Table(heads, rows, _CAPTION)]
 
 
@@ -33,8 +35,8 @@ def columns(explained: Sequence[Explained], most: int) -> Iterator[Block]:
     measures = list(_measures(explained))
     for first in range(0, len(explained), most):
         beside = range(first, min(first + most, len(explained)))
-        heads = [Column(""), *numbers(*(explained[at].size.name for at in beside))]
-        yield Table(heads, [[head, *(cells[at] for at in beside)] for head, cells in measures], _CAPTION)
+        heads = [Column(""), *numbers(*(explained[index].size.name for index in beside))]
+        yield Table(heads, [[head, *(cells[index] for index in beside)] for head, cells in measures], _CAPTION)
 
 
 def _name(explanation: Explained) -> Text:

@@ -40,14 +40,14 @@ def ceilings_picture(size: Size, identifier: str) -> Picture | None:
     if not rates:
         return None
     data = pl.DataFrame([row for rate in rates for row in _rows(rate)])
-    told = "; ".join(f"{wording.kind(rate.kind)} is limited by the {wording.limited_by(rate)}" for rate in rates)
+    limits = "; ".join(f"{wording.kind(rate.kind)} is limited by the {wording.limited_by(rate)}" for rate in rates)
     return draw(
         ceilings.chart(data),
         identifier,
         title="Ceilings along the path of each kind of I/O",
         data=data,
         caption="What each place would carry if nothing else limited it, all bricks together.",
-        description=f"Bars for each place on the path: {told}.",
+        description=f"Bars for each place on the path: {limits}.",
     )
 
 

@@ -74,11 +74,11 @@ def test_sections_of_others_stand_before_the_arithmetic() -> None:
 
 
 def test_a_terminal_of_80_columns_shows_the_steps_of_a_single_configuration_only() -> None:
-    one, two = _terminal(_report("performance-8")), _terminal(_report(*NAMES))
-    assert "240 TB" in one
-    assert "240 TB" not in two
-    assert "--configuration NAME" in two
-    assert all(len(line) <= 80 for text in (one, two) for line in text.splitlines())
+    single, several = _terminal(_report("performance-8")), _terminal(_report(*NAMES))
+    assert "240 TB" in single
+    assert "240 TB" not in several
+    assert "--configuration NAME" in several
+    assert all(len(line) <= 80 for text in (single, several) for line in text.splitlines())
 
 
 def test_the_page_has_the_racks_and_the_same_bytes_each_time() -> None:
@@ -89,15 +89,15 @@ def test_the_page_has_the_racks_and_the_same_bytes_each_time() -> None:
 
 def test_the_data_are_in_base_units_that_their_names_say() -> None:
     data = json.loads(reports.build(_report("performance-8"), "json"))
-    (found,) = data["configurations"]
-    assert found["raw_bytes"]["nominal"] == 1920e12
-    assert found["rates"]["healthy"]["write"]["rate_bytes_per_s"]["low"] == pytest.approx(35.6e9)
-    assert found["rates"]["healthy"]["write"]["limited_by"] == "RAID controllers"
-    assert [(one["name"], one["nominal"], one["unit"]) for one in found["times_and_failures"]] == [
+    (configuration,) = data["configurations"]
+    assert configuration["raw_bytes"]["nominal"] == 1920e12
+    assert configuration["rates"]["healthy"]["write"]["rate_bytes_per_s"]["low"] == pytest.approx(35.6e9)
+    assert configuration["rates"]["healthy"]["write"]["limited_by"] == "RAID controllers"
+    assert [(value["name"], value["nominal"], value["unit"]) for value in configuration["times_and_failures"]] == [
         ("time to fill", 1.0, "s")
     ]
-    assert {"drive", "server", "rack"} <= {part["kind"] for part in found["bill_of_materials"]["parts"]}
-    assert found["arithmetic"]["steps"][0]["step"].startswith("raw capacity = ")
+    assert {"drive", "server", "rack"} <= {part["kind"] for part in configuration["bill_of_materials"]["parts"]}
+    assert configuration["arithmetic"]["steps"][0]["step"].startswith("raw capacity = ")
 
 
 def test_the_table_has_a_row_for_each_configuration() -> None:

@@ -17,9 +17,9 @@ def blocks(published: Published) -> list[Block]:
     if not published.figures:
         return []
     first, *others = conclusions(published)
-    said: list[Block] = [Paragraph(first), *([Bullets(others)] if others else [])]
+    sentences: list[Block] = [Paragraph(first), *([Bullets(others)] if others else [])]
     return [
-        Section("Do the published numbers follow?", said),
+        Section("Do the published numbers follow?", sentences),
         Section("Published numbers", [table(published)]),
         *([] if published.prices is None else [price_section(published.prices)]),
     ]

@@ -42,7 +42,9 @@ def conclusions(published: Published) -> list[Text]:
     texts: list[Text] = list(_verdict(published))
     for finding in published.units:
         texts += _units(finding)
-        texts += _contradicting(finding, [one for one in finding.best.contradicting if not _is_among(one, repeated)])
+        texts += _contradicting(
+            finding, [figure for figure in finding.best.contradicting if not _is_among(figure, repeated)]
+        )
     texts += _counts(published)
     texts += _repetitions(published)
     texts += _rates(published.rates)
@@ -108,10 +110,12 @@ def _units(finding: UnitFinding) -> Iterable[str]:
     if best.reading.base == "decimal" and best.weight == 0:
         return
     follow = f"{len(best.agreeing)} of {total} {finding.kind} are in {_with_size(best)}: {_distinct(best.agreeing)}"
-    others = [one for one in finding.units if one is not best]
-    decimal = [one for one in others if one.reading.base == "decimal"]
-    in_decimal = [f" In {_with_size(one)} {_only(one.agreeing)} would follow." for one in decimal]
-    counts = [f"{_unit(one)} {len(one.agreeing)}" for one in others if one.agreeing and one not in decimal]
+    others = [shared for shared in finding.units if shared is not best]
+    decimal = [shared for shared in others if shared.reading.base == "decimal"]
+    in_decimal = [f" In {_with_size(shared)} {_only(shared.agreeing)} would follow." for shared in decimal]
+    counts = [
+        f"{_unit(shared)} {len(shared.agreeing)}" for shared in others if shared.agreeing and shared not in decimal
+    ]
     mixed = f" Mixed units fit no more: {listed(counts)}." if counts else ""
     yield f"{follow}.{''.join(in_decimal)}{mixed}"
 
@@ -139,7 +143,7 @@ def _unit_of(figures: Iterable[Figure], reading: Reading) -> str:
 
 def _with_size(shared: Shared) -> str:
     """`PiB (1024 TiB)`, `PB (1000 TB)`; several units without what they are."""
-    labels = {one.label for one in (*shared.agreeing, *shared.contradicting)}
+    labels = {figure.label for figure in (*shared.agreeing, *shared.contradicting)}
     unit = _unit(shared)
     if len(labels) > 1 or shared.reading.base not in ("decimal", "binary"):
         return unit
@@ -174,7 +178,7 @@ def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[
 def _all_off(finding: UnitFinding, figures: Sequence[Figure]) -> str:
     """`8 of 8 capacities do not follow: the arithmetic gives 6.3 to 28 % more TB than is printed.`"""
     trials = [trial for figure in figures if (trial := figure.trial(finding.best.reading)) is not None]
-    least, most = min(one.off for one in trials), max(one.off for one in trials)
+    least, most = min(trial.off for trial in trials), max(trial.off for trial in trials)
     share = (
         f"{three_digits(100 * least)} to {three_digits(100 * most)} % more than is printed"
         if least > 0
@@ -207,7 +211,7 @@ def _does_not_follow(trial: Trial, figure: Figure) -> str:
     """`Usable 2.1 PB (…) does not follow: 8 bricks × 287.8 TB = 2.303 PB (2.045 PiB), 2.6 % less than 2.1 PiB.`"""
     printed = f"{formulas.significant(figure.stated.amount.number)} {unit_name(trial.reading, figure.label)}"
     than = "than" if trial.off < 1 else "as"
-    fits = [fit(one, figure) for one in figure.agreeing[:_MOST_READINGS]]
+    fits = [fit(trial, figure) for trial in figure.agreeing[:_MOST_READINGS]]
     alone = f" By itself it fits {' or '.join(fits)}." if fits else ""
     named = f"{capital(what(figure))} {place(figure)}"
     return f"{named} does not follow: {_computed(figure)}, {off(trial)} {than} {printed}.{alone}"
@@ -226,7 +230,7 @@ def _assuming_more(finding: UnitFinding) -> Iterable[str]:
         return
     for shared in finding.others[:_MOST_READINGS]:
         trials = [trial for figure in finding.figures if (trial := figure.trial(shared.reading)) is not None]
-        added = extras(shared.reading, finding.figures[0].label, (one.recomputed for one in trials))
+        added = extras(shared.reading, finding.figures[0].label, (trial.recomputed for trial in trials))
         yield f"{_every(finding)} would follow in {', '.join((_unit(shared), *added))}."
     yield from (_loss(loss, finding) for loss in finding.losses[:1])
 
@@ -248,7 +252,7 @@ def _repetitions(published: Published) -> Iterable[str]:
         alike.setdefault(key, []).append(repetition)
     for (configuration, _), same in alike.items():
         figures = same[0].figures
-        whats = listed([what(one.figures[0]) for one in same])
+        whats = listed([what(repetition.figures[0]) for repetition in same])
         numbers = listed([f"{figure.stated.value} ({figure.stated.at})" for figure in figures])
         verb = "are" if " and " in whats else "is"
         yield (
@@ -263,10 +267,14 @@ def _which(published: Published, figures: Sequence[Figure]) -> str:
         return ""
     wrong = [figure for figure in figures if not judged(published, figure).agrees]
     meant = [_meant(figure) for figure in wrong]
-    said = f"; {_computed(figures[0])}"
+    arithmetic = f"; {_computed(figures[0])}"
     if all(meant):
-        return f"{said}, so that {listed([text for text in meant if text])}" if wrong else said
-    return f"{said}, which is {'none' if len(figures) > 2 else 'neither'}" if len(wrong) == len(figures) else said
+        return f"{arithmetic}, so that {listed([text for text in meant if text])}" if wrong else arithmetic
+    return (
+        f"{arithmetic}, which is {'none' if len(figures) > 2 else 'neither'}"
+        if len(wrong) == len(figures)
+        else arithmetic
+    )
 
 
 def _meant(figure: Figure) -> str:
@@ -281,7 +289,7 @@ def _rates(findings: Iterable[RateFinding]) -> Iterable[str]:
     """One sentence for a brick of which writes and reads are stated alike."""
     alike: dict[str, list[str]] = {}
     for finding in findings:
-        needed = [f"{_ends(one.value)} for {place(one.figure)}" for one in finding.contradicting]
+        needed = [f"{_ends(rate.value)} for {place(rate.figure)}" for rate in finding.contradicting]
         common = _ends(Value("", finding.common, finding.one.dimension, finding.one.origin))
         text = (
             f"one {finding.brick} would have to do {listed(needed)}; all others agree on {common}, and the catalogue "

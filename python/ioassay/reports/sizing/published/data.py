@@ -30,7 +30,7 @@ def data(published: Published) -> dict[str, Any]:
     A figure is referred to by its place in `figures`, from 0. `follows` is about the unit that fits most numbers of its
     kind, `verdict` about the number alone.
     """
-    index = {id(figure): at for at, figure in enumerate(published.figures)}
+    index = {id(figure): position for position, figure in enumerate(published.figures)}
     return {
         "is_consistent": published.is_consistent,
         "figures": [_figure(published, figure) for figure in published.figures],
@@ -78,7 +78,7 @@ def _units(finding: UnitFinding, index: Mapping[int, int]) -> dict[str, Any]:
         "outcome": finding.outcome,
         "figures": _places(finding.figures, index),
         "units": [_shared(unit, index) for unit in finding.units],
-        "with_further_assumptions": [_shared(one, index) for one in finding.others],
+        "with_further_assumptions": [_shared(shared, index) for shared in finding.others],
         "with_less_usable": [_loss(loss, finding) for loss in finding.losses],
     }
 
@@ -108,9 +108,9 @@ def _rates(finding: RateFinding, index: Mapping[int, int]) -> dict[str, Any]:
         "catalogue": numbers.number(finding.one),
         "common": {**numbers.ends(finding.common), "unit": finding.one.dimension.unit},
         "needed": [
-            {"figure": index[id(one.figure)], "agrees": agrees, **numbers.number(one.value)}
+            {"figure": index[id(rate.figure)], "agrees": agrees, **numbers.number(rate.value)}
             for agrees, several in ((True, finding.agreeing), (False, finding.contradicting))
-            for one in several
+            for rate in several
         ],
     }
 

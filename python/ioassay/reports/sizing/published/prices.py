@@ -52,14 +52,14 @@ def price_conclusion(finding: PriceFinding) -> str:
     if not possible or possible[0].measure == "whole":
         return f"{price} can be {_MEASURES[best.measure]}{_unlisted(best)}."
     best = possible[0]
-    measures = listed(list(dict.fromkeys(_MEASURES[one.measure] for one in possible)), "or")
+    measures = listed(list(dict.fromkeys(_MEASURES[hypothesis.measure] for hypothesis in possible)), "or")
     whole = next((hypothesis for hypothesis in finding.hypotheses if hypothesis.measure == "whole"), None)
     against = (
         ""
         if whole is None
         else f"; as prices of whole configurations they contradict each other{_unless(whole, finding)}"
     )
-    example = max(best.wholes, key=lambda one: abs(one.times - 1))
+    example = max(best.wholes, key=lambda comparison: abs(comparison.times - 1))
     configuration, reference = example.figure.configuration, example.figure.stated.relative_to
     return (
         f"{price} must be {measures}{against}. If it is {_MEASURES[best.measure]}: for as much "
@@ -95,23 +95,23 @@ def price_section(finding: PriceFinding) -> Section:
             key=lambda hypothesis: (hypothesis.common_in, hypothesis.scope, *map(_implied, hypothesis.implied)),
         )
     ]
-    told: list[Text] = [_possible(alike, finding) for alike in groups if not alike[0].common_in]
-    told += [
+    statements: list[Text] = [_possible(alike, finding) for alike in groups if not alike[0].common_in]
+    statements += [
         _impossible(hypothesis)
         for hypothesis in finding.hypotheses
         if hypothesis.common_in or not hypothesis.is_possible
     ]
-    told += [] if not groups else _larger_drives(groups[0][0], finding)
+    statements += [] if not groups else _larger_drives(groups[0][0], finding)
     return Section(
         f"What is the relative price {printed} relative to?",
-        [Bullets(told), _implications(groups, finding), Notes(list(finding.assumptions))],
+        [Bullets(statements), _implications(groups, finding), Notes(list(finding.assumptions))],
     )
 
 
 def _possible(alike: Sequence[PriceHypothesis], finding: PriceFinding) -> str:
     first, total = alike[0], len(finding.figures)
     costs = "; ".join(
-        f"one {one.brick.brick} costs {three_digits(cost)} {one.reference.brick}" for one, cost in _same(first)
+        f"one {ratio.brick.brick} costs {three_digits(cost)} {ratio.reference.brick}" for ratio, cost in _same(first)
     )
     alternatives = " or ".join(_MEASURES[hypothesis.measure] for hypothesis in alike)
     also = ""
@@ -164,10 +164,10 @@ def _larger_drives(hypothesis: PriceHypothesis, finding: PriceFinding) -> Iterab
 def _implications(groups: Sequence[Sequence[PriceHypothesis]], finding: PriceFinding) -> Table:
     """What each possible hypothesis implies, one beside the other."""
     implied = [{price.what: price for price in alike[0].implied} for alike in groups]
-    whats = dict.fromkeys(what for one in implied for what in one)
-    heads = [" or ".join(_MEASURES[one.measure] for one in alike) for alike in groups]
+    whats = dict.fromkeys(what for prices in implied for what in prices)
+    heads = [" or ".join(_MEASURES[hypothesis.measure] for hypothesis in alike) for alike in groups]
     marks = [f"{_SCOPES[alike[0].scope]}{', with unlisted parts' if alike[0].common_in else ''}" for alike in groups]
-    rows: list[list[Text]] = [[what, *(_implied_cell(one.get(what)) for one in implied)] for what in whats]
+    rows: list[list[Text]] = [[what, *(_implied_cell(prices.get(what)) for prices in implied)] for what in whats]
     columns = [Column("Item"), *(Column(f"{head}{mark}".capitalize()) for head, mark in zip(heads, marks, strict=True))]
     return Table(columns, rows, title=f"Prices that follow, in those of one {finding.unit.name}")
 
@@ -213,7 +213,7 @@ def _contradicting(ratios: Sequence[BrickRatio]) -> str:
 
 def price_agrees_as(prices: PriceFinding | None, figure: Figure) -> Text:
     """What a stated price can be, in a cell."""
-    if prices is None or all(figure is not one for one in prices.figures):
+    if prices is None or all(figure is not priced for priced in prices.figures):
         return Span("by definition", "not judged")
     if not prices.possible:
         return Span("nothing fits", "failed")

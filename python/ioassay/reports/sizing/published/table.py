@@ -62,7 +62,7 @@ def _agrees_as(published: Published, figure: Figure) -> Text:
         return Span(figure.why, "not judged")
     trial, printed = judged(published, figure), as_printed(figure)
     if not trial.agrees:
-        fits = [fit(one, figure) for one in figure.agreeing[:_MOST_SHOWN]]
+        fits = [fit(trial, figure) for trial in figure.agreeing[:_MOST_SHOWN]]
         alone = f"by itself it fits {' or '.join(fits)}" if fits else "nothing fits"
         return Span(f"not {_difference(trial, figure)}", "failed"), Span(f"; {alone}", "faint")
     agrees = Span(fit(trial, figure), "passed" if trial.weight == 0 else "warning")

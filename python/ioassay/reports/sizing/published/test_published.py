@@ -22,76 +22,82 @@ from ioassay.sizing.published.model import Published, Reading, Trial
 
 def checked(file: ConfigurationFile) -> Published:
     catalogue = load()
-    return check(catalogue, file, {name: evaluate(catalogue, name, one) for name, one in file.configurations.items()})
+    return check(
+        catalogue,
+        file,
+        {name: evaluate(catalogue, name, configuration) for name, configuration in file.configurations.items()},
+    )
 
 
 def text(file: ConfigurationFile) -> str:
     return "".join(rendered(Document("Table", blocks(checked(file)))))
 
 
-def flat(said: str) -> str:
-    return " ".join(said.split())
+def flat(report: str) -> str:
+    return " ".join(report.split())
 
 
-def first_part(said: str) -> str:
+def first_part(report: str) -> str:
     """What stands above the table of all numbers."""
-    return flat(said[: said.index("## Published numbers")])
+    return flat(report[: report.index("## Published numbers")])
 
 
 def test_the_first_sentences_say_which_numbers_of_the_racks_follow_and_in_what_unit() -> None:
-    said = first_part(text(read("md3460-racks")[0]))
+    opening = first_part(text(read("md3460-racks")[0]))
     assert (
         "13 of 16 published numbers follow from the arithmetic; 26 GB/s (performance-6), 29 GB/s (performance-6) and "
-        "2.1 PB (performance-8-6tb) do not." in said
+        "2.1 PB (performance-8-6tb) do not." in opening
     )
-    assert "5 of 6 capacities are in PiB (1024 TiB): 1PB, 1.5PB, 1.4PB and 2.3 PB." in said
-    assert "In PB (1000 TB) only 1PB would follow." in said
-    assert "8 bricks × 287.8 TB = 2.303 PB (2.045 PiB), 2.6 % less than 2.1 PiB" in said
-    assert "1.4PB of performance-8 × 3/2: 2.1" in said
+    assert "5 of 6 capacities are in PiB (1024 TiB): 1PB, 1.5PB, 1.4PB and 2.3 PB." in opening
+    assert "In PB (1000 TB) only 1PB would follow." in opening
+    assert "8 bricks × 287.8 TB = 2.303 PB (2.045 PiB), 2.6 % less than 2.1 PiB" in opening
+    assert "1.4PB of performance-8 × 3/2: 2.1" in opening
 
 
 def test_two_numbers_for_one_thing_are_held_against_the_arithmetic_of_both() -> None:
-    said = first_part(text(read("md3460-racks")[0]))
+    opening = first_part(text(read("md3460-racks")[0]))
     assert (
         "write and read are stated as 26 GB/s (paper:249) and 29 GB/s (paper:255), which contradict each other; "
-        "6 bricks × 4.5 GB/s = 27 GB/s (26.7 to 27.3), which is neither." in said
+        "6 bricks × 4.5 GB/s = 27 GB/s (26.7 to 27.3), which is neither." in opening
     )
-    assert "one md3460-performance would have to do 4.25 to 4.417 GB/s for 26 GB/s" in said
+    assert "one md3460-performance would have to do 4.25 to 4.417 GB/s for 26 GB/s" in opening
 
 
 def test_a_buyer_reads_what_the_price_is_relative_to_and_what_the_whole_then_costs() -> None:
-    said = first_part(text(read("md3460-racks")[0]))
-    assert "The relative price 0.65 must be per usable capacity, per drive or per rack unit" in said
-    assert "for as much usable capacity, capacity-3 costs 0.65 of performance-8" in said
-    assert "so that the whole costs 0.731 of performance-8" in said
+    opening = first_part(text(read("md3460-racks")[0]))
+    assert "The relative price 0.65 must be per usable capacity, per drive or per rack unit" in opening
+    assert "for as much usable capacity, capacity-3 costs 0.65 of performance-8" in opening
+    assert "so that the whole costs 0.731 of performance-8" in opening
 
 
 def test_implications_of_prices_stand_below_with_the_refuted_hypotheses() -> None:
-    said = flat(text(read("md3460-racks")[0]))
-    assert "It can be per usable capacity or per drive: one md3460-capacity costs 1.95 md3460-performance." in said
-    assert "would cost 1.95 (by capacity-2), but 1.73 (by capacity-3 and capacity-3-6tb)" in said
-    assert "although it has all parts of that and 2 md3060e and 120 nl-sas-4tb more" in said
+    report = flat(text(read("md3460-racks")[0]))
+    assert "It can be per usable capacity or per drive: one md3460-capacity costs 1.95 md3460-performance." in report
+    assert "would cost 1.95 (by capacity-2), but 1.73 (by capacity-3 and capacity-3-6tb)" in report
+    assert "although it has all parts of that and 2 md3060e and 120 nl-sas-4tb more" in report
 
 
 def test_gb_that_must_be_tb_are_named() -> None:
-    said = first_part(text(read("pixstor")[0]))
-    assert "the arithmetic gives 6.144 PB (5.457 PiB), so that 6144 GB must mean TB." in said
-    assert "7 of 8 published numbers follow" in said
+    opening = first_part(text(read("pixstor")[0]))
+    assert "the arithmetic gives 6.144 PB (5.457 PiB), so that 6144 GB must mean TB." in opening
+    assert "7 of 8 published numbers follow" in opening
 
 
 def test_other_programs_get_what_the_report_says() -> None:
-    found = data(checked(read("md3460-racks")[0]))
-    capacities = next(one for one in found["units"] if one["kind"] == "capacities")
+    document = data(checked(read("md3460-racks")[0]))
+    capacities = next(unit for unit in document["units"] if unit["kind"] == "capacities")
     assert capacities["units"][0]["meanings"] == ["PiB"]
     (odd,) = capacities["units"][0]["contradicting"]
-    assert (found["figures"][odd]["stated"], found["figures"][odd]["follows"]) == ("2.1 PB", False)
-    assert found["figures"][odd]["arithmetic"]["nominal"] == pytest.approx(2.303e15, rel=1e-3)
-    assert [[found["figures"][at]["stated"] for at in one] for one in found["contradicting"]] == [
+    assert (document["figures"][odd]["stated"], document["figures"][odd]["follows"]) == ("2.1 PB", False)
+    assert document["figures"][odd]["arithmetic"]["nominal"] == pytest.approx(2.303e15, rel=1e-3)
+    assert [[document["figures"][index]["stated"] for index in indices] for indices in document["contradicting"]] == [
         ["26 GB/s", "29 GB/s"]
     ]
-    usable = next(one for one in found["prices"]["hypotheses"] if one["relative_to"] == "usable")
-    assert {round(one["price"], 3) for one in usable["whole_configurations"]} == {0.65, 0.731}
-    json.dumps(found, allow_nan=False)
+    usable = next(
+        hypothesis for hypothesis in document["prices"]["hypotheses"] if hypothesis["relative_to"] == "usable"
+    )
+    assert {round(configuration["price"], 3) for configuration in usable["whole_configurations"]} == {0.65, 0.731}
+    json.dumps(document, allow_nan=False)
 
 
 def test_a_table_in_which_all_follows_gets_one_sentence() -> None:
@@ -109,7 +115,7 @@ def test_a_table_in_which_all_follows_gets_one_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "told"),
+    ("share", "words"),
     [
         (0.097, "9.7 % more"),
         (-0.026, "2.6 % less"),
@@ -119,7 +125,7 @@ def test_a_table_in_which_all_follows_gets_one_sentence() -> None:
         (999, "1,000 times as much"),
     ],
 )
-def test_deviations_are_written_without_an_exponent(share: float, told: str) -> None:
-    one = exactly("raw capacity", 1)
-    trial = Trial(Reading("decimal"), one, one.interval, agrees=False, off=share, weight=0)
-    assert off(trial) == told
+def test_deviations_are_written_without_an_exponent(share: float, words: str) -> None:
+    value = exactly("raw capacity", 1)
+    trial = Trial(Reading("decimal"), value, value.interval, agrees=False, off=share, weight=0)
+    assert off(trial) == words

@@ -43,19 +43,19 @@ def _title(requirements: Requirements) -> str:
     return requirements.title or requirements.name
 
 
-def _configuration(found: Configuration) -> dict[str, Any]:
-    written: dict[str, Any] = {"bricks": [brick.model_dump(exclude_none=True) for brick in found.bricks]}
+def _configuration(configuration: Configuration) -> dict[str, Any]:
+    written: dict[str, Any] = {"bricks": [brick.model_dump(exclude_none=True) for brick in configuration.bricks]}
     for key in ("metadata", "switches"):
-        if counts := getattr(found, key):
+        if counts := getattr(configuration, key):
             written[key] = dict(counts)
-    if found.rack is not None:
-        written["rack"] = found.rack
-    if found.clients is not None:
-        written["clients"] = _clients(found.clients)
-    if found.scaling is not None:
-        written["scaling"] = _scaling(found.scaling)
-    if found.request is not None:
-        written["request"] = format_exact_bytes(found.request)
+    if configuration.rack is not None:
+        written["rack"] = configuration.rack
+    if configuration.clients is not None:
+        written["clients"] = _clients(configuration.clients)
+    if configuration.scaling is not None:
+        written["scaling"] = _scaling(configuration.scaling)
+    if configuration.request is not None:
+        written["request"] = format_exact_bytes(configuration.request)
     return written
 
 

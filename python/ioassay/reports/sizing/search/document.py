@@ -59,7 +59,7 @@ def document(search: Search, catalogue: Catalogue, drawn: Pictures | None = None
         [
             Section("Answer", [*_verdict(search), _front(search), *fronts], "answer"),
             Section("What is needed", _needs(search), "needs"),
-            *(_answer(search, catalogue, at, drawn) for at in range(len(search.answers))),
+            *(_answer(search, catalogue, index, drawn) for index in range(len(search.answers))),
             Section(
                 "What moves the answer",
                 [Figure(drawn.sensitivity if drawn else None), *_movements(search, search.movements)],
@@ -81,7 +81,7 @@ def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
         Section("What is needed", _needs(search)),
         *([_first(search, catalogue)] if search.answers else []),
         Section("What moves the answer", _movements(search, _largest(search))),
-        Section("What was left out", [Paragraph(wording.looked_at(search)), *_left_out_count(search)]),
+        Section("What was left out", [Paragraph(wording.scope_of_search(search)), *_left_out_count(search)]),
         *_assumed_count(search, catalogue),
     ]
 
@@ -131,23 +131,23 @@ def _front_rows(search: Search, most_rates: int) -> Table:
         Column("Price" if search.cost == "price" else "Space", is_number=True, wraps=False),
     ]
     rows: list[list[Text]] = []
-    for at, one in enumerate(search.answers, start=1):
-        for tier, size in one.parts.items():
-            is_first = size is next(iter(one.parts.values()))
+    for position, answer in enumerate(search.answers, start=1):
+        for tier, size in answer.parts.items():
+            is_first = size is next(iter(answer.parts.values()))
             known = [size.rates["healthy"].get(kind) for kind in shown]
             bricks = [(counted.brick, counted.count) for counted in size.configuration.bricks]
-            switches = one.configuration.switches.items() if is_first else []
+            switches = answer.configuration.switches.items() if is_first else []
             bought = [*bricks, *size.configuration.metadata.items(), *switches]
             counts = ", ".join(f"{number} × {name}" for name, number in bought)
             drives = listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
-            racks = [Span(count(len(one.racks), "rack"), "below")] if one.racks else []
+            racks = [Span(count(len(answer.racks), "rack"), "below")] if answer.racks else []
             rows.append(
                 [
-                    f"{at}" if is_first else "",
-                    (f"{tier}: {counts}" if tier else counts, Span(f"{drives}, {one.role}", "below")),
+                    f"{position}" if is_first else "",
+                    (f"{tier}: {counts}" if tier else counts, Span(f"{drives}, {answer.role}", "below")),
                     words.cell(size.capacity.usable),
                     *(words.cell(rate.value if rate else None, kind) for rate, kind in zip(known, shown, strict=True)),
-                    (wording.cost(search, one.cost), *racks) if is_first else "",
+                    (wording.cost(search, answer.cost), *racks) if is_first else "",
                 ]
             )
     return Table(columns, rows)
@@ -159,19 +159,19 @@ def _limits(search: Search, tier: str, size: Size) -> str:
     return ", ".join(dict.fromkeys(words.limited_by(rates[kind]) for kind in wording.main_kinds(search, tier, size)))
 
 
-def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | None) -> Section:
+def _answer(search: Search, catalogue: Catalogue, index: int, drawn: Pictures | None) -> Section:
     """A configuration with all that is known of it."""
-    one = search.answers[at]
-    pictures = drawn.answers[at] if drawn else None
+    answer = search.answers[index]
+    pictures = drawn.answers[index] if drawn else None
     ceilings = pictures.ceilings if pictures else {}
     return Section(
-        f"{at + 1}. {wording.bought(one)} ({one.role})",
+        f"{index + 1}. {wording.bought(answer)} ({answer.role})",
         [
-            Section("Margins", [_margins(search, one)]),
-            *(_why(search, catalogue, one) if at == 0 else []),
+            Section("Margins", [_margins(search, answer)]),
+            *(_why(search, catalogue, answer) if index == 0 else []),
             *(
                 _of_part(tier, part)
-                for tier, size in one.parts.items()
+                for tier, size in answer.parts.items()
                 for part in (
                     Section("What limits it", [*_scaling(size), *explanation.limits(size, ceilings.get(tier))]),
                     survival.survival(catalogue, size),
@@ -180,42 +180,42 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
                     times.failures(drive_failures(catalogue, size)),
                 )
             ),
-            Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
-            Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
+            Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(answer.racks)]),
+            Section("Bill of materials", bill_table.blocks(bill(catalogue, answer.configuration, len(answer.racks)))),
             *(
                 _of_part(tier, Section("Arithmetic", steps.of_everything(size), fold="closed"))
-                for tier, size in one.parts.items()
+                for tier, size in answer.parts.items()
             ),
             Section(
                 "YAML for ioassay size explain",
-                [Preformatted(configuration_yaml(one, search.requirements), "yaml")],
+                [Preformatted(configuration_yaml(answer, search.requirements), "yaml")],
                 fold="closed",
             ),
         ],
-        f"answer-{at + 1}",
-        fold="" if at == 0 else "closed",
+        f"answer-{index + 1}",
+        fold="" if index == 0 else "closed",
     )
 
 
 def _first(search: Search, catalogue: Catalogue) -> Section:
     """The first configuration on a terminal, whose steps `ioassay size explain` shows."""
-    one = search.answers[0]
+    answer = search.answers[0]
     return Section(
-        wording.bought(one),
+        wording.bought(answer),
         [
-            Section("Margins", [_margins(search, one)]),
-            *_why(search, catalogue, one),
+            Section("Margins", [_margins(search, answer)]),
+            *_why(search, catalogue, answer),
             *(
                 _of_part(tier, part)
-                for tier, size in one.parts.items()
+                for tier, size in answer.parts.items()
                 for part in (
                     Section("What limits it", [*_scaling(size), *explanation.limits(size, None)]),
                     *file_system_limits.limits(catalogue, size, only_exceeded=True),
                     times.times(size, search.requirements, tier),
                 )
             ),
-            Section("Racks", [racks.table(one.racks)]),
-            Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
+            Section("Racks", [racks.table(answer.racks)]),
+            Section("Bill of materials", bill_table.blocks(bill(catalogue, answer.configuration, len(answer.racks)))),
         ],
     )
 
@@ -294,13 +294,13 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
     figures = list(dict.fromkeys(movement.figure for movement in shown))  # those that move it most stand first
     rows: list[list[Text]] = [
         [
-            words.capital(one.figure),
-            words.cell(one.value),
-            wording.side(one.factor),
-            wording.effect(one, first),
-            ABSENT if one.cost is None else wording.cost(search, one.cost),
+            words.capital(movement.figure),
+            words.cell(movement.value),
+            wording.side(movement.factor),
+            wording.effect(movement, first),
+            ABSENT if movement.cost is None else wording.cost(search, movement.cost),
         ]
-        for one in sorted(shown, key=lambda movement: (figures.index(movement.figure), movement.factor))
+        for movement in sorted(shown, key=lambda movement: (figures.index(movement.figure), movement.factor))
     ]
     columns = [
         Column("Figure", merges=True),
@@ -336,8 +336,8 @@ def _assumed(search: Search, catalogue: Catalogue) -> Table:
 def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
     """How many there are, for a terminal that they would fill."""
     number = len(_assumed(search, catalogue).rows)
-    told = f"{count(number, 'assumption')} and their reasons, and the other configurations: --format md."
-    return [Paragraph(Span(told, "faint"))] if number else []
+    hint = f"{count(number, 'assumption')} and their reasons, and the other configurations: --format md."
+    return [Paragraph(Span(hint, "faint"))] if number else []
 
 
 def _left_out_count(search: Search) -> list[Block]:
@@ -349,10 +349,13 @@ def _left_out_count(search: Search) -> list[Block]:
         "they do not survive what they must": search.fragile,
         "their file system is not supported so large": search.beyond_limits,
     }
-    told = [f"{len(names)} because {why}" for why, names in reasons.items() if names]
-    whole = f"Bricks and modules left out, or considered alone: {listed(told)}; --format md names each."
-    return [Paragraph(whole)] if told else []
+    counts = [f"{len(names)} because {why}" for why, names in reasons.items() if names]
+    whole = f"Bricks and modules left out, or considered alone: {listed(counts)}; --format md names each."
+    return [Paragraph(whole)] if counts else []
 
 
 def _left_out(search: Search) -> Sequence[Block]:
-    return [Paragraph(wording.looked_at(search)), Bullets([*search.unknown, *search.fragile, *search.beyond_limits])]
+    return [
+        Paragraph(wording.scope_of_search(search)),
+        Bullets([*search.unknown, *search.fragile, *search.beyond_limits]),
+    ]

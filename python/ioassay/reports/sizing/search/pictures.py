@@ -50,12 +50,12 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
         [
             OfAnswer(
                 # The others are folded and say in words what limits them: their figures would double the time.
-                {tier: ceilings_picture(size, _named("ceilings", tier)) for tier, size in one.parts.items()}
+                {tier: ceilings_picture(size, _named("ceilings", tier)) for tier, size in answer.parts.items()}
                 if number == 1
                 else {},
-                racks.pictures(catalogue, one.racks, f"racks-{number}"),
+                racks.pictures(catalogue, answer.racks, f"racks-{number}"),
             )
-            for number, one in enumerate(search.answers, start=1)
+            for number, answer in enumerate(search.answers, start=1)
         ],
     )
 

@@ -51,7 +51,7 @@ def _answer(role: str, count: int, drive: str, **more: object) -> Answer:
     bricks = [{"brick": "md3460-performance", "count": str(count), "drive": drive}]
     configuration = Configuration.model_validate({"bricks": bricks, **more})
     size = evaluate(load(), role, configuration)
-    racks = tuple(PackedRack(42, (BRICK,) * min(8, count - at)) for at in range(0, count, 8))
+    racks = tuple(PackedRack(42, (BRICK,) * min(8, count - placed)) for placed in range(0, count, 8))
     margins = (
         Margin(USABLE, size.capacity.usable),
         Margin(WRITE, size.rates["healthy"]["write"].value),
@@ -90,7 +90,7 @@ def _search(
 
 
 @pytest.fixture(scope="module")
-def found() -> Search:
+def two_answers() -> Search:
     answers = [_answer("cheapest", 8, "nl-sas-4tb"), _answer("largest", 20, "nl-sas-6tb")]
     return _search(answers, movements=[_movement(0.8, 10), _movement(1.2, None)])
 
@@ -103,10 +103,11 @@ def _terminal(search: Search) -> str:
     return terminal_text(SearchReport(search, load()).terminal())
 
 
-def test_the_verdict_names_the_cheapest_with_what_it_holds_does_and_takes(found: Search) -> None:
-    assert wording.verdict(found) == (
+def test_the_verdict_names_the_cheapest_with_what_it_holds_does_and_takes(two_answers: Search) -> None:
+    assert wording.verdict(two_answers) == (
         "The smallest of 2 configurations that meet all requirements: 8 × md3460-performance with nl-sas-4tb. "
-        f"{formulas.amount(found.answers[0].size.capacity.usable)} usable, 36 GB/s write, 36 GB/s read; 40 U in 1 rack."
+        f"{formulas.amount(two_answers.answers[0].size.capacity.usable)} usable, 36 GB/s write, 36 GB/s read; 40 U in "
+        "1 rack."
     )
 
 
@@ -120,37 +121,41 @@ def test_bricks_that_were_left_out_are_counted_by_the_reason() -> None:
     ]
 
 
-def test_one_of_a_kind_is_named_in_the_singular(found: Search) -> None:
-    assert wording.looked_at(replace(found, candidates=1, dominated=0)).startswith("1 brick with its drives was")
-    assert wording.movement(_movement(1.2, 1), found.answers[0]).endswith("8 → 1 brick")
+def test_one_of_a_kind_is_named_in_the_singular(two_answers: Search) -> None:
+    assert wording.scope_of_search(replace(two_answers, candidates=1, dominated=0)).startswith(
+        "1 brick with its drives was"
+    )
+    assert wording.movement(_movement(1.2, 1), two_answers.answers[0]).endswith("8 → 1 brick")
 
 
-def test_the_front_stands_before_the_needs_and_each_configuration_after_them(found: Search) -> None:
-    text = _markdown(found)
-    places = [text.index(told) for told in ("## Answer", "largest", "## What is needed", "## 1. 8 ×", "## 2. 20 ×")]
+def test_the_front_stands_before_the_needs_and_each_configuration_after_them(two_answers: Search) -> None:
+    text = _markdown(two_answers)
+    places = [
+        text.index(heading) for heading in ("## Answer", "largest", "## What is needed", "## 1. 8 ×", "## 2. 20 ×")
+    ]
     assert places == sorted(places)
     assert "| Write rate | at least | 30 GB/s | 36 GB/s | +20 % |" in text
     assert "| Racks | at most | 3 racks | 1 rack | 33 % used |" in text
 
 
-def test_a_need_that_was_computed_has_its_arithmetic(found: Search) -> None:
-    assert "required read rate = 16 accelerators × 2 GB/s = 32 GB/s" in _markdown(found)
+def test_a_need_that_was_computed_has_its_arithmetic(two_answers: Search) -> None:
+    assert "required read rate = 16 accelerators × 2 GB/s = 32 GB/s" in _markdown(two_answers)
 
 
-def test_a_figure_that_is_off_moves_the_answer_in_one_line(found: Search) -> None:
-    lower, higher = (wording.movement(movement, found.answers[0]) for movement in found.movements)
+def test_a_figure_that_is_off_moves_the_answer_in_one_line(two_answers: Search) -> None:
+    lower, higher = (wording.movement(movement, two_answers.answers[0]) for movement in two_answers.movements)
     assert lower == "write rate of md3460-controllers 20 % lower: 8 → 10 bricks"
     assert higher == "write rate of md3460-controllers 20 % higher: cannot be met"
-    assert "isilon-x: its write rate is unknown." in _markdown(found)
+    assert "isilon-x: its write rate is unknown." in _markdown(two_answers)
 
 
-def test_a_terminal_of_80_columns_shows_the_verdict_and_the_first_configuration(found: Search) -> None:
-    text = _terminal(found)
+def test_a_terminal_of_80_columns_shows_the_verdict_and_the_first_configuration(two_answers: Search) -> None:
+    text = _terminal(two_answers)
     assert text.index("The smallest of 2") < text.index("Margins") < text.index("What moves the answer")
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
-def test_a_terminal_names_what_exceeds_the_recommendations_for_a_file_system(found: Search) -> None:
+def test_a_terminal_names_what_exceeds_the_recommendations_for_a_file_system(two_answers: Search) -> None:
     catalogue = load()
     name = "md3460-performance"
     brick = catalogue.find(name, Brick)
@@ -161,13 +166,13 @@ def test_a_terminal_names_what_exceeds_the_recommendations_for_a_file_system(fou
         }
     )
     entries = {**catalogue.entries, name: replace(catalogue.entries[name], component=wide)}
-    text = terminal_text(SearchReport(found, replace(catalogue, entries=entries)).terminal())
-    assert "Limits of the file system" not in _terminal(found)
+    text = terminal_text(SearchReport(two_answers, replace(catalogue, entries=entries)).terminal())
+    assert "Limits of the file system" not in _terminal(two_answers)
     assert "Drives of a raidz group  30 exceeded  9 recommended" in text
 
 
-def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_time(found: Search) -> None:
-    pages = [reports.build(SearchReport(found, load()), "html") for _ in range(2)]
+def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_time(two_answers: Search) -> None:
+    pages = [reports.build(SearchReport(two_answers, load()), "html") for _ in range(2)]
     assert pages[0] == pages[1]
     drawn = re.findall(r'<figure id="([^"]*)"', pages[0].decode())
     assert {"figure-front", "figure-sensitivity", "figure-racks-1-1", "figure-racks-2-1"} <= set(drawn)
@@ -175,9 +180,11 @@ def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_ti
     assert len(ids) == len(set(ids))
 
 
-def test_a_figure_that_moves_nothing_is_in_the_table_and_not_drawn(found: Search) -> None:
+def test_a_figure_that_moves_nothing_is_in_the_table_and_not_drawn(two_answers: Search) -> None:
     still = replace(_movement(0.8, 8), figure="link of fdr")
-    page = reports.build(SearchReport(replace(found, movements=(*found.movements, still)), load()), "html").decode()
+    page = reports.build(
+        SearchReport(replace(two_answers, movements=(*two_answers.movements, still)), load()), "html"
+    ).decode()
     drawn = page[page.index('<figure id="figure-sensitivity"') :]
     assert "Link of fdr" not in drawn[: drawn.index("</figure>")]
     assert "Link of fdr" in drawn
@@ -232,22 +239,22 @@ def test_requirements_that_contradict_each_other_are_named_together() -> None:
     assert wording.CONFLICT in _markdown(_search(shortfalls=[too_many]))
 
 
-def test_a_search_that_the_time_limit_ended_says_so(found: Search) -> None:
-    assert "Not proved to be the best" in _markdown(replace(found, is_complete=False))
+def test_a_search_that_the_time_limit_ended_says_so(two_answers: Search) -> None:
+    assert "Not proved to be the best" in _markdown(replace(two_answers, is_complete=False))
     ended = replace(_search(), is_complete=False, limit_s=8.0)
     assert "the time limit, 8 s of processor time, ended the search before" in wording.verdict(ended)
     proved = replace(ended, is_impossible=True)
     assert wording.verdict(proved).startswith("No configuration meets the requirements, which is proved; the time")
 
 
-def test_costs_are_in_the_currency_asked_for(found: Search) -> None:
-    priced = replace(found, cost="price", currency="EUR")
+def test_costs_are_in_the_currency_asked_for(two_answers: Search) -> None:
+    priced = replace(two_answers, cost="price", currency="EUR")
     assert wording.cost(priced, exactly("price", 1_880_000)) == "1,880,000 EUR"
     assert wording.verdict(priced).startswith("The cheapest of 2")
 
 
-def test_the_data_have_every_answer_with_its_yaml_and_the_table_a_row_for_each(found: Search) -> None:
-    report = SearchReport(found, load())
+def test_the_data_have_every_answer_with_its_yaml_and_the_table_a_row_for_each(two_answers: Search) -> None:
+    report = SearchReport(two_answers, load())
     data = json.loads(reports.build(report, "json"))
     assert data["is_met"]
     assert [answer["role"] for answer in data["answers"]] == ["cheapest", "largest"]
@@ -267,14 +274,14 @@ def test_impossible_requirements_have_data_too() -> None:
     assert shortfall["together"][0]["what"] == "usable"
 
 
-def test_left_out_candidates_have_a_reason_and_the_cost_at_which_the_search_ended(found: Search) -> None:
-    ended = replace(found, fragile=("md3460: it has one server.",), cost_ends_at=Fraction(80))
+def test_left_out_candidates_have_a_reason_and_the_cost_at_which_the_search_ended(two_answers: Search) -> None:
+    ended = replace(two_answers, fragile=("md3460: it has one server.",), cost_ends_at=Fraction(80))
     text = _markdown(ended)
     assert "- md3460: it has one server." in text
     assert "12 bricks with their drives were considered, 7 of them beaten by another one in everything. " in text
     assert "the search ended at 80 U." in text
 
 
-def test_a_terminal_counts_what_was_left_out(found: Search) -> None:
-    text = " ".join(_terminal(replace(found, fragile=("a: one server.", "b: one server."))).split())
+def test_a_terminal_counts_what_was_left_out(two_answers: Search) -> None:
+    text = " ".join(_terminal(replace(two_answers, fragile=("a: one server.", "b: one server."))).split())
     assert "1 because too little is known of them and 2 because they do not survive" in text

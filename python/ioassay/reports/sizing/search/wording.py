@@ -89,11 +89,11 @@ def verdict(search: Search) -> str:
         return "No configuration meets the requirements."
     if not search.is_complete:
         return f"Not decided: {ended(search)} before it found a configuration or proved that none exists."
-    return _nothing_to_look_at(search)
+    return _nothing_considered(search)
 
 
 def not_proved(search: Search) -> str:
-    """What is said of answers that may not be the best."""
+    """The remark on answers that may not be the best."""
     return f"Not proved to be the best: {ended(search)}. What was found holds; better ones may exist."
 
 
@@ -102,7 +102,7 @@ def ended(search: Search) -> str:
     return f"the time limit, {search.limit_s:g} s of processor time, ended the search"
 
 
-def _nothing_to_look_at(search: Search) -> str:
+def _nothing_considered(search: Search) -> str:
     tiers = f"tier {listed(search.empty_tiers)}" if search.empty_tiers else "catalogue"
     if search.beyond_limits and not search.unknown and not search.fragile:
         return f"The file system of no brick of the {tiers} is supported so large."
@@ -140,41 +140,43 @@ def main_kinds(search: Search, tier: str, size: Size) -> list[RateKind]:
     return [kind for kind in known if kind in needed] or [kind for kind in known if kind in ("write", "read")]
 
 
-def margin(one: Margin) -> str:
+def margin(margin: Margin) -> str:
     """`+12 %`: what it has over what is needed; of a limit `30 % used`."""
-    if one.need.is_most:
-        return f"{_percent(one.has.nominal / one.need.value.nominal)} used"
-    return f"{'+' if one.share >= 1 else '−'}{_percent(abs(one.share - 1))}"
+    if margin.need.is_most:
+        return f"{_percent(margin.has.nominal / margin.need.value.nominal)} used"
+    return f"{'+' if margin.share >= 1 else '−'}{_percent(abs(margin.share - 1))}"
 
 
-def shortfall(one: Shortfall, currency: str | None) -> str:
+def shortfall(shortfall: Shortfall, currency: str | None) -> str:
     """What cannot be met, by how much, and why: a limit, or the needs that contradict it.
 
     `Write rate: 36 GB/s needed, 27 GB/s possible, 9 GB/s short (25 %); limited by 1 rack of 42 U.`
     """
-    need = one.need
+    need = shortfall.need
     missing = (
-        difference("missing", one.best, need.value) if need.is_most else difference("missing", need.value, one.best)
+        difference("missing", shortfall.best, need.value)
+        if need.is_most
+        else difference("missing", need.value, shortfall.best)
     )
-    asked, best, apart = (amount(value, need, currency) for value in (need.value, one.best, missing))
+    asked, best, apart = (amount(value, need, currency) for value in (need.value, shortfall.best, missing))
     share = f" ({_percent(missing.nominal / need.value.nominal)})" if need.value.nominal else ""
-    others = listed([wanted(other, currency) for other in one.together])
+    others = listed([wanted(other, currency) for other in shortfall.together])
     beside = f" together with {others}" if others else ""
     too_much = "too many" if need.what == "racks" else "too much"
-    told = (
+    gap = (
         f"{asked} allowed, {best} required{beside or _EVEN_BY_THE_LEAST}, {apart} {too_much}{share}"
         if need.is_most
         else f"{asked} needed, {best} possible{beside}, {apart} short{share}"
     )
     # What it contradicts is what limits it.
-    limited = f"; limited by {one.limited_by}" if one.limited_by and not others else ""
-    return f"{wording.capital(noun(need))}: {told}{limited}."
+    limited = f"; limited by {shortfall.limited_by}" if shortfall.limited_by and not others else ""
+    return f"{wording.capital(noun(need))}: {gap}{limited}."
 
 
 _EVEN_BY_THE_LEAST = " even by the least that can be bought"
 
 CONFLICT = "Each of these can be met without the others; to give way in one of them is enough."
-"""What is said of needs that contradict each other."""
+"""The remark on needs that contradict each other."""
 
 
 def side(factor: float) -> str:
@@ -182,19 +184,19 @@ def side(factor: float) -> str:
     return f"{_percent(abs(factor - 1))} {'lower' if factor < 1 else 'higher'}"
 
 
-def movement(one: Movement, answer: Answer) -> str:
+def movement(movement: Movement, answer: Answer) -> str:
     """`write rate of md3460-controllers 20 % lower: 8 → 10 bricks`."""
-    return f"{one.figure} {side(one.factor)}: {effect(one, answer)}"
+    return f"{movement.figure} {side(movement.factor)}: {effect(movement, answer)}"
 
 
-def effect(one: Movement, answer: Answer) -> str:
+def effect(movement: Movement, answer: Answer) -> str:
     """`8 → 10 bricks`, `no change`, `cannot be met`."""
-    if one.after is None:
+    if movement.after is None:
         return "cannot be met"
-    after = dict(one.after)
+    after = dict(movement.after)
     changed = [
         f"{number} → {_counted(name, after.get(name, 0), answer)}"
-        for name, number in one.before
+        for name, number in movement.before
         if after.get(name, 0) != number
     ]
     return ", ".join(changed) or NO_CHANGE
@@ -209,23 +211,24 @@ def _counted(name: str, number: int, answer: Answer) -> str:
     return count(number, "brick") if is_brick and len(configuration.bricks) == 1 else f"{number} {name}"
 
 
-def looked_at(search: Search) -> str:
+def scope_of_search(search: Search) -> str:
     """How much was searched, as a sentence."""
     left_out = f", {search.dominated:,} of them beaten by another one in everything" if search.dominated else ""
     ends = search.cost_ends_at
     were = "brick with its drives was" if search.candidates == 1 else "bricks with their drives were"
-    told = f"{search.candidates:,} {were} considered{left_out}."
+    considered = f"{search.candidates:,} {were} considered{left_out}."
     if ends is None or not search.answers:
-        return told
+        return considered
     unit = search.currency if search.cost == "price" else "U"
-    return f"{told} As nothing limits racks, power or price, the search ended at {formulas.significant(ends)} {unit}."
+    end = f"{formulas.significant(ends)} {unit}"
+    return f"{considered} As nothing limits racks, power or price, the search ended at {end}."
 
 
 def left_out_by_reason(search: Search) -> list[str]:
     """Each reason for which bricks were left out, with how many: `28 bricks: power unknown.`"""
-    reasons = [one.partition(": ")[2] for one in search.unknown]
-    reasons += [one.partition(": ")[2].partition(". ")[0] + "." for one in search.beyond_limits]
-    reasons += [f"survives {one.partition(' survives ')[2]}" for one in search.fragile]
+    reasons = [sentence.partition(": ")[2] for sentence in search.unknown]
+    reasons += [sentence.partition(": ")[2].partition(". ")[0] + "." for sentence in search.beyond_limits]
+    reasons += [f"survives {sentence.partition(' survives ')[2]}" for sentence in search.fragile]
     return [f"{count(number, 'component')}: {why}" for why, number in Counter(reasons).most_common()]
 
 
