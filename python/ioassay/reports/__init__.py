@@ -27,14 +27,14 @@ Format = Literal["html", "pdf", "md", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 IN_FILES: tuple[Format, ...] = ("html", "pdf")
-"""Those that nobody wants on a terminal."""
+"""Formats that go to files only, never to a terminal."""
 
 
 class Report(Protocol):
     """A report, available in every format."""
 
     def document(self, *, with_figures: bool) -> Document:
-        """What a reader is shown. Figures take seconds to draw."""
+        """The document for readers. Figures take seconds to draw."""
 
     def data(self) -> Mapping[str, Any]:
         """Everything for other programs: base units, unrounded, units in the names. `json_text` writes it."""

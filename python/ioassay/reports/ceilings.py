@@ -55,7 +55,7 @@ def method(net: NetDocument) -> list[str]:
 
 
 def meaning(document: RunDocument, net: NetDocument) -> list[str]:
-    """What the ceilings say of the rates of a run, in sentences."""
+    """How the rates of a run relate to the ceilings, in sentences."""
     sentences = [
         "Each rate is shown as a share of its ceiling: the lowest of the network measurements in the direction of its "
         "data, each scaled up to the clients and servers that took part. A rate more than "

@@ -1,4 +1,4 @@
-"""What a run would do, before anything of it is done: cases, steps, amounts, time, commands. Not: checking it."""
+"""What a run would do, before it starts: cases, steps, amounts, time, commands. Not: checking it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DryRun:
     plans: Mapping[str, Plan]
     """By the name of the case."""
     target: str | None = None
-    """`None`: the study alone is looked at."""
+    """`None`: the study is examined without a target."""
     directory: str | None = None
     """The run directory that would be created."""
     need: str = ""
@@ -64,18 +64,18 @@ class DryRun:
     @property
     def points(self) -> list[list[CaseEntry]]:
         """The cases of each point of the sweep, in the order in which the points are first measured."""
-        found: dict[tuple[str, Any], list[CaseEntry]] = {}
+        cases_by_point: dict[tuple[str, Any], list[CaseEntry]] = {}
         for case in self.document.cases:
-            found.setdefault((case.workload, case.sweep_point), []).append(case)
-        return list(found.values())
+            cases_by_point.setdefault((case.workload, case.sweep_point), []).append(case)
+        return list(cases_by_point.values())
 
     @property
     def first_of_each_workload(self) -> list[CaseEntry]:
-        """The cases that stand for the others in what is said of steps and commands."""
-        found: dict[str, CaseEntry] = {}
+        """One case of each workload, whose steps and commands are shown."""
+        first_cases: dict[str, CaseEntry] = {}
         for case in self.document.cases:
-            found.setdefault(case.workload, case)
-        return list(found.values())
+            first_cases.setdefault(case.workload, case)
+        return list(first_cases.values())
 
 
 def data(run: DryRun) -> dict[str, Any]:

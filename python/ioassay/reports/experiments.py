@@ -1,4 +1,4 @@
-"""The reports of what `ioassay tune` left: sweeps, and tunings of the IO500. Not: those of runs (`reports.run`)."""
+"""Reports of experiments of `ioassay tune`: sweeps, and tunings of the IO500. Not: those of runs (`reports.run`)."""
 
 from __future__ import annotations
 

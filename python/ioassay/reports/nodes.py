@@ -54,7 +54,7 @@ def _rows(node: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _processors(node: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What runs of earlier versions do not state, and what does not apply, has no row."""
+    """Facts that earlier versions do not store, or that do not apply, have no row."""
     bindings = node.get("bindings") or []
     each = ", ".join(f"rank {rank}: {binding}" for rank, binding in enumerate(bindings))
     numa = [f"{part['processors']} with {format.size(part['memory_bytes'])}" for part in node.get("numa_nodes", [])]
@@ -75,9 +75,9 @@ def _memory(node: Mapping[str, Any]) -> str:
 def _link(link: Mapping[str, Any]) -> str:
     speed = link.get("speed_bits_per_s")
     mtu = link.get("mtu_bytes")
-    said = [link.get("driver"), link.get("state")]
-    said += [format_link_rate(speed) if speed else "speed unknown", f"MTU {mtu}" if mtu else None]
-    return f"{link['name']}: {', '.join(part for part in said if part)}"
+    parts = [link.get("driver"), link.get("state")]
+    parts += [format_link_rate(speed) if speed else "speed unknown", f"MTU {mtu}" if mtu else None]
+    return f"{link['name']}: {', '.join(part for part in parts if part)}"
 
 
 def _listed(what: str, values: Mapping[str, str] | None) -> list[tuple[str, str]]:

@@ -60,8 +60,8 @@ def find_browser() -> str:
     """The browser that prints. Raises `CannotRun` where there is none."""
     named = os.environ.get(BROWSER)
     for name in [named] if named else BROWSERS:
-        if found := shutil.which(name):
-            return found
+        if program := shutil.which(name):
+            return program
     if named:
         raise CannotRun(f"{BROWSER} is set to {named}, which is not a program.", _REMEDY)
     raise CannotRun("A PDF needs a browser to print it, but none is on the PATH.", _REMEDY)
@@ -79,26 +79,26 @@ def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
         raise CannotRun(f"{browser} cannot print: {limited}.", "Raise that limit, or use --format html.")
     with tempfile.TemporaryDirectory(prefix="ioassay-pdf-") as scratch:
         place = Path(scratch)
-        source, target, said = place / "page.html", place / "page.pdf", place / "said.txt"
+        source, target, output = place / "page.html", place / "page.pdf", place / "output.txt"
         source.write_bytes(page)
         command = [browser, *_OPTIONS, f"--user-data-dir={place / 'profile'}", f"--print-to-pdf={target}"]
         if os.geteuid() == 0:
             # Chromium refuses to start its sandbox as root. The page is our own, and nothing else is opened.
             command.append("--no-sandbox")
-        code = _run([*command, source.as_uri()], place, said, limit_s)
+        code = _run([*command, source.as_uri()], place, output, limit_s)
         if code != 0 or not target.exists():
-            raise CannotRun(f"{browser} printed nothing{_why(said.read_text(errors='replace'))}", _REMEDY)
+            raise CannotRun(f"{browser} printed nothing{_why(output.read_text(errors='replace'))}", _REMEDY)
         return target.read_bytes()
 
 
 def _run(command: list[str], place: Path, path: Path, limit_s: float) -> int:
     """Runs the browser with its files below `place`. Returns its exit status."""
-    own = {"XDG_CONFIG_HOME": str(place), "XDG_CACHE_HOME": str(place)}
+    directories = {"XDG_CONFIG_HOME": str(place), "XDG_CACHE_HOME": str(place)}
     with path.open("wb") as file:
         try:
             process = subprocess.Popen(
                 command,
-                env=os.environ | own,
+                env=os.environ | directories,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
@@ -117,7 +117,7 @@ def _run(command: list[str], place: Path, path: Path, limit_s: float) -> int:
 
 
 def _why(text: str) -> str:
-    """Its last word, or what it died of; browsers say much else that does not matter."""
+    """The last line of the output, or its line with FATAL."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if "FATAL" in line), lines[-1] if lines else "")
     return f": {last}" if last else "."

@@ -1,4 +1,4 @@
-"""Published systems on the terminal: what there is, all of one, and which claims follow. Not: checking claims."""
+"""Published systems on the terminal: the list, one system, and which claims follow. Not: checking claims."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def overview(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> list[B
 
 
 def details(system: System, checked: Sequence[CheckedClaim]) -> list[Block]:
-    """All of one system."""
+    """Everything about a system."""
     bed = f"Clients, network and benchmark settings not listed here: ioassay systems {system.test_bed}"
     return [
         Section(f"{system.name}: {system.title}", [_sources(system), *([Paragraph(bed)] if system.test_bed else [])]),
@@ -68,15 +68,15 @@ def details(system: System, checked: Sequence[CheckedClaim]) -> list[Block]:
 def verification(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> list[Block]:
     """Which claims follow, system by system, and how many."""
     by_system = [(system, claims) for system, claims in checked if claims]
-    counts = verdicts([one for _, claims in by_system for one in claims])
-    said = ", ".join(f"{count} {_counted(verdict, count)}" for verdict, count in counts.items())
+    counts = verdicts([claim for _, claims in by_system for claim in claims])
+    summary = ", ".join(f"{count} {_counted(verdict, count)}" for verdict, count in counts.items())
     number = format_count(sum(counts.values()), "claim")
     about = (
         "In brackets: the range that rounding of the printed numbers allows. Points of plots may contradict a verdict."
     )
     return [
         *(Section("", [_claims(system, claims)]) for system, claims in by_system),
-        Paragraph(f"{number}: {said}."),
+        Paragraph(f"{number}: {summary}."),
         Paragraph(Span(about, "faint")),
     ]
 
@@ -87,21 +87,28 @@ def _counted(verdict: Verdict, count: int) -> str:
 
 
 def _sources(system: System) -> Table:
-    told = (
+    sources = (
         (name, (of.title, of.authors, of.publisher, of.date, of.file, of.url)) for name, of in system.sources.items()
     )
-    return facts([(name, "; ".join(filter(None, parts))) for name, parts in told])
+    return facts([(name, "; ".join(filter(None, parts))) for name, parts in sources])
 
 
 def _settings(system: System, group: str) -> Table:
-    rows: list[list[Text]] = [[one.what, one.value, Span(str(one.at), "faint")] for one in system.settings[group]]
+    rows: list[list[Text]] = [
+        [setting.what, setting.value, Span(str(setting.at), "faint")] for setting in system.settings[group]
+    ]
     return Table([Column(), Column(), Column()], rows, has_head=False, title=group.replace("-", " ").capitalize())
 
 
 def _figures(system: System) -> Table:
     rows: list[list[Text]] = [
-        [one.id, QUALIFIED[one.qualifier] + one.amount.text + _band(one), _what(one), Span(str(one.at), "faint")]
-        for one in system.figures
+        [
+            figure.id,
+            QUALIFIED[figure.qualifier] + figure.amount.text + _band(figure),
+            _what(figure),
+            Span(str(figure.at), "faint"),
+        ]
+        for figure in system.figures
     ]
     columns = [Column(), Column(is_number=True, wraps=False), Column(), Column()]
     return Table(columns, rows, has_head=False, title="Figures")
@@ -120,8 +127,8 @@ def _what(figure: Figure) -> str:
     )
     operation = " ".join(filter(None, (figure.level, figure.operation.replace("-", " "), _in_latin(figure.amount))))
     transfer = format_bytes(figure.transfer) if figure.transfer else None
-    told = (figure.test, figure.tool, transfer, figure.configuration, figure.note)
-    return f"{', '.join(filter(None, (operation, *counts)))}: {', '.join(filter(None, told))}"
+    qualifiers = (figure.test, figure.tool, transfer, figure.configuration, figure.note)
+    return f"{', '.join(filter(None, (operation, *counts)))}: {', '.join(filter(None, qualifiers))}"
 
 
 def _in_latin(amount: Amount) -> str:
@@ -133,8 +140,13 @@ def _in_latin(amount: Amount) -> str:
 
 def _claims(system: System, checked: Sequence[CheckedClaim]) -> Table:
     rows: list[list[Text]] = [
-        [Span(one.verdict, _STYLES[one.verdict]), says(one.claim), _why(one), Span(str(one.claim.at), "faint")]
-        for one in checked
+        [
+            Span(checked_claim.verdict, _STYLES[checked_claim.verdict]),
+            says(checked_claim.claim),
+            _why(checked_claim),
+            Span(str(checked_claim.claim.at), "faint"),
+        ]
+        for checked_claim in checked
     ]
     columns = [Column(wraps=False), Column(is_number=True, wraps=False), Column(), Column()]
     return Table(columns, rows, has_head=False, title=f"Claims: {system.name}")
@@ -145,6 +157,6 @@ def _why(checked: CheckedClaim) -> Text:
     name = checked.claim.id
     if checked.verdict == "follows":
         return name, Span(f": {recomputed(checked)}", "faint")
-    figures = ", ".join(str(one.operand) for one in checked.operands if isinstance(one.operand, Reference))
-    told = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
-    return (name, *(Span(line, "below") for line in told if line))
+    figures = ", ".join(str(operand.operand) for operand in checked.operands if isinstance(operand.operand, Reference))
+    lines = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
+    return (name, *(Span(line, "below") for line in lines if line))

@@ -35,9 +35,9 @@ def of_plan(
     rules: Mapping[str, Rule] | None = None,
     conflicts: Sequence[str] = (),
 ) -> list[Block]:
-    """What would be changed: a table, what moves with it, the risks, the persistent files. `rules` are by setting.
+    """The planned changes: a table, dependent settings, risks, persistent files. `rules` are by setting.
 
-    `conflicts`: who else sets these settings, as sentences.
+    `conflicts`: other programs that set these settings, as sentences.
     """
     asked = {step.name for step in plan.steps}
     rows: list[Sequence[Text]] = []
@@ -73,7 +73,7 @@ def of_plan(
 
 
 def of_changes(changes: Iterable[Change]) -> list[Block]:
-    """What the kernel made of the values."""
+    """The values as the kernel applied them."""
     rows: list[Sequence[Text]] = [
         [change.name, change.before, change.read_back if change.read_back is not None else "gone", _remark(change)]
         for change in changes
@@ -82,7 +82,7 @@ def of_changes(changes: Iterable[Change]) -> list[Block]:
 
 
 def of_drift(settings: Sequence[AppliedSetting]) -> list[Block]:
-    """What was applied and what it is now."""
+    """The applied values beside the present ones."""
     rows: list[Sequence[Text]] = [
         [
             setting.name,
@@ -97,9 +97,10 @@ def of_drift(settings: Sequence[AppliedSetting]) -> list[Block]:
 
 
 def of_rollback(results: Sequence[PutBack]) -> list[Block]:
-    """What became of each setting."""
+    """The result for each setting."""
     rows: list[Sequence[Text]] = [
-        [one.name, one.before, _shown(one.found) if one.before else "", one.outcome, one.why] for one in results
+        [result.name, result.before, _shown(result.found) if result.before else "", result.outcome, result.why]
+        for result in results
     ]
     return [Table([_SETTING, Column("before"), Column("found"), Column(), Column()], rows)]
 
@@ -168,8 +169,14 @@ def drift_document(settings: Iterable[AppliedSetting]) -> list[dict[str, Any]]:
 def rollback_document(results: Iterable[PutBack]) -> list[dict[str, Any]]:
     """The same as of `of_rollback`, as plain values."""
     return [
-        {"setting": one.name, "outcome": one.outcome, "before": one.before, "found": one.found, "why": one.why}
-        for one in results
+        {
+            "setting": result.name,
+            "outcome": result.outcome,
+            "before": result.before,
+            "found": result.found,
+            "why": result.why,
+        }
+        for result in results
     ]
 
 
@@ -185,8 +192,8 @@ def _new(step: Step) -> str:
 
 
 def _lasts(step: Step, form: PersistentForm | None) -> str:
-    said = _LASTS[step.instance.lifetime]
-    return form.lasting.get(step.name, said) if form is not None else said
+    default = _LASTS[step.instance.lifetime]
+    return form.lasting.get(step.name, default) if form is not None else default
 
 
 def _remark(change: Change) -> str:

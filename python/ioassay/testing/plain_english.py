@@ -93,6 +93,7 @@ CLEAN_COMMENTS: Sequence[str] = (
             "net",
             "processes",
             "remote",
+            "reports",
             "studies",
             "systems",
             "text",
@@ -123,6 +124,7 @@ CLEAN_NAMES: Sequence[str] = (
             "net",
             "processes",
             "remote",
+            "reports",
             "yaml_models",
         )
     ),

@@ -46,7 +46,7 @@ _VOLATILE = "Size, free"
 
 
 class Difference(Struct, frozen=True):
-    """A row of the table. `values` has a text for each subject, in their order; `format.ABSENT` where it is unpublished.
+    """A row of the table. `values` has a text for each subject, in their order; `format.ABSENT` where it is unknown.
 
     Of methods and lists they have only what differs.
     """

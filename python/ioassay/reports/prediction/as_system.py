@@ -44,8 +44,8 @@ def _settings(prediction: Prediction) -> dict[str, list[dict[str, str]]]:
     asked = configuration.of_study(prediction.study)
     groups = {configuration.OF_RUN: [{"what": what, "value": value, "at": _SOURCE} for what, value in asked.items()]}
     assumed = [
-        {"what": f"assumed {one.name}", "value": f"{formulas.brief(one)}. {why}", "at": _SOURCE}
-        for one, why in prediction.assumptions
+        {"what": f"assumed {assumption.name}", "value": f"{formulas.brief(assumption)}. {why}", "at": _SOURCE}
+        for assumption, why in prediction.assumptions
     ]
     return {**groups, "prediction": assumed} if assumed else groups
 
@@ -61,7 +61,7 @@ def _figures(prediction: Prediction) -> Iterator[dict[str, Any]]:
 
 def _figure(name: SeriesName, point: Predicted, value: Value) -> dict[str, Any]:
     job = point.spot.job
-    told = {
+    fields = {
         "test": name.test,
         "tool": "ioassay",
         "operation": name.operation,
@@ -78,4 +78,4 @@ def _figure(name: SeriesName, point: Predicted, value: Value) -> dict[str, Any]:
         "at": _SOURCE,
         "note": " ".join(point.notes),
     }
-    return {key: said for key, said in told.items() if said}
+    return {key: value for key, value in fields.items() if value}

@@ -36,17 +36,20 @@ def data(prediction: Prediction) -> dict[str, Any]:
         "version": PREDICTION_VERSION,
         "study": {"name": prediction.study.name, "scale": prediction.study.scale, "title": prediction.study.title},
         "configuration": {"name": prediction.configuration, "title": prediction.title},
-        "points": [row | {"point": dict(one)} for row, one in _rows(prediction)],
+        "points": [row | {"point": dict(axis_values)} for row, axis_values in _rows(prediction)],
         "assumptions": [
-            {"name": one.name, "value": one.nominal, "unit": one.dimension.unit, "why": why}
-            for one, why in prediction.assumptions
+            {"name": assumption.name, "value": assumption.nominal, "unit": assumption.dimension.unit, "why": why}
+            for assumption, why in prediction.assumptions
         ],
     }
 
 
 def table(prediction: Prediction) -> pl.DataFrame:
     """A row per point; its values on other axes as JSON, notes separated by spaces."""
-    rows = [row | {"point": json.dumps(dict(one)), "notes": " ".join(row["notes"])} for row, one in _rows(prediction)]
+    rows = [
+        row | {"point": json.dumps(dict(axis_values)), "notes": " ".join(row["notes"])}
+        for row, axis_values in _rows(prediction)
+    ]
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 

@@ -47,7 +47,7 @@ _METHODS: dict[Method, tuple[str, ...]] = {
         "their number is known.",
     ),
 }
-"""What is said of each method."""
+"""The sentences about each method."""
 
 
 def document(
@@ -104,7 +104,7 @@ def _series(name: SeriesName, points: Sequence[Predicted], above: Sequence[Block
     unit = wording.unit(name, [value for _, value in known])
     rows = [
         [
-            wording.at(point.spot, points),
+            wording.point_name(point.spot, points),
             wording.expected(point, unit, value),
             wording.span(point, unit, value),
             point.limit,
@@ -120,8 +120,8 @@ def _notes(points: Sequence[Predicted]) -> list[str]:
     places: dict[str, list[str]] = {}
     for point, _ in _known(points):
         for note in point.notes:
-            places.setdefault(note, []).append(wording.at(point.spot, points))
-    every = [wording.at(point.spot, points) for point, _ in _known(points)]
+            places.setdefault(note, []).append(wording.point_name(point.spot, points))
+    every = [wording.point_name(point.spot, points) for point, _ in _known(points)]
     return [note if where == every else f"{wording.places(where, every)}: {note}" for note, where in places.items()]
 
 
@@ -131,9 +131,9 @@ def _not_predicted(prediction: Prediction) -> Section:
         reasons: dict[str, list[str]] = {}
         for point in points:
             if point.value is None:
-                reasons.setdefault(point.why_not, []).append(wording.at(point.spot, points))
+                reasons.setdefault(point.why_not, []).append(wording.point_name(point.spot, points))
         for why, where in reasons.items():
-            every = [wording.at(point.spot, points) for point in points]
+            every = [wording.point_name(point.spot, points) for point in points]
             rows.append([name.title, "all points" if where == every else wording.places(where, every), why])
     columns = [Column("Series", merges=True), Column("At"), Column("Why")]
     return Section("Not predicted", [Table(columns, rows)] if rows else [])
@@ -151,7 +151,9 @@ def _sources(prediction: Prediction) -> Notes:
 
 
 def _assumptions(prediction: Prediction) -> Section:
-    return Section("Assumptions", [Bullets([f"{formulas.line(one)}. {why}" for one, why in prediction.assumptions])])
+    return Section(
+        "Assumptions", [Bullets([f"{formulas.line(assumption)}. {why}" for assumption, why in prediction.assumptions])]
+    )
 
 
 def _arithmetic(prediction: Prediction) -> Iterator[Section]:
@@ -160,11 +162,14 @@ def _arithmetic(prediction: Prediction) -> Iterator[Section]:
         known = _known(points)
         if known:
             point, value = known[-1]
-            found = derivation(value)
-            lines = [formulas.line(step) for step in found.steps]
-            given = [f"{formulas.line(one)}: {_origin(one)}" for one in found.inputs if _origin(one)]
+            derived = derivation(value)
+            lines = [formulas.line(step) for step in derived.steps]
+            given = [
+                f"{formulas.line(quantity)}: {_origin(quantity)}" for quantity in derived.inputs if _origin(quantity)
+            ]
             yield Section(
-                f"{name.title}, {wording.at(point.spot, points)}", [Preformatted("\n".join(lines)), Bullets(given)]
+                f"{name.title}, {wording.point_name(point.spot, points)}",
+                [Preformatted("\n".join(lines)), Bullets(given)],
             )
 
 

@@ -47,7 +47,7 @@ def _picture(name: SeriesName, points: tuple[Predicted, ...], identifier: str) -
             for spot, value in known
         ]
     )
-    units = {one: of for spot, _ in known for one, _, of in spot.others}
+    units = {other_axis: of for spot, _ in known for other_axis, _, of in spot.others}
     chart = rate_by_clients.chart(
         rows.drop("low", "high"),
         name.operation,
@@ -61,7 +61,9 @@ def _picture(name: SeriesName, points: tuple[Predicted, ...], identifier: str) -
         chart,
         identifier,
         title=f"{name.title}, predicted",
-        data=rows.drop("valid", "median").rename({one: f"{one}_{unit.name}" for one in ("rate", "low", "high")}),
+        data=rows.drop("valid", "median").rename(
+            {column: f"{column}_{unit.name}" for column in ("rate", "low", "high")}
+        ),
         caption="The line is what is expected; shaded is the range.",
         description=f"{name.title}: predicted rate in {unit.name} against {axis}; the table has the values.",
     )
@@ -78,4 +80,6 @@ def _axis(spots: list[Spot]) -> Axis | None:
 
 def _place(spot: Spot, axis: Axis) -> Value:
     counted = {"clients": spot.clients, "ranks": spot.job.ranks}
-    return counted[axis] if axis in counted else next(value for one, value, _ in spot.others if one == axis)
+    return (
+        counted[axis] if axis in counted else next(value for other_axis, value, _ in spot.others if other_axis == axis)
+    )

@@ -1,4 +1,4 @@
-"""Words of a prediction: what points are called, rates with their range. Nothing is computed here."""
+"""Words of a prediction: names of points, rates with their range. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def column(value: Value) -> RateColumn:
     return "rate_bytes_per_s" if value.dimension == BYTES_PER_S else "rate_operations_per_s"
 
 
-def at(spot: Spot, points: Sequence[Predicted]) -> str:
-    """`8 clients`, and with what else tells it apart in its series: `8 clients, 16 ranks, transfer 64 KiB`."""
-    told = [format_count(spot.clients, "client")]
+def point_name(spot: Spot, points: Sequence[Predicted]) -> str:
+    """`8 clients`, or where its series needs more: `8 clients, 16 ranks, transfer 64 KiB`."""
+    parts = [format_count(spot.clients, "client")]
     if any(point.spot.clients != point.spot.job.ranks for point in points):
-        told.append(format_count(spot.job.ranks, "rank"))
-    told += [f"{axis} {axis_value(value, unit)}" for axis, value, unit in spot.others]
-    return ", ".join(told)
+        parts.append(format_count(spot.job.ranks, "rank"))
+    parts += [f"{axis} {axis_value(value, unit)}" for axis, value, unit in spot.others]
+    return ", ".join(parts)
 
 
 def unit(name: SeriesName, values: Sequence[Value]) -> Unit:

@@ -60,7 +60,7 @@ class RunReport:
         return document.document(self.content, drawn, is_full=self.is_full)
 
     def summary(self) -> Document:
-        """One page of A4 with figures, for those who decide: what came out, what to beware of, how far to trust it."""
+        """One page of A4 with figures, for decisions: results, warnings, and how far to trust them."""
         from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
         drawing.start()
@@ -81,7 +81,7 @@ class RunReport:
 
     @cached_property
     def content(self) -> Content:
-        """What all of them say. To assemble it takes about as long as to write a text of it."""
+        """What every format shows. Assembling it takes about as long as rendering it as text."""
         from ioassay.reports.run.content import assemble  # noqa: PLC0415
 
         return assemble(self.run, self.against)

@@ -39,7 +39,7 @@ _OFTEN = 0.5
 """The share of the phases from which on disturbances are worth repeating the run for."""
 
 _FASTER_THAN_STORAGE = ("cache-resident", "cache-unknown", "device-moved-less")
-"""Doubts because of which storage alone may be slower."""
+"""Doubts that mean that the storage itself may be slower."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Advice:
-    """A doubt that changes what a reader would do, or another thing to know."""
+    """A doubt or a remark that changes what a reader would do."""
 
     text: str
     of: tuple[str, ...] = ()
-    """Labels of the lines that it concerns; empty: all of them."""
+    """Labels of the lines that it concerns; empty: all lines."""
     letter: str = ""
     """What stands beside the numbers of these lines; empty: nothing does."""
 
     @property
     def sentence(self) -> str:
-        """For readers who do not see the table."""
+        """The advice as a sentence of its own, without the table."""
         return f"{listed(self.of)}: {self.text}" if self.of else _capital(self.text)
 
     @property
@@ -152,10 +152,10 @@ def _lines(content: Content) -> Iterator[_Line]:
     run = content.run
     latencies = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
     for kind in _KINDS:
-        found = rates.of(rates.medians(content.points, kind.column), kind.workload, kind.operation)
-        if found.is_empty():
+        medians = rates.of(rates.medians(content.points, kind.column), kind.workload, kind.operation)
+        if medians.is_empty():
             continue
-        row = found.row(0, named=True)
+        row = medians.row(0, named=True)
         of_one = rates.of(latencies, kind.workload, kind.operation)
         yield _Line(
             kind,
@@ -211,7 +211,7 @@ def _cold(content: Content) -> str:
 
 
 def _judgement(content: Content) -> str | None:
-    """Of all criteria. Those that fail only because something was not measured do not make the storage suspicious."""
+    """The verdict on all criteria. A criterion that fails only for lack of a measurement does not count."""
     is_unjudged = all(verdict.missing for verdict in content.judged if verdict.judgement == "failed")
     return "not judged" if content.accepted == "failed" and is_unjudged else content.accepted
 
@@ -221,13 +221,13 @@ def _verdict(content: Content, storage: Storage) -> list[Block]:
         case "passed":
             count = format.count(len(content.verdicts), "criterion", "criteria")
             slowest = next((line.value for line in content.verdicts if "slowest" in line.criterion), "")
-            said = f" No call took longer than {slowest}." if slowest else ""
-            return [Paragraph((Span("Healthy", "passed"), f": {count} met.{said}"))]
+            slowest_text = f" No call took longer than {slowest}." if slowest else ""
+            return [Paragraph((Span("Healthy", "passed"), f": {count} met.{slowest_text}"))]
         case "failed":
             failed = [line for line in content.verdicts if line.judgement == "failed"]
             return [
                 Paragraph((Span("Suspicious", "failed"), ":")),
-                Bullets([f"{one.criterion}; measured {one.value}. {_capital(one.because)}." for one in failed]),
+                Bullets([f"{line.criterion}; measured {line.value}. {_capital(line.because)}." for line in failed]),
                 Paragraph(f"Try: ioassay doctor --target {shlex.quote(storage.place)}"),
             ]
         case _:
@@ -239,7 +239,7 @@ def _capital(text: str) -> str:
 
 
 def _advice(content: Content, lines: Sequence[_Line]) -> Iterator[_Advice]:
-    """What changes what a reader would do, the most severe first."""
+    """The advice, the most severe first."""
     labels = {(kind.workload, kind.operation): kind.label for kind in _KINDS}
     workloads = {case.id: case.workload for case in content.document.cases}
 
@@ -250,16 +250,16 @@ def _advice(content: Content, lines: Sequence[_Line]) -> Iterator[_Advice]:
     is_memory = any(group.kind == "memory-backed" for group in content.doubts.groups)
     for group in content.doubts.groups:
         places = [place.measurement for place in group.places]
-        said = caveats.words(group.kind, group.places[0].evidence)
+        description = caveats.words(group.kind, group.places[0].evidence)
         if group.invalidates:
-            yield _Advice(f"invalid, {said}.", of(places))  # no number stands for it
+            yield _Advice(f"invalid, {description}.", of(places))  # no number stands for it
         elif group.kind == "memory-backed":
-            yield _Advice(f"{said}: the rates are not those of storage.")
+            yield _Advice(f"{description}: the rates are not those of storage.")
         elif group.kind in _FASTER_THAN_STORAGE and not is_memory:
-            yield _Advice(f"{said}; storage alone may be slower.", of(places), group.mark)
+            yield _Advice(f"{description}; storage alone may be slower.", of(places), group.mark)
         elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
             how_many = f"{len(places)} of {content.doubts.measurements}"
-            text = f"{how_many} measurements were disturbed ({said}); repeat on an idle machine."
+            text = f"{how_many} measurements were disturbed ({description}); repeat on an idle machine."
             yield _Advice(text, of(places), group.mark)
     if any(line.repetitions < intervals.FEWEST for line in lines):
         yield _Advice("an interval needs three repetitions; use a longer --time.")

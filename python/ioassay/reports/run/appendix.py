@@ -99,7 +99,7 @@ def _points(part: WorkloadPart) -> set[int]:
 
 def _columns(content: Content, part: WorkloadPart, columns: Mapping[str, Column]) -> list[Column]:
     repetition = [Column("Rep.", is_number=True)] if content.names.repeated else []
-    return [Column("Phase"), Column(part.at, is_number=True), *repetition, *columns.values()]
+    return [Column("Phase"), Column(part.point_head, is_number=True), *repetition, *columns.values()]
 
 
 def _cells(content: Content, row: dict[str, Any], columns: Mapping[str, Column]) -> list[str]:
@@ -136,16 +136,17 @@ def sources(content: Content) -> list[tuple[str, str]]:
     entry = content.document.imported
     if entry is None:
         return []
-    told = [
-        (one.path if one.line is None else f"{one.path}:{one.line}", f"refused: {one.reason}") for one in entry.refused
+    rows = [
+        (refused.path if refused.line is None else f"{refused.path}:{refused.line}", f"refused: {refused.reason}")
+        for refused in entry.refused
     ]
-    told += [(file.path, file.sha256) for file in entry.files]
-    more = len(told) - MOST_SOURCES
-    return told[:MOST_SOURCES] + ([(f"and {format_count(more, 'more file')}", "see run.json")] if more > 0 else [])
+    rows += [(file.path, file.sha256) for file in entry.files]
+    more = len(rows) - MOST_SOURCES
+    return rows[:MOST_SOURCES] + ([(f"and {format_count(more, 'more file')}", "see run.json")] if more > 0 else [])
 
 
 def commands_title(content: Content) -> tuple[str, str]:
-    """What the commands of the appendix are, and what they are good for."""
+    """The title of the commands and a sentence about their use."""
     if content.document.imported is not None:
         return "Command lines", "The tool's command lines, from its output."
     return "Equivalent commands", "IOR and mdtest commands that repeat a phase."

@@ -32,7 +32,7 @@ _RUN, _MEASUREMENTS = "run", "measurements"
 """The sources that every such file has, by their short names."""
 
 _MOST_LINES, _LAST_LINE = 50, 99_999
-"""What a place can name."""
+"""The limits of a place in a system's file: how many lines, and the last line number."""
 
 _DIMENSIONS: Mapping[RateColumn, Dimension] = {
     "rate_bytes_per_s": BYTES_PER_S,
@@ -61,7 +61,7 @@ def text(run: LoadedRun, name: str, files: Mapping[Path, str]) -> str:
 
 
 def _identifier(text: str) -> str:
-    """What can be the name of a system, or the beginning of that of a figure."""
+    """The text as a valid name of a system, or the start of a figure's name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:50].strip("-.") or "system"
 
 
@@ -91,22 +91,25 @@ class _Writing:
         about = {"title": f"{document.study.title}, run {document.run}"}
         if document.started:
             about["date"] = document.started
-        found = {_RUN: about | kept[0], _MEASUREMENTS: {"title": f"Measurements of the run {document.run}"} | kept[-1]}
+        entries = {
+            _RUN: about | kept[0],
+            _MEASUREMENTS: {"title": f"Measurements of the run {document.run}"} | kept[-1],
+        }
         imported = {file.path: file for file in document.imported.files} if document.imported else {}
-        return found | {name: _of_file(imported[path], document) for path, name in self.read.items()}
+        return entries | {name: _of_file(imported[path], document) for path, name in self.read.items()}
 
     def figures(self, curve: Curve) -> Iterator[dict[str, Any]]:
         """The points and the sustained rate of a series: first in what it counts by itself."""
         for column in (curve.column, *(other for other in curve.rates if other != curve.column)):
             of = curve.rates[column]
             for point in of.points:
-                told = self._figure(curve, column, point, "peak" if point is of.peak else None)
-                yield told | {"at": self._place(curve, point), "note": _note(point)}
+                figure = self._figure(curve, column, point, "peak" if point is of.peak else None)
+                yield figure | {"at": self._place(curve, point), "note": _note(point)}
             if of.sustained is not None:
                 like = of.points[0].conditions
-                told = self._figure(curve, column, of.sustained, "sustained")
-                told |= _conditions(Point(None, like, of.sustained.rates), "layout", "order", "transfer")
-                yield told | {"at": _MEASUREMENTS, "note": "median of the points from 90 % of the peak on"}
+                figure = self._figure(curve, column, of.sustained, "sustained")
+                figure |= _conditions(Point(None, like, of.sustained.rates), "layout", "order", "transfer")
+                yield figure | {"at": _MEASUREMENTS, "note": "median of the points from 90 % of the peak on"}
 
     def _figure(self, curve: Curve, column: RateColumn, point: Point, level: str | None) -> dict[str, Any]:
         counts = [f"c{point.clients}" if point.clients else "", f"r{point.conditions.ranks}" if not level else ""]
@@ -135,8 +138,8 @@ class _Writing:
             **{"workload": workload, "phase": phase, "job": job, "operation": curve.operation},
             **{"clients": point.clients, "ranks": point.conditions.ranks, "files": point.conditions.files},
         }
-        own = self.run.measurements.filter("valid", rates.at(where))
-        lines = self.run.sources.join(own, on=list(KEY), how="semi").select("file", "line").unique().sort("line")
+        measured = self.run.measurements.filter("valid", rates.at(where))
+        lines = self.run.sources.join(measured, on=list(KEY), how="semi").select("file", "line").unique().sort("line")
         if lines["file"].n_unique() != 1 or lines.height > _MOST_LINES or lines["line"].max() > _LAST_LINE:  # type: ignore[operator]
             return _MEASUREMENTS
         path = lines["file"][0]
@@ -147,7 +150,7 @@ class _Writing:
 def _conditions(point: Point, *wanted: str) -> dict[str, Any]:
     """What a point was measured with, by the keys of a figure; of `wanted` alone, if that is given."""
     of = point.conditions
-    told = {
+    fields = {
         "tool": of.tool,
         "layout": of.layout,
         "order": of.order,
@@ -157,13 +160,13 @@ def _conditions(point: Point, *wanted: str) -> dict[str, Any]:
         "clients": point.clients or None,
         "threads": of.ranks or None,
     }
-    return {key: value for key, value in told.items() if value is not None and (not wanted or key in wanted)}
+    return {key: value for key, value in fields.items() if value is not None and (not wanted or key in wanted)}
 
 
 def _note(point: Point) -> str:
     count = len(point.rates)
-    told = "a single repetition" if count == 1 else f"median of {format_count(count, 'repetition')}"
-    return "; ".join([told, *([f"doubted: {', '.join(point.doubts)}"] if point.doubts else [])])
+    basis = "a single repetition" if count == 1 else f"median of {format_count(count, 'repetition')}"
+    return "; ".join([basis, *([f"doubted: {', '.join(point.doubts)}"] if point.doubts else [])])
 
 
 def _of_file(file: ImportedFile, document: RunDocument) -> dict[str, str]:

@@ -45,7 +45,7 @@ _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
     "imbalance": lambda e: (
         f"one rank did {format.significant(e['most_operations'] / e['least_operations'])} times the work of another"
     ),
-    "disturbed": lambda e: " and ".join(dict.fromkeys(_DISTURBERS[one["what"]] for one in e["by"])),
+    "disturbed": lambda e: " and ".join(dict.fromkeys(_DISTURBERS[cause["what"]] for cause in e["by"])),
     "oversubscribed": lambda e: f"{e['ranks']} ranks on {format_count(e['processors'], 'processor')}",
     "shared-node": lambda e: f"{e['clients']} clients on {format_count(e['nodes'], 'node')}",
     "shared-machine": lambda e: f"{e['nodes']} nodes on {format_count(e['machines'], 'machine')}",
@@ -80,8 +80,8 @@ def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
 
 
 def _beside(group: DoubtGroup, concerned: tuple[Place, ...], of: int) -> str:
-    said = words(group.kind, concerned[0].evidence)
-    return said if len(concerned) == of else f"{said} ({len(concerned)} of {of} measurements)"
+    text = words(group.kind, concerned[0].evidence)
+    return text if len(concerned) == of else f"{text} ({len(concerned)} of {of} measurements)"
 
 
 def common(doubts: Doubts) -> tuple[tuple[str, str], ...]:
@@ -101,7 +101,7 @@ def to_know(doubts: Doubts) -> list[Text]:
         for group in doubts.groups
         if group.invalidates
     ]
-    return [*invalid, *((Span(said, "strong"), _remedy(remedy)) for said, remedy in common(doubts))]
+    return [*invalid, *((Span(text, "strong"), _remedy(remedy)) for text, remedy in common(doubts))]
 
 
 def lettered(doubts: Doubts, letters: Collection[str]) -> list[Text]:

@@ -112,46 +112,46 @@ class Content:
 
     @property
     def has_valid(self) -> bool:
-        """Whether anything was measured that can be shown as a number."""
+        """Whether any measurement is valid."""
         return bool(self.run.measurements["valid"].any())
 
 
 def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
-    """The content of a run's report; what the run is `against` is compared with it."""
+    """The content of a run's report, with a comparison with `against`."""
     every = rates.points(run.measurements)
     run, points = run_units.fitted(run, every), given_rates.throughput(run)
     units = run_units.of_run(run.document, every)
-    found = doubts.grouped(run.doubts, run.measurements)
+    run_doubts = doubts.grouped(run.doubts, run.measurements)
     rows = given_rates.without_given(peak_sustained.table(run.document, points), run)
     judged = acceptance.judge(run)
     names = Names(run.document)
     scores = io500.scores(run)
     facts = RunFacts(run)
     limits = ceilings.limits(run)
-    told = findings(facts)
-    anchors = _anchors(run, told)
-    levels = Levels(points, found, limits, names)
+    run_findings = findings(facts)
+    anchors = _anchors(run, run_findings)
+    levels = Levels(points, run_doubts, limits, names)
     return Content(
         run=run,
         comparison=_compared(run, against),
         points=points,
-        given_rates=given_lines(run, found, names, units),
-        verdicts=[verdicts.line(verdict, found, names) for verdict in judged],
+        given_rates=given_lines(run, run_doubts, names, units),
+        verdicts=[verdicts.line(verdict, run_doubts, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
-        findings=_findings(told, anchors, found, names),
+        findings=_findings(run_findings, anchors, run_doubts, names),
         sweeps=facts.sweeps,
         summary=[levels.summary_line(row) for row in rows if row.is_write_and_read],
         by_series=[line for row in rows if not row.is_write_and_read for line in levels.series_lines(row)],
-        medians=medians.assemble(run.document, points, found, limits, names=names, units=units),
-        surveys=surveys.assemble(run.document, points, found, names),
+        medians=medians.assemble(run.document, points, run_doubts, limits, names=names, units=units),
+        surveys=surveys.assemble(run.document, points, run_doubts, names),
         scores=scores,
-        score_tables=score_tables.assemble(scores, found, names),
+        score_tables=score_tables.assemble(scores, run_doubts, names),
         faithfulness=_faithfulness(run),
         levels=rows,
         judged=judged,
-        doubts=found,
+        doubts=run_doubts,
         limits=limits,
-        workloads=workloads.assemble(run, found, names, anchors, units),
+        workloads=workloads.assemble(run, run_doubts, names, anchors, units),
         missing=_missing(run),
         wide=stop_rule.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
@@ -183,14 +183,14 @@ rest on first: a page of all of them could not be opened.
 """
 
 
-def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Measurement, str]:
+def _anchors(run: LoadedRun, findings: Sequence[Finding]) -> dict[Measurement, str]:
     """The anchor of each measurement that is shown: its place in the table of all."""
     every = rates.places(run.measurements)
     shown = set(every)
     if len(every) > MOST_ROWS:
         shown = set(rates.places(typical(run.measurements)))
         shown |= set(rates.places(run.measurements.filter(~pl.col("valid")).head(MOST_ROWS)))
-        shown |= {finding.measurements[0] for finding in told}
+        shown |= {finding.measurements[0] for finding in findings}
     return {place: f"row-{number}" for number, place in enumerate(every, start=1) if place in shown}
 
 

@@ -63,12 +63,12 @@ def _wide(wide: WidePoint) -> dict[str, Any]:
     return {"workload": wide.point.workload, **dict(wide.point.values)} | {
         "until": wide.rule,
         "series": [
-            one.series._asdict()
+            width.series._asdict()
             | {
-                "repetitions": one.repetitions,
-                "half_width_share": one.share if math.isfinite(one.share) else None,
+                "repetitions": width.repetitions,
+                "half_width_share": width.share if math.isfinite(width.share) else None,
             }
-            for one in wide.wide
+            for width in wide.wide
         ],
     }
 
@@ -77,7 +77,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "label": row.label,
         "workload": row.workload,
-        "series": [one._asdict() | (_both(both, row.unit.column) or {}) for one, both in row.series.items()],
+        "series": [series._asdict() | (_both(both, row.unit.column) or {}) for series, both in row.series.items()],
     }
 
 
@@ -119,14 +119,14 @@ def _survey(survey: Survey) -> dict[str, Any]:
             grid.series._asdict()
             | {
                 "points": [vars(cell) for cell in grid.cells],
-                "saturation": grid.found
+                "saturation": grid.saturation
                 and {
-                    "point": vars(grid.found.point),
-                    "best": vars(grid.found.best),
-                    "tolerance": grid.found.tolerance,
-                    "possible": grid.found.possible and list(map(vars, grid.found.possible)),
-                    "equal": [vars(cell) for cell in grid.found.equal],
-                    "at_the_edge": grid.found.at_the_edge,
+                    "point": vars(grid.saturation.point),
+                    "best": vars(grid.saturation.best),
+                    "tolerance": grid.saturation.tolerance,
+                    "possible": grid.saturation.possible and list(map(vars, grid.saturation.possible)),
+                    "equal": [vars(cell) for cell in grid.saturation.equal],
+                    "at_the_edge": grid.saturation.at_the_edge,
                 },
             }
             for grid in survey.grids

@@ -91,10 +91,10 @@ def sentence(faithfulness: Faithfulness) -> str:
 
 
 def left_out(replays: ReplaysEntry) -> list[Block]:
-    """What no stream does."""
+    """The operations that the replay leaves out."""
     if not replays.left_out:
         return []
-    shown = [_left_out(one) for one in replays.left_out[:_MOST_LEFT_OUT]]
+    shown = [_left_out(entry) for entry in replays.left_out[:_MOST_LEFT_OUT]]
     more = len(replays.left_out) - len(shown)
     return [Paragraph("Not replayed:"), Bullets([*shown, *([f"{more} more"] if more else [])])]
 

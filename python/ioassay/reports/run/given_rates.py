@@ -28,7 +28,7 @@ class GivenLine:
 
     label: str
     series: str
-    at: str
+    point: str
     asked: str
     """The rate, or the pause between operations."""
     kept: str
@@ -52,7 +52,7 @@ def table(lines: Sequence[GivenLine]) -> Table:
             [
                 line.label,
                 line.series,
-                line.at,
+                line.point,
                 line.asked,
                 (line.kept, *(Span(caveat, "caveat") for caveat in line.caveats)),
                 line.p50,
@@ -81,26 +81,26 @@ def _line(given_rate: GivenRate, doubts: Doubts, names: Names, units: RunUnits) 
         names.workload(given_rate.point["workload"]),
         series.label(Series(given_rate.point["phase"], given_rate.point["job"], operation)),
     )
-    at, kept, p99 = (
+    point, kept, p99 = (
         names.point(given_rate.places[0].case),
         rate(given_rate, unit, given_rate.kept_per_s),
         format.duration(given_rate.p99_ns),
     )
     wanted = asked(given_rate, unit)
     if given_rate.given_per_s is not None:
-        said = f"reached {format.kept(kept, wanted)}"
+        result = f"reached {format.kept(kept, wanted)}"
     else:
         how = f"with {pauses(given_rate)}" if pauses(given_rate) else "under the rate limit of the study"
-        said = f"reached {kept} {how}"
+        result = f"reached {kept} {how}"
     latency = f", p99 latency {p99}" if given_rate.p99_ns is not None else ""
     return GivenLine(
         label=label,
         series=name,
-        at=at,
+        point=point,
         asked=wanted,
         kept=kept,
         p50=format.duration(given_rate.p50_ns),
         p99=p99,
-        sentence=f"{label}, {name}, {at}: {said}{latency}.",
+        sentence=f"{label}, {name}, {point}: {result}{latency}.",
         caveats=caveats.beside(doubts, given_rate.places),
     )

@@ -34,7 +34,7 @@ class ScoreLine:
     verdict: str
     """`valid`, `INVALID` or nothing."""
     because: str
-    """What else is to be said of it: why it is invalid."""
+    """Why it is invalid."""
     marks: tuple[str, ...]
 
 
@@ -99,7 +99,7 @@ def _table(score: Score, doubts: Doubts, where: str) -> ScoreTable:
 
 
 def _printed(score: Score) -> str:
-    """The total that another program printed, where it is another."""
+    """The total that another program printed, where it differs."""
     if score.printed is None or abs(score.total - score.printed) <= _ROUNDED * score.printed:
         return ""
     notes = [f"{phase.rule.phase}: {phase.note}" for phase in score.phases if phase.note and score.counts(phase)]

@@ -1,4 +1,4 @@
-"""The peak and sustained table: its numbers, what they rest on, and what makes them doubtful, in words.
+"""The peak and sustained table: its numbers, what they rest on, and their doubts, in words.
 
 Not: what peak and sustained are (`ioassay.analysis.peak_sustained`).
 """
@@ -38,15 +38,15 @@ class Cell:
     ceiling: str = ""
     """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
     interval: str = ""
-    """Of a peak of enough repetitions: where the highest true rate lies."""
+    """The confidence interval of a peak; empty with too few repetitions."""
     luck: str = ""
-    """How much of a peak may be chance, where several points are alike."""
+    """How much of a peak may be chance, where several points do not differ significantly."""
     stonewall: str = ""
     """The rate at the stonewall, where one came."""
 
     @property
     def notes(self) -> list[str]:
-        """What stands below the number, in small letters: what it rests on first."""
+        """The lines below the number, in small print: what it rests on first."""
         return [text for text in (self.rests_on, self.interval, self.luck, self.stonewall, self.ceiling) if text]
 
 
@@ -137,10 +137,10 @@ class Levels:
     def series_lines(self, row: peak_sustained.Row) -> list[SeriesLine]:
         """The rows of any other workload, one for each series."""
         lines = []
-        for one, both in row.series.items():
-            measured = rates.of(self.points, row.workload, one.operation, one.phase, one.job)
-            peak, sustained = self._cells(both, row, measured, one.operation)
-            lines.append(SeriesLine(row.label, series.label(one), peak, sustained))
+        for series_key, both in row.series.items():
+            measured = rates.of(self.points, row.workload, series_key.operation, series_key.phase, series_key.job)
+            peak, sustained = self._cells(both, row, measured, series_key.operation)
+            lines.append(SeriesLine(row.label, series.label(series_key), peak, sustained))
         return lines
 
     def _cells(
@@ -150,11 +150,11 @@ class Levels:
         measured: pl.DataFrame,
         operation: Operation | None = None,
     ) -> tuple[Cell, Cell]:
-        """Peak and sustained; what is doubtful of both is said of the peak."""
+        """Peak and sustained; a doubt about both stands beside the peak."""
         peak = self._cell(both.peak if both else None, row, measured, operation)
         sustained = self._cell(both.sustained if both else None, row, measured, operation)
-        own = tuple(caveat for caveat in sustained.caveats if caveat not in peak.caveats)
-        return peak, replace(sustained, caveats=own)
+        new_caveats = tuple(caveat for caveat in sustained.caveats if caveat not in peak.caveats)
+        return peak, replace(sustained, caveats=new_caveats)
 
     def _cell(
         self,
@@ -174,10 +174,10 @@ class Levels:
             return format.rate_in(row.unit.name, rate, noun)
 
         known = level.interval
-        at = sweep_points(level.at, level.axis, self.names.unit(level.axis))
+        position = sweep_points(level.at, level.axis, self.names.unit(level.axis))
         return Cell(
             text=text(level.rate),
-            rests_on=", ".join(filter(None, (at, self.names.values(level.others)))),
+            rests_on=", ".join(filter(None, (position, self.names.values(level.others)))),
             marks=self.doubts.marks(places),
             caveats=caveats.beside(self.doubts, places),
             letters=tuple(group.mark for group, _ in self.doubts.decisive(places)),

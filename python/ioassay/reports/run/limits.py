@@ -1,4 +1,4 @@
-"""The section Limits: how many numbers are valid, what the run cannot tell, and the doubts."""
+"""The section Limits: how many numbers are valid, what remains unknown, and the doubts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_OPEN = 3
 """Measurements with a doubt that a page shows unfolded."""
 
 MOST_PLACES = 100
-"""Cases that are named one by one where many have the same doubt."""
+"""The most cases that are named where many have the same doubt."""
 
 
 def limits(content: Content) -> list[Block]:
@@ -72,7 +72,7 @@ def every_doubt(content: Content) -> list[Section]:
     for group in content.doubts.groups:
         title = f"{group.mark}\u2002{doubt(group.kind)}: {format_count(len(group.places), 'measurement')}"
         items: list[Text] = [
-            (f"{said} ", Span(f"({where})", "faint")) for where, said in by_message(group.places, content.names)
+            (f"{message} ", Span(f"({where})", "faint")) for where, message in by_message(group.places, content.names)
         ]
         fold: Fold = "open" if len(group.places) <= MOST_OPEN else "closed"
         sections.append(Section(title, [Bullets(items)], f"where-{group.mark}", fold))
@@ -95,7 +95,7 @@ def wide(content: Content) -> list[str]:
 def _wide_point(content: Content, wide: WidePoint) -> str:
     case = next(case for case in content.document.cases if case.sweep_point == wide.point)
     where = f"{content.names.workload(case.workload)}, {content.names.point(case.id)}"
-    return f"{where}: {', '.join(f'{series.label(one.series)} {_known(one)}' for one in wide.wide)}."
+    return f"{where}: {', '.join(f'{series.label(width.series)} {_known(width)}' for width in wide.wide)}."
 
 
 def _known(width: Width) -> str:
@@ -132,33 +132,33 @@ def _but_not_the_score(content: Content) -> str:
 
 
 def gaps(content: Content) -> list[str]:
-    """What the run cannot tell because of how it was measured, whatever its numbers are."""
-    told = []
+    """What remains unknown because of how the run was measured, whatever its numbers are."""
+    sentences = []
     document = content.document
     if document.imported is not None:
-        told.append(
+        sentences.append(
             f"The numbers were read from what {document.imported.tool} printed; "
             "ioassay could not check the measurements."
         )
     if content.missing:
-        told.append(opening.missing(content))
+        sentences.append(opening.missing(content))
     medians = rates.medians(content.points, "rate_operations_per_s")
     few = medians.filter(medians["repetitions"] < FEWEST).height
     if few:
         which = "No median" if few == medians.height else f"{few} of {format_count(medians.height, 'median')}"
         have = "has" if few in (1, medians.height) else "have"
         no = "a" if few == medians.height else "no"
-        told.append(
+        sentences.append(
             f"{which} {have} {no} confidence interval, which needs {FEWEST} valid repetitions: how far another run "
             "would differ is unknown."
         )
     if document.ceilings is None and len(document.environment) > 1:
-        told.append("The network was not measured, so rates are not compared with its throughput (`ioassay net`).")
-    return told
+        sentences.append("The network was not measured, so rates are not compared with its throughput (`ioassay net`).")
+    return sentences
 
 
 def doubt(kind: str) -> str:
-    """What a kind of doubt is called where a line begins with it: `Cache resident`."""
+    """The name of a kind of doubt at the beginning of a line: `Cache resident`."""
     return kind.replace("-", " ").capitalize()
 
 
@@ -171,6 +171,8 @@ def by_message(places: Iterable[Place], names: Names) -> list[tuple[str, str]]:
 
 
 def _where(cases: Mapping[str, list[str]], names: Names) -> str:
-    told = [f"{names.case(case)}: {', '.join(phases)}" for case, phases in itertools.islice(cases.items(), MOST_PLACES)]
+    shown = [
+        f"{names.case(case)}: {', '.join(phases)}" for case, phases in itertools.islice(cases.items(), MOST_PLACES)
+    ]
     more = len(cases) - MOST_PLACES
-    return "; ".join([*told, f"and {format_count(more, 'more case')}"] if more > 0 else told)
+    return "; ".join([*shown, f"and {format_count(more, 'more case')}"] if more > 0 else shown)

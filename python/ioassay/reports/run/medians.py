@@ -1,4 +1,4 @@
-"""What the command line of a front end came down to: of everything that it measured the median of its repetitions.
+"""The results of a front end's command line: the median of the repetitions of everything that it measured.
 
 A study sweeps and asks for peaks; a command line has no sweep, so its key result is this table.
 """
@@ -53,7 +53,7 @@ class MedianLine:
 
     @property
     def notes(self) -> list[str]:
-        """What stands below the rate, in small letters."""
+        """The lines below the rate, in small print."""
         return [text for text in (self.interval, self.stonewall, self.ceiling) if text]
 
 
@@ -101,10 +101,12 @@ def assemble(
     return [
         line
         for workload in dict.fromkeys(case.workload for case in document.cases)
-        for one in series.of_workload(document, workload)
-        if not (measured := rates.of(points, workload, one.operation, one.phase, one.job)).is_empty()
+        for series_key in series.of_workload(document, workload)
+        if not (
+            measured := rates.of(points, workload, series_key.operation, series_key.phase, series_key.job)
+        ).is_empty()
         for line in _lines(
-            measured, rates.column(document, measured, workload), one, doubts, limits, names=names, units=units
+            measured, rates.column(document, measured, workload), series_key, doubts, limits, names=names, units=units
         )
     ]
 
@@ -112,7 +114,7 @@ def assemble(
 def _lines(
     measured: pl.DataFrame,
     column: RateColumn,
-    one: Series,
+    series_key: Series,
     doubts: Doubts,
     limits: Mapping[Measurement, Limit],
     *,
@@ -120,16 +122,16 @@ def _lines(
     units: RunUnits,
 ) -> list[MedianLine]:
     def text(rate: float) -> str:
-        return format.rate_in(units.of(column, one.operation).name, rate, NOUNS[one.operation])
+        return format.rate_in(units.of(column, series_key.operation).name, rate, NOUNS[series_key.operation])
 
     def line(row: dict[str, Any]) -> MedianLine:
         several = row["repetitions"] > 1
-        own = measured.filter("valid", rates.at(row))
-        places = rates.places(own)
+        point_rows = measured.filter("valid", rates.at(row))
+        places = rates.places(point_rows)
         ceiling = ceilings.common(limits, places) if column == "rate_bytes_per_s" else None
         return MedianLine(
             label=names.workload(row["workload"]),
-            series=series.label(one),
+            series=series.label(series_key),
             ranks=format.ABSENT if row["ranks"] is None else str(row["ranks"]),
             median=text(row["median"]),
             range=f"{text(row['lowest'])} to {text(row['highest'])}" if several else format.ABSENT,

@@ -128,17 +128,17 @@ def _alike(job: JobEntry) -> tuple[str, str, str]:
 
 
 def _sizes(values: Iterable[int]) -> str:
-    """Sizes of a file set over the sweep; 0: nothing tells."""
-    told = sorted({value for value in values if value})
-    ends = [format.size(value) for value in dict.fromkeys([*told[:1], *told[-1:]])]
+    """Sizes of a file set over the sweep; 0: unknown."""
+    sizes = sorted({value for value in values if value})
+    ends = [format.size(value) for value in dict.fromkeys([*sizes[:1], *sizes[-1:]])]
     return " to ".join(ends) or format.ABSENT
 
 
 def _swept(values: Iterable[int]) -> str:
-    told = sorted({value for value in values if value})
-    if len(told) > MOST_NAMED:
-        return f"{len(told)} from {told[0]} to {told[-1]}"
-    return ", ".join(map(str, told)) or format.ABSENT
+    distinct = sorted({value for value in values if value})
+    if len(distinct) > MOST_NAMED:
+        return f"{len(distinct)} from {distinct[0]} to {distinct[-1]}"
+    return ", ".join(map(str, distinct)) or format.ABSENT
 
 
 def terms(content: Content) -> list[tuple[str, str]]:
@@ -159,7 +159,7 @@ def terms(content: Content) -> list[tuple[str, str]]:
 
 
 def no_nodes(document: RunDocument) -> str:
-    """Why nothing is reported of nodes, where none has reported itself."""
+    """Why the section has no nodes."""
     if document.imported is None:
         return "No node reported its environment: the engine did not start."
     also = "; see the settings for the rest of the configuration" if document.study.settings else ""

@@ -44,8 +44,8 @@ def state(content: Content) -> str:
     """How the run ended and how much of it there is."""
     cases = content.document.cases
     counts = Counter(case.state for case in cases)
-    at = content.document.live_at
-    end = _ENDS[content.document.state] if at is None else f"The run is in progress; results are as of {at}."
+    live_at = content.document.live_at
+    end = _ENDS[content.document.state] if live_at is None else f"The run is in progress; results are as of {live_at}."
     sentence = f"{end} {counts['complete']} of {format_count(len(cases), 'case')} complete"
     rest = [f"{counts[name]} {words}" for name, words in _STATES if counts[name]]
     return ", ".join([sentence, *rest]) + "."
@@ -127,7 +127,7 @@ def facts_of_run(content: Content) -> Table:
 
 
 def incomplete(content: Content) -> list[Block]:
-    """What did not end well, before anything else is said."""
+    """Failures, interruptions and missing measurements: they come first."""
     return [
         Paragraph(missing(content)),
         Bullets([f"{where}: {error}" for where, error in errors(content)]),

@@ -101,7 +101,7 @@ def drawn(content: Content, *, is_full: bool = False) -> Pictures:
 
 
 def rates(content: Content) -> Iterator[Picture]:
-    """The figures that the study asks for, in its order, but for curves of a single point: tables have those."""
+    """The figures that the study requests, in order, except curves of a single point, which tables show."""
     taken: set[str] = set()
     for entry in content.document.study.figures:
         identifier = unique(slug(f"rate-{entry.title}", "rate"), taken)
@@ -119,15 +119,20 @@ def latencies(content: Content) -> dict[str, Picture]:
     pictures = {}
     taken: set[str] = set()
     for part in content.workloads:
-        own = points.filter(pl.col("workload") == part.name)
-        axis = axes.axis(own)
-        at = axes.column(axis)
-        own = axes.with_column(own, axis).drop_nulls(at)  # the table has what is of an unknown number
-        data = latency_figure.data(own, axis)
-        place = ["phase", "job", "operation", "clients", "ranks", at]
-        if data[at].n_unique() < 2 or own.select(*dict.fromkeys(place)).n_unique() < own.height:
+        workload_points = points.filter(pl.col("workload") == part.name)
+        axis = axes.axis(workload_points)
+        column = axes.column(axis)
+        workload_points = axes.with_column(workload_points, axis).drop_nulls(
+            column
+        )  # the table has what is of an unknown number
+        data = latency_figure.data(workload_points, axis)
+        place = ["phase", "job", "operation", "clients", "ranks", column]
+        if (
+            data[column].n_unique() < 2
+            or workload_points.select(*dict.fromkeys(place)).n_unique() < workload_points.height
+        ):
             continue
-        labels = [series.label(one) for one in series.of_workload(content.document, part.name)]
+        labels = [series.label(series_key) for series_key in series.of_workload(content.document, part.name)]
         identifier = unique(slug(f"latency-{part.name}", "latency"), taken)
         pictures[part.name] = draw(
             latency_figure.chart(data, labels, axis, partial(content.names.value, axis)),
@@ -173,16 +178,17 @@ def timelines(content: Content, *, each_repetition: bool = True) -> dict[str, li
         )
         pictures[part.name] = [
             picture
-            for one in series.of_workload(content.document, part.name)
+            for series_key in series.of_workload(content.document, part.name)
             for repetition, rows in _figures_of(
-                analysis.of(frame, part.name, one.operation, one.phase, one.job), each_repetition=few
+                analysis.of(frame, part.name, series_key.operation, series_key.phase, series_key.job),
+                each_repetition=few,
             )
             for picture in _timeline_pictures(
                 content,
                 _Phase(
                     part.title,
-                    series.label(one),
-                    unique(_timeline_id(part.name, one, repetition), taken),
+                    series.label(series_key),
+                    unique(_timeline_id(part.name, series_key, repetition), taken),
                     repetition,
                 ),
                 rows,
@@ -193,13 +199,13 @@ def timelines(content: Content, *, each_repetition: bool = True) -> dict[str, li
     return pictures
 
 
-def _timeline_id(workload: str, one: Series, repetition: int | None) -> str:
+def _timeline_id(workload: str, series_key: Series, repetition: int | None) -> str:
     which = "typical" if repetition is None else f"repetition-{repetition}"
-    return slug(f"timeline-{workload}-{series.label(one)}-{which}", "timeline")
+    return slug(f"timeline-{workload}-{series.label(series_key)}-{which}", "timeline")
 
 
 def _figures_of(measured: pl.DataFrame, *, each_repetition: bool) -> Iterator[tuple[int | None, pl.DataFrame]]:
-    """What comes into one figure of time lines, with its repetition; `None` where they are of several."""
+    """The measurements of each figure of time lines, with their repetition; `None` for several repetitions."""
     if each_repetition:
         for repetition, rows in measured.partition_by("repetition", maintain_order=True, as_dict=True).items():
             yield int(repetition[0]), rows
@@ -283,7 +289,7 @@ def surveys(content: Content) -> list[list[Picture]]:
 def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
     data = survey_figure.data(grid.cells, survey.unit)
     return draw(
-        survey_figure.chart(data, grid.series.operation, survey.unit, grid.found),
+        survey_figure.chart(data, grid.series.operation, survey.unit, grid.saturation),
         identifier,
         title=f"{survey.title}: {grid.title}",
         data=data,
@@ -305,13 +311,13 @@ def _doubts(content: Content, data: pl.DataFrame, axis: Axis) -> dict[tuple[str,
 
 def levels(data: pl.DataFrame, unit: str, axis: Axis, show: Callable[[Value], str] = str) -> str:
     """The medians in words, for those who do not see the picture; `show` writes a value on the axis."""
-    at = axes.column(axis)
-    medians = data.filter(pl.col("median").is_not_null()).unique(["series", at], maintain_order=True)
+    column = axes.column(axis)
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", column], maintain_order=True)
     sentences = []
     for (line,), rows in medians.group_by("series", maintain_order=True):
         values = [
             f"{format.significant(median)} with {show(place)}"
-            for place, median in rows.select(at, "median").iter_rows()
+            for place, median in rows.select(column, "median").iter_rows()
         ]
         sentences.append(f"{line}, {unit}: {', '.join(values)}.")
     return " ".join(sentences)
@@ -341,8 +347,8 @@ def _timeline_pictures(
         place = Measurement.of(row)
         if place not in ranks or row["sample_interval_ns"] is None:
             continue
-        own = samples.filter(**dict(zip(KEY, place, strict=True)))
-        if line := timeline(own, ranks[place], row["sample_interval_ns"], row["duration_ns"]):
+        phase_samples = samples.filter(**dict(zip(KEY, place, strict=True)))
+        if line := timeline(phase_samples, ranks[place], row["sample_interval_ns"], row["duration_ns"]):
             mark = "" if row["valid"] else " (invalid)"
             limit = content.limits.get(place)
             ceiling = limit.ceiling.rate_bytes_per_s if limit and line.counts == "bytes" else None

@@ -1,4 +1,4 @@
-"""A run as a directory to hand out: the report in every format, each figure and each table as files, and what is what.
+"""A run as a directory to hand out: the report in every format, each figure and table as a file, and an index.
 
 Same run, same bytes, the PDFs excepted. Not: writing files (`ioassay.cli.publish`), what the documents say.
 """
@@ -27,7 +27,7 @@ from ioassay.version import __version__
 INDEX = "README.md"
 
 PAPERS = {"report.html": "report.pdf", "summary.html": "summary.pdf"}
-"""The pages, and what each is called on paper."""
+"""Each page and the name of its PDF."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
             with contextlib.suppress(CannotRun):  # a PNG that could not be drawn, which `drawing` notes
                 yield File(f"figures/{picture.id}{suffix}", picture.content(suffix))
     tables = []
-    for name, one in TABLES.items():
-        frame = one.of(run)
+    for name, run_table in TABLES.items():
+        frame = run_table.of(run)
         if not frame.is_empty():
-            tables.append((name, one.meaning))
+            tables.append((name, run_table.meaning))
             yield File(f"tables/{name}.csv", encoded(frame.write_csv()))
     if content.comparison is not None:
         tables.append(("ratios", "Every ratio of the comparison, with its interval and the conditions that differ."))
@@ -71,7 +71,7 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
 
 
 def _index(run: RunDocument, figures: Sequence[Picture], tables: Sequence[tuple[str, str]]) -> str:
-    """What is what, as Markdown."""
+    """The index of the directory, as Markdown."""
     documents = [
         ["[summary.html](summary.html)", "A one-page summary (A4)."],
         ["[report.html](report.html)", "The report, as one self-contained page."],
@@ -113,6 +113,6 @@ def _figure_row(picture: Picture) -> list[str]:
 
 
 def shelf(runs: Sequence[tuple[str, RunDocument]]) -> str:
-    """What is what in a directory of several runs, each in a directory of its own: (its name, the run)."""
+    """The index of a directory of several runs, each in its own directory: (its name, the run)."""
     rows = [[f"[{name}]({name}/{INDEX})", run.study.title, f"`{run.run}`"] for name, run in runs]
     return "\n".join(["# Runs", "", table(["directory", "study", "run"], rows)]) + "\n"

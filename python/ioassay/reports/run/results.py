@@ -149,7 +149,7 @@ def _latencies_of(part: WorkloadPart, drawn: Pictures | None) -> Section:
         for row in part.latencies
     ]
     table = Table(
-        [Column("Phase"), *numbers(part.at, *_PERCENTILES), Column("Doubts")],
+        [Column("Phase"), *numbers(part.point_head, *_PERCENTILES), Column("Doubts")],
         rows,
         f"{part.title}: latency percentiles",
         rules=changes(row["operation"] for row in part.latencies),
@@ -177,7 +177,7 @@ def _endpoints_of(part: WorkloadPart) -> Section:
         [row["operation"], row["at"], row["endpoint"], row["ranks"], row["rate"], row["operations"]]
         for row in part.endpoints
     ]
-    columns = [Column("Phase"), *numbers(part.at), Column("Endpoint"), *numbers("Ranks", "Rate", "Operations")]
+    columns = [Column("Phase"), *numbers(part.point_head), Column("Endpoint"), *numbers("Ranks", "Rate", "Operations")]
     rules = changes(row["operation"] for row in part.endpoints)
     return Section(part.title, [Table(columns, rows, f"{part.title}: rates by endpoint", rules=rules, density="dense")])
 

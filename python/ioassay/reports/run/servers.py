@@ -61,9 +61,9 @@ def blocks(
     if activity is None:
         return [Paragraph("No host reported anything."), remarks]
     counters = counted(activity)
-    own = [] if counters is None else _counters(counters, names)
+    counter_blocks = [] if counters is None else _counters(counters, names)
     if activity.watch.table("agent").is_empty():
-        return [Figure(picture), *own, remarks]
+        return [Figure(picture), *counter_blocks, remarks]
     shown = _shown(activity)
     return [
         Paragraph(_about(activity) if shown.height else f"No phase took {LEAST_S:.0f} s."),
@@ -71,13 +71,13 @@ def blocks(
         _phases(activity, shown, doubts, names),
         Section("Each host in each phase", [_hosts(activity, shown, names)], fold="closed"),
         Paragraph(_counted(activity.watch), note=True),
-        *own,
+        *counter_blocks,
         remarks,
     ]
 
 
 def _counters(counters: Counted, names: Names) -> list[Block]:
-    """What file systems' own counters say."""
+    """The tables of the file systems' own counters."""
     whose = "servers" if counters.role == "server" else "clients"
     files = [f"{host.name} ({file.path})" for host in counters.activity.watch.document.hosts for file in host.imported]
     more = [f"and {len(files) - _MOST_FILES} more"] if len(files) > _MOST_FILES else []
@@ -116,7 +116,7 @@ def _about(activity: Activity) -> str:
 
 
 def _counted(watch: Watch) -> str:
-    """Of what the numbers are made."""
+    """The counters that the numbers come from."""
     whole = [
         f"{host}: {', '.join([*disks, *links]) or 'no device of its own'}"
         for host, (disks, links) in counted_devices(watch).items()
@@ -153,14 +153,18 @@ def _phases(activity: Activity, shown: pl.DataFrame, doubts: Doubts, names: Name
         Column("Doubts"),
     ]
     measured = defaultdict(list)
-    for one in map(Measurement._make, activity.run.measurements.select(KEY).iter_rows()):
-        measured[one.case, one.phase].append(one)
+    for measurement in map(Measurement._make, activity.run.measurements.select(KEY).iter_rows()):
+        measured[measurement.case, measurement.phase].append(measurement)
     rows: list[list[Text]] = []
     for row in shown.iter_rows(named=True):
         for way, operations in _OPERATIONS.items():
             if row[f"{way}_bytes"]:
                 late = way == "write" and row["late_write_bytes"]
-                own = (one for one in measured[row["case"], row["phase"]] if one.operation in operations)
+                way_measurements = (
+                    measurement
+                    for measurement in measured[row["case"], row["phase"]]
+                    if measurement.operation in operations
+                )
                 rows.append(
                     [
                         f"{_place(row, names)} ({way}s)"
@@ -172,7 +176,7 @@ def _phases(activity: Activity, shown: pl.DataFrame, doubts: Doubts, names: Name
                         f"{format.size(row['late_write_bytes'])} within {row['late_s']:.0f} s"
                         if late
                         else format.ABSENT,
-                        Marks(doubts.marks(own)),
+                        Marks(doubts.marks(way_measurements)),
                     ]
                 )
     whose = "servers" if activity.storage_role == "server" else "client nodes"
@@ -190,7 +194,7 @@ def _hosts(activity: Activity, shown: pl.DataFrame, names: Names) -> Table:
         Column("Processors busy", is_number=True),
         Column("Memory pressure", is_number=True),
     ]
-    own = shown.select(PHASE).join(activity.hosts, on=list(PHASE), maintain_order="left")
+    host_rows = shown.select(PHASE).join(activity.hosts, on=list(PHASE), maintain_order="left")
     rows: list[list[Text]] = [
         [
             _place(row, names),
@@ -202,7 +206,7 @@ def _hosts(activity: Activity, shown: pl.DataFrame, names: Names) -> Table:
             format.share(row["processor_busy"]),
             format.share(row["memory_pressure"]),
         ]
-        for row in own.iter_rows(named=True)
+        for row in host_rows.iter_rows(named=True)
     ]
     return Table(
         columns, rows, caption="Each host in each phase", rules=changes(row[0] for row in rows), density="wide"

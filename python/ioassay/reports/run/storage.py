@@ -1,4 +1,4 @@
-"""The file system that a run measured, in a line. Not: looking at one."""
+"""The file system that a run measured, in a line. Not: examining one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class Storage:
-    """The file system that was measured, as it was found before."""
+    """The file system that was measured, as it was before the run."""
 
     place: str
     file_system: str | None
     size_bytes: int | None = None
-    """`None` where it does not say."""
+    """`None`: unknown."""
     used: float | None = None
     """The share of it that is in use."""
 

@@ -52,13 +52,13 @@ NOTHING_VALID = "Nothing valid was measured."
 """Stands for all rates where there is none."""
 
 MOST_HEADLINES = 4
-"""Kinds of findings that an abstract tells."""
+"""The most kinds of findings in an abstract."""
 
 MOST_RESULTS = 10
-"""Sentences; the tables have all."""
+"""The most sentences; the tables have all results."""
 
 MOST_IN_FULL = 4
-"""Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
+"""A workload with more phases has only its peaks in the sentence; the table has all levels."""
 
 MOST_SINGLE = 6
 """Rates in the sentence about a workload that was not swept."""
@@ -172,7 +172,7 @@ def _scores(content: Content) -> list[Block]:
 
 
 def _more(count: int, noun: str) -> list[Paragraph]:
-    """That the report has more of something, or nothing."""
+    """A note that the report has more; empty where it has not."""
     return [Paragraph(f"{format_count(count, f'more {noun}')} in the report.", note=True)] if count > 0 else []
 
 
@@ -184,14 +184,14 @@ def _pictures(content: Content) -> list[Picture]:
 
 
 def _comparison(content: Content) -> list[Section]:
-    """What is reported of a comparison, where there is a difference first."""
+    """The sentences of a comparison, series with a difference first."""
     comparison = content.comparison
     if comparison is None:
         return []
     parts = sorted(comparison.series, key=lambda part: not any(line.differs for line in part.lines))
-    told = [text for part in parts for text in part.sentences]
-    verdict = told[:MOST_POINTS] + comparison.chance if told else comparison.verdict
-    return [Section(comparison.title, [Bullets(verdict), *_more(len(told) - MOST_POINTS, "sentence")])]
+    sentences = [text for part in parts for text in part.sentences]
+    verdict = sentences[:MOST_POINTS] + comparison.chance if sentences else comparison.verdict
+    return [Section(comparison.title, [Bullets(verdict), *_more(len(sentences) - MOST_POINTS, "sentence")])]
 
 
 def _warnings(content: Content) -> list[Section]:
@@ -208,11 +208,11 @@ def _warnings(content: Content) -> list[Section]:
 
 def _trust(content: Content) -> list[Block]:
     """What makes numbers invalid first, then what they have in common."""
-    told = caveats.to_know(content.doubts)
+    remarks = caveats.to_know(content.doubts)
     return [
         Paragraph(limits.trust(content)),
-        Bullets(told[:MOST_POINTS]),
-        *_more(len(content.doubts.groups) - len(told[:MOST_POINTS]), "doubt"),
+        Bullets(remarks[:MOST_POINTS]),
+        *_more(len(content.doubts.groups) - len(remarks[:MOST_POINTS]), "doubt"),
     ]
 
 
@@ -273,7 +273,7 @@ def about(content: Content) -> str:
 
 
 def where(headline: Headline) -> str:
-    """How the place of a finding is called, behind its headline: `1 of 4 such findings`."""
+    """The link behind a headline: `1 of 4 such findings`."""
     return "finding" if headline.findings == 1 else f"the first of {headline.findings} such findings"
 
 
@@ -293,9 +293,9 @@ def headlines(content: Content) -> list[Headline]:
 
 
 def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
-    at, first = lines[0]
+    number, first = lines[0]
     return Headline(
-        first.finding.message.headline, first.finding.severity, anchor(at), len(lines), first.marks, first.caveats
+        first.finding.message.headline, first.finding.severity, anchor(number), len(lines), first.marks, first.caveats
     )
 
 
@@ -319,8 +319,8 @@ def key_results(content: Content) -> list[KeyResult]:
 
 
 def _joined(content: Content, marks: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    found = {mark for some in marks for mark in some}
-    return tuple(group.mark for group in content.doubts.groups if group.mark in found)
+    present = {mark for some in marks for mark in some}
+    return tuple(group.mark for group in content.doubts.groups if group.mark in present)
 
 
 def _once(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -353,25 +353,25 @@ def _of_other_work(content: Content) -> list[KeyResult]:
     parts: dict[str, list[KeyResult]] = {}
     many = Counter(row.label for row in content.by_series)
     for row in content.by_series:
-        told = [row.peak]
+        cells = [row.peak]
         if row.peak.text == format.ABSENT:
-            said = f"{row.series}: nothing valid"
+            text = f"{row.series}: nothing valid"
         else:
-            said = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on}"
+            text = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on}"
             if many[row.label] <= MOST_IN_FULL:
-                said += f" and sustains {row.sustained.text}"
-                told.append(row.sustained)
+                text += f" and sustains {row.sustained.text}"
+                cells.append(row.sustained)
         parts.setdefault(row.label, []).append(
-            KeyResult(said, _joined(content, (cell.marks for cell in told)), _once(cell.caveats for cell in told))
+            KeyResult(text, _joined(content, (cell.marks for cell in cells)), _once(cell.caveats for cell in cells))
         )
-    return [_of_workload(content, label, own, "; ") for label, own in parts.items()]
+    return [_of_workload(content, label, workload_parts, "; ") for label, workload_parts in parts.items()]
 
 
 def _single(content: Content) -> list[KeyResult]:
     parts: dict[str, list[KeyResult]] = {}
     for line in content.medians:
         parts.setdefault(line.label, []).append(KeyResult(f"{line.series} {line.median}", line.marks, line.caveats))
-    return [_of_workload(content, label, _shortened(own), ", ") for label, own in parts.items()]
+    return [_of_workload(content, label, _shortened(workload_parts), ", ") for label, workload_parts in parts.items()]
 
 
 def _shortened(rates: list[KeyResult]) -> list[KeyResult]:
@@ -386,10 +386,10 @@ def _of_workload(content: Content, label: str, parts: list[KeyResult], between: 
 
 
 def intervals(content: Content) -> str:
-    """What an interval below a rate means, where there is one; with a space at its end."""
-    told = [cell.interval for line in content.summary for cell in line.cells]
-    told += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
-    if not any(told):
+    """What an interval below a rate means, if there is one; ends with a space."""
+    texts = [cell.interval for line in content.summary for cell in line.cells]
+    texts += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
+    if not any(texts):
         return ""
     lucky = any(cell.luck for line in content.summary for cell in line.cells) or any(
         line.peak.luck for line in content.by_series

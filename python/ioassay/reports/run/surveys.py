@@ -38,7 +38,7 @@ class Grid:
     rows: list[tuple[int, list[SurveyCell]]]
     sentence: str
     cells: list[Cell]
-    found: Saturation | None
+    saturation: Saturation | None
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,21 @@ def assemble(document: RunDocument, points: pl.DataFrame, doubts: Doubts, names:
 def _grids(document: RunDocument, entry: SurveyEntry, points: pl.DataFrame, doubts: Doubts, names: Names) -> list[Grid]:
     """One for each operation, and for each value of other axes that the workload sweeps as well."""
     return [
-        _grid(one, ", ".join(filter(None, (series.label(one), names.values(values)))), own, UNITS[entry.unit], doubts)
-        for one in series.of_workload(document, entry.workload)
-        for values, own in axes.parts(rates.of(points, entry.workload, one.operation, one.phase, one.job))
+        _grid(
+            series_key,
+            ", ".join(filter(None, (series.label(series_key), names.values(values)))),
+            rows,
+            UNITS[entry.unit],
+            doubts,
+        )
+        for series_key in series.of_workload(document, entry.workload)
+        for values, rows in axes.parts(
+            rates.of(points, entry.workload, series_key.operation, series_key.phase, series_key.job)
+        )
     ]
 
 
-def _grid(one: Series, title: str, frame: pl.DataFrame, unit: Unit, doubts: Doubts) -> Grid:
+def _grid(series_key: Series, title: str, frame: pl.DataFrame, unit: Unit, doubts: Doubts) -> Grid:
     cells = saturation.grid(frame, unit.column)
     best = saturation.saturation(cells)
     ranks = sorted({cell.ranks for cell in cells})
@@ -92,13 +100,13 @@ def _grid(one: Series, title: str, frame: pl.DataFrame, unit: Unit, doubts: Doub
         (files, [_cell(cells, (files, count), unit, best, marks.get((files, count), ())) for count in ranks])
         for files in sorted({cell.files for cell in cells})
     ]
-    return Grid(one, title, ranks, rows, _sentence(title, best, unit), cells, best)
+    return Grid(series_key, title, ranks, rows, _sentence(title, best, unit), cells, best)
 
 
 def _cell(
-    cells: list[Cell], at: tuple[int, int], unit: Unit, best: Saturation | None, marks: tuple[str, ...]
+    cells: list[Cell], point: tuple[int, int], unit: Unit, best: Saturation | None, marks: tuple[str, ...]
 ) -> SurveyCell:
-    here = [cell for cell in cells if (cell.files, cell.ranks) == at]
+    here = [cell for cell in cells if (cell.files, cell.ranks) == point]
     if not here:
         return SurveyCell()
     fastest = max(here, key=lambda cell: cell.median)  # where clients are swept as well
@@ -109,37 +117,37 @@ def _cell(
     )
 
 
-def _sentence(title: str, found: Saturation | None, unit: Unit) -> str:
+def _sentence(title: str, result: Saturation | None, unit: Unit) -> str:
     """The saturation point, and what it rests on."""
     name = title[:1].upper() + title[1:]
-    if found is None:
+    if result is None:
         return f"{name}: too few valid points to find a saturation point."
-    point, best = found.point, found.best
-    beyond = len(found.equal) - 1
+    point, best = result.point, result.best
+    beyond = len(result.equal) - 1
     rests = f"{format_count(beyond, 'other point') if beyond else 'no other point'} of the grid "
     rests += "comes as close" if beyond < 2 else "come as close"
-    edge = " It is at the edge of the grid, so more ranks may still be faster." if found.at_the_edge else ""
+    edge = " It is at the edge of the grid, so more ranks may still be faster." if result.at_the_edge else ""
     return (
         f"{name} saturates at {format_count(point.ranks, 'rank')} on {format_count(point.files, 'object')} with "
         f"{format_rate(point.median, unit.name)} (median of {point.repetitions}): the "
-        f"fewest within {format.share(found.tolerance)} of the best, "
+        f"fewest within {format.share(result.tolerance)} of the best, "
         f"a median of {format_rate(best.median, unit.name)} at {format_count(best.ranks, 'rank')} on "
-        f"{format_count(best.files, 'object')}; {rests}.{_doubt(found)}{edge}"
+        f"{format_count(best.files, 'object')}; {rests}.{_doubt(result)}{edge}"
     )
 
 
-def _doubt(found: Saturation) -> str:
-    """Which other points may be the saturation point, with a space before."""
-    if found.possible is None:
+def _doubt(result: Saturation) -> str:
+    """Which other points may be the saturation point; begins with a space."""
+    if result.possible is None:
         return (
             " It was measured once, so another run may find another point: use at least 3 repetitions to learn the "
             "possible points."
         )
-    if found.is_certain:
+    if result.is_certain:
         return ""
-    ranks = sorted({cell.ranks for cell in found.possible})
+    ranks = sorted({cell.ranks for cell in result.possible})
     between = f"at {ranks[0]} to {ranks[-1]} ranks" if len(ranks) > 1 else f"at {format_count(ranks[0], 'rank')}"
     return (
-        f" With {format.share(saturation.CONFIDENCE)} confidence it is one of {len(found.possible)} points {between}; "
+        f" With {format.share(saturation.CONFIDENCE)} confidence it is one of {len(result.possible)} points {between}; "
         "use more repetitions or more data to narrow that."
     )

@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.analysis import acceptance, given_rates, io500, latency, peak_sustained, rates
 from ioassay.analysis.findings import RunFacts
-from ioassay.analysis.findings import findings as found
+from ioassay.analysis.findings import findings as findings_of
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
 from ioassay.analysis.watch import phases
@@ -28,7 +28,7 @@ _COLUMNS: tuple[RateColumn, ...] = get_args(RateColumn)
 
 
 class Table(NamedTuple):
-    """A table of a run: what makes it, and what it says, as a sentence."""
+    """A table of a run: the function that makes it, and a sentence on its meaning."""
 
     of: Callable[[LoadedRun], pl.DataFrame]
     meaning: str
@@ -52,9 +52,11 @@ def medians(run: LoadedRun) -> pl.DataFrame:
     every = points.filter("valid").group_by(*POINT, maintain_order=True).agg(pl.len().alias("repetitions"))
     confidences = []
     for column in _COLUMNS:
-        own = rates.medians(points, column).drop("repetitions")
-        own = own.rename({name: f"{name}_{_unit(column)}" for name in own.columns if name not in POINT})
-        every = every.join(own, on=list(POINT), how="left", nulls_equal=True, maintain_order="left")
+        column_medians = rates.medians(points, column).drop("repetitions")
+        column_medians = column_medians.rename(
+            {name: f"{name}_{_unit(column)}" for name in column_medians.columns if name not in POINT}
+        )
+        every = every.join(column_medians, on=list(POINT), how="left", nulls_equal=True, maintain_order="left")
         confidences.append(f"confidence_{_unit(column)}")
     return every.with_columns(pl.coalesce(confidences).alias("confidence")).drop(confidences)
 
@@ -64,11 +66,11 @@ def peaks_and_sustained(run: LoadedRun) -> pl.DataFrame:
     interval and the sustained rate, in bytes/s or operations/s; what each rests on (clients or ranks), joined by `;`.
     """
     rows = [
-        {"label": row.label, "workload": row.workload, **one._asdict(), "axis": both.peak.axis}
+        {"label": row.label, "workload": row.workload, **series_key._asdict(), "axis": both.peak.axis}
         | _level("peak", both.peak, row.unit.column)
         | _level("sustained", both.sustained, row.unit.column)
         for row in peak_sustained.table(run.document, given_rates.throughput(run))
-        for one, both in row.series.items()
+        for series_key, both in row.series.items()
         if both is not None
     ]
     numbers = [f"{name}_{_unit(column)}" for column in _COLUMNS for name in ("peak", "low", "high", "sustained")]
@@ -111,7 +113,7 @@ def findings(run: LoadedRun) -> pl.DataFrame:
     """A row per finding: severity, kind, sentence, remedy, and on how much it rests."""
     rows = [
         (finding.severity, finding.kind, finding.message.text, finding.message.remedy, len(finding.rests_on))
-        for finding in found(RunFacts(run))
+        for finding in findings_of(RunFacts(run))
     ]
     columns = {**dict.fromkeys(("severity", "kind", "sentence", "remedy"), pl.String), "rests_on": pl.Int64}
     return pl.DataFrame(rows, schema=columns, orient="row")
@@ -120,8 +122,9 @@ def findings(run: LoadedRun) -> pl.DataFrame:
 def criteria(run: LoadedRun) -> pl.DataFrame:
     """A row per acceptance criterion of the study, limits and value in `unit`, with the verdict."""
     rows = [
-        one.criterion.model_dump() | {"value": one.value, "judgement": one.judgement, "reason": one.missing}
-        for one in acceptance.judge(run)
+        verdict.criterion.model_dump()
+        | {"value": verdict.value, "judgement": verdict.judgement, "reason": verdict.missing}
+        for verdict in acceptance.judge(run)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -152,16 +155,16 @@ def watched_phases(run: LoadedRun) -> pl.DataFrame:
     clients wrote and read, that the disks which hold the data read and wrote in the same seconds, both in proportion,
     and bytes that these disks wrote after the phase, with the seconds that this took.
     """
-    found = activity(run)
-    return pl.DataFrame(schema=phases.PHASES) if found is None else found.phases
+    run_activity = activity(run)
+    return pl.DataFrame(schema=phases.PHASES) if run_activity is None else run_activity.phases
 
 
 def watched_hosts(run: LoadedRun) -> pl.DataFrame:
     """A row per phase and host that was watched: case, phase, host, role, duration_s, bytes of its disks and its
     network, shares of time in which processors were busy and tasks waited for memory.
     """
-    found = activity(run)
-    return pl.DataFrame(schema=phases.HOSTS) if found is None else found.hosts
+    run_activity = activity(run)
+    return pl.DataFrame(schema=phases.HOSTS) if run_activity is None else run_activity.hosts
 
 
 def watched(run: LoadedRun) -> pl.DataFrame:

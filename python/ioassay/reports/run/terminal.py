@@ -98,7 +98,7 @@ def _table(lines: Sequence[SeriesLine]) -> Table:
 
 
 def _of_columns(columns: Sequence[tuple[Column, Sequence[str]]], title: str) -> Table:
-    """Of the columns that have anything to say; the first is what rows are grouped by."""
+    """A table of the columns with any content; rows are grouped by the first."""
     shown = [(column, cells) for column, cells in columns if any(cells)]
     return Table(
         [column for column, _ in shown],
@@ -148,7 +148,7 @@ def _acceptance(content: Content) -> Block:
 
 
 def _findings(content: Content) -> list[Block]:
-    """The weightiest, in full; the report has all of them."""
+    """The most severe findings, in full; the report has all of them."""
     shown = content.findings[:MOST_FINDINGS]
     parts: list[Block] = [
         Paragraph(
@@ -166,7 +166,7 @@ def _findings(content: Content) -> list[Block]:
 
 
 def _doubts(content: Content) -> list[Block]:
-    """What to know of all numbers; what concerns single ones stands beside them."""
+    """Doubts about all numbers; doubts about single numbers stand beside these."""
     letters = {letter for line in _lines(content) for cell in (line.peak, line.sustained) for letter in cell.letters}
     letters |= {letter for line in content.medians for letter in line.letters}
     known = [*caveats.lettered(content.doubts, letters), *caveats.to_know(content.doubts)]

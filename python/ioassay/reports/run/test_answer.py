@@ -34,20 +34,20 @@ def text(group: Group) -> str:
 
 
 def test_a_healthy_directory_has_its_rates_with_intervals_in_80_columns() -> None:
-    said = printed(run().criterion("failed_phases", unit="1", at_most=0))
-    assert said.startswith("/mnt/scratch: lustre, 1 PiB, 34 % used\n")
-    line = next(line for line in said.splitlines() if "Sequential write" in line)
+    output = printed(run().criterion("failed_phases", unit="1", at_most=0))
+    assert output.startswith("/mnt/scratch: lustre, 1 PiB, 34 % used\n")
+    line = next(line for line in output.splitlines() if "Sequential write" in line)
     assert line.split()[2:] == ["3.20", "GB/s", "3.10", "to", "3.30", "GB/s", *line.split()[-2:]]
-    assert "Range" in said, "three repetitions have no more"
-    assert "Healthy: 1 criterion met." in said
-    assert max(map(len, said.splitlines())) <= COLUMNS
+    assert "Range" in output, "three repetitions have no more"
+    assert "Healthy: 1 criterion met." in output
+    assert max(map(len, output.splitlines())) <= COLUMNS
 
 
 def test_a_broken_criterion_is_named_with_what_it_points_to_and_what_to_try() -> None:
-    said = printed(run().criterion("rate", unit="bytes/s", of="sequential", operation="write", at_least=5e9))
-    assert "Suspicious:" in said
-    assert "at least 5 GB/s; measured 3.20 GB/s." in said
-    assert "ioassay doctor --target /mnt/scratch" in said
+    output = printed(run().criterion("rate", unit="bytes/s", of="sequential", operation="write", at_least=5e9))
+    assert "Suspicious:" in output
+    assert "at least 5 GB/s; measured 3.20 GB/s." in output
+    assert "ioassay doctor --target /mnt/scratch" in output
 
 
 def test_a_run_that_was_suspended_is_not_called_suspicious() -> None:
@@ -62,23 +62,23 @@ def test_a_run_that_was_suspended_is_not_called_suspicious() -> None:
 
 
 def test_two_repetitions_have_no_interval_and_that_is_said() -> None:
-    said = printed(run(repetitions=2))
-    assert "An interval needs three repetitions" in said
-    assert "Range" not in said
+    output = printed(run(repetitions=2))
+    assert "An interval needs three repetitions" in output
+    assert "Range" not in output
 
 
 def test_doubts_are_said_where_they_change_the_answer() -> None:
     builder = run().doubt("sequential-c1-r1", "read", "cache-resident", "half of it was in memory", "empty the cache")
     builder.doubt("sequential-c1-r1", "write", "late-samples", "they were late", "measure longer")
     report = RunReport(builder.build())
-    said = text(answer.shown(report.content, STORAGE))
+    output = text(answer.shown(report.content, STORAGE))
     [letter] = [group.mark for group in report.content.doubts.groups if group.kind == "cache-resident"]
-    assert f"{letter} Partly read from the page cache; storage alone may be slower." in " ".join(said.split())
-    medians = {words[1]: words[2:5] for words in map(str.split, said.splitlines()) if words[:1] == ["Sequential"]}
+    assert f"{letter} Partly read from the page cache; storage alone may be slower." in " ".join(output.split())
+    medians = {words[1]: words[2:5] for words in map(str.split, output.splitlines()) if words[:1] == ["Sequential"]}
     assert medians["read"][2] == letter
     assert medians["write"][:2] == ["3.20", "GB/s"]
     assert medians["write"][2] != letter
-    assert "sample" not in said
+    assert "sample" not in output
     document = answer.data(report.content, STORAGE, "report.html")
     assert "Sequential read: partly read from the page cache; storage alone may be slower." in document["advice"]
 

@@ -38,12 +38,16 @@ def imported(tool: str, path: Path) -> list[LoadedRun]:
     ]
 
 
-def told(comparison: Comparison) -> dict[tuple[str, str, str, int | None], float]:
+def ratios_by_place(comparison: Comparison) -> dict[tuple[str, str, str, int | None], float]:
     """Every ratio of a comparison, by what it is of."""
     return {
-        (one.other.title, one.column, at, ratio.reference.clients): ratio.value
-        for one in comparison.series
-        for at, ratios in (("point", one.points), ("peak", (one.peak,)), ("sustained", (one.sustained,)))
+        (compared.other.title, compared.column, level, ratio.reference.clients): ratio.value
+        for compared in comparison.series
+        for level, ratios in (
+            ("point", compared.points),
+            ("peak", (compared.peak,)),
+            ("sustained", (compared.sustained,)),
+        )
         for ratio in ratios
         if ratio is not None
     }
@@ -52,13 +56,13 @@ def told(comparison: Comparison) -> dict[tuple[str, str, str, int | None], float
 def assert_compares_the_same(run: LoadedRun) -> None:
     as_it_is, written = measured_run.subject(run, "mine"), published_system.subject(system_of(run))
     for name, other in PUBLISHED.items():
-        expected, found = told(compare(as_it_is, other)), told(compare(written, other))
+        expected, from_file = ratios_by_place(compare(as_it_is, other)), ratios_by_place(compare(written, other))
         if all(is_alike(curve) for curve in as_it_is.curves):
-            assert found.keys() == expected.keys(), name
+            assert from_file.keys() == expected.keys(), name
         else:
-            assert found.keys() <= expected.keys(), name
-            expected = {of: expected[of] for of in found}
-        assert all(math.isclose(found[of], expected[of], rel_tol=1e-8) for of in expected), name
+            assert from_file.keys() <= expected.keys(), name
+            expected = {of: expected[of] for of in from_file}
+        assert all(math.isclose(from_file[of], expected[of], rel_tol=1e-8) for of in expected), name
 
 
 def is_alike(curve: Curve) -> bool:
@@ -74,7 +78,7 @@ def study() -> LoadedRun:
 
 def test_a_run_written_as_a_system_compares_like_the_run() -> None:
     run = study()
-    assert told(compare(measured_run.subject(run, "mine"), PUBLISHED["isilon-f800"]))
+    assert ratios_by_place(compare(measured_run.subject(run, "mine"), PUBLISHED["isilon-f800"]))
     assert_compares_the_same(run)
 
 
@@ -128,7 +132,9 @@ def test_a_run_is_compared_with_what_was_written_of_an_earlier_one_series_by_ser
     run = builder.build()
     comparison = compare(published_system.subject(system_of(run)), measured_run.subject(run, "again"))
     assert comparison.alone == ()
-    assert [ratio.value for one in comparison.series for ratio in one.ratios] == pytest.approx([1.0] * 16, rel=1e-8)
+    assert [ratio.value for compared in comparison.series for ratio in compared.ratios] == pytest.approx(
+        [1.0] * 16, rel=1e-8
+    )
 
 
 def test_what_a_comparison_tells_of_the_run_it_tells_of_the_file() -> None:

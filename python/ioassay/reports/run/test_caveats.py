@@ -14,9 +14,9 @@ from ioassay.testing.builder import RunBuilder
 
 
 def test_every_kind_of_doubt_has_words_of_its_own() -> None:
-    said = [caveats.words(kind) for kind in DOUBT_KINDS]
-    assert not set(said) & {kind.replace("-", " ") for kind in DOUBT_KINDS}
-    assert len(set(said)) == len(said)
+    texts = [caveats.words(kind) for kind in DOUBT_KINDS]
+    assert not set(texts) & {kind.replace("-", " ") for kind in DOUBT_KINDS}
+    assert len(set(texts)) == len(texts)
 
 
 def _evidence_of_the_protocol() -> dict[str, dict[str, Any]]:
@@ -51,7 +51,7 @@ def test_a_decisive_doubt_stands_beside_the_number_with_how_many_of_its_measurem
     builder.doubt("w-c1-r3", "read", "short-phase")
     run = builder.build()
     doubts = grouped(run.doubts, run.measurements)
-    reads = [Measurement(f"w-c1-r{at}", "read", "read", "read") for at in (1, 2, 3)]
+    reads = [Measurement(f"w-c1-r{number}", "read", "read", "read") for number in (1, 2, 3)]
     assert caveats.beside(doubts, reads) == ("phase too short (2 of 3 measurements)",)
     assert caveats.beside(doubts, reads[1:2]) == ("phase too short",)
     assert caveats.beside(doubts, reads[:1]) == ()
@@ -62,7 +62,7 @@ def test_a_doubt_about_a_minority_of_repetitions_does_not_stand_beside_their_med
     builder.doubt("w-c1-r3", "read", "failed", invalidates=True)
     run = builder.build()
     doubts = grouped(run.doubts, run.measurements)
-    reads = [Measurement(f"w-c1-r{at}", "read", "read", "read") for at in (1, 2, 3)]
+    reads = [Measurement(f"w-c1-r{number}", "read", "read", "read") for number in (1, 2, 3)]
     assert caveats.beside(doubts, reads) == ("the phase failed (1 of 3 measurements)",)
 
 

@@ -83,11 +83,11 @@ def test_at_80_columns_a_phase_is_a_line_whose_letters_are_explained_once_below_
 def test_where_nothing_is_valid_one_sentence_stands_for_the_tables() -> None:
     run = RunBuilder().workload("w", "Big").clients(1).criterion("rate", unit="bytes/s", at_least=1e9).build()
     broken = replace(run, measurements=run.measurements.with_columns(valid=pl.lit(False)))
-    said = terminal(broken)
-    assert "Nothing valid was measured." in said
-    assert "Acceptance: failed. Criteria: 1 failed." in said
-    assert "no valid measurement" not in said
-    assert format.ABSENT not in said
+    output = terminal(broken)
+    assert "Nothing valid was measured." in output
+    assert "Acceptance: failed. Criteria: 1 failed." in output
+    assert "no valid measurement" not in output
+    assert format.ABSENT not in output
     assert "Nothing valid was measured." in reports.build(RunReport(broken), "md").decode()
 
 
@@ -141,14 +141,14 @@ def test_beside_an_invalid_score_no_document_says_only_that_every_measurement_is
     run = measured(find_study("io500").text, lambda case, key: 1e6)
     assert run.measurements["valid"].all()
     text = reports.build(RunReport(run), form).decode() if form else terminal(run)
-    said = "as a measurement, but the IO500 score is INVALID by the rules of the IO500"
-    assert said in " ".join(text.split())
+    sentence = "as a measurement, but the IO500 score is INVALID by the rules of the IO500"
+    assert sentence in " ".join(text.split())
 
 
 def test_what_asks_for_no_score_has_none(run: LoadedRun) -> None:
     report = RunReport(run)
-    told = reports.build(report, "html").decode() + reports.build(report, "md").decode() + terminal(run)
-    assert "IO500 score" not in told
+    output = reports.build(report, "html").decode() + reports.build(report, "md").decode() + terminal(run)
+    assert "IO500 score" not in output
     assert json.loads(reports.build(RunReport(run), "json"))["io500"] == []
 
 

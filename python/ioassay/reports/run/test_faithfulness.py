@@ -29,9 +29,9 @@ def test_the_report_has_a_row_for_each_class_and_what_is_not_replayed() -> None:
 
 def test_json_has_it_unrounded() -> None:
     document = json.loads(reports.build(RunReport(run(AS_RECORDED)), "json"))
-    (found,) = document["replays"]
-    assert (found["recorded_ns"], found["duration_ns"], found["complete"]) == (8 * 10**9, 8 * 10**9, True)
-    write = found["classes"][1]
+    (replayed,) = document["replays"]
+    assert (replayed["recorded_ns"], replayed["duration_ns"], replayed["complete"]) == (8 * 10**9, 8 * 10**9, True)
+    write = replayed["classes"][1]
     assert (write["direction"], write["bytes_ratio"], write["size_distance"]) == ("write", 0.5, 0.5)
     assert document["run"]["study"]["replays"]["left_out"] == [{"operation": "list", "calls": 3, "time_ns": 2 * 10**6}]
 

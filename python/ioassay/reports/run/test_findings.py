@@ -22,13 +22,13 @@ from ioassay.testing.faulty_run import faulty_run
 
 
 @pytest.fixture(scope="module")
-def told() -> LoadedRun:
+def faulty() -> LoadedRun:
     return faulty_run()
 
 
 @pytest.fixture(scope="module")
-def markdown(told: LoadedRun) -> str:
-    return reports.build(RunReport(told, is_full=True), "md").decode()
+def markdown(faulty: LoadedRun) -> str:
+    return reports.build(RunReport(faulty, is_full=True), "md").decode()
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_findings_are_told_in_sentences_with_units(markdown: str, sentence: str)
     assert sentence in markdown
 
 
-def test_every_format_shows_the_remedy_of_the_first_finding(told: LoadedRun, markdown: str) -> None:
-    told = replace(told, samples=told.samples.clear())  # time lines take long to draw
-    first = json.loads(reports.build(RunReport(told), "json"))["findings"][0]
+def test_every_format_shows_the_remedy_of_the_first_finding(faulty: LoadedRun, markdown: str) -> None:
+    faulty = replace(faulty, samples=faulty.samples.clear())  # time lines take long to draw
+    first = json.loads(reports.build(RunReport(faulty), "json"))["findings"][0]
     assert first["remedy"].endswith(".")
     shown = {
-        "page": unescape(re.sub("<[^>]+>", "", reports.build(RunReport(told), "html").decode())),
+        "page": unescape(re.sub("<[^>]+>", "", reports.build(RunReport(faulty), "html").decode())),
         "Markdown": markdown,
-        "terminal": terminal(told),
-        "table": " ".join(findings(told)["remedy"]),
+        "terminal": terminal(faulty),
+        "table": " ".join(findings(faulty)["remedy"]),
     }
     for format, text in shown.items():
         assert first["remedy"] in " ".join(text.split()), format
@@ -104,34 +104,34 @@ def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
     )
 
 
-def test_the_page_links_each_finding_to_the_rows_of_all_its_measurements(told: LoadedRun) -> None:
-    told = replace(told, samples=told.samples.clear())  # time lines take long to draw
-    page = reports.build(RunReport(told), "html").decode()
+def test_the_page_links_each_finding_to_the_rows_of_all_its_measurements(faulty: LoadedRun) -> None:
+    faulty = replace(faulty, samples=faulty.samples.clear())  # time lines take long to draw
+    page = reports.build(RunReport(faulty), "html").decode()
     rows = set(re.findall(r'<tr id="(row-\d+)"', page))
-    assert len(rows) == told.measurements.height
+    assert len(rows) == faulty.measurements.height
     section = page[page.index("<h2>Findings</h2>") :]
     section = section[: section.index("</section>")]
     links = re.findall(r'href="#(row-\d+)"', section)
-    findings = json.loads(reports.build(RunReport(told), "json"))["findings"]
+    findings = json.loads(reports.build(RunReport(faulty), "json"))["findings"]
     assert len(links) == sum(len(finding["rests_on"]) for finding in findings)
     assert set(links) <= rows
 
 
-def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) -> None:
-    document = json.loads(reports.build(RunReport(told), "json"))
-    found = {finding["kind"]: finding for finding in document["findings"]}
+def test_programs_get_the_evidence_of_every_kind_in_base_units(faulty: LoadedRun) -> None:
+    document = json.loads(reports.build(RunReport(faulty), "json"))
+    by_kind = {finding["kind"]: finding for finding in document["findings"]}
     of_runs = [kind for kind in Evidence.__subclasses__() if kind.__module__.startswith("ioassay.analysis.findings.")]
     # What other tools printed, and what servers counted, no run of the engine has by itself.
     apart = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
-    assert set(found) == {kind.kind for kind in of_runs} - apart
-    assert found["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
-    assert found["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
+    assert set(by_kind) == {kind.kind for kind in of_runs} - apart
+    assert by_kind["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
+    assert by_kind["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
     endless = next(finding for finding in document["findings"] if "finds no limit yet" in finding["sentence"])
     assert endless["evidence"]["sweep"]["fit"]["peak_at"]["estimate"] is None
 
 
-def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(told: LoadedRun) -> None:
-    typed = replace(told, document=told.document.model_copy(update={"origin": FrontEndOrigin(tool="ior")}))
+def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(faulty: LoadedRun) -> None:
+    typed = replace(faulty, document=faulty.document.model_copy(update={"origin": FrontEndOrigin(tool="ior")}))
     row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s, 396 MB/s at the stonewall |"
     assert row in reports.build(RunReport(typed), "md").decode()
 
@@ -143,10 +143,10 @@ def test_an_interval_is_explained_where_there_is_one() -> None:
     assert explained not in reports.build(RunReport(single), "html").decode()
 
 
-def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(told: LoadedRun, markdown: str) -> None:
-    said = r"198 MB/s, 8 clients, 1\d\d to 2\d\d MB/s, 396 MB/s at the stonewall"
-    assert re.search(said, markdown)
-    rows = json.loads(reports.build(RunReport(told), "json"))["peak_sustained"]
+def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(faulty: LoadedRun, markdown: str) -> None:
+    pattern = r"198 MB/s, 8 clients, 1\d\d to 2\d\d MB/s, 396 MB/s at the stonewall"
+    assert re.search(pattern, markdown)
+    rows = json.loads(reports.build(RunReport(faulty), "json"))["peak_sustained"]
     peak = next(row for row in rows if row["workload"] == "stopping")["series"][0]["peak"]
     assert peak["interval"]["confidence"] == 0.95
     assert peak["stonewall_rate_bytes_per_s"] == pytest.approx(2 * peak["rate_bytes_per_s"])

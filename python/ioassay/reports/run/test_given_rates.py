@@ -16,8 +16,8 @@ def test_a_given_rate_is_reported_as_kept_with_latencies_and_has_no_peak() -> No
 
 
 def test_the_key_result_says_what_was_kept_and_the_latency() -> None:
-    said = [result.text for result in key_results(assemble(paced_reads(100_000_000)))]
-    assert any("read, 8 clients: reached 100 of 100 MB/s, p99 latency " in text for text in said)
+    sentences = [result.text for result in key_results(assemble(paced_reads(100_000_000)))]
+    assert any("read, 8 clients: reached 100 of 100 MB/s, p99 latency " in text for text in sentences)
 
 
 def test_without_the_rate_of_the_plan_the_reached_one_is_said() -> None:

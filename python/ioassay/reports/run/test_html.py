@@ -76,8 +76,8 @@ def page(run: LoadedRun) -> str:
 
 def test_the_page_refers_to_nothing_outside_itself(page: str) -> None:
     reader = _read(page)
-    own = set(reader.ids)
-    assert all(link.startswith("data:text/csv") or link.removeprefix("#") in own for link in reader.links)
+    ids = set(reader.ids)
+    assert all(link.startswith("data:text/csv") or link.removeprefix("#") in ids for link in reader.links)
     assert not [tag for tag, name, _ in reader.attributes if name in ("src", "srcset", "xlink:href", "action")]
     elsewhere = re.findall(r'\b(?:https?:)?//[a-z][^\s"<]*', re.sub(r'xmlns="[^"]*"', "", page))
     assert elsewhere == []

@@ -55,7 +55,7 @@ def test_jobs_side_by_side_and_the_same_operation_in_two_phases_stay_apart(besid
         assert f"| Readers and a checkpoint | {series} |" in text
     document = json.loads(reports.build(RunReport(beside), "json"))
     (row,) = document["peak_sustained"]
-    rates = {(one["phase"], one["job"]): one["peak"]["rate_bytes_per_s"] for one in row["series"]}
+    rates = {(entry["phase"], entry["job"]): entry["peak"]["rate_bytes_per_s"] for entry in row["series"]}
     assert rates["alone", "alone"] == pytest.approx(4 * rates["together", "readers"], rel=0.01)
 
 
@@ -72,9 +72,9 @@ def test_a_survey_has_its_grid_and_its_saturation_point(survey: LoadedRun) -> No
     assert "Write saturates at 4 ranks on 1 object with 1049 MB/s (median of 1): the fewest within 5.0 %" in text
     assert "It was measured once, so another run may find another point" in text
     document = json.loads(reports.build(RunReport(survey), "json"))
-    found = document["surveys"][0]["grids"][0]["saturation"]
-    assert (found["point"]["ranks"], found["point"]["files"], found["at_the_edge"]) == (4, 1, False)
-    assert found["possible"] is None
+    saturation = document["surveys"][0]["grids"][0]["saturation"]
+    assert (saturation["point"]["ranks"], saturation["point"]["files"], saturation["at_the_edge"]) == (4, 1, False)
+    assert saturation["possible"] is None
 
 
 @pytest.mark.parametrize("kind", ["metadata", "beside", "survey"])

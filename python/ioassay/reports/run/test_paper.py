@@ -28,7 +28,7 @@ SECTIONS = [
 
 
 @pytest.fixture(scope="module")
-def found() -> LoadedRun:
+def faulty() -> LoadedRun:
     """A run with every kind of finding, without its samples: time lines take long to draw."""
     run = faulty_run()
     return replace(run, samples=run.samples.clear())
@@ -52,25 +52,25 @@ def headings(text: str, form: str) -> list[str]:
 
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_a_report_begins_with_results_and_ends_with_how_they_were_measured(
-    found: LoadedRun, form: reports.Format
+    faulty: LoadedRun, form: reports.Format
 ) -> None:
     against = [other(1.0)]
-    assert headings(reports.build(RunReport(found, against), form).decode(), form) == SECTIONS
-    assert headings(reports.build(RunReport(found), form).decode(), form) == [
+    assert headings(reports.build(RunReport(faulty, against), form).decode(), form) == SECTIONS
+    assert headings(reports.build(RunReport(faulty), form).decode(), form) == [
         name for name in SECTIONS if name != "Comparison"
     ]
 
 
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_the_summary_says_what_was_measured_what_came_out_and_what_to_beware_of(
-    found: LoadedRun, form: reports.Format
+    faulty: LoadedRun, form: reports.Format
 ) -> None:
-    text = reports.build(RunReport(found), form).decode()
+    text = reports.build(RunReport(faulty), form).decode()
     head = "<h2>" if form == "html" else "## "
-    told = text[text.index(f"{head}Summary") : text.index(f"{head}Servers and devices")]
-    assert "192 measurements of 4 workloads with 1 to 8 clients, 6 repetitions of each, against" in told
-    assert limits.trust(assemble(found)) in told
-    assert "does not reach its peak" in told
+    section = text[text.index(f"{head}Summary") : text.index(f"{head}Servers and devices")]
+    assert "192 measurements of 4 workloads with 1 to 8 clients, 6 repetitions of each, against" in section
+    assert limits.trust(assemble(faulty)) in section
+    assert "does not reach its peak" in section
 
 
 def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -> None:
@@ -119,9 +119,9 @@ def test_key_results_carry_the_doubts_that_change_them_in_words(front_end: str |
     assert '<small class="caveat">phase too short</small>' in page[: page.index("<h2>Results")]
 
 
-def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
-    content = assemble(found)
-    page = reports.build(RunReport(found), "html").decode()
+def test_a_headline_leads_to_its_finding_and_counts_those_alike(faulty: LoadedRun) -> None:
+    content = assemble(faulty)
+    page = reports.build(RunReport(faulty), "html").decode()
     headlines = summary.headlines(content)
     assert 1 < len(headlines) <= summary.MOST_HEADLINES
     assert headlines[0].severity == "warning"

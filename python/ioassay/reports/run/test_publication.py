@@ -67,8 +67,8 @@ def test_the_index_names_every_file_that_there_is(files: dict[str, bytes]) -> No
 
 
 def test_the_same_run_gives_the_same_bytes_in_any_process(files: dict[str, bytes]) -> None:
-    (said,) = printed_elsewhere(PROGRAM)
-    elsewhere = ast.literal_eval(said)
+    (output,) = printed_elsewhere(PROGRAM)
+    elsewhere = ast.literal_eval(output)
     assert elsewhere.keys() >= files.keys()
     here = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
     assert here == {path: digest for path, digest in elsewhere.items() if path in files}

@@ -78,17 +78,17 @@ def test_what_was_not_watched_is_said() -> None:
 
 def test_of_very_many_phases_the_typical_ones_are_shown(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "MOST_PHASES", 10)
-    found = activity(run)
-    assert found is not None
-    shown = servers._shown(found)
-    points = found.run.measurements.select("workload", "phase", "clients").unique().height
-    assert 10 < shown.height <= points < found.phases.height
+    watched = activity(run)
+    assert watched is not None
+    shown = servers._shown(watched)
+    points = watched.run.measurements.select("workload", "phase", "clients").unique().height
+    assert 10 < shown.height <= points < watched.phases.height
 
 
 def test_the_figure_has_a_panel_for_the_clients_and_for_each_server(run: LoadedRun) -> None:
-    found = activity(run)
-    assert found is not None
-    line = timeline(found)
+    watched = activity(run)
+    assert watched is not None
+    line = timeline(watched)
     assert line is not None
     svg = render.svg(figure.chart(line), "f")
     for text in ("Clients", "oss1: disks and network", "oss4: disks and network", "network in", "MB/s"):
@@ -100,9 +100,9 @@ def test_the_figure_has_a_panel_for_the_clients_and_for_each_server(run: LoadedR
 
 
 def test_programs_get_all_of_it(run: LoadedRun) -> None:
-    told = json.loads(reports.build(RunReport(run), "json"))["watched"]
-    assert [host["name"] for host in told["hosts"]] == ["oss1", "oss2", "oss3", "oss4", "client01"]
-    assert told["phases"][0]["disk_write_ratio"] > 0
+    watched = json.loads(reports.build(RunReport(run), "json"))["watched"]
+    assert [host["name"] for host in watched["hosts"]] == ["oss1", "oss2", "oss3", "oss4", "client01"]
+    assert watched["phases"][0]["disk_write_ratio"] > 0
     runs = Runs({"runs/a": run, "runs/b": RunBuilder().workload("w").clients(1).build()})
     assert runs.watched_phases()["run"].unique().to_list() == ["runs/a"]
     assert {"host", "disk_write_bytes", "processor_busy"} <= {*runs.watched_hosts().columns}

@@ -108,7 +108,7 @@ def test_the_rates_of_several_endpoints_are_reported_and_that_of_an_only_one_is_
     turns = pl.when(pl.col("rank") % 2 == 0).then(pl.lit("http://a:1")).otherwise(pl.lit("http://b:1"))
     content = assemble(replace(run, ranks=run.ranks.with_columns(endpoint=turns)))
     rows = [(row["operation"], row["endpoint"], row["ranks"]) for row in content.workloads[0].endpoints]
-    assert rows == [(name, at, "2") for name in ("write", "read") for at in ("http://a:1", "http://b:1")]
+    assert rows == [(name, address, "2") for name in ("write", "read") for address in ("http://a:1", "http://b:1")]
     titles = [block.title for block in results(content, None) if isinstance(block, Section)]
     assert "Rates by endpoint" in titles
 
@@ -118,8 +118,8 @@ def test_tables_figures_and_verdicts_tell_the_same_slowest_operation(exact: bool
     builder = RunBuilder().workload("w").clients(1).criterion("slowest_operation", unit="s", at_most=1e-9)
     run = builder.build()
     last = run.latencies.group_by(*KEY).agg(pl.col("lowest_ns", "highest_ns").max())
-    told = run.ranks.drop("slowest_ns").join(last, on=list(KEY)).with_columns(slowest_ns=pl.col("lowest_ns") + 1)
-    ranks = told if exact else told.with_columns(slowest_ns=pl.lit(None, pl.Int64))
+    exact_ranks = run.ranks.drop("slowest_ns").join(last, on=list(KEY)).with_columns(slowest_ns=pl.col("lowest_ns") + 1)
+    ranks = exact_ranks if exact else exact_ranks.with_columns(slowest_ns=pl.lit(None, pl.Int64))
     run = replace(run, ranks=ranks.select(schema.RANKS.names()))
     slowest_ns: int = last.select(pl.col("lowest_ns") + 1 if exact else "highest_ns").max().item()
     assert slowest_ns not in (last["highest_ns"] if exact else last["lowest_ns"])
@@ -130,24 +130,32 @@ def test_tables_figures_and_verdicts_tell_the_same_slowest_operation(exact: bool
     assert verdict.value == slowest_ns / 1e9
     limits = ({"name": name, "operation": name, "slowest_operation": "1s"} for name in ("write", "read"))
     of_file = list(map(Criterion.model_validate, limits))
-    assert max(one.value or 0 for one in check(run, of_file)) == slowest_ns / 1e9
+    assert max(criterion_check.value or 0 for criterion_check in check(run, of_file)) == slowest_ns / 1e9
 
 
 def test_findings_are_sentences_and_criteria_have_their_verdict() -> None:
-    found = findings(faulty_run())
-    assert found["kind"].n_unique() > 3
-    assert found["sentence"].str.ends_with(".").all()
+    frame = findings(faulty_run())
+    assert frame["kind"].n_unique() > 3
+    assert frame["sentence"].str.ends_with(".").all()
     judged = criteria(RunBuilder().workload("w").clients(1).criterion("rate", unit="bytes/s", at_least=1e15).build())
     assert judged.select("measure", "at_least", "unit", "judgement").row(0) == ("rate", 1e15, "bytes/s", "failed")
 
 
 def test_scores_are_those_of_the_phases_and_of_the_whole(tmp_path: Path) -> None:
-    submission = next(one for one in IMPORTERS["io500"].gather([FILES / "io500"]) if one.name == "program-2025")
+    submission = next(
+        candidate for candidate in IMPORTERS["io500"].gather([FILES / "io500"]) if candidate.name == "program-2025"
+    )
     store(tmp_path / "run", *imported(submission, ["ioassay"]))
-    found = {row["name"]: row for row in scores(load(tmp_path / "run")).iter_rows(named=True)}
-    assert {"ior-easy-write", "mdtest-hard-stat", "find", "bandwidth", "metadata", "total"} <= set(found)
-    assert found["total"]["score"] == pytest.approx((found["bandwidth"]["score"] * found["metadata"]["score"]) ** 0.5)
-    assert (found["ior-easy-write"]["unit"], found["find"]["unit"], found["total"]["unit"]) == ("GiB/s", "kIOPS", None)
+    by_name = {row["name"]: row for row in scores(load(tmp_path / "run")).iter_rows(named=True)}
+    assert {"ior-easy-write", "mdtest-hard-stat", "find", "bandwidth", "metadata", "total"} <= set(by_name)
+    assert by_name["total"]["score"] == pytest.approx(
+        (by_name["bandwidth"]["score"] * by_name["metadata"]["score"]) ** 0.5
+    )
+    assert (by_name["ior-easy-write"]["unit"], by_name["find"]["unit"], by_name["total"]["unit"]) == (
+        "GiB/s",
+        "kIOPS",
+        None,
+    )
 
 
 def test_facts_of_a_node_have_their_place_in_the_name(run: LoadedRun) -> None:

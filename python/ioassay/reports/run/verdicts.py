@@ -35,12 +35,12 @@ def table(lines: Sequence[VerdictLine]) -> Table:
         [Column("Criterion"), *numbers("Measured"), Column("Verdict"), Column("Rests on")],
         [
             [
-                (one.criterion, Span(f"because {one.because}", "below")),
-                (one.value, Marks(one.marks)),
-                (Span(one.judgement, one.judgement), f": {one.missing}" if one.missing else ""),
-                one.rests_on,
+                (line.criterion, Span(f"because {line.because}", "below")),
+                (line.value, Marks(line.marks)),
+                (Span(line.judgement, line.judgement), f": {line.missing}" if line.missing else ""),
+                line.rests_on,
             ]
-            for one in lines
+            for line in lines
         ],
         "Criteria, and the measurements that each verdict rests on",
     )

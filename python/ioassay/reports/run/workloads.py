@@ -69,15 +69,15 @@ class WorkloadPart:
     """Its rates by the server that was asked, where ranks took turns on several."""
     cases: list[CaseEntry]
     is_swept: bool
-    """More than clients tells the cases apart."""
+    """The cases differ in more than the number of clients."""
     columns: Mapping[str, Column]
     """Of the table of its measurements, by the key of their cells."""
     costs: Mapping[str, Column]
-    """Of the table of what they cost the clients; none where nothing is known of it."""
+    """Columns of the table of the cost to the clients; none where it is unknown."""
 
     @property
-    def at(self) -> str:
-        """The head above the points of the sweep, whose cells are `at` as well."""
+    def point_head(self) -> str:
+        """The head of the column of points, whose cells have the key `at`."""
         return "Point" if self.is_swept else "Clients"
 
 
@@ -112,10 +112,10 @@ def assemble(
     first_bytes = latency.first_bytes_by_sweep_point(run.measurements, run.first_bytes)
     parts = []
     for name in run.document.workloads:
-        own = every.filter(pl.col("workload") == name)
+        workload_rows = every.filter(pl.col("workload") == name)
         table = [
             _measurement(row, doubts, names, units) | {"anchor": rows[Measurement.of(row)]}
-            for row in own.iter_rows(named=True)
+            for row in workload_rows.iter_rows(named=True)
             if Measurement.of(row) in rows
         ]
         parts.append(
@@ -123,12 +123,12 @@ def assemble(
                 name=name,
                 title=names.workload(name),
                 measurements=table,
-                measured=own.height,
+                measured=workload_rows.height,
                 latencies=[
-                    *_latencies(sweep_points, own, doubts, run.document, names),
-                    *_latencies(first_bytes, own, doubts, run.document, names, until="first byte"),
+                    *_latencies(sweep_points, workload_rows, doubts, run.document, names),
+                    *_latencies(first_bytes, workload_rows, doubts, run.document, names, until="first byte"),
                 ],
-                endpoints=_endpoints(by_endpoint, own, run.document, names, units),
+                endpoints=_endpoints(by_endpoint, workload_rows, run.document, names, units),
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),
                     key=lambda case: (case.repetition, order[case.id]),
@@ -234,18 +234,18 @@ def _latencies(
     """
     rows = []
     workload = measured["workload"].first()
-    for one in series.of_workload(document, str(workload)) if workload is not None else []:
-        own = points.filter(
+    for series_key in series.of_workload(document, str(workload)) if workload is not None else []:
+        series_points = points.filter(
             (pl.col("workload") == workload)
-            & (pl.col("phase") == one.phase)
-            & (pl.col("job") == one.job)
-            & (pl.col("operation") == one.operation)
+            & (pl.col("phase") == series_key.phase)
+            & (pl.col("job") == series_key.job)
+            & (pl.col("operation") == series_key.operation)
         )
-        for point in axes.in_order(own, "clients", "ranks", "files", "point").iter_rows(named=True):
+        for point in axes.in_order(series_points, "clients", "ranks", "files", "point").iter_rows(named=True):
             same = measured.filter(pl.col("valid") & rates.at(point))
             rows.append(
                 {
-                    "operation": series.label(one) + (f", {until}" if until else ""),
+                    "operation": series.label(series_key) + (f", {until}" if until else ""),
                     "at": _at(str(workload), same["case"][0], point["clients"], names),
                     "operations": point["operations"],
                     "percentiles": [
@@ -264,25 +264,27 @@ def _endpoints(
     """Rows of the table of rates by endpoint: series in the order in which they run, ascending points, endpoints."""
     rows = []
     workload = measured["workload"].first()
-    for one in series.of_workload(document, str(workload)) if workload is not None and not points.is_empty() else []:
-        own = points.filter(
+    for series_key in (
+        series.of_workload(document, str(workload)) if workload is not None and not points.is_empty() else []
+    ):
+        series_points = points.filter(
             (pl.col("workload") == workload)
-            & (pl.col("phase") == one.phase)
-            & (pl.col("job") == one.job)
-            & (pl.col("operation") == one.operation)
+            & (pl.col("phase") == series_key.phase)
+            & (pl.col("job") == series_key.job)
+            & (pl.col("operation") == series_key.operation)
         )
-        for row in axes.in_order(own, "clients", "ranks", "files", "point", "endpoint").iter_rows(named=True):
+        for row in axes.in_order(series_points, "clients", "ranks", "files", "point", "endpoint").iter_rows(named=True):
             same = measured.filter(pl.col("valid") & rates.at(row))
-            bytes_unit = units.of("rate_bytes_per_s", one.operation).name
-            operations_unit = units.of("rate_operations_per_s", one.operation).name
+            bytes_unit = units.of("rate_bytes_per_s", series_key.operation).name
+            operations_unit = units.of("rate_operations_per_s", series_key.operation).name
             rows.append(
                 {
-                    "operation": series.label(one),
+                    "operation": series.label(series_key),
                     "at": _at(str(workload), same["case"][0], row["clients"], names),
                     "endpoint": row["endpoint"],
                     "ranks": str(row["endpoint_ranks"]),
                     "rate": format.rate_in(bytes_unit, row["bytes_per_s"]) if row["bytes_per_s"] else format.ABSENT,
-                    "operations": format.rate_in(operations_unit, row["operations_per_s"], NOUNS[one.operation]),
+                    "operations": format.rate_in(operations_unit, row["operations_per_s"], NOUNS[series_key.operation]),
                 }
             )
     return rows

@@ -1,4 +1,4 @@
-"""What a tuning sweep found, as a report: the answer first, then every trial. Not: judging trials (`tuning.sweep`)."""
+"""The results of a tuning sweep as a report: the answer, then every trial. Not: judging trials (`tuning.sweep`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SweepReport:
     answer: Answer
 
     def document(self, *, with_figures: bool) -> Document:
-        """The best settings, what they bring, what each parameter contributes, and all trials."""
+        """The best settings, their gain, the contribution of each parameter, and all trials."""
         if not with_figures:
             return document.document(self.answer)
         from ioassay.reports.sweep.pictures import pictures  # noqa: PLC0415

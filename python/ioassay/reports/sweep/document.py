@@ -88,9 +88,9 @@ def terminal(answer: Answer) -> list[Block]:
 
 def _doubts(answer: Answer) -> Table:
     measured = [measurement for measurement in answer.document.measurements if measurement.objective is not None]
-    remedies = {kind: remedy for one in measured for kind, remedy in one.doubts.items()}
+    remedies = {kind: remedy for measurement in measured for kind, remedy in measurement.doubts.items()}
     rows = [
-        [kind, f"{sum(kind in one.doubts for one in measured)} of {len(measured)}", remedy]
+        [kind, f"{sum(kind in measurement.doubts for measurement in measured)} of {len(measured)}", remedy]
         for kind, remedy in remedies.items()
     ]
     return Table(
@@ -99,7 +99,7 @@ def _doubts(answer: Answer) -> Table:
 
 
 def _changes(answer: Answer) -> list[Block]:
-    """What to change where the answer is withheld."""
+    """Advice on what to change, where doubts withhold the answer."""
     if answer.verdict != "withheld":
         return []
     return [Paragraph("To get an answer, start a new sweep and"), Bullets(list(wording.changes_for_answer(answer)))]
@@ -147,12 +147,12 @@ def _points(answer: Answer) -> list[Block]:
 
 def _point_name(point_value: PointValue) -> str:
     """`io, write, 1 client, 4 ranks`."""
-    told = [point_value.workload, point_value.phase]
+    parts = [point_value.workload, point_value.phase]
     if point_value.clients:
-        told.append(format_count(point_value.clients, "client"))
+        parts.append(format_count(point_value.clients, "client"))
     if point_value.ranks:
-        told.append(format_count(point_value.ranks, "rank"))
-    return ", ".join(told)
+        parts.append(format_count(point_value.ranks, "rank"))
+    return ", ".join(parts)
 
 
 def _trials(answer: Answer) -> list[Block]:
@@ -167,10 +167,10 @@ def _trials(answer: Answer) -> list[Block]:
         Column("Interval"),
         Column("Verdict"),
     ]
-    refused = [one.point for one in answer.document.refused]
+    refused = [refusal.point for refusal in answer.document.refused]
     rows = [_trial(answer, trial, names, scale) for trial in answer.trials if trial.values not in refused]
     return [
-        Notes([f"Not measured: {one.why}" for one in answer.document.refused]),
+        Notes([f"Not measured: {refusal.why}" for refusal in answer.document.refused]),
         Table(columns, rows, "Points of the search", title="Points of the search", density="dense"),
     ]
 
@@ -190,36 +190,36 @@ def _trial(answer: Answer, trial: Trial, names: Sequence[str], scale: wording.Sc
 
 
 def _facts(answer: Answer) -> Table:
-    told = answer.document
+    sweep = answer.document
     rows = [
-        ("Target", told.target),
-        ("Study", f"{told.study}{f', scale {told.scale}' if told.scale else ''}"),
-        ("Study settings", ", ".join(told.study_settings)),
-        ("Objective", wording.objective(told.objective)),
+        ("Target", sweep.target),
+        ("Study", f"{sweep.study}{f', scale {sweep.scale}' if sweep.scale else ''}"),
+        ("Study settings", ", ".join(sweep.study_settings)),
+        ("Objective", wording.objective(sweep.objective)),
         ("Points", f"{len(answer.trials)} tried of {answer.document.points}"),
-        ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
-        *(("Why so", note) for note in told.notes),
-        ("Time limit of the search", format_duration(told.time_ns) if told.time_ns else ""),
-        ("Precision wanted", f"±{format_share(told.precision)} of a gain, at most {told.most_pairs} pairs"),
+        ("Measurements", f"{len(sweep.measurements)}, each a run in {RUNS}/"),
+        *(("Why so", note) for note in sweep.notes),
+        ("Time limit of the search", format_duration(sweep.time_ns) if sweep.time_ns else ""),
+        ("Precision wanted", f"±{format_share(sweep.precision)} of a gain, at most {sweep.most_pairs} pairs"),
         *(
             (
                 f"Parameter {parameter.name}",
                 _parameter(parameter.today, parameter.values, parameter.suggested, parameter.rule),
             )
-            for parameter in told.parameters
+            for parameter in sweep.parameters
         ),
     ]
     return facts([row for row in rows if row[1]], title="The sweep")
 
 
 def _parameter(today: str | None, values: Sequence[str], suggested: str | None, rule: str | None) -> str:
-    told = f"{', '.join(values)}; today {today or 'as in the study'}"
-    return f"{told}; the rule {rule} recommends {suggested}" if rule else told
+    text = f"{', '.join(values)}; today {today or 'as in the study'}"
+    return f"{text}; the rule {rule} recommends {suggested}" if rule else text
 
 
 def _method(answer: Answer) -> list[Block]:
-    told = answer.document
-    constraints = [wording.constraint(constraint) for constraint in told.constraints]
+    sweep = answer.document
+    constraints = [wording.constraint(constraint) for constraint in sweep.constraints]
     return [
         Bullets(constraints),
         Notes(

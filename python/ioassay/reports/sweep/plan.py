@@ -1,4 +1,4 @@
-"""What a sweep is going to do, in lines that are shown before anything is changed."""
+"""The plan of a sweep, in lines that are shown before anything is changed."""
 
 from __future__ import annotations
 

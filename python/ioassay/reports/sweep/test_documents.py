@@ -99,7 +99,7 @@ def test_an_answer_whose_measurements_memory_gave_is_withheld_with_what_to_chang
 
 
 @pytest.mark.parametrize(
-    ("setting", "said", "left_out"),
+    ("setting", "advised", "left_out"),
     [
         ("block:sdb/read_ahead_kb", "more free space than memory", "--set direct=yes"),
         ("sysctl:vm.dirty_ratio", "more free space than memory", "--set direct=yes"),
@@ -107,12 +107,12 @@ def test_an_answer_whose_measurements_memory_gave_is_withheld_with_what_to_chang
     ],
 )
 def test_direct_io_is_no_advice_where_a_setting_of_the_page_cache_is_varied(
-    tmp_path: Path, setting: str, said: str, left_out: str
+    tmp_path: Path, setting: str, advised: str, left_out: str
 ) -> None:
-    found = _doubted(tmp_path / "sweep", "device-moved-less")
-    found.document.parameters[0].setting = setting
-    advice = " ".join(wording.changes_for_answer(found))
-    assert said in advice
+    withheld = _doubted(tmp_path / "sweep", "device-moved-less")
+    withheld.document.parameters[0].setting = setting
+    advice = " ".join(wording.changes_for_answer(withheld))
+    assert advised in advice
     assert left_out not in advice
 
 
@@ -127,10 +127,10 @@ def test_a_doubt_of_a_kind_that_is_not_known_withholds_the_answer(tmp_path: Path
 
 
 def test_doubts_are_counted_over_the_measurements_with_their_remedies(tmp_path: Path) -> None:
-    found = _answer(tmp_path / "sweep")
-    found.document.measurements[0].doubts["short-phase"] = "move more data"
-    text = reports.build(SweepReport(found), "md").decode()
-    assert f"| short-phase | 1 of {len(found.document.measurements)} | move more data |" in text
+    sweep = _answer(tmp_path / "sweep")
+    sweep.document.measurements[0].doubts["short-phase"] = "move more data"
+    text = reports.build(SweepReport(sweep), "md").decode()
+    assert f"| short-phase | 1 of {len(sweep.document.measurements)} | move more data |" in text
 
 
 def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
@@ -140,19 +140,19 @@ def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "sentence"),
     [
         ({"size": ["128", "512"]}, "The only other point did not improve the write rate."),
         ({"size": ["128", "256", "512"]}, "None of 2 points improved the write rate."),
     ],
 )
 def test_an_answer_without_a_gain_counts_what_was_tried(
-    tmp_path: Path, values: Mapping[str, list[str]], said: str
+    tmp_path: Path, values: Mapping[str, list[str]], sentence: str
 ) -> None:
     device = ArtificialDevice(lambda of: 1e9 if of["size"] == "128" else 5e8, {"size": "128"})
     with SweepDirectory.create(tmp_path / "sweep", sweep_document(values, {"size": "128"})) as directory:
         Loop(directory, device, device, lambda line: None, Interruption()).run()
-        assert wording.verdict(answer(directory.document)) == f"{said} Keep today's settings."
+        assert wording.verdict(answer(directory.document)) == f"{sentence} Keep today's settings."
 
 
 def test_the_plan_says_what_is_to_become_better_and_over_which_values(doubled: Answer) -> None:
@@ -166,19 +166,19 @@ def test_the_plan_says_what_is_to_become_better_and_over_which_values(doubled: A
 
 def test_a_constraint_is_said_before_and_named_where_it_breaks(tmp_path: Path) -> None:
     limit = ConstraintEntry(phase="read", least_share=1.5)
-    found = _answer(tmp_path / "sweep", constraints=[limit])
-    assert "The read rate must stay at or above 150 % of today's." in list(lines(found.document))
-    text = reports.build(SweepReport(found), "md").decode()
+    sweep = _answer(tmp_path / "sweep", constraints=[limit])
+    assert "The read rate must stay at or above 150 % of today's." in list(lines(sweep.document))
+    text = reports.build(SweepReport(sweep), "md").decode()
     assert "read falls to 100% of today's rate, below 150%" in text.replace(" %", "%")
 
 
 @pytest.mark.parametrize(
-    ("objective", "said"),
+    ("objective", "words"),
     [
         (ObjectiveEntry(phase="write"), "write rate"),
         (ObjectiveEntry(phase="read", workload="io", measure="p99"), "99th percentile of read of io latency"),
         (ObjectiveEntry(phase=None, measure="score"), "IO500 score"),
     ],
 )
-def test_an_objective_has_the_words_of_the_field(objective: ObjectiveEntry, said: str) -> None:
-    assert wording.objective(objective) == said
+def test_an_objective_has_the_words_of_the_field(objective: ObjectiveEntry, words: str) -> None:
+    assert wording.objective(objective) == words

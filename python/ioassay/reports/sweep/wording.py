@@ -42,12 +42,12 @@ def gain(interval: Interval | None, estimate: float | None = None) -> str:
     return format.ABSENT if value is None else f"×{format.significant(value)}"
 
 
-def interval(found: Interval | None) -> str:
+def interval(bounds: Interval | None) -> str:
     """`×1.85 to ×2.01`."""
-    if found is None:
+    if bounds is None:
         return format.ABSENT
-    low, high = (f"×{format.significant(end)}" for end in (found.low, found.high))
-    return format.interval(low, high, is_range=found.confidence < WANTED)
+    low, high = (f"×{format.significant(end)}" for end in (bounds.low, bounds.high))
+    return format.interval(low, high, is_range=bounds.confidence < WANTED)
 
 
 def values(of: Mapping[str, str | None], names: Iterable[str] | None = None) -> str:
@@ -75,7 +75,7 @@ def objective(entry: ObjectiveEntry | ConstraintEntry) -> str:
 
 
 def constraint(entry: ConstraintEntry) -> str:
-    """What must hold, as a sentence."""
+    """A constraint as a sentence."""
     if is_latency(entry):
         return f"The {objective(entry)} must stay at or below {format_duration(entry.most_ns or 0)}."
     return f"The {objective(entry)} must stay at or above {format.share(entry.least_share or 0)} of today's."
@@ -107,17 +107,17 @@ def verdict(answer: Answer) -> str:
 def _without_confirmation(answer: Answer, what: str) -> str:
     if answer.verdict == "withheld":
         measured = sum(measurement.objective is not None for measurement in answer.document.measurements)
-        told = ", ".join(f"{kind} ({number} of {measured})" for kind, number in answer.void_doubts.items())
-        return f"No answer: the measurements carry doubts that void a comparison of settings: {told}."
+        doubts = ", ".join(f"{kind} ({number} of {measured})" for kind, number in answer.void_doubts.items())
+        return f"No answer: the measurements carry doubts that void a comparison of settings: {doubts}."
     if answer.verdict == "nothing better":
         tried = len(answer.trials)
-        said = "The only other point did not improve" if tried == 1 else f"None of {tried} points improved"
-        return f"{said} the {what}. Keep today's settings."
+        outcome = "The only other point did not improve" if tried == 1 else f"None of {tried} points improved"
+        return f"{outcome} the {what}. Keep today's settings."
     return "The sweep has not finished, so there is no answer yet."
 
 
 def changes_for_answer(answer: Answer) -> Iterator[str]:
-    """What to change so that a sweep has an answer."""
+    """Advice on what to change so that a sweep has an answer."""
     yield from answer.remedies
     settings = answer.document.study_settings
     if answer.document.study == "tune" and varies_page_cache(answer.document.parameters):

@@ -42,44 +42,44 @@ _BALANCE = "5. Ranks per node for bandwidth and metadata"
 
 def document(answer: Answer, drawn: Pictures | None = None) -> Document:
     """The document, with the figures where they have been drawn."""
-    told = answer.document
+    tuning = answer.document
     return Document(
-        f"Tuning the IO500 on {told.target}",
+        f"Tuning the IO500 on {tuning.target}",
         [
             *summary(answer),
             Section("1. System and theory", [_system(answer)]),
             Section("2. Striping", _striping(answer)),
-            Section("3. Nodes", [Paragraph(f"{wording.nodes(told)}.")]),
+            Section("3. Nodes", [Paragraph(f"{wording.nodes(tuning)}.")]),
             Section(_RAMP, [Figure(drawn.easy if drawn else None), *_ramp(answer)]),
             Section(_BALANCE, [Figure(drawn.scores if drawn else None), *_balance(answer), *_phases(answer)]),
             Section("Doubts", [_doubts(answer)]),
             Section("How it was measured", [_facts(answer), *_method(answer)]),
         ],
         question="How many nodes and ranks per node bring the best score of the IO500 here?",
-        window=f"{told.target}: IO500 tuning",
+        window=f"{tuning.target}: IO500 tuning",
         footer=f"Written by ioassay {__version__}.",
     )
 
 
 def summary(answer: Answer) -> list[Block]:
-    """The recommendation, what to type, and what to keep in mind."""
-    best, told = answer.best, answer.document
+    """The recommendation, the commands, and remarks."""
+    best, tuning = answer.best, answer.document
     style: Style = "passed" if answer.is_decided and not answer.is_withheld else "warning"
     blocks: list[Block] = [Paragraph(Span(wording.recommendation(answer), style))]
-    if told.reason:
-        blocks.append(Paragraph(f"It ended early: {told.reason}.", note=True))
+    if tuning.reason:
+        blocks.append(Paragraph(f"It ended early: {tuning.reason}.", note=True))
     if answer.is_withheld:
-        remedies = {kind: remedy for measurement in told.measurements for kind, remedy in measurement.doubts.items()}
+        remedies = {kind: remedy for measurement in tuning.measurements for kind, remedy in measurement.doubts.items()}
         blocks.append(Paragraph("To get a recommendation, start again and"))
         blocks.append(Bullets(list(dict.fromkeys(remedies[kind] for kind in answer.void_doubts))))
     elif best is not None:
         blocks.append(
-            Commands([("The full benchmark, by the rules of the IO500", answers.study_command(told, best.ranks))])
+            Commands([("The full benchmark, by the rules of the IO500", answers.study_command(tuning, best.ranks))])
         )
-        if not (told.clients or told.target.startswith("lab:")):
-            said = "The same with the command line of the official program, and its config.ini"
-            blocks.append(Commands([(said, answers.front_end_command(told, best.ranks))]))
-            blocks.append(Preformatted(answers.front_end_config(told).rstrip("\n"), "ini"))
+        if not (tuning.clients or tuning.target.startswith("lab:")):
+            title = "The same with the command line of the official program, and its config.ini"
+            blocks.append(Commands([(title, answers.front_end_command(tuning, best.ranks))]))
+            blocks.append(Preformatted(answers.front_end_config(tuning).rstrip("\n"), "ini"))
     return [Section("Answer", [*blocks, Notes(list(wording.doubts(answer)))])]
 
 
@@ -89,20 +89,20 @@ def terminal(answer: Answer) -> list[Block]:
 
 
 def _system(answer: Answer) -> Table:
-    told = answer.document
-    rows = [(fact.name, f"{fact.value} ({fact.source})") for fact in told.facts]
-    return facts([*rows, ("Ceiling", wording.ceiling(told))], title="The system")
+    tuning = answer.document
+    rows = [(fact.name, f"{fact.value} ({fact.source})") for fact in tuning.facts]
+    return facts([*rows, ("Ceiling", wording.ceiling(tuning))], title="The system")
 
 
 def _striping(answer: Answer) -> list[Block]:
     entry = answer.document.striping
-    said = wording.striping(answer.document)
+    striping = wording.striping(answer.document)
     return [
-        Paragraph(f"{said[:1].upper()}{said[1:]}."),
+        Paragraph(f"{striping[:1].upper()}{striping[1:]}."),
         Commands(
             [
-                (said, command)
-                for said, command in (
+                (title, command)
+                for title, command in (
                     ("By hand", entry.command),
                     (
                         "A progressive layout instead, in which the files of mdtest keep one stripe",
@@ -164,11 +164,11 @@ def _balance(answer: Answer) -> list[Block]:
 def _doubts(answer: Answer) -> Table:
     """Each kind of doubt with the measurements and phases that it concerns."""
     measured = answer.document.measurements
-    remedies = {kind: remedy for one in measured for kind, remedy in one.doubts.items()}
+    remedies = {kind: remedy for measurement in measured for kind, remedy in measurement.doubts.items()}
     rows: list[Sequence[Text]] = []
     for kind, remedy in remedies.items():
-        phases = dict.fromkeys(phase for one in measured for phase in one.doubted_phases.get(kind, []))
-        number = sum(kind in one.doubts for one in measured)
+        phases = dict.fromkeys(phase for measurement in measured for phase in measurement.doubted_phases.get(kind, []))
+        number = sum(kind in measurement.doubts for measurement in measured)
         many = f"{len(phases)} phases" if len(phases) > _MOST_PHASES_NAMED else ", ".join(phases)
         rows.append([kind, f"{number} of {len(measured)}", many, remedy])
     columns = [Column("Doubt"), Column("Runs"), Column("Phases"), Column("Remedy")]
@@ -178,12 +178,15 @@ def _doubts(answer: Answer) -> Table:
 def _phases(answer: Answer) -> list[Block]:
     """Each phase at each rank count: which phases a change of the ranks helps or harms."""
     measured = [rank_count for rank_count in answer.rank_counts if rank_count.phases]
-    rules = [rule for rule in io500.STANDARD if any(rule.phase in one.phases for one in measured)]
-    columns = [Column("Phase"), *(Column(f"{one.ranks}", is_number=True, group="Ranks per node") for one in measured)]
+    rules = [rule for rule in io500.STANDARD if any(rule.phase in rank_count.phases for rank_count in measured)]
+    columns = [
+        Column("Phase"),
+        *(Column(f"{rank_count.ranks}", is_number=True, group="Ranks per node") for rank_count in measured),
+    ]
     rows: list[Sequence[Text]] = []
     for rule in rules:
         unit = io500.UNITS[rule.group]
-        values = [one.phases.get(rule.phase) for one in measured]
+        values = [rank_count.phases.get(rule.phase) for rank_count in measured]
         cells = [format_rate(value * PER_SECOND[unit], unit) if value else format.ABSENT for value in values]
         rows.append([rule.phase, *cells])
     title = "Medians of each phase"
@@ -191,13 +194,13 @@ def _phases(answer: Answer) -> list[Block]:
 
 
 def _facts(answer: Answer) -> Table:
-    told = answer.document
+    tuning = answer.document
     rows = [
-        ("Study", f"io500{f', scale {told.scale}' if told.scale else ''}; step 4 its phases of ior-easy alone"),
-        ("Study settings", ", ".join(told.study_settings)),
-        ("Launcher", told.launcher),
-        ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
-        ("Comparisons", f"at most {told.most_turns} pairs or rounds; settled at ±{format.share(told.precision)}"),
+        ("Study", f"io500{f', scale {tuning.scale}' if tuning.scale else ''}; step 4 its phases of ior-easy alone"),
+        ("Study settings", ", ".join(tuning.study_settings)),
+        ("Launcher", tuning.launcher),
+        ("Measurements", f"{len(tuning.measurements)}, each a run in {RUNS}/"),
+        ("Comparisons", f"at most {tuning.most_turns} pairs or rounds; settled at ±{format.share(tuning.precision)}"),
     ]
     return facts(rows, title="The measurements")
 

@@ -36,7 +36,7 @@ def pictures(answer: Answer) -> Pictures:
 
 def _easy(answer: Answer) -> Picture | None:
     document = answer.document
-    counts = sorted({one.ranks for one in history.easy(document)})
+    counts = sorted({measurement.ranks for measurement in history.easy(document)})
     measured = {ranks: history.easy_rates(document, ranks) for ranks in counts}
     values = [value for rates in measured.values() for rate in rates for value in (rate.write, rate.read)]
     if not values:

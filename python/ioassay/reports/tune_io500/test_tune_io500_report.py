@@ -34,7 +34,7 @@ def _tuned(path: Path, system: ArtificialSystem, document: TuneIo500Document) ->
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """Best with 4 ranks; 8 are slower."""
     system = ArtificialSystem(peaked(20 * GB, 4), flat(50_000))
     return _tuned(tmp_path_factory.mktemp("tuned") / "t", system, tune_document(40 * GB))
@@ -44,8 +44,8 @@ def _text(of: Answer) -> str:
     return reports.build(TuneIo500Report(of), "md").decode()
 
 
-def test_the_answer_says_what_to_run(found: Answer) -> None:
-    text = _text(found)
+def test_the_answer_says_what_to_run(tuned: Answer) -> None:
+    text = _text(tuned)
     assert "Best: 1 node with 4 ranks per node, score " in text
     assert "ioassay run io500 --target /mnt/store --set clients=1 --set ranks=4" in text
     assert "ioassay-engine io500 --ranks 4 config.ini" in text
@@ -53,9 +53,9 @@ def test_the_answer_says_what_to_run(found: Answer) -> None:
     assert "Confirm them with the full benchmark." in text
 
 
-def test_every_step_has_its_section_with_what_it_came_to(found: Answer) -> None:
-    text = _text(found)
-    for said in (
+def test_every_step_has_its_section_with_what_it_came_to(tuned: Answer) -> None:
+    text = _text(tuned)
+    for passage in (
         "## 1. System and theory",
         "| Ceiling | 40.0 GB/s (--theory) |",
         "Not applicable: the target is xfs",
@@ -63,36 +63,40 @@ def test_every_step_has_its_section_with_what_it_came_to(found: Answer) -> None:
         "Ended at 4 ranks per node: 8 are slower.",
         "| ior-hard-write |",
     ):
-        assert said in text, said
+        assert passage in text, passage
     rows = [line for line in text.splitlines() if "→" in line]
     assert [row.split("|")[-2].strip() for row in rows] == ["gain", "gain", "slower"]
 
 
-def test_the_data_have_everything_that_was_measured(found: Answer) -> None:
-    loads = json.loads(reports.build(TuneIo500Report(found), "json"))
+def test_the_data_have_everything_that_was_measured(tuned: Answer) -> None:
+    loads = json.loads(reports.build(TuneIo500Report(tuned), "json"))
     assert loads["recommended"] == {"nodes": 1, "ranks_per_node": 4}
     assert (loads["decided"], loads["ramp"]["end"], loads["ramp"]["ranks_per_node"]) == (True, "loss", 4)
-    assert {one["ranks_per_node"]: one["standing"] for one in loads["balance"]} == {2: "worse", 4: "leads", 8: "worse"}
-    rows = list(csv.DictReader(io.StringIO(reports.build(TuneIo500Report(found), "csv").decode())))
+    assert {rank_count["ranks_per_node"]: rank_count["standing"] for rank_count in loads["balance"]} == {
+        2: "worse",
+        4: "leads",
+        8: "worse",
+    }
+    rows = list(csv.DictReader(io.StringIO(reports.build(TuneIo500Report(tuned), "csv").decode())))
     assert len(rows) == len(loads["tuning"]["measurements"])
     assert {"ranks", "write_bytes_per_s", "score", "phase_find"} <= set(rows[0])
 
 
-def test_the_page_has_both_figures(found: Answer) -> None:
-    page = reports.build(TuneIo500Report(found), "html").decode()
+def test_the_page_has_both_figures(tuned: Answer) -> None:
+    page = reports.build(TuneIo500Report(tuned), "html").decode()
     assert page.count("<figure") >= 2
-    drawn = pictures(found)
+    drawn = pictures(tuned)
     assert drawn.easy is not None
     assert drawn.scores is not None
     assert set(drawn.scores.data["quantity"]) == {"Score", "Bandwidth (GiB/s)", "Metadata (kIOPS)"}
     assert drawn.scores.data.filter(quantity="Score").height == 3
 
 
-def test_the_same_document_gives_the_same_bytes(found: Answer) -> None:
-    again = answer(TuneIo500Document.model_validate_json(found.document.model_dump_json()))
+def test_the_same_document_gives_the_same_bytes(tuned: Answer) -> None:
+    again = answer(TuneIo500Document.model_validate_json(tuned.document.model_dump_json()))
     for form in reports.FORMATS:
         if form != "pdf":
-            assert reports.build(TuneIo500Report(found), form) == reports.build(TuneIo500Report(again), form)
+            assert reports.build(TuneIo500Report(tuned), form) == reports.build(TuneIo500Report(again), form)
 
 
 def test_nothing_that_was_measured_has_a_report_too() -> None:
@@ -154,8 +158,8 @@ def test_doubts_of_the_runs_are_listed_and_what_they_void_is_withheld(tmp_path: 
     number = len(of.document.measurements)
     assert f"| short-phase | {number} of {number} | find | move more data |" in _text(of)
     assert "ioassay run io500" in _text(of)
-    for one in of.document.measurements:
-        one.doubts["device-moved-less"] = "use larger files"
+    for measurement in of.document.measurements:
+        measurement.doubts["device-moved-less"] = "use larger files"
     assert TuneIo500Report(of).is_withheld
     assert "No recommendation: the scores of the best rank count carry doubts that void a comparison" in _text(of)
     assert "ioassay run io500" not in _text(of)

@@ -25,7 +25,7 @@ SOURCE = (
 
 
 def plan(document: TuneIo500Document) -> Iterator[str]:
-    """Steps 1 to 3, and what there is to measure, in lines."""
+    """Steps 1 to 3, and the measurements to come, in lines."""
     yield f"Tuning the IO500 on {document.target}"
     yield "Step 1, system and theory"
     yield from (f"  {fact.name}: {fact.value} ({fact.source})" for fact in document.facts)
@@ -48,7 +48,7 @@ def ceiling(document: TuneIo500Document) -> str:
 
 
 def striping(document: TuneIo500Document) -> str:
-    """What step 2 came to."""
+    """The result of step 2."""
     entry = document.striping
     if not entry.applies:
         return f"not applicable: {entry.why}"
@@ -56,7 +56,7 @@ def striping(document: TuneIo500Document) -> str:
 
 
 def nodes(document: TuneIo500Document) -> str:
-    """What step 3 came to."""
+    """The result of step 3."""
     entry = document.nodes
     return (
         f"{entry.nodes} of {entry.available} available, {entry.why}; "
@@ -73,45 +73,47 @@ def recommendation(answer: Answer) -> str:
     rates = f"bandwidth {rate(best.bandwidth, 'GiB/s')}, metadata {rate(best.metadata, 'kIOPS')}"
     values = f"score {spread(best.score)}, {rates}"
     if answer.is_withheld:
-        told = ", ".join(
+        doubt_counts = ", ".join(
             f"{kind} ({number} of {len(best.score.values)})" for kind, number in answer.void_doubts.items()
         )
-        return f"No recommendation: the scores of the best rank count carry doubts that void a comparison: {told}."
+        return (
+            f"No recommendation: the scores of the best rank count carry doubts that void a comparison: {doubt_counts}."
+        )
     if not answer.is_decided:
         return f"Best so far: {where}, {values}; not all comparisons are done."
-    alike = [one for one in answer.balance.alike if one != best.ranks]
+    alike = [ranks for ranks in answer.balance.alike if ranks != best.ranks]
     also = f" It does not differ significantly from {per_node(*alike)}." if alike else ""
     return f"Best: {where}, {values}.{also}"
 
 
 def ramp_end(answer: Answer) -> str:
     """Why step 4 ended where it did."""
-    found, ceiling_entry = answer.ramp, answer.document.ceiling
-    match found.end:
+    result, ceiling_entry = answer.ramp, answer.document.ceiling
+    match result.end:
         case "ceiling":
-            last = _rates_at(found, found.ranks)
+            last = _rates_at(result, result.ranks)
             reached = ramp.share(last, ceiling_entry) or 0.0
             return (
-                f"Ended at {per_node(found.ranks)}: ior-easy reaches {format.share(reached)} of the "
+                f"Ended at {per_node(result.ranks)}: ior-easy reaches {format.share(reached)} of the "
                 f"ceiling, above the threshold of {format.share(NEAR)}."
             )
         case "no gain":
-            return f"Ended at {per_node(found.ranks)}: no significant gain with {found.steps[-1].higher}."
+            return f"Ended at {per_node(result.ranks)}: no significant gain with {result.steps[-1].higher}."
         case "loss":
-            return f"Ended at {per_node(found.ranks)}: {found.steps[-1].higher} are slower."
+            return f"Ended at {per_node(result.ranks)}: {result.steps[-1].higher} are slower."
         case "failed":
-            step = found.steps[-1]
-            return f"Ended at {per_node(found.ranks)}: {step.higher} could not be measured. {step.failed}"
+            step = result.steps[-1]
+            return f"Ended at {per_node(result.ranks)}: {step.higher} could not be measured. {step.failed}"
         case "most ranks":
             by = answer.document.most_ranks_source
-            grew = "each step gained" if found.steps else "there is no other count to compare with"
-            return f"Ended at {per_node(found.ranks)}, the most that are tried ({by}); {grew}."
+            grew = "each step gained" if result.steps else "there is no other count to compare with"
+            return f"Ended at {per_node(result.ranks)}, the most that are tried ({by}); {grew}."
         case "open":
             return "Not finished."
 
 
-def _rates_at(found: Ramp, ranks: int) -> Sequence[Rates]:
-    for step in reversed(found.steps):
+def _rates_at(result: Ramp, ranks: int) -> Sequence[Rates]:
+    for step in reversed(result.steps):
         if step.higher == ranks:
             return step.higher_rates
         if step.lower == ranks:
@@ -120,7 +122,7 @@ def _rates_at(found: Ramp, ranks: int) -> Sequence[Rates]:
 
 
 def doubts(answer: Answer) -> Iterator[str]:
-    """What has to be kept in mind when the numbers are read."""
+    """Remarks on how far to trust the numbers."""
     document = answer.document
     if document.stonewall != RULES_STONEWALL:
         yield (

@@ -1,4 +1,4 @@
-"""What `ioassay tune check` says of systems, as a report. Not: judging (`tuning.check`), drawing."""
+"""The result of `ioassay tune check`, as a report. Not: judging (`tuning.check`), drawing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CheckReport:
     examination: Examination
 
     def document(self, *, with_figures: bool) -> Document:
-        """The path of an I/O, what to change, and what is as it should be."""
+        """The path of an I/O, recommended changes, and what is as recommended."""
         return document.document(self.examination, with_figures=with_figures)
 
     def terminal(self, columns: int) -> Sequence[Block]:

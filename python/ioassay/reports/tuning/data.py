@@ -80,8 +80,8 @@ def table(examination: Examination) -> pl.DataFrame:
 def _judgements(examination: Examination) -> Iterator[dict[str, Any]]:
     for finding in examination.findings:
         for judgement in finding.judgements:
-            told = dict.fromkeys(_COLUMNS, "") | {"host": finding.host, "rule": finding.rule.name}
-            yield {**told, "assignments": [], "harmful": False, **_judgement(judgement)}
+            fields = dict.fromkeys(_COLUMNS, "") | {"host": finding.host, "rule": finding.rule.name}
+            yield {**fields, "assignments": [], "harmful": False, **_judgement(judgement)}
 
 
 def _judgement(judgement: Judgement) -> dict[str, Any]:

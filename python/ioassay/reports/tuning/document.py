@@ -95,7 +95,7 @@ def _paths(examination: Examination, *, with_figures: bool, columns: int | None 
 
 
 def _verdict(examination: Examination, groups: Sequence[ChangeGroup]) -> Text:
-    """All of it in a line. What was judged is said first, so that nothing judged is not taken for nothing wrong."""
+    """The verdict in a line: first what was judged, so that "nothing judged" does not read as "nothing wrong"."""
     fine, left, unreadable = (len(examination.of_kind(kind)) for kind in (Fine, NotJudged, NotReadable))
     rules = len({finding.rule.name for finding in examination.findings})
     on = f"{format_count(rules, 'rule')} on {format_count(len(examination.systems), 'host')}"
@@ -108,10 +108,10 @@ def _verdict(examination: Examination, groups: Sequence[ChangeGroup]) -> Text:
     changes = format_count(len(groups), "recommended change")
     harmful = sum(group.is_harmful for group in groups)
     where = format_count(settings_count(groups), "place")
-    told = f"{on}: {changes}{f' in {where}' if groups else ''}, {rest}"
+    summary = f"{on}: {changes}{f' in {where}' if groups else ''}, {rest}"
     if not harmful:
-        return told
-    return (f"{told} ", Span(f"{harmful} of the changes: a value that ruins I/O on any node.", "warning"))
+        return summary
+    return (f"{summary} ", Span(f"{harmful} of the changes: a value that ruins I/O on any node.", "warning"))
 
 
 def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_addresses: bool) -> Iterator[Block]:
@@ -142,7 +142,7 @@ def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_ad
 
 
 def _harm(group: ChangeGroup, number: int) -> str:
-    """That a value is out of the bounds for any node, and where, unless all in the table are."""
+    """The warning that a value is harmful on any node, with the hosts unless all in the table are concerned."""
     harmful = [place for place in group.places if place.is_harmful]
     if len(harmful) == len(group.places):
         return "This value ruins I/O on any node."
@@ -152,7 +152,7 @@ def _harm(group: ChangeGroup, number: int) -> str:
 
 
 def _no_changes(examination: Examination) -> Text:
-    """Why nothing is to be changed: because all is well, or because nothing could be judged."""
+    """Why there is no change: all settings are as recommended, or none could be judged."""
     fine = len(examination.of_kind(Fine))
     if examination.verdict == "as recommended":
         judged = "the setting that was judged is" if fine == 1 else f"the {fine} settings that were judged are"
@@ -162,15 +162,15 @@ def _no_changes(examination: Examination) -> Text:
         return f"Nothing: {judged} as recommended.{rest}"
     left = len(examination.of_kind(NotJudged)) + len(examination.of_kind(NotReadable))
     if examination.verdict == "partly judged":
-        told = f"Nothing among the {format_count(fine, 'setting')} that could be judged"
+        sentence = f"Nothing among the {format_count(fine, 'setting')} that could be judged"
         if left:
-            told += f"; {left} could not, see below"
+            sentence += f"; {left} could not, see below"
         if "not judged" in examination.outcomes:
-            told += "; what is split or misaligned above was not judged, for the reason given there"
-        return f"{told}."
+            sentence += "; what is split or misaligned above was not judged, for the reason given there"
+        return f"{sentence}."
     reasons: dict[str, None] = {}
-    for finding, one in examination.of_kind(NotApplicable):
-        reasons[f"{finding.rule.name}: {one.why}."] = None
+    for finding, judgement in examination.of_kind(NotApplicable):
+        reasons[f"{finding.rule.name}: {judgement.why}."] = None
     if left:
         return (Span("No setting was judged:", "warning"), " what is missing or undecided is listed below.")
     if len(reasons) > _MOST_REASONS:
@@ -232,7 +232,10 @@ def _apply(groups: Sequence[ChangeGroup]) -> list[Block]:
 def _fine(examination: Examination) -> Table:
     return _table(
         examination,
-        [(finding, _subject(finding, one.subject), one.value) for finding, one in examination.of_kind(Fine)],
+        [
+            (finding, _subject(finding, judgement.subject), judgement.value)
+            for finding, judgement in examination.of_kind(Fine)
+        ],
         "Value",
     )
 
@@ -241,8 +244,8 @@ def _not_judged(examination: Examination) -> Table:
     return _table(
         examination,
         [
-            (finding, _subject(finding, one.subject), f"{one.value}: {one.why}")
-            for finding, one in examination.of_kind(NotJudged)
+            (finding, _subject(finding, judgement.subject), f"{judgement.value}: {judgement.why}")
+            for finding, judgement in examination.of_kind(NotJudged)
         ],
         "Why",
     )
@@ -252,10 +255,10 @@ def _subject(finding: Finding, subject: str) -> str:
     return "the node" if subject == finding.host else subject.removesuffix(f" of {finding.host}")
 
 
-def _table(examination: Examination, found: Sequence[tuple[Finding, str, str]], last: str) -> Table:
+def _table(examination: Examination, entries: Sequence[tuple[Finding, str, str]], last: str) -> Table:
     """Rows of rule, subject and value, those that are alike on several hosts together."""
     of_host: dict[tuple[str, str, str], list[str]] = {}
-    for finding, subject, value in found:
+    for finding, subject, value in entries:
         of_host.setdefault((finding.host, finding.rule.name, value), []).append(subject)
     hosts: dict[tuple[str, str, str], list[str]] = {}
     for (host, rule, value), subjects in of_host.items():
@@ -279,8 +282,8 @@ def _table(examination: Examination, found: Sequence[tuple[Finding, str, str]], 
 
 def _unreadable(examination: Examination) -> Notes:
     of_host: dict[tuple[str, str, str], dict[str, None]] = {}
-    for finding, one in examination.of_kind(NotReadable):
-        of_host.setdefault((finding.host, finding.rule.name, one.reason), {})[one.what] = None
+    for finding, judgement in examination.of_kind(NotReadable):
+        of_host.setdefault((finding.host, finding.rule.name, judgement.reason), {})[judgement.what] = None
     hosts: dict[str, list[str]] = {}
     for (host, rule, reason), what in of_host.items():
         hosts.setdefault(f"{rule}: {', '.join(what)}: {reason}", []).append(host)
@@ -289,7 +292,7 @@ def _unreadable(examination: Examination) -> Notes:
 
 def _not_applicable(examination: Examination) -> Table:
     hosts: dict[tuple[str, str], dict[str, None]] = {}
-    for finding, one in examination.of_kind(NotApplicable):
-        hosts.setdefault((finding.rule.name, one.why), {})[finding.host] = None
+    for finding, judgement in examination.of_kind(NotApplicable):
+        hosts.setdefault((finding.rule.name, judgement.why), {})[finding.host] = None
     rows: list[Sequence[Text]] = [[folded(where), rule, why] for (rule, why), where in hosts.items()]
     return Table([Column("Node", merges=True), Column("Rule", merges=True), Column("Why it does not apply")], rows)

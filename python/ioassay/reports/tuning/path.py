@@ -1,4 +1,4 @@
-"""The way of an I/O as sections of a document: a picture, its layers as a table, what follows, what was measured."""
+"""The path of an I/O as sections of a document: a picture, a table of layers, conclusions, measurements."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def sections(
 ) -> list[Section]:
     """A section for each path, and one for what the hosts' devices did between the snapshots, if that was measured.
 
-    `outcome`: what becomes of a problem. `with_figures`: for a page; a terminal and Markdown show lines of text
+    `outcome`: the resolution of a problem. `with_figures`: for a page; a terminal and Markdown show lines of text
     instead. `columns`: those of the terminal.
     """
     taken: set[str] = set()
-    found = [
+    path_sections = [
         _path(
             path,
             measured,
@@ -65,11 +65,11 @@ def sections(
         )
         for path, name in zip(paths, _names(paths), strict=True)
     ]
-    return [*found, *(_devices(host) for host in measured)]
+    return [*path_sections, *(_devices(host) for host in measured)]
 
 
 def _names(paths: Sequence[IoPath]) -> list[str]:
-    """What each path leads to; by the disks at its end where several lead to the same device."""
+    """The device at the end of each path; its disks where several paths lead to the same device."""
     has_both = len({path.transfer.operation for path in paths}) > 1
     titles = [f"{path.title}, {path.transfer.operation}s" if has_both else path.title for path in paths]
     return [
@@ -136,10 +136,10 @@ def _layers(path: IoPath, comparisons: Sequence[Comparison], *, is_narrow: bool)
 
 def _requests(layer: Layer) -> Text:
     size = sizes(layer.requests)
-    told = Span(size, "warning") if layer.is_split else size
+    text = Span(size, "warning") if layer.is_split else size
     if not layer.is_misaligned:
-        return told
-    return (told, Span(f"misaligned by {format_bytes(layer.offset_bytes)}", "below"))
+        return text
+    return (text, Span(f"misaligned by {format_bytes(layer.offset_bytes)}", "below"))
 
 
 def _limit(layer: Layer, *, is_narrow: bool) -> Text:
@@ -154,8 +154,8 @@ def _limit(layer: Layer, *, is_narrow: bool) -> Text:
         return shown.ABSENT
     parts: list[str | Span] = []
     for limit in limits:
-        said = f"{limit.text} ({format_bytes(limit.size_bytes)})" if limit.value.isdigit() else limit.text
-        parts += ["; " if parts else "", Span(said, "strong") if limit is layer.limit else said]
+        text = f"{limit.text} ({format_bytes(limit.size_bytes)})" if limit.value.isdigit() else limit.text
+        parts += ["; " if parts else "", Span(text, "strong") if limit is layer.limit else text]
     sources = dict.fromkeys(shown_source(limit.source) for limit in limits)
     if is_narrow:
         for limit in limits:
@@ -202,8 +202,8 @@ def _devices(measured: MeasuredHost) -> Section:
         caption=f"Block devices of {measured.host} while the workload ran",
         density="dense",
     )
-    told = f"Counted over {shown.duration(measured.elapsed_s * 1e9)} on {measured.host}."
-    blocks: list[Block] = [Paragraph(told), table, Notes(measured.problems)]
+    basis = f"Counted over {shown.duration(measured.elapsed_s * 1e9)} on {measured.host}."
+    blocks: list[Block] = [Paragraph(basis), table, Notes(measured.problems)]
     return Section(f"Measured on {measured.host}", blocks, anchor=f"measured-{slug(measured.host, 'host')}")
 
 
@@ -267,11 +267,11 @@ def _data(
 
 
 def _conclusion_data(conclusion: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"text": conclusion.text, "is_problem": conclusion.is_problem}
+    fields: dict[str, Any] = {"text": conclusion.text, "is_problem": conclusion.is_problem}
     if conclusion.is_problem and outcome is not None:
-        found = outcome(conclusion)
-        told |= {"outcome": found.kind, "rules": list(found.rules), "reason": found.text}
-    return told
+        result = outcome(conclusion)
+        fields |= {"outcome": result.kind, "rules": list(result.rules), "reason": result.text}
+    return fields
 
 
 def _layer_data(layer: Layer, comparison: Comparison | None) -> dict[str, Any]:

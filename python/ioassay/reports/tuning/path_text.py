@@ -1,4 +1,4 @@
-"""The way of an I/O as lines of text, 60 to 100 columns wide: for a terminal and for Markdown."""
+"""The path of an I/O as lines of text, 60 to 100 columns wide: for a terminal and for Markdown."""
 
 from __future__ import annotations
 

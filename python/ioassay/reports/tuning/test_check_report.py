@@ -1,4 +1,4 @@
-"""What is said of systems, as documents: the same judgements, on a terminal without addresses and in few lines."""
+"""`tune check` as documents and on a terminal: the same judgements; a terminal shows no addresses and few lines."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _report(snapshots: Sequence[Snapshot], *rules: str) -> CheckReport:
 
 
 def test_changes_are_counted_as_what_is_to_be_done_and_not_for_each_device(lines: list[str]) -> None:
-    told = " ".join(lines).rpartition("3 rules on 1 host: ")[2]
-    assert told.startswith("3 recommended changes in 20 places")
+    summary = " ".join(lines).rpartition("3 rules on 1 host: ")[2]
+    assert summary.startswith("3 recommended changes in 20 places")
 
 
 def test_nothing_judged_is_no_all_clear_in_any_form() -> None:

@@ -115,10 +115,10 @@ def test_a_wide_table_of_layers_has_the_path_of_each_limit() -> None:
 
 def test_what_was_measured_stands_beside_what_was_computed() -> None:
     system = System(snapshot(disk("sdb"), target="/dev/sdb"))
-    found = sections(io_paths([system]), [_measured()], with_figures=False)
+    blocks = sections(io_paths([system]), [_measured()], with_figures=False)
     console = Console(width=120)
     with console.capture() as capture:
-        console.print(terminal.rendered(found))
+        console.print(terminal.rendered(blocks))
     text = capture.get()
     assert "measured: 176 KiB" in text
     assert "write requests of sdb averaged 176 KiB, although the settings allow 512 KiB" in " ".join(text.split())
