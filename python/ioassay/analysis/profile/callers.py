@@ -109,6 +109,8 @@ class Callers:
     ) -> tuple[CallSite, ...]:
         """The sites of calls of these operations on these files, those with most time first. `None`: of all."""
         rows = self.rows
+        if rows.is_empty():
+            return ()
         if operations is not None:
             rows = rows.filter(pl.col("operation").is_in(list(operations)))
         if files is not None:
@@ -136,6 +138,8 @@ class Callers:
 
 def callers(profile: Profile) -> Callers:
     """The call sites of all stacks of a profile; empty where nobody looked at stacks."""
+    if profile.callers.is_empty():
+        return Callers(profile.callers.with_columns(site=pl.lit(None, pl.Int64)), (), {})
     programs = set(profile.processes["executable"].drop_nulls())
     numbers: dict[tuple[CodePlace, tuple[str, ...]], int] = {}
     site_of: dict[int, int] = {}

@@ -163,6 +163,11 @@ def _compared(profile: Profile) -> pl.DataFrame:
     """process, pid, images, kernel and recorded bytes of each direction, and stream_bytes: what the buffers of its
     streams may have read beyond what it was given.
     """
+    known = profile.processes.filter(pl.col("kernel_read_bytes").is_not_null()).select(
+        "process", "pid", "images", *(pl.col(name).alias(f"kernel_{way}") for way, name in _KERNEL.items())
+    )
+    if known.is_empty():
+        return known.with_columns(recorded_read=0, recorded_write=0, stream_calls=0, stream_bytes=0)
     direction = pl.col("operation").replace_strict({**DIRECTION, **ELSEWHERE}, default=None, return_dtype=pl.String)
     # What was handed over is counted by the kernel for the process that does it.
     counted = profile.process_operations.filter(~pl.col("operation").str.starts_with("submit"))
@@ -173,15 +178,15 @@ def _compared(profile: Profile) -> pl.DataFrame:
     blocks = on_storage(profile).filter(pl.col("operation") == "stream read")["block_bytes"]
     buffer = max(_BUFFER_BYTES, known_total([blocks.max()]) or 0)  # type: ignore[list-item]
     return (
-        profile.processes.filter(pl.col("kernel_read_bytes").is_not_null())
-        .select("process", "pid", "images", *(pl.col(name).alias(f"kernel_{way}") for way, name in _KERNEL.items()))
-        .join(moved, on="process", how="left")
+        known.join(moved, on="process", how="left")
         .with_columns(pl.col("^recorded_.*$", "stream_calls").fill_null(0))
         .with_columns(stream_bytes=pl.col("stream_calls") * buffer)
     )
 
 
 def _shortfalls(rows: pl.DataFrame, way: Way) -> Iterator[Shortfall]:
+    if rows.is_empty():
+        return
     kernel, recorded = pl.col(f"kernel_{way}"), pl.col(f"recorded_{way}")
     images, missing = pl.col("images").fill_null(1).clip(1), kernel - recorded
     if way == "read":
@@ -227,8 +232,11 @@ def _storage(profile: Profile, unexplained: pl.DataFrame) -> StorageTraffic | No
 
 def _unexplained_storage(profile: Profile, maps: Maps) -> pl.DataFrame:
     """process, and what it read from storage and wrote there at least that neither its calls nor its maps can have;
-    null: unknown.
+    null: unknown. No rows where the source knows no traffic with storage.
     """
+    traffic = profile.processes.select("storage_read_bytes", "storage_written_bytes")
+    if all(column.null_count() == len(column) for column in traffic):
+        return pl.DataFrame(schema={"process": pl.Int64, "read": pl.Int64, "write": pl.Int64})
     own = storage_of_processes(profile).join(maps.of_processes, on="process", how="left")
     direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
     dirtied = (

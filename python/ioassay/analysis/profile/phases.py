@@ -111,6 +111,8 @@ def with_maps(profile: Profile, found: Sequence[Phase], bounds: pl.DataFrame) ->
     """The phases, with what maps (`maps.BOUNDS`) may have moved in each; and the times in which a file was mapped and
     no call moved bytes, as phases of their own; beside another phase only those longer than the quiet between phases.
     """
+    if bounds.is_empty():
+        return sorted(found, key=lambda one: (one.start_s, one.direction))
     mapped = bounds.select(
         start="first_map_s",
         end=pl.col("last_unmap_s").fill_null(profile.end_s),
@@ -179,6 +181,8 @@ def _knows_metadata(profile: Profile) -> bool:
 def _bursts(profile: Profile, wide: pl.DataFrame, amount: pl.Expr) -> list[_Burst]:
     """Each burst of an amount."""
     used = wide.filter((amount > 0) & (amount >= LEAST * amount.max()))
+    if used.is_empty():
+        return []
     begins = pl.col("start_s").diff().fill_null(math.inf) > profile.timeline_step_s + _quiet_s(profile)
     rows = (
         used.with_columns(burst=begins.cum_sum())

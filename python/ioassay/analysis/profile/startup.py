@@ -153,9 +153,10 @@ def startup_files(profile: Profile) -> pl.DataFrame:
         *(
             (name, path.str.contains(language.libraries) & (is_small | path.str.contains(_CODE)) & of(name))
             for name, language in _LANGUAGES.items()
+            if name in kinds_that_ran
         ),
-        ("Python", path.is_in(imported) & of("Python")),
-        ("Java", path.str.ends_with(".jar") & of("Java")),
+        *([("Python", path.is_in(imported) & of("Python"))] if "Python" in kinds_that_ran else ()),
+        *([("Java", path.str.ends_with(".jar") & of("Java"))] if "Java" in kinds_that_ran else ()),
         *(
             (name, ~are_for_any_file & is_own)
             for name, is_own in (

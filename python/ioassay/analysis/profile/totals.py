@@ -104,16 +104,17 @@ def totals(profile: Profile, stored: pl.DataFrame | None = None) -> Totals:
     )
 
 
-def operations(profile: Profile) -> pl.DataFrame:
+def operations(profile: Profile, stored: pl.DataFrame | None = None) -> pl.DataFrame:
     """Every operation, also those elsewhere, with calls, failed (null: unknown), bytes, duration_ns, slowest_ns, and
     percentiles of its latency as `analysis.latency` has them (null where there is no histogram).
 
-    In the order of the recorder's classes.
+    In the order of the recorder's classes. `stored` as in `totals`.
     """
+    stored = on_storage(profile) if stored is None else stored
     sums = profile.process_operations.group_by("operation").agg(
         *map(known_sum, ("calls", "bytes", "duration_ns")), pl.col("slowest_ns").max()
     )
-    failed = on_storage(profile).group_by("operation").agg(known_sum("failed"))
+    failed = stored.group_by("operation").agg(known_sum("failed"))
     order = pl.col("operation").cast(pl.Enum(OPERATIONS))
     return (
         sums.join(failed, on="operation", how="left")
@@ -128,6 +129,8 @@ def operations(profile: Profile) -> pl.DataFrame:
 
 
 def _percentiles(profile: Profile) -> pl.DataFrame:
+    if profile.latencies.is_empty():
+        return pl.DataFrame(schema={"operation": pl.String, **dict.fromkeys(latency.PERCENTILES, pl.Int64)})
     ends = pl.coalesce("end_ns", "begin_ns").ceil().cast(pl.Int64)
     histogram = profile.latencies.select("operation", ends.alias("highest_ns"), pl.col("calls").alias("count"))
     return latency.percentiles(histogram, ["operation"]).drop("operations")
@@ -206,5 +209,7 @@ def _of_direction(
 
 def known_total(values: pl.Series | Sequence[int | None]) -> int | None:
     """The sum of what is known; `None` where nothing is."""
-    known = pl.Series(values).drop_nulls()
-    return int(known.sum()) if len(known) else None
+    if isinstance(values, pl.Series):
+        return int(values.sum()) if values.null_count() < len(values) else None
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

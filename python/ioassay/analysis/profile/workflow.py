@@ -287,7 +287,9 @@ def _steps(processes: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
     shared = rows.filter(pl.col("writes").any().over("file"), pl.len().over("file") > 1).sort("file", "unit")
     names = processes.group_by("unit").agg(pl.col("name").first())
     layers = names.select("unit", layer=pl.lit(0, pl.Int64))
-    for _ in range(MOST_LAYERS):  # units are numbered as they began, and feed later ones, so the loop ends
+    for _ in range(
+        MOST_LAYERS if shared.height else 0
+    ):  # units are numbered as they began, and feed later ones, so the loop ends
         fed = (
             shared.join(layers, on="unit", maintain_order="left")
             .with_columns(layer=pl.when("writes").then("layer"))
@@ -380,6 +382,8 @@ def _read_by_unknown(profile: Profile) -> list[int]:
 
 
 def _described(profile: Profile, placed: pl.DataFrame, frame: pl.DataFrame, numbers: dict[int, int]) -> list[Step]:
+    if not numbers:
+        return []
     facts = profile.processes.select("process", "node", "command")
     moved = frame.group_by("step").agg(pl.col("read_bytes", "written_bytes").sum())
     rows = (
@@ -410,6 +414,8 @@ def _described(profile: Profile, placed: pl.DataFrame, frame: pl.DataFrame, numb
 
 
 def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]) -> list[Exchange]:
+    if pairs.is_empty():
+        return []
     rows = (
         pairs.join(files.select("file", "path", "is_removed"), on="file")
         .group_by("writer", "reader")

@@ -127,7 +127,6 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
         empty=pl.col("calls").filter(is_empty).sum(),
         small=pl.col("calls").filter(is_small.fill_null(False)).sum(),
     )
-    opens = _calls(facts, "open")
     in_order = pl.col("consecutive") + pl.col("forward")
     # The first request after each open goes back nowhere.
     first = pl.max_horizontal(pl.col("processes").fill_null(1), "opens")
@@ -138,7 +137,7 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
             pl.col("operation").is_in(names) | (is_stream & (pl.col("end_bytes") <= limit)), pl.col("calls") > 0
         )
         .join(counted, on=key, how="left")
-        .join(opens.rename({"calls": "opens"}), on="file", how="left")
+        .join(facts.opens, on="file", how="left")
         .with_columns(pl.col("opens").fill_null(0))
         .with_columns(
             random=(pl.col("calls") - pl.col("failed").fill_null(0) - in_order - first).clip(0),
@@ -176,8 +175,8 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
     return (
         rows.join(blocks, on="file", how="left")
         .join(of_file, on="file", how="left")
-        .join(_calls(facts, "sync").rename({"calls": "syncs"}), on="file", how="left")
-        .join(reads(facts).select("file", "read_bytes", "again", "readers", "extent"), on="file", how="left")
+        .join(facts.syncs, on="file", how="left")
+        .join(facts.reads.select("file", "read_bytes", "again", "readers", "extent"), on="file", how="left")
         .with_columns(pl.col("whole_blocks", "syncs").fill_null(0), size_bytes=size)
         .filter((pl.col("is_streamed") & (pl.col("size_bytes") > limit)).not_())
         .sort("calls", "file", descending=[True, False])
@@ -306,7 +305,3 @@ def _independent(facts: ProfileFacts, direction: Direction) -> list[int]:
         return []
     rows = facts.stored.filter(pl.col("operation").is_in(kinds.independent))
     return rows["file"].unique().to_list() if rows["calls"].sum() > facts.thresholds.independent_calls.value else []
-
-
-def _calls(facts: ProfileFacts, name: str) -> pl.DataFrame:
-    return facts.data.filter(pl.col("operation") == name).group_by("file").agg(pl.col("calls").sum())

@@ -42,6 +42,8 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
     least, share, block = (
         facts.thresholds.moved_bytes, facts.thresholds.fetched_share, facts.thresholds.network_block_bytes
     )  # fmt: skip
+    if facts.maps.bounds.is_empty():
+        return
     rows = (
         facts.maps.bounds.join(facts.startup, on="file", how="anti")
         .join(facts.profile.files.select("file", "block_bytes"), on="file")

@@ -95,6 +95,9 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     every_ns, io_ns = facts.totals.of("metadata").spent_ns, facts.totals.io_ns
     if every_ns is None or not io_ns:
         return
+    least_share_ns = max(share.value * io_ns, part.value * facts.totals.run_ns)
+    if every_ns <= min(limit.value * 1e9, least_share_ns):  # whatever part of it others name
+        return
     others = [one for find in (sync_storm, reopened_files, stat_storm, failed_lookups) for one in find(facts)]
     packed = [facts.causes[key]["file"] for key in facts.causes if key[0] == "small-files"]
     elsewhere = pl.concat([facts.startup["file"], *packed]).unique()
@@ -105,7 +108,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     longest = facts.profile.processes["metadata_ns"].drop_nulls()
     beyond = int((longest > limit.value * 1e9).sum()) if spent > limit.value * 1e9 else 0
     is_worth_it = spent > limits.metadata_least_s.value * 1e9 or calls > limits.metadata_calls.value
-    is_large = is_worth_it and spent > share.value * io_ns and spent > part.value * facts.totals.run_ns
+    is_large = is_worth_it and spent > least_share_ns
     if not beyond and not is_large:
         return
     order = sorted(times, key=lambda name: (-times[name][1], name))

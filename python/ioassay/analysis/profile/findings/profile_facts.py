@@ -116,6 +116,25 @@ class ProfileFacts:
         return self.stored.join(self.startup, on="file", how="anti", maintain_order="left")
 
     @cached_property
+    def reads(self) -> pl.DataFrame:
+        """What the application read: `causes.reads`."""
+        return causes.reads(self)
+
+    @cached_property
+    def opens(self) -> pl.DataFrame:
+        """Opens of each of the application's files: file, opens."""
+        return self._calls("open", "opens")
+
+    @cached_property
+    def syncs(self) -> pl.DataFrame:
+        """The same of syncs: file, syncs."""
+        return self._calls("sync", "syncs")
+
+    def _calls(self, operation: str, column: str) -> pl.DataFrame:
+        own = self.data.filter(pl.col("operation") == operation)
+        return own.group_by("file").agg(pl.col("calls").sum().alias(column))
+
+    @cached_property
     def causes(self) -> Causes:
         """Which finding the requests on each file belong to."""
         return causes.causes(self)
@@ -123,7 +142,7 @@ class ProfileFacts:
     @cached_property
     def operations(self) -> pl.DataFrame:
         """Every operation with its latency: `totals.operations`."""
-        return totals.operations(self.profile)
+        return totals.operations(self.profile, self.on_storage)
 
     @cached_property
     def phases(self) -> list[Phase]:

@@ -57,7 +57,7 @@ class SameDataEvidence(ProfileEvidence):
 def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one. Files whose requests belong to another finding have it as a symptom there."""
     share, least = facts.thresholds.redundant_share, facts.thresholds.moved_bytes
-    every = causes.reads(facts)
+    every = facts.reads
     own, theirs = _of_kind(facts, "redundant-reads"), _of_other_kinds(facts, "redundant-reads")
     is_own = pl.col("file").is_in(own.implode()) | ~pl.col("file").is_in(theirs.implode())
     found = every.filter(pl.col("again") > 0, is_own).sort("again", "file", descending=[True, False])
@@ -88,7 +88,7 @@ def same_data(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one. Files whose requests belong to another finding have it as a symptom there."""
     limits = (facts.thresholds.reading_processes, facts.thresholds.moved_bytes)
     theirs = _of_other_kinds(facts, "same-data")
-    rows = causes.reads(facts).filter(causes.is_same_data(facts), ~pl.col("file").is_in(theirs.implode()))
+    rows = facts.reads.filter(causes.is_same_data(facts), ~pl.col("file").is_in(theirs.implode()))
     if rows.is_empty():
         return
     in_others = pl.col("duration_ns") * (1 - pl.col("extent") / pl.col("read_bytes"))

@@ -98,6 +98,8 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     least, share = facts.thresholds.failed_calls, facts.thresholds.failed_share
     lookups = facts.data.filter(pl.col("operation").is_in(LOOKUPS), pl.col("failed").is_not_null())
+    if lookups["failed"].sum() <= least.value:
+        return
     every = int(lookups["calls"].sum())
     lookups = lookups.join(_made_after_a_look(facts), on="file", how="anti", maintain_order="left")
     rows, found = _absent(lookups), failed_among(lookups)
