@@ -98,25 +98,38 @@ def test_of_several_logs_one_that_cannot_be_read_is_a_loss(log: Named, tmp_path:
 
 
 CRASHING = """
-import os, signal
+import ctypes, os, signal
 
-class _Library:
-    def darshan_log_open(self, name):
+class _Function:
+    def __init__(self, name):
+        self._name = name
+
+    def __call__(self, *arguments):
+        if self._name == "darshan_log_get_lib_version":
+            return ctypes.addressof(VERSION)
         os.kill(os.getpid(), signal.SIGSEGV)
 
-ffi, libdutil = None, _Library()
+class _Library:
+    def __getattr__(self, name):
+        self.__dict__[name] = function = _Function(name)
+        return function
+
+VERSION = ctypes.create_string_buffer(b"3.5.0")
+
+def find_utils(ffi, libdutil):
+    return _Library()
 """
 
 
 def test_a_crash_of_the_library_ends_the_reading_of_one_log(
     log: Named, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backend = tmp_path / "stand-in" / "darshan" / "backend"
-    backend.mkdir(parents=True)
-    for package in (backend.parent, backend):
-        (package / "__init__.py").touch()
-    (backend / "cffi_backend.py").write_text(CRASHING)
-    monkeypatch.setenv("PYTHONPATH", f"{backend.parents[1]}:{Path(library.__file__).parents[3]}")
+    package = tmp_path / "stand-in" / "darshan"
+    (package / "backend").mkdir(parents=True)
+    (package / "__init__.py").write_text("__darshanutil_version__ = '3.5.0'\n")
+    (package / "backend" / "api_def_c.py").write_text("def load_darshan_header():\n    return ''\n")
+    (package / "discover_darshan.py").write_text(CRASHING)
+    monkeypatch.setenv("PYTHONPATH", f"{package.parent}:{Path(library.__file__).parents[3]}")
     content = log("python.darshan").read_bytes()
     read = list(library.read_logs(written(tmp_path, [content, content])))
     assert [isinstance(one, UsageError) and "ended with SIGSEGV" in one.message for one in read] == [True, True]

@@ -387,9 +387,13 @@ def test_a_pydarshan_that_does_not_work_is_an_error(
     log: Named, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = log("python.darshan")
-    backend = tmp_path / "darshan" / "backend"
-    backend.mkdir(parents=True)
-    (backend.parent / "__init__.py").write_text("raise ImportError('libdarshan-util.so was not found')")
+    package = tmp_path / "darshan"
+    (package / "backend").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "backend" / "api_def_c.py").write_text("def load_darshan_header():\n    return ''\n")
+    (package / "discover_darshan.py").write_text(
+        "def find_utils(*_):\n    raise RuntimeError('libdarshan-util.so was not found')\n"
+    )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(library.__file__).parents[3]}")
     with pytest.raises(CannotRun, match=r"libdarshan-util\.so was not found"):
         load_profile([path])
