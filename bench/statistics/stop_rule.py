@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import stdtrit
 from table import head, percent, row, whole
 
-from ioassay.analysis.stop_rule import CONFIDENCE, LOOK
+from ioassay.analysis.stop_rule import CHECK_CONFIDENCE, CONFIDENCE
 from ioassay.studies.repetitions import LEAST
 
 SHARE = 0.05
@@ -64,7 +64,7 @@ def main() -> None:
     )
     for at_most in (10, 30, 100):
         for scatter in SCATTERS:
-            for look in (CONFIDENCE, LOOK):
+            for look in (CONFIDENCE, CHECK_CONFIDENCE):
                 found = outcome(scatter, at_most, look, times if at_most < 100 else times // 4)
                 row(
                     str(at_most),

@@ -1,8 +1,8 @@
 """Judges a run by the acceptance criteria of its study.
 
 Adding a measure is one function and one line in `MEASURES`. A verdict names the measurements that it rests
-on. A criterion fails on any data that breaks its limit, and passes only when every phase that it is about
-was measured and is valid: what is missing might have broken it, so that fails too, with the reason.
+on. A criterion fails on any data that breaks its limit, and passes only if every phase that it covers was measured and
+is valid: missing data might have broken it, so it fails, too, with the reason.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Judgement = Literal[Accepted, "not judged"]
 
 
 class Verdict(Struct, frozen=True):
-    """A criterion with its verdict. `value` is in the criterion's unit, `None` where nothing could be measured."""
+    """A criterion with its verdict. `value` is in the criterion's unit, `None` if nothing could be measured."""
 
     criterion: Criterion
     judgement: Accepted
     value: float | None
     rests_on: tuple[Measurement, ...]
     missing: str = ""
-    """Why it could not be judged, and so failed; empty where it could be."""
+    """Why it could not be judged, and so failed; otherwise empty."""
 
 
 class _Selection(Struct, frozen=True):
-    """What a criterion is about: the phases that the study planned, and what was measured of them."""
+    """The scope of a criterion: the planned phases, and their measurements."""
 
     planned: tuple[Measurement, ...]
     measurements: pl.DataFrame
@@ -54,14 +54,14 @@ class _Selection(Struct, frozen=True):
 
 
 class _Finding(Struct, frozen=True):
-    """A measured value, and where the measurement that decides it was found."""
+    """A measured value, and the measurements that decide it."""
 
     value: float
     rests_on: tuple[Measurement, ...]
 
 
 class Measure(Struct, frozen=True):
-    """Something that can be limited: its unit, what it means, and how it is found (`None`: no data)."""
+    """A quantity that criteria limit: its unit, its meaning, and the function that measures it (`None`: no data)."""
 
     unit: str
     meaning: str
@@ -118,7 +118,7 @@ def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
     def of(table: pl.DataFrame) -> pl.DataFrame:
         return table.join(wanted, on=list(KEY), how="semi", maintain_order="left")
 
-    # Operations that waited for a suspended run say nothing about the storage.
+    # Operations that waited for a suspended run do not measure the storage.
     suspended = run.doubts.filter(kind="suspended")
 
     def undisturbed(table: pl.DataFrame) -> pl.DataFrame:
@@ -129,7 +129,7 @@ def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
 
 
 def _lost(run: LoadedRun) -> list[Measurement]:
-    """A failed case whose measured phases are all complete failed in the first phase that it did not measure."""
+    """The first unmeasured phase of each failed case whose measured phases are all complete."""
     complete = dict(zip(_places(run.measurements), run.measurements["complete"], strict=True))
     lost = []
     for case in run.document.cases:
@@ -153,9 +153,9 @@ def _places(table: pl.DataFrame) -> list[Measurement]:
     return rates.places(table)
 
 
-def _at(selection: _Selection, point: dict[str, object]) -> tuple[Measurement, ...]:
+def _measurements_at(selection: _Selection, point: dict[str, object]) -> tuple[Measurement, ...]:
     """The valid measurements of one sweep point."""
-    return tuple(_places(selection.valid.filter(rates.at(point))))
+    return tuple(_places(selection.valid.filter(rates.is_at(point))))
 
 
 def _failed_phases(selection: _Selection) -> _Finding | None:
@@ -166,7 +166,7 @@ def _failed_phases(selection: _Selection) -> _Finding | None:
 
 
 def _slowest_operation(selection: _Selection) -> _Finding | None:
-    # A stall is a fact also in a phase that failed later, so invalid measurements count here.
+    # A stall happened even if the phase failed later, so invalid measurements count here.
     every = latency.slowest(selection.latencies, selection.ranks)
     if every.is_empty():
         return None
@@ -179,7 +179,7 @@ def _p99_latency(selection: _Selection) -> _Finding | None:
     if points.is_empty():
         return None
     worst = points.sort("p99_ns", descending=True, maintain_order=True).row(0, named=True)
-    return _Finding(worst["p99_ns"] / 1e9, _at(selection, worst))
+    return _Finding(worst["p99_ns"] / 1e9, _measurements_at(selection, worst))
 
 
 def _lowest_median(column: RateColumn) -> Callable[[_Selection], _Finding | None]:
@@ -188,7 +188,7 @@ def _lowest_median(column: RateColumn) -> Callable[[_Selection], _Finding | None
         if points.is_empty():
             return None
         lowest = points.sort("median", maintain_order=True).row(0, named=True)
-        return _Finding(lowest["median"], _at(selection, lowest))
+        return _Finding(lowest["median"], _measurements_at(selection, lowest))
 
     return find
 
@@ -203,7 +203,7 @@ def _spread_between_repetitions(selection: _Selection) -> _Finding | None:
     if points.is_empty():
         return None
     widest = points.sort("spread", descending=True, maintain_order=True).row(0, named=True)
-    return _Finding(widest["spread"], _at(selection, widest))
+    return _Finding(widest["spread"], _measurements_at(selection, widest))
 
 
 MEASURES = {

@@ -1,4 +1,4 @@
-"""The axes of a sweep: in which of them points differ, and which one they are drawn against.
+"""The axes of a sweep: those in which points differ, and the one that they are drawn against.
 
 Clients, ranks (all that do a job together) and files have columns of their own. The values of every other axis stand in
 the column `point` (`ioassay.store.point`).
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Axis = str
-"""What a sweep is drawn against: `clients`, `ranks`, or the name of an axis that the study's `sweep` names."""
+"""The axis of a figure: `clients`, `ranks`, or the name of an axis in the study's `sweep`."""
 
 Value = int | str
 """A value on an axis, in its base unit."""
@@ -26,22 +26,22 @@ Values = tuple[tuple[str, int | str], ...]
 """Values of axes other than clients, ranks and groups, by name."""
 
 COUNTED: tuple[Axis, ...] = ("clients", "ranks")
-"""The axes along which more take part: only there rates follow a law of scaling."""
+"""The axes that count participants: only along these, rates follow a law of scaling."""
 
 
 def swept(points: pl.DataFrame) -> list[str]:
     """The axes other than clients, ranks and groups in which `points` differ, as the study orders them."""
-    found: dict[str, set[int | str]] = {}
+    values_by_axis: dict[str, set[int | str]] = {}
     for text in points["point"].unique(maintain_order=True):
         for axis, value in of_text(text).items():
             if axis not in PLACEMENT:
-                found.setdefault(axis, set()).add(value)
-    return [axis for axis, values in found.items() if len(values) > 1]
+                values_by_axis.setdefault(axis, set()).add(value)
+    return [axis for axis, values in values_by_axis.items() if len(values) > 1]
 
 
 def axis(points: pl.DataFrame) -> Axis:
-    """What `points` are drawn against: clients; ranks where clients alone do not distinguish points that have the same
-    values on all other axes; the first other axis where neither differs.
+    """The axis that `points` are drawn against: clients; ranks if clients alone do not distinguish points with the same
+    values on all other axes; the first other axis if neither differs.
     """
     same = ["workload", "job"]
     others = swept(points)
@@ -52,13 +52,13 @@ def axis(points: pl.DataFrame) -> Axis:
 
 
 def column(axis: Axis) -> str:
-    """The name of an axis as that of a column: figures take dots for something else."""
+    """The name of an axis as a column name: dots have another meaning in figures."""
     return axis.replace(".", "_")
 
 
 def with_column(points: pl.DataFrame, axis: Axis) -> pl.DataFrame:
-    """`points` with the values of an axis as a column of that name; null where a point has none."""
-    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+    """`points` with the values of an axis as a column of that name; null if a point has none."""
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value does not need)
 
     if axis in COUNTED:
         return points
@@ -68,42 +68,49 @@ def with_column(points: pl.DataFrame, axis: Axis) -> pl.DataFrame:
 
 
 def parts(points: pl.DataFrame, drawn_against: Axis | None = None) -> list[tuple[Values, pl.DataFrame]]:
-    """The points by their values on the axes of `swept`, but not on the one that they are drawn against.
+    """The points grouped by their values on the axes of `swept`, except the one that they are drawn against.
 
-    Each axis slowest first; a single part without values where no such axis differs.
+    Ascending by axis, the first axis slowest; a single part without values if no such axis differs.
     """
-    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value does not need)
 
-    told = [one for one in swept(points) if one != drawn_against]
-    if not told:
+    part_axes = [name for name in swept(points) if name != drawn_against]
+    if not part_axes:
         return [((), points)]
-    found = {text: values(text, told) for text in points["point"].unique()}
-    order = {one: index for index, one in enumerate(sorted(set(found.values()), key=lambda one: ascending(dict(one))))}
+    values_of_text = {text: values(text, part_axes) for text in points["point"].unique()}
+    order = {
+        part_values: position
+        for position, part_values in enumerate(
+            sorted(set(values_of_text.values()), key=lambda part_values: ascending(dict(part_values)))
+        )
+    }
     ranked = points.with_columns(
-        pl.col("point").replace_strict({text: order[one] for text, one in found.items()}).alias("part")
+        pl.col("point")
+        .replace_strict({text: order[part_values] for text, part_values in values_of_text.items()})
+        .alias("part")
     )
     by_part = ranked.partition_by("part", as_dict=True, include_key=False, maintain_order=True)
-    return [(one, by_part[at,]) for one, at in order.items()]
+    return [(part_values, by_part[position,]) for part_values, position in order.items()]
 
 
-def at(points: pl.DataFrame, values: Values) -> pl.DataFrame:
-    """Those of `points` that have these values."""
+def with_values(points: pl.DataFrame, values: Values) -> pl.DataFrame:
+    """The points with these values."""
     if not values:
         return points
-    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value does not need)
 
-    found = [text for text in points["point"].unique() if set(values) <= of_text(text).items()]
-    return points.filter(pl.col("point").is_in(found))
+    texts = [text for text in points["point"].unique() if set(values) <= of_text(text).items()]
+    return points.filter(pl.col("point").is_in(texts))
 
 
 def values(point: str, among: Sequence[str]) -> Values:
-    """The values of a point, as the tables have it, on some axes."""
+    """The values of a point (as in the column `point`) on the axes in `among`."""
     return tuple((axis, value) for axis, value in of_text(point).items() if axis in among)
 
 
 def in_order(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """`frame` sorted by `columns`, with `point` in ascending order of the values that it stands for."""
-    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+    """`frame` sorted by `columns`; `point` is sorted by its values."""
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value does not need)
 
     texts = sorted(frame["point"].unique(), key=lambda text: ascending(of_text(text)))
     order = {text: index for index, text in enumerate(texts)}

@@ -1,17 +1,17 @@
 """The ceilings on the path of a measurement, the lowest of them, and the doubt about a rate that lies above it.
 
-What `ioassay net` measured is taken for a network whose clients are alike, whose servers are alike, and over which a
-client reaches all M servers. What c clients and s servers carried together says this of k clients and M servers:
+The network that `ioassay net` measured is assumed to have equal clients and equal servers, and each client reaches all
+M servers. If c clients and s servers carried a rate together, then k clients and M servers carry at most
 
-    they carry no more than  max(1, k/c) × max(1, M/s)  times that.
+    max(1, k/c) × max(1, M/s)  times that rate.
 
-More of either cannot carry less, and no more than in proportion: of k clients some c have at least the share c/k of
-what all have together, and that share is not more than what c clients can have; servers likewise. So every measurement
-in the direction of the data is a ceiling on the path, with a factor that is said wherever the ceiling is, and the
-lowest one counts. Because measurements scatter, and many senders may disturb each other, what fewer clients and servers
-were seen to carry is never called impossible.
+More of either cannot carry less, and not more than in proportion: some c of the k clients have at least the share c/k
+of the rate of all, and c clients cannot exceed their measured rate; servers likewise. So every measurement in the
+direction of the data is a ceiling on the path, with a factor that is reported with it, and the lowest one counts.
+Because measurements scatter, and many senders may disturb each other, a rate that fewer clients and servers carried is
+never called impossible.
 
-With 1→1, 1→m, n→1 and n→m measured, these are the links of the clients, those of the servers, and what lies between.
+The measurements 1→1, 1→m, n→1 and n→m cover the links of the clients, those of the servers, and the network between.
 The method is that of the network bandwidth tests in Dell EMC's *Isilon F800 and H600 I/O Performance* (January 2018),
 which compares its rates with such figures one by one.
 
@@ -35,44 +35,48 @@ from ioassay.store.net_document import Direction, NetDocument, NetMeasurement
 from ioassay.text.units import format_number, format_rate
 
 ABOVE, TOO_LOW = "above-network-ceiling", "network-ceiling-too-low"
-"""The doubts about a rate above its ceiling: the second where a remark says that the ceiling itself may be too low."""
+"""The doubts about a rate above its ceiling; the second if remarks say that the ceiling itself may be too low."""
 
 TOLERANCE = 0.1
-"""The share of a ceiling by which a rate may lie above it without a doubt.
+"""The share of a ceiling by which a rate may exceed it without a doubt.
 
-iperf3 counts payload of TCP, 94 % of what a link of frames of 1500 bytes carries; a protocol with smaller headers could
-have up to 6 % more. The rest is for how far two measurements of a quiet network differ.
+iperf3 counts TCP payload, 94 % of the rate of a link with frames of 1500 bytes; a protocol with smaller headers could
+have up to 6 % more. The rest covers the difference of two measurements of a quiet network.
 """
 
 DIRECTIONS: Mapping[Operation, Direction] = {"write": "to-servers", "create": "to-servers", "read": "to-clients"}
-"""Where the data of an operation goes. Others move none."""
+"""The direction of an operation's data. Other operations move none."""
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most that can be carried on a path, by one measurement of it."""
+    """An upper bound of the rate on a path, from one measurement of it."""
 
     rate_bytes_per_s: float
     factor: float
-    """How many times as much as was measured: 1 where so many clients and servers were."""
+    """`rate_bytes_per_s` / measured rate: 1 if as many clients and servers were measured."""
     measured: NetMeasurement
 
     @property
     def name(self) -> str:
-        """What it is, with its factor: `8 clients → 1 server`, `2.5 × (8 clients → 1 server)`."""
+        """Its name with its factor: `8 clients → 1 server`, `2.5 × (8 clients → 1 server)`."""
         return self.measured.name if self.factor == 1 else f"{round(self.factor, 2):,g} × ({self.measured.name})"
 
 
 def lowest(net: NetDocument, nodes: int, direction: Direction) -> Ceiling | None:
     """The lowest ceiling on the path of data between `nodes` client nodes, at least 1, and all servers of `net`.
 
-    `None` where nothing was measured in that direction.
+    `None` if nothing was measured in that direction.
     """
     measured = [measurement for measurement in net.measurements if measurement.direction == direction]
     if not measured:
         return None
-    least = min((_ceiling(one, nodes, len(net.servers)) for one in measured), key=_rate)
-    seen = [Ceiling(one.rate_bits_per_s / 8, 1.0, one) for one in measured if one.clients <= nodes]
+    least = min((_ceiling(measurement, nodes, len(net.servers)) for measurement in measured), key=_rate)
+    seen = [
+        Ceiling(measurement.rate_bits_per_s / 8, 1.0, measurement)
+        for measurement in measured
+        if measurement.clients <= nodes
+    ]
     return max([least, *seen], key=_rate)
 
 
@@ -87,7 +91,7 @@ def _rate(ceiling: Ceiling) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """The lowest ceiling on the path of a measurement, and how much of it the measurement has."""
+    """The lowest ceiling on the path of a measurement, and the measured rate."""
 
     ceiling: Ceiling
     nodes: int
@@ -101,7 +105,7 @@ class Limit:
 
     @property
     def is_broken(self) -> bool:
-        """True if the rate is more than the network can carry."""
+        """True if the rate exceeds what the network can carry."""
         return self.share > 1 + TOLERANCE
 
 
@@ -113,14 +117,14 @@ def limits(run: LoadedRun) -> dict[Measurement, Limit]:
     nodes = {
         tuple(place): count for *place, count in run.ranks.group_by(*KEY).agg(pl.col("node").n_unique()).iter_rows()
     }
-    found = {}
+    limits_by_place = {}
     for row in run.measurements.filter(pl.col("bytes") > 0, pl.col("rate_bytes_per_s") > 0).iter_rows(named=True):
         place = Measurement.of(row)
         direction = DIRECTIONS.get(row["operation"])
         ceiling = lowest(net, nodes[place], direction) if direction and place in nodes else None
         if ceiling is not None:
-            found[place] = Limit(ceiling, nodes[place], row["rate_bytes_per_s"])
-    return found
+            limits_by_place[place] = Limit(ceiling, nodes[place], row["rate_bytes_per_s"])
+    return limits_by_place
 
 
 def columns(run: LoadedRun) -> pl.DataFrame:
@@ -129,22 +133,31 @@ def columns(run: LoadedRun) -> pl.DataFrame:
         (*place, limit.nodes, limit.ceiling.name, limit.ceiling.rate_bytes_per_s, limit.share)
         for place, limit in limits(run).items()
     ]
-    own = {"nodes": pl.Int64, "ceiling": pl.String, "ceiling_bytes_per_s": pl.Float64, "ceiling_share": pl.Float64}
-    return pl.DataFrame(rows, schema={**dict.fromkeys(KEY, pl.String), **own}, orient="row")
+    added_columns = {
+        "nodes": pl.Int64,
+        "ceiling": pl.String,
+        "ceiling_bytes_per_s": pl.Float64,
+        "ceiling_share": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema={**dict.fromkeys(KEY, pl.String), **added_columns}, orient="row")
 
 
-def common(found: Mapping[Measurement, Limit], places: Iterable[Measurement]) -> Ceiling | None:
-    """The lowest ceiling of several measurements, where it is the same for all of them."""
-    ceilings = {found[place].ceiling.rate_bytes_per_s: found[place].ceiling for place in places if place in found}
+def common(limits_by_place: Mapping[Measurement, Limit], places: Iterable[Measurement]) -> Ceiling | None:
+    """The lowest ceiling of several measurements, if it is the same for all of them."""
+    ceilings = {
+        limits_by_place[place].ceiling.rate_bytes_per_s: limits_by_place[place].ceiling
+        for place in places
+        if place in limits_by_place
+    }
     return next(iter(ceilings.values())) if len(ceilings) == 1 else None
 
 
 def doubted(run: LoadedRun) -> LoadedRun:
     """The run with a doubt about each rate that is more than the network can carry.
 
-    Such a rate is not that of what lies behind the network, so the doubt invalidates the measurement, unless a remark
-    says that the ceiling itself may be too low. The stored tables stay as the engine wrote them, because ceilings may
-    be given, or exchanged, when the report is made.
+    Such data did not pass the measured network, so the doubt invalidates the measurement, unless a remark says that
+    the ceiling itself may be too low. The stored tables stay as the engine wrote them, because ceilings may be added
+    or replaced when the report is made.
     """
     broken = {place: limit for place, limit in limits(run).items() if limit.is_broken}
     if not broken:

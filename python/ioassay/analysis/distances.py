@@ -1,8 +1,8 @@
-"""How unlike two distributions are: the largest difference of their cumulative shares, 0 identical to 1 disjoint.
+"""The distance of two distributions: the largest difference of their cumulative shares, 0 (identical) to 1 (disjoint).
 
-The statistic of Kolmogorov (1933) and Smirnov (1948), for weights of which only a range is known: calls in a bucket of
-sizes, bytes in a step of time. Where the ranges of two distributions differ, each share is known between two bounds
-only, and the distance is the least that these allow; where they are the same, it is exact at their ends.
+The statistic of Kolmogorov (1933) and Smirnov (1948), for weights with known ranges: calls in a bucket of sizes, bytes
+in a step of time. If the ranges of two distributions differ, each share has two bounds, and the distance is the
+smallest one that these allow; if the ranges are equal, it is exact at their ends.
 
 Not here: what is compared (`analysis.profile.comparison`, `analysis.replay.faithful`).
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Spread(NamedTuple):
-    """Weights that lie somewhere between their beginnings and their ends."""
+    """Weights, each somewhere between its begin and its end."""
 
     begins: Floats
     ends: Floats
@@ -28,7 +28,7 @@ class Spread(NamedTuple):
 
 
 def spread(begins: ArrayLike, ends: ArrayLike, weights: ArrayLike) -> Spread | None:
-    """The distribution of some weights; `None` where they weigh nothing. An end that is `inf` is unknown."""
+    """The distribution of some weights; `None` if their sum is 0. An end of `inf` is unknown."""
     import numpy as np  # noqa: PLC0415
 
     weighed = np.asarray(weights, dtype=np.float64)
@@ -38,21 +38,25 @@ def spread(begins: ArrayLike, ends: ArrayLike, weights: ArrayLike) -> Spread | N
 
 
 def distance(reference: Spread | None, other: Spread | None) -> float | None:
-    """The largest difference of the cumulative shares, each the least or the most that the ranges allow; `None` where
-    either distribution is unknown.
+    """The smallest possible value of the largest difference of the cumulative shares; `None` if either distribution is
+    unknown.
     """
     import numpy as np  # noqa: PLC0415
 
     if reference is None or other is None:
         return None
-    at = np.unique(np.concatenate([reference.begins, reference.ends, other.begins, other.ends]))
-    (least, most), (others_least, others_most) = (cumulative_shares(one, at) for one in (reference, other))
+    points = np.unique(np.concatenate([reference.begins, reference.ends, other.begins, other.ends]))
+    (least, most), (others_least, others_most) = (
+        cumulative_shares(distribution, points) for distribution in (reference, other)
+    )
     return float(max(0.0, (least - others_most).max(), (others_least - most).max()))
 
 
-def cumulative_shares(of: Spread, at: Floats) -> tuple[Floats, Floats]:
-    """The least and the most share of the weights that lies below each of `at`."""
-    return _below(of.ends, of.weights, at, "right"), _below(of.begins, of.weights, at, "left")
+def cumulative_shares(distribution: Spread, points: Floats) -> tuple[Floats, Floats]:
+    """The smallest and largest possible share of the weights below each of `points`."""
+    return _below(distribution.ends, distribution.weights, points, "right"), _below(
+        distribution.begins, distribution.weights, points, "left"
+    )
 
 
 def steps(weights: Sequence[float]) -> Spread | None:
@@ -63,10 +67,10 @@ def steps(weights: Sequence[float]) -> Spread | None:
     return spread(bounds[:-1], bounds[1:], list(weights))
 
 
-def _below(bounds: Floats, weights: Floats, at: Floats, side: Literal["left", "right"]) -> Floats:
+def _below(bounds: Floats, weights: Floats, points: Floats, side: Literal["left", "right"]) -> Floats:
     import numpy as np  # noqa: PLC0415
 
     order = np.argsort(bounds, kind="stable")
     sums = np.concatenate([[0.0], np.cumsum(weights[order])])
-    found: Floats = sums[np.searchsorted(bounds[order], at, side=side)] / weights.sum()
-    return found
+    shares: Floats = sums[np.searchsorted(bounds[order], points, side=side)] / weights.sum()
+    return shares

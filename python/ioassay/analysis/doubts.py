@@ -1,8 +1,7 @@
-"""The doubts of a run, grouped by kind, with a weight for each kind and a mark to set beside the numbers it concerns.
+"""The doubts of a run, grouped by kind, with a weight for each kind and a mark for the affected numbers.
 
-The weight says where a reader meets a doubt. It follows from what the kind does to a number
-(`ioassay.store.doubt_kinds`) and from what it concerns: what would stand beside nearly every number says nothing
-of any of them, and is said once.
+The weight decides where a report shows a doubt. It depends on the effect of the kind on a number
+(`ioassay.store.doubt_kinds`) and on the affected measurements: a doubt about nearly all numbers is reported only once.
 
 Not: raising a doubt (the engine does), wording one (`ioassay.store.doubt_kinds`).
 """
@@ -23,24 +22,24 @@ from ioassay.store.doubt_kinds import effect
 from ioassay.store.measurement import KEY, Measurement
 
 Weight = Literal["decisive", "common", "minor"]
-"""`decisive`: it changes a conclusion, and stands in words beside each number that it changes. `common`: it holds for
-the numbers alike, and is said once. `minor`: the limits list it.
+"""`decisive`: it changes a conclusion, and is written out beside each affected number. `common`: it affects the numbers
+alike, and is reported once. `minor`: it is listed among the limits.
 """
 
 ALIKE = 0.8
-"""The share of the measurements with the same operations from which on a doubt holds for them alike."""
+"""The share of the measurements with the same operations above which a doubt affects them alike."""
 
 ENOUGH = 0.5
-"""The share of the measurements of a number from which on a doubt about them is about the number. Numbers are medians:
-fewer than half of the repetitions cannot move one out of the range of the others.
+"""The share of a number's measurements above which a doubt affects the number. Numbers are medians: fewer than half of
+the repetitions cannot move one out of the range of the others.
 """
 
 SCHEDULING_NS = 10_000_000
-"""A rank that finishes this much after another may only have waited for a processor: time slices take milliseconds."""
+"""Ranks that finish within this time of each other may have waited for a processor: time slices take milliseconds."""
 
 
 class Place(NamedTuple):
-    """A measurement that a doubt concerns, with what is said of it there."""
+    """A measurement that a doubt concerns, with its message and evidence."""
 
     measurement: Measurement
     message: str
@@ -49,7 +48,7 @@ class Place(NamedTuple):
 
     @property
     def is_of_scheduling(self) -> bool:
-        """True of ranks that finished apart by less than waiting for a processor explains, however short the phase."""
+        """True if waiting for a processor explains how far apart ranks finished, however short the phase."""
         spread = json.loads(self.evidence or "{}").get("spread_ns")
         return isinstance(spread, int) and spread < SCHEDULING_NS
 
@@ -63,9 +62,9 @@ class DoubtGroup:
     invalidates: bool
     weight: Weight
     operations: tuple[str, ...]
-    """Of the measurements that it concerns, ascending."""
+    """Operations of the measurements that it concerns, ascending."""
     of: int
-    """Measurements of the run with these operations, those that it concerns among them."""
+    """Number of measurements of the run with these operations."""
     remedies: tuple[str, ...]
     places: tuple[Place, ...]
 
@@ -75,47 +74,50 @@ class DoubtGroup:
         return {place.measurement: place for place in reversed(self.places)}
 
     @cached_property
-    def telling(self) -> Mapping[Measurement, Place]:
-        """Those of them that say something of the storage."""
+    def about_storage(self) -> Mapping[Measurement, Place]:
+        """The places whose doubt is about the storage, not about the scheduling of processes."""
         return {measurement: place for measurement, place in self.place_of.items() if not place.is_of_scheduling}
 
 
 @dataclass(frozen=True)
 class Doubts:
-    """All doubts of a run: first the kinds that make a number invalid, then the most frequent."""
+    """All doubts of a run: first the kinds that invalidate a number, then the most frequent ones."""
 
     groups: tuple[DoubtGroup, ...]
     measurements: int
     marks_at: Mapping[Measurement, frozenset[str]]
-    """The marks of each measurement that has any: looked up for every row and point of a report."""
+    """The marks of each measurement with doubts, for fast lookup by every row and point of a report."""
 
     def marks(self, places: Iterable[Measurement]) -> tuple[str, ...]:
         """The marks of all doubts about any of these measurements, in the order of the groups."""
-        found = frozenset().union(*(self.marks_at.get(place, frozenset()) for place in places))
-        return tuple(group.mark for group in self.groups if group.mark in found)
+        marks = frozenset().union(*(self.marks_at.get(place, frozenset()) for place in places))
+        return tuple(group.mark for group in self.groups if group.mark in marks)
 
     def weighing(self, weight: Weight) -> tuple[DoubtGroup, ...]:
         """The groups of this weight."""
         return tuple(group for group in self.groups if group.weight == weight)
 
     def decisive(self, places: Iterable[Measurement]) -> tuple[tuple[DoubtGroup, tuple[Place, ...]], ...]:
-        """The groups that change what a number says which rests on these measurements, each with those it concerns:
-        at least half of them (`ENOUGH`), unless it makes them invalid.
+        """The groups that affect a number that rests on these measurements, each with its places among them: at least
+        half of them (`ENOUGH`), unless it invalidates them.
         """
         wanted = tuple(dict.fromkeys(places))
-        found = (
-            (group, tuple(group.telling[one] for one in wanted if one in group.telling))
+        groups = (
+            (
+                group,
+                tuple(group.about_storage[measurement] for measurement in wanted if measurement in group.about_storage),
+            )
             for group in self.weighing("decisive")
         )
         return tuple(
             (group, concerned)
-            for group, concerned in found
+            for group, concerned in groups
             if concerned and (group.invalidates or len(concerned) >= ENOUGH * len(wanted))
         )
 
 
 def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
-    """Groups the rows of `doubts`; of `measurements` only their key counts, and how many there are."""
+    """Groups the rows of `doubts`; only the key columns of `measurements` are used."""
     series = measurements.group_by("operation").agg(
         pl.len().alias("count"), pl.struct("workload", "phase", "job").n_unique().alias("series")
     )
@@ -129,9 +131,9 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
     for index, (kind, invalidates, _) in enumerate(kinds.iter_rows()):
         rows = doubts.filter(pl.col("kind") == kind)
         operations = tuple(rows["operation"].unique().sort())
-        of, series_of = (sum(has.get(operation, (0, 0))[which] for operation in operations) for which in (0, 1))
+        affected, series_of = (sum(has.get(operation, (0, 0))[which] for operation in operations) for which in (0, 1))
         concerned = rows.select(*KEY).n_unique()
-        is_alike = series_of > 1 and concerned >= ALIKE * of
+        is_alike = series_of > 1 and concerned >= ALIKE * affected
         places = tuple(map(Place, map(Measurement.of, rows.iter_rows(named=True)), rows["message"], rows["evidence"]))
         groups.append(
             DoubtGroup(
@@ -145,7 +147,7 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
                     is_of_scheduling=all(place.is_of_scheduling for place in places),
                 ),
                 operations=operations,
-                of=of,
+                of=affected,
                 remedies=tuple(rows["remedy"].unique(maintain_order=True)),
                 places=places,
             )
@@ -162,14 +164,14 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
 
 
 def kinds(doubts: pl.DataFrame, places: Iterable[Measurement]) -> tuple[str, ...]:
-    """The kinds of all doubts about any of these measurements, in the order of the alphabet."""
+    """The kinds of all doubts about any of these measurements, in alphabetical order."""
     wanted = frozenset(places)
     rows = doubts.select("kind", *KEY).iter_rows()
     return tuple(sorted({kind for kind, *place in rows if tuple(place) in wanted}))
 
 
 def _weight(kind: str, *, invalidates: bool, is_alike: bool, is_of_scheduling: bool) -> Weight:
-    """`is_alike`: it concerns nearly all numbers that it can, and more than one series of them."""
+    """`is_alike`: it affects nearly all numbers that it can, in more than one series."""
     if invalidates:
         return "decisive"
     if is_of_scheduling:
@@ -183,7 +185,7 @@ def _weight(kind: str, *, invalidates: bool, is_alike: bool, is_of_scheduling: b
             return "minor"
 
 
-def _mark(at: int) -> str:
+def _mark(index: int) -> str:
     """a, b, … z, aa, ab, …"""
-    mark = ascii_lowercase[at % 26]
-    return mark if at < 26 else _mark(at // 26 - 1) + mark
+    mark = ascii_lowercase[index % 26]
+    return mark if index < 26 else _mark(index // 26 - 1) + mark

@@ -1,22 +1,21 @@
-"""How the rate went within a phase: trends, change points, stalls, from its samples.
+"""Detects trends, change points and stalls within a phase, from its samples.
 
-It looks at the rate of all ranks together while all of them are at work, from the sample after the last rank's first
-operation to the one before the first rank's last: what comes after is a matter of `stragglers`. Long phases are joined
-to at most `MOST_STEPS` steps; shorter than `FEWEST` samples, nothing can be told.
+They are based on the sum of all ranks while all are at work, from the sample after the last rank's first operation to
+the one before the first rank's last operation; `stragglers` covers the rest. Long phases are joined to at most
+`MOST_STEPS` steps; phases shorter than `FEWEST` samples are skipped.
 
-- **Trend**: the slope of the logarithm of the rate by Theil and Sen, if Kendall's tau against time says that there is
-  one.
+- **Trend**: the slope of the logarithm of the rate by Theil and Sen, if Kendall's tau against time is significant.
 - **Change points**: where the sum of ranks differs most between before and after (Pettitt, 1979), in units of its
-  standard deviation, so that changes near the ends count too; then again within both parts. One is kept if the parts
-  beside it differ for sure.
+  standard deviation, so that changes near the ends count, too; repeated within both parts. A change point is kept if
+  the parts beside it differ significantly.
 - **Stalls**: at least `STALLED_SAMPLES` samples in a row below `STALLED` of the phase's median, in which `MISSED`
-  operations were to be expected.
+  operations were expected.
 
-All of it rests on ranks and medians, so a few odd samples change little. Both tests are weakened by the correlation of
-neighbouring samples, and of a line and of steps only the one that fits better is reported (`trend_tests`). What is told
-is large as well as sure: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of steady phases with
-log-normal noise of 10 or 30 %, at most 0.2 % get a trend or a change where samples are independent, and at most 0.9 %
-with a correlation of 0.8 between neighbours (`test_drift.py`; the table is in docs/concepts/statistics.md).
+All methods use ranks and medians, so a few odd samples change little. The correlation of neighbouring samples weakens
+both tests, and only the better fit of a line and steps is reported (`trend_tests`). Reports are large as well as
+significant: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of steady phases with log-normal noise
+of 10 or 30 %, at most 0.2 % get a trend or a change with independent samples, and at most 0.9 % with a correlation of
+0.8 between neighbours (`test_drift.py`; the table is in docs/concepts/statistics.md).
 
 Not: drawing the rate over time (`timeline`), one rank against the others (`stragglers`).
 """
@@ -42,15 +41,15 @@ if TYPE_CHECKING:
     from ioassay.analysis.trend_tests import Array
 
 FEWEST = 24
-"""The fewest samples of which a trend or a change is reported."""
+"""The fewest samples for a trend or a change."""
 
 MOST_STEPS = 120
 
 LEAST_TREND = 0.1
-"""Of the rate at the beginning: a trend that changes it by less over the phase is not told."""
+"""The smallest reported trend over the phase, as a share of the rate at its beginning."""
 
 LEAST_CHANGE = 0.2
-"""Of the higher of the rates before and after: a smaller change is not told."""
+"""The smallest reported change, as a share of the higher of the rates before and after."""
 
 STALLED = 0.1
 """The share of the median rate below which a sample is part of a stall."""
@@ -58,15 +57,16 @@ STALLED = 0.1
 STALLED_SAMPLES = 2
 
 MISSED = 20
-"""Operations that a stall has room for, at least: where an operation takes longer than a sample, some samples are empty
-by chance."""
+"""The fewest operations that a stall has room for: if an operation takes longer than a sample, some samples are empty
+by chance.
+"""
 
 _SURE = 3.9
-"""Standard deviations beyond which a trend or change is believed: of 120 steps of noise 0.1 % have one so large."""
+"""Standard deviations above which a trend or change is significant: 0.1 % of noise with 120 steps has one so large."""
 _SHORTEST_PART = 4
-"""Steps before and after a change point, at least; a twentieth of the phase if that is more."""
+"""The fewest steps before and after a change point; a twentieth of the phase if that is more."""
 _LOWEST = 0.01
-"""Of the median: lower rates count as this much, so that they have a logarithm."""
+"""Lower bound of rates, as a share of the median, so that they have a logarithm."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Trend:
     """A gradual change."""
 
     change: Interval
-    """Over the time that was looked at, as a share of the rate at its beginning: -0.2 is a decline by 20 %."""
+    """Over the examined time, as a share of the rate at its beginning: -0.2 is a decline by 20 %."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Stall:
 
 @dataclass(frozen=True)
 class Drift:
-    """How a phase went between `start_s` and `end_s` seconds after its first start."""
+    """Trends, changes and stalls of a phase between `start_s` and `end_s` seconds after its first start."""
 
     place: Measurement
     counts: Counts
@@ -106,20 +106,20 @@ class Drift:
     """The median of the steps' rates, in `counts` per second."""
     low: float
     high: float
-    """A tenth of the steps are lower than `low`, a tenth higher than `high`."""
+    """The lowest tenth of the steps is below `low`, the highest tenth above `high`."""
     trend: Trend | None
     changes: tuple[Change, ...]
-    """In the order of time; without those to and from a stall. Empty where there is a trend."""
+    """In the order of time; without those to and from a stall. Empty if there is a trend."""
     stalls: tuple[Stall, ...]
 
     @property
     def column(self) -> RateColumn:
-        """The column of rates that counts the same."""
+        """The column of rates in the same quantity."""
         return "rate_bytes_per_s" if self.counts == "bytes" else "rate_operations_per_s"
 
 
 def drifts(samples: pl.LazyFrame, measurements: pl.DataFrame) -> list[Drift]:
-    """How every valid phase with enough samples went, in the order of `measurements`."""
+    """The drift of every valid phase with enough samples, in the order of `measurements`."""
     wanted = measurements.filter("valid", pl.col("sample_interval_ns") > 0)
     intervals = dict(zip(rates.places(wanted), wanted["sample_interval_ns"], strict=True))
     totals = {_place(key): rows for key, rows in _totals(samples).partition_by(*KEY, as_dict=True).items()}
@@ -137,7 +137,7 @@ def _place(key: tuple[object, ...]) -> Measurement:
 def _totals(samples: pl.LazyFrame) -> pl.DataFrame:
     """Bytes and operations of all ranks per phase and sample, while all are at work: from `begin` to before `end`.
 
-    Ten million rows pass through without being in memory together.
+    Streams the rows: ten million of them are never in memory together.
     """
     key = list(KEY)
     at_work = (
@@ -176,21 +176,21 @@ def _drift(place: Measurement, rows: pl.DataFrame, interval_s: float) -> Drift |
     times = np.arange(len(logs), dtype=np.float64)
     wider = widening(logs, times, candidates)
     trend = _trend(logs, times, wider)
-    at = _change_points(logs, candidates, wider)
-    if trend is not None and at:
-        if is_line(logs, times, at):
-            at = []
+    points = _change_points(logs, candidates, wider)
+    if trend is not None and points:
+        if is_line(logs, times, points):
+            points = []
         else:
             trend = None
     step_s = per_step * interval_s
     start_s = begin * interval_s
-    parts = np.split(steps, at)
+    parts = np.split(steps, points)
     middle = float(np.median(steps))
     operations = float(np.median(rows["operations"].to_numpy()))
     stalls = tuple(_stalls(amounts, operations, start_s, interval_s))
     changes = (
-        Change(start_s + where * step_s, float(np.median(before)), float(np.median(after)))
-        for where, (before, after) in zip(at, pairwise(parts), strict=True)
+        Change(start_s + index * step_s, float(np.median(before)), float(np.median(after)))
+        for index, (before, after) in zip(points, pairwise(parts), strict=True)
     )
     return Drift(
         place=place,
@@ -213,32 +213,32 @@ def _trend(logs: Array, times: Array, widening: float) -> Trend | None:
     if slopes.significance(widening) < _SURE:
         return None
     slope = slopes.interval(widening)
-    change, low, high = (math.expm1(one * (len(logs) - 1)) for one in (slope.estimate, slope.low, slope.high))
+    change, low, high = (math.expm1(growth * (len(logs) - 1)) for growth in (slope.estimate, slope.low, slope.high))
     return Trend(Interval(change, low, high, slope.confidence)) if abs(change) >= LEAST_TREND else None
 
 
 def _change_points(logs: Array, candidates: Sequence[int], widening: float) -> list[int]:
-    """Those of `candidates` at which the level changes for sure and by enough, ascending. The weakest goes first."""
+    """The candidates at which the level changes significantly and by enough, ascending; the weakest go first."""
     import numpy as np  # noqa: PLC0415
 
-    at = list(candidates)
-    while at:
-        parts = np.split(logs, at)
+    points = list(candidates)
+    while points:
+        parts = np.split(logs, points)
         scores = [_score(before, after) for before, after in pairwise(parts)]
         steps = [abs(float(np.median(before) - np.median(after))) for before, after in pairwise(parts)]
         weak = [
-            which
-            for which, (score, step) in enumerate(zip(scores, steps, strict=True))
+            index
+            for index, (score, step) in enumerate(zip(scores, steps, strict=True))
             if score < _SURE * widening or step < -math.log1p(-LEAST_CHANGE)
         ]
         if not weak:
             break
-        del at[min(weak, key=scores.__getitem__)]
-    return at
+        del points[min(weak, key=scores.__getitem__)]
+    return points
 
 
 def _score(before: Array, after: Array) -> float:
-    """Mann and Whitney's U of two parts, in standard deviations from what it is where they do not differ."""
+    """Mann and Whitney's U of two parts, in standard deviations from its mean for equal parts."""
     import numpy as np  # noqa: PLC0415
 
     first, second = len(before), len(after)
@@ -255,27 +255,27 @@ def _candidates(logs: Array) -> list[int]:
 def _splits(logs: Array, offset: int, shortest: int) -> Iterator[int]:
     if len(logs) < 2 * shortest:
         return
-    at, score = _best_split(logs, shortest)
+    split, score = _best_split(logs, shortest)
     if score >= _SURE:
-        yield offset + at
-        yield from _splits(logs[:at], offset, shortest)
-        yield from _splits(logs[at:], offset + at, shortest)
+        yield offset + split
+        yield from _splits(logs[:split], offset, shortest)
+        yield from _splits(logs[split:], offset + split, shortest)
 
 
 def _best_split(logs: Array, shortest: int) -> tuple[int, float]:
-    """Where the ranks before differ most from those after, and by how many standard deviations."""
+    """The split at which the ranks before and after differ most, and by how many standard deviations."""
     import numpy as np  # noqa: PLC0415
 
     count = len(logs)
     before = np.arange(1, count)
     sums = np.cumsum(2 * _ranks(logs) - count - 1)[:-1]
     scores = np.abs(sums) / np.sqrt(before * (count - before) * (count + 1) / 3)
-    at = shortest - 1 + int(scores[shortest - 1 : count - shortest].argmax())
-    return at + 1, float(scores[at])
+    split = shortest - 1 + int(scores[shortest - 1 : count - shortest].argmax())
+    return split + 1, float(scores[split])
 
 
 def _ranks(values: Array) -> Array:
-    """From 1; equal values share the mean of theirs."""
+    """Ranks from 1; equal values get the mean of their ranks."""
     return pl.Series(values).rank("average").to_numpy()
 
 

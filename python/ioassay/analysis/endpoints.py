@@ -1,4 +1,4 @@
-"""Rates of the servers of an object store, where ranks took turns on several."""
+"""Rates of the endpoints of an object store, if ranks were distributed over several."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _NS_PER_S = 1e9
 
 
 def by_sweep_point(measurements: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
-    """The median rate of each endpoint over the valid repetitions: what its ranks moved, until the last of them ended.
+    """The median rate of each endpoint over the valid repetitions: bytes of its ranks until the last of them ended.
 
     Columns: `schema.POINT`, endpoint, endpoint_ranks, bytes_per_s and operations_per_s, ascending by point and
-    endpoint. Empty where there is only one endpoint.
+    endpoint. Empty if there is only one endpoint.
     """
     valid = measurements.filter("valid").select("case", *POINT)
     each = (

@@ -1,6 +1,6 @@
-"""A finding: what an analysis comes down to, in words with a remedy, its evidence, and what it rests on.
+"""A finding: a conclusion of an analysis, with its message, remedy, evidence, and the items that it rests on.
 
-The same for runs and for profiles. Not: which findings there are (`ioassay.analysis.findings` has those of runs,
+Used for runs and for profiles. Not: which findings there are (`ioassay.analysis.findings` has those of runs,
 `ioassay.analysis.profile.findings` those of profiles), how a document shows one (`ioassay.reports.findings`).
 """
 
@@ -18,20 +18,20 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 class FileLine(NamedTuple):
-    """A line of a file that was read, from 1; the file as it was named."""
+    """A line (from 1) of a file that was read; `file` as it was named."""
 
     file: str
     line: int
 
 
 class FileRow(NamedTuple):
-    """A file of a profile, by its number there."""
+    """A file of a profile, by its number in the profile."""
 
     file: int
 
 
 class ProcessRow(NamedTuple):
-    """A process of a profile, by its number there."""
+    """A process of a profile, by its number in the profile."""
 
     process: int
 
@@ -44,7 +44,8 @@ class StepRow(NamedTuple):
 
 
 Reference = Measurement | FileLine | FileRow | ProcessRow | StepRow
-"""What a finding can rest on. Another kind is a type with named fields, and a case in `ioassay.reports.findings`."""
+"""An item that a finding can rest on. Another kind needs a type with named fields, and a case in
+`ioassay.reports.findings`."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ class Message(NamedTuple):
     """A finding in words, numbers with their units."""
 
     headline: str
-    """What was found, in one sentence that can stand alone."""
+    """The conclusion, in one sentence that can stand alone."""
     remedy: str
-    """What to do about it, in a sentence or two."""
+    """What to do, in a sentence or two."""
     details: str = ""
-    """More about what was found."""
+    """More about the conclusion."""
 
     @property
     def text(self) -> str:
@@ -71,13 +72,13 @@ class Message(NamedTuple):
 
 
 def sentences(*parts: str) -> str:
-    """Sentences one after the other, without the empty ones."""
+    """Joins sentences, without empty ones."""
     return " ".join(filter(None, parts))
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A conclusion from `rests_on`, which has at least one item; the first shows it best."""
+    """A conclusion from `rests_on`, which has at least one item and begins with the clearest."""
 
     severity: Severity
     evidence: Evidence
@@ -86,10 +87,10 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """What sort of finding it is."""
+        """The kind of its evidence."""
         return self.evidence.kind
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Those of `rests_on` that are measurements."""
+        """The measurements among `rests_on`."""
         return tuple(reference for reference in self.rests_on if isinstance(reference, Measurement))

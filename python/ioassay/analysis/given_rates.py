@@ -1,9 +1,9 @@
-"""Phases whose plan gives a rate or pauses: what they were given and reached, and with which latencies.
+"""Phases with a rate or pauses in their plan: the planned and achieved rates, and latencies.
 
-Their rate is what the plan allows, not what the storage can do. So it is no throughput: it has no peak, follows no law
-of scaling, and higher is not better; what is to be read is whether it was kept, and what each operation took.
+Their rate is limited by the plan, not by the storage. So it is no throughput: it has no peak, follows no law of
+scaling, and higher is not better; it shows whether the planned rate was achieved, and the latency of operations.
 
-Not: the doubt about a rate that was not kept (the engine's), words (`ioassay.reports.run.given_rates`).
+Not: the doubt about a rate that was not achieved (the engine's), words (`ioassay.reports.run.given_rates`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class GivenRate:
     point: Mapping[str, Any]
     """The columns of `schema.POINT`."""
     column: RateColumn
-    """What its rates count."""
+    """The quantity that its rates count."""
     given_per_s: float | None
     """In the unit of `column`; `None`: the plan sets pauses only, or gives a mix of reads and writes one rate."""
     think_ns: int | None
-    """The pause, where the plan sets one."""
+    """The pause, if the plan sets one."""
     kept_per_s: float
-    """The median of the rates that were reached."""
+    """The median of the achieved rates."""
     p50_ns: int | None
     p99_ns: int | None
     """`None`: too few operations to resolve it."""
@@ -46,26 +46,31 @@ class GivenRate:
 
 
 def is_given(run: LoadedRun) -> pl.DataFrame:
-    """The key of every measurement at a given rate or with pauses. Columns: those of `measurement.KEY`."""
+    """The keys of all measurements at a given rate or with pauses. Columns: `measurement.KEY`."""
     return run.doubts.filter(pl.col("kind") == PACED).select(*KEY).unique(maintain_order=True)
 
 
 def throughput(run: LoadedRun) -> pl.DataFrame:
-    """`rates.points` without the measurements whose rate the plan gave."""
+    """`rates.points` without measurements at given rates."""
     return rates.points(run.measurements).join(is_given(run), on=list(KEY), how="anti", maintain_order="left")
 
 
 def at_given_rates(run: LoadedRun) -> pl.DataFrame:
-    """`rates.points` of only the measurements whose rate the plan gave."""
+    """`rates.points` of measurements at given rates only."""
     return rates.points(run.measurements).join(is_given(run), on=list(KEY), how="semi", maintain_order="left")
 
 
 def without_given(rows: Iterable[Row], run: LoadedRun) -> list[Row]:
-    """Rows of peaks without the series whose rate the plan gave, and without those of nothing else."""
+    """Rows of peaks without series at given rates, and without rows that have no other series."""
     cases = {case.id: case.workload for case in run.document.cases}
     given = {(cases[case], *series) for case, *series in is_given(run).iter_rows()}
     kept = (
-        replace(row, series={one: both for one, both in row.series.items() if (row.workload, *one) not in given})
+        replace(
+            row,
+            series={
+                row_series: both for row_series, both in row.series.items() if (row.workload, *row_series) not in given
+            },
+        )
         for row in rows
     )
     return [row for row in kept if row.series]
@@ -81,11 +86,13 @@ def given_rates(run: LoadedRun) -> list[GivenRate]:
         for row in latency.by_sweep_point(run.measurements, run.latencies, run.ranks).iter_rows(named=True)
     }
     order = {workload: index for index, workload in enumerate(run.document.workloads)}
-    found = [
-        _at_point(run, own, percentiles.get(tuple(own.row(0, named=True)[name] for name in POINT)))
-        for own in axes.in_order(points.filter("valid"), *POINT, "repetition").partition_by(*POINT, maintain_order=True)
+    rates_of_points = [
+        _at_point(run, rows, percentiles.get(tuple(rows.row(0, named=True)[name] for name in POINT)))
+        for rows in axes.in_order(points.filter("valid"), *POINT, "repetition").partition_by(
+            *POINT, maintain_order=True
+        )
     ]
-    return sorted(found, key=lambda one: order[one.point["workload"]])
+    return sorted(rates_of_points, key=lambda given_rate: order[given_rate.point["workload"]])
 
 
 def _at_point(run: LoadedRun, rows: pl.DataFrame, percentiles: Mapping[str, Any] | None) -> GivenRate:
@@ -94,7 +101,7 @@ def _at_point(run: LoadedRun, rows: pl.DataFrame, percentiles: Mapping[str, Any]
     job = case.job(row["phase"], row["job"])
     column, given = _given(job, rates.column(run.document, rows, row["workload"]))
     kept = rows[column].median()
-    assert isinstance(kept, float)  # each of them has a rate in what its plan counts
+    assert isinstance(kept, float)  # each of them has a rate in the quantity of its plan
     p50, p99 = (
         percentiles[name] if percentiles and latency.is_resolved(percentiles["operations"], name) else None
         for name in ("p50_ns", "p99_ns")
@@ -102,7 +109,7 @@ def _at_point(run: LoadedRun, rows: pl.DataFrame, percentiles: Mapping[str, Any]
     return GivenRate(
         point={name: row[name] for name in POINT},
         column=column,
-        given_per_s=given if len(job.operations) == 1 else None,  # of a mix each operation has a part of the rate
+        given_per_s=given if len(job.operations) == 1 else None,  # operations of a mix share the rate
         think_ns=job.think_ns,
         kept_per_s=kept,
         p50_ns=p50,
@@ -112,7 +119,7 @@ def _at_point(run: LoadedRun, rows: pl.DataFrame, percentiles: Mapping[str, Any]
 
 
 def _given(job: JobEntry, usual: RateColumn) -> tuple[RateColumn, float | None]:
-    """What the rate of a job counts, and the rate; where it has none `usual`."""
+    """The quantity of a job's given rate, and the rate; `usual` and `None` if it has none."""
     if job.rate_bytes_per_s is not None:
         return "rate_bytes_per_s", job.rate_bytes_per_s
     if job.rate_operations_per_s is not None:

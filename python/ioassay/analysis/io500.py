@@ -1,17 +1,17 @@
-"""The score of the IO500, computed from the measurements of phases that are called as the official ones.
+"""The score of the IO500, computed from the measurements of phases with the official names.
 
 The official program (IO500/io500 at 02091cf; `src/main.c`, `src/phase_*.c`) takes for `ior-*` all bytes in GiB over
 the time until the last rank has closed its file, and for the others all items, or visited files, in thousands over
 the time until the last rank is done: the last-finished rates, wear-out, fsync and sync included. A score is the
 geometric mean of its group's phases, and the total that of both groups.
 
-In one thing this is stricter. The official means leave out phases whose score is 0, so that one that failed can raise
-them. Here a phase that failed, that is missing or whose number is invalid counts as 0, and the total is 0 with it.
+This is stricter in one point: the official means leave out phases whose score is 0, so a failed phase can raise them.
+Here a phase that failed, is missing or has an invalid number counts as 0, and so does the total.
 
-What is looked at beyond that is what tables can tell: sizes, layouts, stonewalls, whether reads read everything. What
-an imported submission does not state breaks no rule, nor do amounts that follow from rounded numbers; when its
-stonewalls came is only known roughly, so its phases are judged by how long they took. Not: whether a submission would
-be accepted; that only the IO500's committee decides. Whether scores that were printed follow (`printed_scores`).
+Other rules are checked as far as tables allow: sizes, layouts, stonewalls, whether reads read everything. Anything that
+an imported submission does not state breaks no rule, nor do amounts that follow from rounded numbers; its stonewall
+times are only known roughly, so its phases are judged by their length. Not: whether a submission would be accepted,
+which only the IO500's committee decides; whether printed scores follow (`printed_scores`).
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from ioassay.text.units import PER_SECOND, RateUnit, format_bytes
 _UNSYNCED: DoubtKind = "unsynced-write"
 
 _ROUNDED = 0.01
-"""The share by which amounts of an imported submission may be off: they follow from a rate and a rounded time."""
+"""Relative error of amounts of an imported submission, which follow from a rate and a rounded time."""
 
 Group = Literal["bandwidth", "metadata"]
 
 List = Literal["standard", "extended"]
-"""The lists of phases, each with a score of its own. The extended one has all phases of the standard one."""
+"""The lists of phases, each with its score. The extended one contains all phases of the standard one."""
 
 UNITS: Mapping[Group, RateUnit] = {"bandwidth": "GiB/s", "metadata": "kIOPS"}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What the rules say of a phase. `None`: nothing."""
+    """The rules for a phase. `None`: no rule."""
 
     phase: str
     group: Group
@@ -53,16 +53,16 @@ class Rule:
     moves: int | None = None
     """Bytes of one operation."""
     walled: bool = False
-    """It ends at a stonewall, with wear-out."""
+    """True if it ends at a stonewall, with wear-out."""
     all_of: str | None = None
-    """The phase that made what it works on, all of it."""
+    """The phase that created the files or items it works on; it must use all of them."""
     besides: tuple[Operation, ...] = ()
-    """Other operations of the phase, which count with the first."""
+    """Other operations of the phase, which count together with `operation`."""
     lists: tuple[List, ...] = ("standard", "extended")
-    """The lists in whose score it counts. A phase that counts in none is shown beside the others."""
+    """The lists in whose score it counts. A phase that counts in none is reported beside the others."""
 
     def amount(self) -> str:
-        """The column that says how much was done."""
+        """The column with the amount of work."""
         return "bytes" if self.group == "bandwidth" else "operations"
 
 
@@ -85,7 +85,7 @@ RULES = tuple(map(_rule, IO500_PHASES))
 """All phases, in the order in which they run."""
 
 STANDARD = tuple(rule for rule in RULES if "standard" in rule.lists)
-"""Those that make the score of the standard list."""
+"""The phases in the score of the standard list."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ class PhaseScore:
 
     rule: Rule
     score: float
-    """0 where there is no number that may be used."""
+    """0 without a valid number."""
     duration_ns: int | None
     reasons: tuple[str, ...]
-    """Why it is not valid; none where it is."""
+    """Why it is invalid; empty if it is valid."""
     place: Measurement | None
     """The measurement that it rests on."""
     note: str = ""
-    """Why the score is not the rate that was measured; empty where it is."""
+    """Why the score differs from the measured rate; empty if it does not."""
 
 
 @dataclass(frozen=True)
@@ -111,15 +111,15 @@ class Score:
     case: str
     list: List
     phases: tuple[PhaseScore, ...]
-    """Those that count, and those that were measured besides."""
+    """Phases that count, and other measured ones."""
     bandwidth: float
     """GiB/s"""
     metadata: float
     """kIOPS"""
     reasons: tuple[str, ...]
-    """Why the whole is not valid, whatever its phases are."""
+    """Why the whole is invalid, apart from its phases."""
     printed: float | None = None
-    """The total that another program printed, of an imported submission."""
+    """The total that another program printed, for an imported submission."""
 
     @property
     def total(self) -> float:
@@ -132,13 +132,13 @@ class Score:
 
     @property
     def is_valid(self) -> bool:
-        """True if the rules were kept, as far as tables tell."""
+        """True if the rules were kept, as far as tables show."""
         return not self.reasons and not any(phase.reasons for phase in self.phases if self.counts(phase))
 
 
 def scores(run: LoadedRun) -> list[Score]:
-    """The scores of every case that has phases of the IO500, where the study or command line asks for it: that of the
-    standard list, and that of the extended one where one of its own phases was measured.
+    """The scores of every case with phases of the IO500, if the study or command line asks for them: the standard list,
+    and the extended one if any phase that only it has was measured.
     """
     if run.document.study.scores != "io500":
         return []
@@ -174,14 +174,14 @@ def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
         )
 
 
-def _printed_total(document: RunDocument, of: List) -> float | None:
+def _printed_total(document: RunDocument, list_name: List) -> float | None:
     """The total of a list that a submission printed."""
     printed = document.imported.printed if document.imported is not None else ()
-    return next((score.value for score in printed if score.list == of and score.name == "total"), None)
+    return next((score.value for score in printed if score.list == list_name and score.name == "total"), None)
 
 
 def _row(measured: pl.DataFrame, rule: Rule, document: RunDocument) -> dict[str, Any] | None:
-    """The measurement of a phase; of several operations what they are together, as what was imported has them."""
+    """The measurement of a phase; several operations are summed, as in imported results."""
     rows = measured.filter(pl.col("operation").is_in([rule.operation, *rule.besides]), phase=rule.phase, job=rule.phase)
     if rows.is_empty():
         return None
@@ -194,7 +194,7 @@ def _row(measured: pl.DataFrame, rule: Rule, document: RunDocument) -> dict[str,
 
 
 def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame, slack: float) -> PhaseScore:
-    """The score of a phase. `slack` is the share by which amounts may be off; 0 in a run of our own."""
+    """The score of a phase. `slack` is the share by which amounts may be off; 0 for runs of ioassay."""
     row = rows.get(rule.phase)
     if row is None:
         return PhaseScore(rule, 0.0, None, ("it was not measured",), None)
@@ -209,24 +209,24 @@ def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame,
             )
             note += f"were {files} files"
         score *= counted
-    reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts, slack) if score else ()))
+    reasons = (*_why_invalid(row, score, doubts), *(_breaks(rule, row, rows, doubts, slack) if score else ()))
     return PhaseScore(rule, score, row["duration_ns"], reasons, Measurement.of(row), note)
 
 
-def _no_number(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> Iterator[str]:
-    """Why there is nothing to count."""
+def _why_invalid(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> Iterator[str]:
+    """Why the phase has no valid number."""
     if row["valid"]:
         if score <= 0:
             yield "it did no countable operation"
         return
-    said = doubts.filter("invalidates")["message"].to_list()
-    yield from said or ["not every rank completed its work"]
+    messages = doubts.filter("invalidates")["message"].to_list()
+    yield from messages or ["not every rank completed its work"]
 
 
 def _breaks(
     rule: Rule, row: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame, slack: float
 ) -> Iterator[str]:
-    """Which rules it breaks."""
+    """The rules that the phase breaks."""
     if rule.walled:
         yield from _about_stonewall(row, slack)
     if rule.layout is not None and row["layout"] != rule.layout and (row["layout"] or not slack):
@@ -249,12 +249,12 @@ def _breaks(
 
 
 def _differs(done: int | None, made: int | None, times: int, slack: float) -> bool:
-    """True if it did something else than was made; `slack` is the share by which amounts may be off."""
+    """True if the done amount is not the created one; `slack` is the share by which amounts may be off."""
     return done is not None and made is not None and abs(done - made * times) > made * times * slack
 
 
 def _files(rows: Mapping[str, dict[str, Any]], walk: str) -> int | None:
-    """How many files there are where a phase walks, which visits directories too but counts no more than these."""
+    """The number of files that a find phase walks; it also visits directories, but does not count them."""
     below = {"find-easy": "mdtest-easy-write", "find-hard": "mdtest-hard-write"}
     made = {rule.phase: "files" for rule in RULES if rule.operation == "write"}
     made |= {rule.phase: "operations" for rule in RULES if rule.operation == "create" and not rule.besides}
@@ -278,8 +278,8 @@ def _about_stonewall(row: Mapping[str, Any], slack: float) -> Iterator[str]:
 def _about_the_whole(document: RunDocument, rows: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     if document.front_end is not None and document.study.scale is not None:
         yield f"its amounts were divided, scale {document.study.scale}"
-    told = [rows[rule.phase]["started_unix_ns"] for rule in RULES if rule.phase in rows]
-    began = [moment for moment in told if moment is not None]
+    starts = [rows[rule.phase]["started_unix_ns"] for rule in RULES if rule.phase in rows]
+    began = [moment for moment in starts if moment is not None]
     if began != sorted(began):
         yield "its phases did not run in the order that the rules require"
 
@@ -298,6 +298,6 @@ def _mean(phases: Iterable[PhaseScore], group: Group) -> float:
 
 
 def geometric_mean(scores: Iterable[float]) -> float:
-    """0 of none, and where one of them is 0."""
+    """The geometric mean; 0 for no scores, or if any of them is 0."""
     values = list(scores)
     return math.exp(sum(map(math.log, values)) / len(values)) if values and min(values) > 0 else 0.0

@@ -1,8 +1,8 @@
 """Latency percentiles from the engine's log-linear histograms.
 
 A percentile is the nearest-rank one: the smallest latency that at least that share of the operations did not
-exceed, given as the upper end of its bucket. So it never flatters, and errs by less than the bucket's 1 %
-(the method of HdrHistogram's `getValueAtPercentile`). Ranks tell their slowest operation exactly.
+exceed, given as the upper end of its bucket. So it is never too low, and errs by less than the bucket's 1 %
+(the method of HdrHistogram's `getValueAtPercentile`). Ranks report their slowest operation exactly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p99_9_ns": 999, "ma
 
 
 def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Percentiles of the histograms in `latencies`, those with the same values in the columns `by` merged.
+    """Percentiles of the histograms in `latencies`, merged by the columns `by`.
 
     `latencies` has the columns `by`, lowest_ns, highest_ns and count. Returns `by`, operations and the columns
     of `PERCENTILES`, ascending by `by`.
@@ -47,8 +47,8 @@ def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def slowest(latencies: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
     """The slowest operation of each measurement that has any. Columns: those of `measurement.KEY`, slowest_ns.
 
-    Exact where the ranks report theirs, else the end of the last bucket, as in imported runs. Below that bucket the
-    ranks do not report all operations.
+    Exact if the ranks report theirs, otherwise the end of the last bucket, as in imported runs. A value below that
+    bucket is of ranks that do not report all operations.
     """
     counted = latencies.filter(pl.col("count") > 0)
     last = counted.group_by(*KEY, maintain_order=True).agg(pl.col("lowest_ns", "highest_ns").max())
@@ -77,13 +77,13 @@ def by_sweep_point(measurements: pl.DataFrame, latencies: pl.DataFrame, ranks: p
 
 
 def first_bytes_by_sweep_point(measurements: pl.DataFrame, first_bytes: pl.DataFrame) -> pl.DataFrame:
-    """As `by_sweep_point`, of the times to the first byte of reads."""
+    """As `by_sweep_point`, for the times to the first byte of reads."""
     valid = measurements.filter("valid").select("case", *POINT)
     return percentiles(first_bytes.join(valid, on=list(KEY)), POINT)
 
 
 def is_resolved(operations: int, column: str) -> bool:
-    """True if so many operations tell the percentile in `column` from the maximum: at least one lies beyond it."""
+    """True if operations resolve the percentile in `column`, so that at least one lies beyond it."""
     permille = PERCENTILES[column]
     return permille == 1000 or operations * (1000 - permille) >= 1000
 

@@ -1,10 +1,10 @@
-"""How much repetitions scatter at each point, where few of them hardly show it: with the scatter of the other points.
+"""Variances of points with few repetitions, estimated with the help of all other points.
 
-The variance of each point is drawn towards the common one, the more the more alike all of them are, and gains as many
+The variance of each point is shrunk towards the common one, the more so the more alike all of them are, and gains
 degrees of freedom: the empirical Bayes estimate of Smyth (*Linear models and empirical Bayes methods for assessing
-differential expression*, 2004, equations 6 to 10). Points that scatter unlike each other keep their own.
+differential expression*, 2004, equations 6 to 10). Points with very different variances keep theirs.
 
-Not: what is tested with it (`regression`, `peak_sustained`).
+Not: the tests that use it (`regression`, `peak_sustained`).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CALMEST = 1e-3
-"""The least scatter that is reckoned with. Imported rates are rounded, so that all repetitions may be equal."""
+"""Lower bound of the scatter. Imported rates are rounded, so all repetitions may be equal."""
 
 
 def moderated(variances: Array, freedom: Array) -> tuple[Array, Array]:
-    """Each variance and its degrees of freedom, both with what all of them together say about a variance.
+    """Each variance and its degrees of freedom, moderated with all others.
 
-    `variances` are those of logarithms of rates, and taken to be at least `CALMEST` squared; `freedom` is above 0. A
-    single one stays as it is.
+    `variances` are those of logarithms of rates, raised to at least `CALMEST` squared; `freedom` is above 0. A single
+    variance stays as it is.
     """
     import numpy as np  # noqa: PLC0415
 
     variances = np.maximum(variances, CALMEST**2)
     if len(variances) < 2:
         return variances, freedom
-    from scipy.special import digamma, polygamma  # noqa: PLC0415  (0.3 s, and most commands need none of it)
+    from scipy.special import digamma, polygamma  # noqa: PLC0415  (0.3 s, and most commands do not need it)
 
     logs = np.log(variances) - digamma(freedom / 2) + np.log(freedom / 2)
     differing = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
@@ -53,4 +53,4 @@ def _inverse_trigamma(value: float) -> float:
 
     # It lies between 1/x and 1/x + 1/x², which bracket the argument.
     most = (1 + math.sqrt(1 + 4 * value)) / (2 * value)
-    return float(brentq(lambda at: float(polygamma(1, at)) - value, 0.99 / value / 1.01, 1.01 * most))
+    return float(brentq(lambda argument: float(polygamma(1, argument)) - value, 0.99 / value / 1.01, 1.01 * most))

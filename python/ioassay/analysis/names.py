@@ -1,4 +1,4 @@
-"""Names for people: of what a run measured, and of the points of a sweep. Not: numbers (`text.format`)."""
+"""Names for readers: of a run's measurements, and of the points of a sweep. Not: numbers (`text.format`)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NOUNS: dict[Operation, str] = {
     "close": "closes",
     "sync": "syncs",
 }
-"""What a rate of each operation counts."""
+"""The noun that a rate of each operation counts."""
 
 
 def noun(operation: str) -> str:
-    """What a rate of an operation counts: `creates`."""
+    """The noun that a rate of an operation counts: `creates`."""
     return NOUNS[_operation(operation)]
 
 
@@ -62,7 +62,7 @@ class Names:
         points: dict[tuple[str, int], set[SweepPoint]] = {}
         for case in document.cases:
             points.setdefault((case.workload, case.clients), set()).add(case.sweep_point)
-        # A command line is known by its ranks; clients it has as many as its launcher was told.
+        # A command line is known by its ranks; its number of clients depends on the launcher.
         self._swept = {workload for (workload, _), others in points.items() if len(others) > 1 or not document.is_study}
         self._several_ranks = {
             workload
@@ -71,25 +71,25 @@ class Names:
             or not document.is_study
         }
         self.repeated = any(case.repetition > 1 for case in document.cases)
-        """True if any case runs more than once: only then does a repetition need saying."""
+        """True if any case runs more than once: only then are repetitions named."""
 
     def workload(self, name: str) -> str:
         """A workload's title."""
         return self._titles.get(name, name)
 
     def point(self, case: str) -> str:
-        """The point of the sweep: `8 clients`, or with what else is swept `1 client, 4 ranks each, 2 groups`,
+        """The point of the sweep: `8 clients`, or with other swept axes `1 client, 4 ranks each, 2 groups`,
         `1 client, transfer 64 KiB`.
         """
         entry = self._cases[case]
-        told = [format_count(entry.clients, "client") if entry.clients else "unknown clients"]
+        words = [format_count(entry.clients, "client") if entry.clients else "unknown clients"]
         if entry.workload in self._several_ranks and entry.ranks_per_client:
             each = "" if entry.clients == 1 else " each"
-            told.append(f"{format_count(entry.ranks_per_client, 'rank')}{each}")
+            words.append(f"{format_count(entry.ranks_per_client, 'rank')}{each}")
             if isinstance(groups := entry.point.get(GROUPS), int):
-                told.append(format_count(groups, "group"))
+                words.append(format_count(groups, "group"))
         others = tuple((axis, value) for axis, value in entry.point.items() if axis not in PLACEMENT)
-        return ", ".join([*told, *([self.values(others)] if others else [])])
+        return ", ".join([*words, *([self.values(others)] if others else [])])
 
     def values(self, values: Values) -> str:
         """Values on axes: `transfer 64 KiB, depth 32`."""
@@ -100,7 +100,7 @@ class Names:
         return axis_value(value, self.unit(axis))
 
     def unit(self, axis: Axis) -> AxisUnit:
-        """What the values of an axis are in."""
+        """The unit of an axis."""
         return self._units.get(axis, "1")
 
     def is_swept(self, workload: str) -> bool:
@@ -114,7 +114,7 @@ class Names:
         return f"{text}, repetition {entry.repetition}" if self.repeated else text
 
     def measurement(self, phase: str, job: str, operation: str) -> str:
-        """What was measured in a case: `write`, `together, readers (read)`."""
+        """The series of a measurement: `write`, `together, readers (read)`."""
         return series.label(Series(phase, job, _operation(operation)))
 
     def place(self, place: Measurement) -> str:

@@ -1,21 +1,21 @@
 """Peak and sustained performance, as storage papers summarise a sweep in one table.
 
-Peak is the best median over the sweep. Sustained is what a machine room can count on: the median over the sweep points
-at and beyond the first one, in ascending clients, that reaches 90 % of the peak; so a system that collapses under more
-clients shows it, and the slow start with few clients does not count. Instead of clients it may be any other axis of the
-sweep; words, which do not ascend, are all sustained. The form of the table is that of "Dell EMC Ready Solution for HPC
+Peak is the best median over the sweep. Sustained is the dependable rate: the median over the sweep points
+from the first one (in ascending clients) that reaches 90 % of the peak; so a system that collapses under more
+clients shows it, and the slow start with few clients does not count. Clients may be any other axis of the sweep; on an
+axis of words, which have no order, all points count. The form of the table is that of "Dell EMC Ready Solution for HPC
 PixStor Storage, capacity expansion" (2020), Table 4.
 
-The highest of several medians is too high on average, the more points lie close to the best and the more they scatter:
-of 7 equal points with 3 repetitions and 5 % scatter by 4.5 %. `best_of` says two things of it, both from the means of
-logarithms with moderated variances:
+The highest of several medians is too high on average; the more so the more points lie close to the best and the more
+they scatter: by 4.5 % for 7 equal points with 3 repetitions and 5 % scatter. `best_of` estimates two things, both from
+the means of logarithms with moderated variances:
 
 - **Interval** of the highest true rate among all points: its upper end is the highest upper end of Student's
-  intervals, since that of the really best point suffices; its lower end the highest lower end of intervals that hold
-  for all points together (Bonferroni), since whichever looks best was chosen.
-- **Luck**: how far the highest of so many normal means lies above them on average (Tippett, 1925), for as many points
-  as cannot be distinguished from the best (Gupta's subset, 1965). It is what the estimate may be too high by, exact
-  where these are equal, and less where they are not; so it is said beside the number and not taken from it.
+  intervals, because that of the really best point suffices; its lower end is the highest lower end of intervals that
+  hold for all points together (Bonferroni), because the best-looking point was selected.
+- **Luck**: how far the highest of several normal means lies above them on average (Tippett, 1925), for the points that
+  cannot be distinguished from the best (Gupta's subset, 1965). The estimate is too high by this if these are equal, and
+  by less if they are not; so it is reported beside the number and not subtracted.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ from ioassay.store.document import RunDocument
 from ioassay.text.rate_units import UNITS, Unit
 
 SATURATED = 0.9
-"""The share of the peak from which on a sweep counts as saturated."""
+"""The share of the peak above which a sweep counts as saturated."""
 
 _MEDIAN_ERROR = 1.2
-"""Standard error of a median over that of a mean: of 3 to 10 normal values between 1.09 and 1.22."""
+"""Standard error of a median over that of a mean: between 1.09 and 1.22 for 3 to 10 normal values."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """A rate (bytes/s or operations/s) and the sweep points that it rests on, as values of an axis."""
+    """A rate (bytes/s or operations/s), and the sweep points that it rests on as values of an axis."""
 
     rate: float
-    at: tuple[Value, ...]
+    points: tuple[Value, ...]
     axis: Axis = "clients"
     interval: Interval | None = None
-    """Of a peak, where its point has enough repetitions: that of the highest true rate (`best_of`)."""
+    """For a peak whose point has enough repetitions: that of the highest true rate (`best_of`)."""
     alike: int = 1
-    """Of a peak: points of the sweep that cannot be distinguished from its own, with this."""
+    """For a peak: the number of points that cannot be distinguished from it, including itself."""
     luck: float = 0.0
-    """Of a peak: the share by which it is too high on average where these are equal."""
+    """For a peak: the share by which it is too high on average if these points are equal."""
     stonewall: float | None = None
-    """Of a peak: the median rate at the stonewall, where one came."""
+    """For a peak: the median rate at the stonewall, if there was one."""
     others: Values = ()
-    """Of a peak: where axes beside its own were swept, its values on them."""
+    """For a peak: its values on other swept axes."""
 
 
 @dataclass(frozen=True)
 class PeakSustained:
-    """The two numbers that a sweep comes down to."""
+    """Peak and sustained rate of a sweep."""
 
     peak: Level
     sustained: Level
@@ -71,7 +71,7 @@ class PeakSustained:
 
 @dataclass(frozen=True)
 class Row:
-    """What the study asks for of a workload: each of its series, `None` where nothing valid was measured."""
+    """A row of the study's summary of a workload: its series, `None` without a valid measurement."""
 
     label: str
     workload: str
@@ -80,20 +80,20 @@ class Row:
 
     @property
     def is_write_and_read(self) -> bool:
-        """True where one write and one read are done and nothing else, as in the tables of the papers."""
-        operations = [one.operation for one in self.series]
+        """True if the series are one write and one read, as in the tables of the papers."""
+        operations = [series.operation for series in self.series]
         return sorted(operations) == ["read", "write"]
 
     def of(self, operation: str) -> PeakSustained | None:
         """The first series with this operation."""
-        return next((both for one, both in self.series.items() if one.operation == operation), None)
+        return next((both for series, both in self.series.items() if series.operation == operation), None)
 
 
 def peak_and_sustained(curve: Sequence[tuple[Value, float]], axis: Axis = "clients") -> PeakSustained | None:
     """Peak and sustained rate of `curve`: (value on the axis, median rate) per sweep point, in any order.
 
-    Of several rates at one place the best counts, and of several equal peaks the one with the lowest value. An empty
-    curve gives `None`.
+    The best of several rates at one value counts, and of equal peaks the one with the lowest value. An empty curve
+    gives `None`.
     """
     if not curve:
         return None
@@ -101,7 +101,7 @@ def peak_and_sustained(curve: Sequence[tuple[Value, float]], axis: Axis = "clien
     for place, rate in curve:
         best[place] = max(rate, best.get(place, rate))
     ascending = sorted(best.items(), key=lambda point: (isinstance(point[0], str), point[0]))
-    place, peak = max(ascending, key=lambda point: point[1])  # the first of equal ones
+    place, peak = max(ascending, key=lambda point: point[1])  # the first of equal peaks
     first = next(index for index, (_, rate) in enumerate(ascending) if rate >= SATURATED * peak)
     plateau = ascending if isinstance(place, str) else ascending[first:]
     return PeakSustained(
@@ -111,15 +111,15 @@ def peak_and_sustained(curve: Sequence[tuple[Value, float]], axis: Axis = "clien
 
 
 def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
-    """The rows that the study asks for, from the `points` of `rates.points`."""
+    """The rows of the study's summary, from the `points` of `rates.points`."""
     return [
         Row(
             label=row.label,
             workload=row.workload,
             unit=UNITS[row.unit],
             series={
-                one: _of(rates.of(points, row.workload, one.operation, one.phase, one.job), UNITS[row.unit])
-                for one in series.without_preparation(series.of_workload(document, row.workload))
+                key: _of(rates.of(points, row.workload, key.operation, key.phase, key.job), UNITS[row.unit])
+                for key in series.without_preparation(series.of_workload(document, row.workload))
             },
         )
         for row in document.study.summary
@@ -129,13 +129,13 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
 def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
     axis = axes.axis(points)
     place = axes.column(axis)
-    # Some imported results do not say how many there were.
+    # Some imported results do not state the number of clients.
     curve = axes.with_column(rates.repeated(points, unit.column), axis).drop_nulls(place)
     both = peak_and_sustained(list(zip(curve[place], curve["median"], strict=True)), axis)
     if both is None:
         return None
-    peak = curve.filter(pl.col(place) == both.peak.at[0], pl.col("median") == both.peak.rate).row(0, named=True)
-    others = axes.values(peak["point"], [one for one in axes.swept(points) if one != axis])
+    peak = curve.filter(pl.col(place) == both.peak.points[0], pl.col("median") == both.peak.rate).row(0, named=True)
+    others = axes.values(peak["point"], [name for name in axes.swept(points) if name != axis])
     level = replace(both.peak, stonewall=peak["stonewall"], others=others)
     if peak["low"] is not None:
         best = best_of(curve["rates"].to_list(), estimate=both.peak.rate)
@@ -150,20 +150,20 @@ def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
 
 @dataclass(frozen=True)
 class Best:
-    """What is known of the highest median."""
+    """Estimates for the highest median."""
 
     interval: Interval
-    """Of the highest true rate, around the highest median."""
+    """Interval of the highest true rate, around the highest median."""
     alike: int
-    """Points that cannot be distinguished from the best, which is one of them."""
+    """The number of points that cannot be distinguished from the best, including it."""
     luck: float
-    """The share of the rate by which the highest median is too high on average where these are equal; 0 of one."""
+    """The share by which the highest median is too high on average if these are equal; 0 for one point."""
 
 
 def best_of(points: Sequence[Sequence[float]], *, estimate: float) -> Best | None:
-    """What is known of the highest of `points`, each the repetitions of one, above 0; `estimate` is its median.
+    """Estimates for the highest of `points`, each a sequence of repetitions; `estimate` is its median.
 
-    `None` for fewer than two points, and where one has fewer than two repetitions or a rate that is not above 0.
+    `None` for fewer than two points, or if a point has fewer than two repetitions or a rate that is not above 0.
     """
     if len(points) < 2 or min(map(len, points)) < 2 or min(map(min, points)) <= 0:
         return None
@@ -181,7 +181,7 @@ def best_of(points: Sequence[Sequence[float]], *, estimate: float) -> Best | Non
     best = int(means.argmax())
     apart = (means[best] - means) / np.hypot(errors, errors[best])
     alike = int(np.sum(apart <= -stdtrit(np.minimum(freedom, freedom[best]), (1 - WANTED) / (len(points) - 1))))
-    # The median of few repetitions scatters a little more than their mean, which the luck is of.
+    # The luck is that of means; the median of few repetitions scatters a little more.
     luck = math.expm1(_highest_of(alike) * float(errors[best]) * _MEDIAN_ERROR)
     return Best(Interval(estimate, min(low, estimate), max(high, estimate), WANTED), alike, luck)
 
@@ -193,5 +193,5 @@ def _highest_of(count: int) -> float:
     import numpy as np  # noqa: PLC0415
     from scipy.special import ndtr  # noqa: PLC0415
 
-    at = np.linspace(0, 8, 801)
-    return float(np.trapezoid(1 - ndtr(at) ** count - ndtr(-at) ** count, at))
+    points = np.linspace(0, 8, 801)
+    return float(np.trapezoid(1 - ndtr(points) ** count - ndtr(-points) ** count, points))

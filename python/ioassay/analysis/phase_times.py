@@ -1,4 +1,4 @@
-"""Where the ranks' time of a phase went: open, fill (making bytes), transfer, fsync, close; and the kernel."""
+"""How the ranks spent the time of a phase: open, fill (generating data), transfer, fsync, close; and processor time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARTS = ("open", "fill", "transfer", "fsync", "close")
 def shares(ranks: pl.DataFrame) -> pl.DataFrame:
     """Each part's share of all ranks' time between start and end, 0 to 1; the rest is waiting in between.
 
-    Columns: those of `measurement.KEY`, open_share, fill_share, transfer_share, fsync_share, close_share; null where no
+    Columns: those of `measurement.KEY`, open_share, fill_share, transfer_share, fsync_share, close_share; null if no
     time passed.
     """
     at_work = (pl.col("end_ns") - pl.col("start_ns")).sum()
@@ -24,11 +24,11 @@ def shares(ranks: pl.DataFrame) -> pl.DataFrame:
 
 
 def costs(ranks: pl.DataFrame) -> pl.DataFrame:
-    """What the work cost the processors of the clients.
+    """Processor time and related costs of the clients.
 
     Columns: those of `measurement.KEY`, processor_ns (user and kernel, all ranks), context_switches,
-    device_read_bytes and device_write_bytes (each null where it is not told of every rank), processor_ns_per_gib
-    (null where no byte moved), processor_ns_per_operation (null where nothing was done). Both operations of a mix carry
+    device_read_bytes and device_write_bytes (each null unless every rank reports it), processor_ns_per_gib
+    (null if no byte moved), processor_ns_per_operation (null without operations). Both operations of a mix carry
     the cost of the whole mix.
     """
     spent = _known(pl.col("user_ns") + pl.col("system_ns"))
@@ -48,5 +48,5 @@ def costs(ranks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _known(amount: pl.Expr) -> pl.Expr:
-    """The sum, where every rank has a value."""
+    """The sum, if every rank has a value."""
     return pl.when(amount.null_count() == 0).then(amount.sum())

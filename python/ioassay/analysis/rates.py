@@ -1,8 +1,8 @@
 """Rates at the points of a sweep: every repetition, the median, and the typical repetition.
 
-Only valid measurements enter a median. Invalid ones stay among the points, marked, because a reader has to
-see that something was measured and thrown out. Phases and jobs are kept apart: a warm read is no repetition of a
-cold one. The typical repetition is what to show where all of them would be too many.
+Only valid measurements enter a median. Invalid ones stay among the points, marked, because a reader must
+see that a measurement was discarded. Phases and jobs are separate: a warm read is no repetition of a cold one. The
+typical repetition is shown where all of them would be too many.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RATES: tuple[RateColumn, ...] = get_args(RateColumn)
 
 
 def points(measurements: pl.DataFrame) -> pl.DataFrame:
-    """One row per measurement that has a rate.
+    """One row per measurement with a rate.
 
     Columns: those of `schema.POINT`, repetition, case, valid, rate_bytes_per_s and rate_operations_per_s (both
     last-finished, as IOR's), and each of the two with `stonewall_` before it. Ascending by the point, then by
@@ -37,15 +37,15 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     """One row per sweep point with at least one valid measurement.
 
     Columns: those of `schema.POINT`, repetitions (how many valid ones), lowest, median, highest; low, high and
-    confidence of the median's interval (null where there are too few for one); stonewall (the median rate at the
-    stonewall, null where none came). All but repetitions and confidence in the unit of `column`. Ascending by the
+    confidence of the median's interval (null with too few repetitions); stonewall (the median rate at the
+    stonewall, null without one). All but repetitions and confidence in the unit of `column`. Ascending by the
     point.
     """
     return repeated(points, column).drop("rates")
 
 
 def repeated(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
-    """The rows of `medians` with the list of their repetitions, `rates`."""
+    """The rows of `medians`, with the list of their repetitions in `rates`."""
     grouped = (
         points.filter("valid", pl.col(column).is_not_null())
         .group_by(_POINT)
@@ -60,14 +60,16 @@ def repeated(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     )
     rows = axes.in_order(grouped, *_POINT)
     known = [intervals.of_median(rates) for rates in rows["rates"].to_list()]
-    ends = {name: [one and getattr(one, name) for one in known] for name in ("low", "high", "confidence")}
+    ends = {
+        name: [interval and getattr(interval, name) for interval in known] for name in ("low", "high", "confidence")
+    }
     return rows.with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
 
 
 def of(
     frame: pl.DataFrame, workload: str, operation: str, phase: str | None = None, job: str | None = None
 ) -> pl.DataFrame:
-    """The rows of one workload's operation, in one of its phases and jobs where these are named."""
+    """The rows of one workload's operation, in one phase and job if these are given."""
     wanted = (pl.col("workload") == workload) & (pl.col("operation") == operation)
     if phase is not None:
         wanted &= pl.col("phase") == phase
@@ -76,20 +78,18 @@ def of(
     return frame.filter(wanted)
 
 
-def at(point: Mapping[str, Any]) -> pl.Expr:
-    """True for the rows of a sweep point, which `point` names by columns of `schema.POINT`; of an imported result some
-    may be null.
-    """
+def is_at(point: Mapping[str, Any]) -> pl.Expr:
+    """True for the rows of a sweep point; `point` has columns of `schema.POINT`, some null for imported results."""
     return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(point[name])) for name in POINT if name in point)
 
 
 def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateColumn:
-    """What the rates of a series count, from its own `points`.
+    """The quantity that the rates of a series count, from its `points`.
 
-    Operations where these are not on the files of a file set: of small files in trees the count is what matters,
-    whatever is in them. Otherwise what the study asks for, and bytes where it asks for neither or both.
+    Operations for files in trees: only the number of small files matters. For a file set, the quantity that the study
+    asks for, or bytes if it asks for neither or both.
     """
-    # An imported result may tell rates and no files.
+    # An imported result may have rates without files.
     if (points["files"] == 0).all(ignore_nulls=False) or points["rate_bytes_per_s"].is_null().all():
         return "rate_operations_per_s"
     study = document.study
@@ -104,12 +104,12 @@ def places(frame: pl.DataFrame) -> list[Measurement]:
 
 
 def typical(measurements: pl.DataFrame) -> pl.DataFrame:
-    """Of each point the measurement whose rate is nearest the median of the valid ones, the earliest of equally near.
+    """The measurement of each point whose rate is nearest the median of the valid ones, the earliest of equally near
+    ones.
 
-    The columns are those of `measurements`, which are the columns of `schema.MEASUREMENTS`. Where no repetition is
-    valid it is the first one.
+    The columns are those of `measurements` (`schema.MEASUREMENTS`). A point without valid repetitions has its first.
     """
-    # An imported result may tell only one of them.
+    # An imported result may have only one of them.
     rate = pl.coalesce("rate_operations_per_s", "rate_bytes_per_s")
     distance = (rate - rate.filter(pl.col("valid")).median().over(POINT)).abs()
     return (

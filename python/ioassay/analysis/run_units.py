@@ -1,7 +1,7 @@
 """The units of a run's rates: one for each kind of rate, in which most of the run's medians read well.
 
-A study says what is counted, in decimal or binary units; how large a unit must be is known only after the measurement.
-A report has one unit for each kind, in all of its tables, figures and sentences. Not: the units themselves
+A study states the quantity, in decimal or binary units; the prefix is chosen after the measurement. A report uses one
+unit for each kind in all of its tables, figures and sentences. Not: the units themselves
 (`text.rate_units`), a single number.
 """
 
@@ -19,7 +19,7 @@ from ioassay.store.loaded import LoadedRun
 from ioassay.text.rate_units import UNITS, RateColumn, Unit, fitting, is_same_kind, suited
 
 _ON_DATA = ("write", "read")
-"""Operations whose rates are of one kind; those of all others are of another."""
+"""Operations whose rates are of one kind; the rates of all others are of another kind."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class RunUnits:
     """The unit of each kind of rate of a run."""
 
     units: Mapping[tuple[RateColumn, bool], Unit]
-    """By what is counted, and whether the operations are on data. Found once: a report asks for each measurement."""
+    """By quantity, and whether the operations are on data. Computed once: a report looks up every measurement."""
 
     def of(self, column: RateColumn, operation: str) -> Unit:
-        """The unit of an operation's rates: the study's, where it asks for one of this kind."""
+        """The unit of an operation's rates: that of the study, if it asks for one of this kind."""
         return self.units[column, operation in _ON_DATA]
 
 
@@ -40,7 +40,7 @@ def fitted(run: LoadedRun, points: pl.DataFrame) -> LoadedRun:
     asked = _asked(run.document)
 
     def fit(unit: Unit) -> Unit:
-        same = [one for one in asked if is_same_kind(one[0], unit)]
+        same = [requested for requested in asked if is_same_kind(requested[0], unit)]
         return fitting(unit, _medians(points, unit.column, {name for _, names in same for name in names}))
 
     units = {unit.name: fit(unit).name for unit in dict.fromkeys(unit for unit, _ in asked)}
@@ -57,18 +57,18 @@ def of_run(document: RunDocument, points: pl.DataFrame) -> RunUnits:
     """The units of a run that `fitted` returned."""
     asked = [unit for unit, _ in _asked(document)]
     is_on_data = pl.col("operation").is_in(_ON_DATA)
-    found: dict[tuple[RateColumn, bool], Unit] = {}
-    for operation, own in (("write", points.filter(is_on_data)), ("create", points.filter(~is_on_data))):
+    unit_of: dict[tuple[RateColumn, bool], Unit] = {}
+    for operation, operation_points in (("write", points.filter(is_on_data)), ("create", points.filter(~is_on_data))):
         for column in get_args(RateColumn):
-            usual = suited(column, operation, rates.medians(own, column)["median"])
-            is_bytes = column == "rate_bytes_per_s"  # of which a study may ask for binary units
+            usual = suited(column, operation, rates.medians(operation_points, column)["median"])
+            is_bytes = column == "rate_bytes_per_s"  # for which a study may ask for binary units
             same = (unit for unit in asked if (unit.column == column if is_bytes else is_same_kind(unit, usual)))
-            found[column, operation in _ON_DATA] = next(same, usual)
-    return RunUnits(found)
+            unit_of[column, operation in _ON_DATA] = next(same, usual)
+    return RunUnits(unit_of)
 
 
 def _asked(document: RunDocument) -> list[tuple[Unit, list[str]]]:
-    """The units that a study asks for, each with the workloads that it is for."""
+    """The units that a study asks for, each with its workloads."""
     study = document.study
     return [
         *((UNITS[row.unit], [row.workload]) for row in study.summary),

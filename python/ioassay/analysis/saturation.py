@@ -1,16 +1,16 @@
-"""The saturation point of a survey: the fewest ranks and files from which on more of them bring nothing.
+"""The saturation point of a survey: the fewest ranks and files beyond which more of them do not help.
 
-A survey, as obdfilter-survey does it, measures a grid: so many files (objects) times so many ranks (threads). The best
-rate of the grid is the best median over its repetitions. Points whose median is within `TOLERANCE` of it are as good as
-the best: so much do repetitions of one point differ on a quiet system. Of these the smallest is the saturation point:
-the one with the fewest ranks, and among those the one with the fewest files. Buying or starting more than that
-gains less than the tolerance.
+A survey, like obdfilter-survey, measures a grid of numbers of files (objects) and ranks (threads). The best rate of the
+grid is the best median over repetitions. Points whose median is within `TOLERANCE` of it count as equal, because
+repetitions of one point differ by so much on a quiet system. The smallest of these is the saturation point: the one
+with the fewest ranks, and among those the one with the fewest files. Buying or starting more gains less than the
+tolerance.
 
-Another run may find another point, and the result says which: `possible` has the saturation point with a probability of
-`CONFIDENCE`. A point is left out of it where it is below the tolerance beyond doubt, or larger than one that is within
-it beyond doubt: Student's t of the differences to all other points in the logarithm, with moderated variances
-(`moderated_variance`) and Bonferroni's level. The tolerance is not widened: that would call slow points as
-good as fast ones just where least is known. Points that were measured once tell nothing of that.
+Another run may find another point: `possible` contains the true saturation point with probability `CONFIDENCE`. It
+leaves out points that are significantly below the tolerance, or larger than a point that is significantly within it:
+Student's t of the differences of logarithms to all other points, with moderated variances (`moderated_variance`) and
+Bonferroni's level. The tolerance is not widened: that would accept slow points where the least is known. Points that
+were measured once cannot be tested.
 
 Not: sentences.
 """
@@ -30,7 +30,7 @@ from ioassay.text.rate_units import RateColumn
 CONFIDENCE = 0.95
 
 TOLERANCE = 0.05
-"""The share of the best rate by which a point may fall short of it and still count as equal."""
+"""How far a point may be below the best rate, as a share of it, and still count as equal."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Saturation:
-    """Where the grid saturates, and the points that this rests on."""
+    """The saturation point of a grid, and the points that it rests on."""
 
     point: Cell
     best: Cell
     tolerance: float
-    """The share of the best rate that was allowed."""
+    """The tolerance that was used, as a share of the best rate."""
     possible: tuple[Cell, ...] | None
-    """The points that may be the saturation point, `point` among them, in the order of `equal`; `None` where
-    repetitions do not show it, because the best or `point` was measured once.
+    """The points that may be the saturation point, `point` among them, in the order of `equal`; `None` if
+    the best point or `point` was measured only once.
     """
     equal: tuple[Cell, ...]
     """Every point within the tolerance, the saturation point first: fewest ranks, then fewest files."""
     at_the_edge: bool
-    """True if no point of the grid has more ranks: more of them might still bring more."""
+    """True if no point of the grid has more ranks: more of them might still help."""
 
     @property
     def is_certain(self) -> bool:
@@ -90,11 +90,11 @@ def grid(points: pl.DataFrame, column: RateColumn) -> list[Cell]:
 
 
 def saturation(cells: Iterable[Cell], tolerance: float = TOLERANCE) -> Saturation | None:
-    """The saturation point of a grid. `None` where it has fewer than two points, or no rate above 0."""
+    """The saturation point of a grid. `None` if it has fewer than two points, or no rate above 0."""
     cells = sorted(cells, key=_size)
     if len(cells) < 2 or max(cell.median for cell in cells) <= 0:
         return None
-    best = max(cells, key=lambda cell: cell.median)  # the first of equal ones: the smallest
+    best = max(cells, key=lambda cell: cell.median)  # the first of equal cells: the smallest
     equal = tuple(cell for cell in cells if cell.median >= (1 - tolerance) * best.median)
     return Saturation(
         point=equal[0],
@@ -107,14 +107,14 @@ def saturation(cells: Iterable[Cell], tolerance: float = TOLERANCE) -> Saturatio
 
 
 def _possible(cells: Sequence[Cell], point: Cell, best: Cell, tolerance: float) -> tuple[Cell, ...] | None:
-    """`cells` ascend by size."""
+    """`Saturation.possible`; `cells` ascend by size."""
     import numpy as np  # noqa: PLC0415
 
     if min(point.repetitions, best.repetitions) < 2:
         return None
     from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few runs are surveys)
 
-    # What was measured once, or had no rate at one time, may lie anywhere.
+    # The true rate of a cell with one repetition, or without a rate in one, is unknown.
     known = [cell for cell in cells if cell.repetitions >= 2 and min(cell.rates) > 0]
     if point not in known or best not in known:
         return None
@@ -130,14 +130,14 @@ def _possible(cells: Sequence[Cell], point: Cell, best: Cell, tolerance: float) 
     of_itself = np.eye(len(known), dtype=bool)
     below = ((above < -margins) & ~of_itself).any(axis=1)
     within = ((above > margins) | of_itself).all(axis=1)
-    found = {id(point)}
+    possible = {id(point)}
     for cell in cells:
-        ceiling = next((index for index, one in enumerate(known) if one is cell), None)
+        ceiling = next((index for index, known_cell in enumerate(known) if known_cell is cell), None)
         if ceiling is None or not below[ceiling]:
-            found.add(id(cell))
+            possible.add(id(cell))
         if ceiling is not None and within[ceiling]:
             break
-    return tuple(cell for cell in cells if id(cell) in found and cell.median > 0)
+    return tuple(cell for cell in cells if id(cell) in possible and cell.median > 0)
 
 
 def _size(cell: Cell) -> tuple[int, int, int]:

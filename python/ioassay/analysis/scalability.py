@@ -1,20 +1,21 @@
-"""The Universal Scalability Law, fitted to the medians of each sweep over clients or ranks.
+"""Fits the Universal Scalability Law to the medians of each sweep over clients or ranks.
 
     X(N) = λN / (1 + σ(N - 1) + κN(N - 1))        peak at N = sqrt((1 - σ)/κ)
 
 (Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, 1993; *Guerrilla Capacity Planning*,
-2007.) λ is the rate of one, σ the contention (the share of work that waits for something that all need), κ the
-coherency (what each pair costs by agreeing). Without κ there is no peak but a rate, λ/σ, that is approached; with σ
-above 1 the rate of one is the highest, and all others fall below it.
+2007.) λ is the rate of one client, σ the contention (the share of work that waits for a shared resource), κ the
+coherency (the cost of agreement of each pair). Without κ the rate has no peak but the limit λ/σ; with σ above 1 one
+client has the highest rate.
 
-N/X is linear in 1/λ, σ/λ and κ/λ. So the least squares of the relative residuals of N/X with no term below 0 (Lawson
-and Hanson, 1974) are the best fit, without a start or a local minimum. The intervals are those of a bootstrap: rates
-drawn from the fitted law with errors as large as those seen, whose own uncertainty is drawn too (chi-square, as many
-degrees of freedom as there are points beyond three), fitted again; of 4 to 7 points with errors of 3 and 10 % they
-covered 92 to 100 % where they claim 95 % (`test_scalability.py`). Resampling the residuals would claim far more than 4
-points tell.
+N/X is linear in 1/λ, σ/λ and κ/λ. So non-negative least squares of the relative residuals of N/X (Lawson and Hanson,
+1974) give the best fit, without a start value or local minima. The intervals are those of a parametric bootstrap: rates
+are drawn from the fitted law with errors as large as the observed ones, whose uncertainty is drawn, too (chi-square,
+with the number of points minus three as degrees of freedom), and fitted again; with 4 to 7 points and errors of 3 and
+10 % they covered 92 to 100 % where they claim 95 % (`test_scalability.py`). Resampling the residuals of 4 points would
+claim far too much.
 
-A sweep whose medians lie off the law by more than `FOLLOWS` does not follow it, and no number of the law is reported.
+A sweep whose medians deviate from the law by more than `FOLLOWS` does not follow it, and no number of the law is
+reported.
 
 Not: the saturation point of a survey (`saturation`), sentences.
 """
@@ -37,13 +38,13 @@ from ioassay.store.measurement import Measurement
 from ioassay.text.rate_units import RateColumn
 
 FEWEST = 4
-"""The fewest points of a sweep that say anything of three terms."""
+"""The fewest points of a sweep that determine three terms."""
 
 FOLLOWS = 0.15
-"""The largest typical deviation of the medians from the law, as a share of it, of a sweep that follows it."""
+"""The largest typical deviation of the medians from the law, as a share of it, in a sweep that follows it."""
 
 PLATEAU = 0.95
-"""The share of the law's highest rate from which on more clients gain almost nothing."""
+"""The share of the law's highest rate above which more clients gain almost nothing."""
 
 CONFIDENCE = 0.95
 
@@ -52,8 +53,8 @@ _SEED = 1993
 _SMALLEST = 0.02
 """Drawn errors leave at least this share of N/X: a rate is never below 0."""
 
-_NOTHING = 1e-9
-"""A term below this is what rounding leaves of none."""
+_NEGLIGIBLE = 1e-9
+"""Smaller terms are rounding errors of 0."""
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,35 +63,34 @@ if TYPE_CHECKING:
     _Array = NDArray[np.float64]
 
 Reach = Literal["reached", "level", "not reached", "uncertain"]
-"""`reached`: the rate peaks within the sweep, which its interval, or repetitions, leave no doubt of. `level`: what may
-lie beyond the sweep is hardly above what the sweep shows. `uncertain`: the law has a peak within the sweep, its
-interval goes beyond, and the last point is not level.
+"""`reached`: the rate significantly peaks within the sweep. `level`: the rate beyond the sweep may be only slightly
+higher. `uncertain`: the law has a peak within the sweep, its interval extends beyond, and the last point is not level.
 """
 
 
 @dataclass(frozen=True)
 class Law:
-    """The law with its terms: λ in the unit of the rates; σ and κ have none."""
+    """The law with its terms: λ in the unit of the rates; σ and κ have no unit."""
 
     rate_of_one: float
     contention: float
     coherency: float
 
     def rate(self, count: float) -> float:
-        """The rate of so many clients or ranks."""
+        """The rate of `count` clients or ranks."""
         cost = 1 + self.contention * (count - 1) + self.coherency * count * (count - 1)
         return self.rate_of_one * count / cost
 
     @property
     def peak_at(self) -> float:
-        """The number with the highest rate; infinite where more always bring more, below 1 where one has it."""
+        """The number with the highest rate; infinite if more always help, below 1 if one has it."""
         if self.contention > 1:
             return 0.0
         return math.sqrt((1 - self.contention) / self.coherency) if self.coherency > 0 else math.inf
 
     @property
     def highest(self) -> float:
-        """The highest rate, or where there is no peak the one that is approached; infinite if nothing limits it."""
+        """The highest rate, or its limit without a peak; infinite if nothing limits it."""
         if math.isfinite(self.peak_at):
             return self.rate(max(self.peak_at, 1))
         return self.rate_of_one / self.contention if self.contention > 0 else math.inf
@@ -98,7 +98,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Fit:
-    """The law of a sweep, how sure its terms are, and how far the medians lie off it."""
+    """The law of a sweep, the intervals of its terms, and the deviation of the medians."""
 
     law: Law
     contention: Interval
@@ -109,7 +109,7 @@ class Fit:
 
     @property
     def follows(self) -> bool:
-        """True if the law may be believed for this sweep."""
+        """True if the sweep follows the law."""
         return self.error <= FOLLOWS
 
 
@@ -120,35 +120,35 @@ class Sweep:
     workload: str
     series: Series
     files: int | None
-    """Where several counts of files were swept side by side, the one of this sweep."""
+    """The number of files of this sweep, if several were swept."""
     others: Values
-    """Where other axes were swept as well, the values of this sweep on them."""
+    """The values of this sweep on other swept axes."""
     axis: Axis
     column: RateColumn
     medians: tuple[tuple[int, float], ...]
     """(clients or ranks, median rate), ascending."""
     rests_on: tuple[Measurement, ...]
     rises: bool
-    """The last median is above the one before for sure: it is less than `PLATEAU` of the last, and if repetitions tell
-    how well the two are known, their intervals do not overlap."""
+    """The last median is significantly above the previous one, which is below `PLATEAU` of it; intervals of both, if
+    known, do not overlap."""
     falls: bool
-    """The last median is below the highest for sure, in the same way."""
+    """The last median is significantly below the highest, by the same criterion."""
     fit: Fit | None
-    """`None` of fewer than `FEWEST` points, and where a rate is 0."""
+    """`None` with fewer than `FEWEST` points, or if a rate is 0."""
 
     @property
     def law(self) -> Fit | None:
-        """The fit, where the sweep follows it."""
+        """The fit, if the sweep follows it."""
         return self.fit if self.fit is not None and self.fit.follows else None
 
     @property
     def best(self) -> tuple[int, float]:
-        """The point with the highest median, of several the first."""
+        """The first point with the highest median."""
         return max(self.medians, key=lambda point: (point[1], -point[0]))
 
     @property
     def reach(self) -> Reach:
-        """Whether the sweep shows its highest rate: by the law where it follows it, else by the medians alone."""
+        """Whether the sweep reaches its highest rate: by the law if it follows it, otherwise by the medians."""
         last = self.medians[-1][0]
         if self.law is None:
             return "not reached" if self.rises else "reached" if self.falls else "level"
@@ -163,24 +163,24 @@ def sweeps(document: RunDocument, points: pl.DataFrame) -> list[Sweep]:
     """Every series with at least two points of a sweep, from `rates.points`; surveys, which are grids, are left out."""
     surveyed = {survey.workload for survey in document.study.surveys}
     return [
-        found
+        sweep
         for workload in dict.fromkeys(case.workload for case in document.cases)
         if workload not in surveyed
-        for one in series.of_workload(document, workload)
-        for found in _of_series(document, points.filter("valid"), workload, one)
+        for of_series in series.of_workload(document, workload)
+        for sweep in _of_series(document, points.filter("valid"), workload, of_series)
     ]
 
 
-def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: Series) -> list[Sweep]:
-    own = rates.of(points, workload, one.operation, one.phase, one.job)
-    axis = axes.axis(own)
+def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, of_series: Series) -> list[Sweep]:
+    series_points = rates.of(points, workload, of_series.operation, of_series.phase, of_series.job)
+    axis = axes.axis(series_points)
     if axis not in axes.COUNTED:
         return []
-    own = own.filter(pl.col(axis).is_not_null())
-    column = rates.column(document, own, workload)
-    found = []
-    for others, files, part in _parts(own, axis):
-        # Of several points at one place the best counts, as in the peak and sustained table.
+    series_points = series_points.filter(pl.col(axis).is_not_null())
+    column = rates.column(document, series_points, workload)
+    series_sweeps = []
+    for others, files, part in _parts(series_points, axis):
+        # The best of several points with the same count is used, as in the peak and sustained table.
         best = (
             rates.medians(part, column)
             .drop_nulls("median")
@@ -190,10 +190,10 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
         if best.height > 1:
             medians = tuple(zip(best[axis], best["median"], strict=True))
             last = best.row(-1, named=True)
-            found.append(
+            series_sweeps.append(
                 Sweep(
                     workload=workload,
-                    series=one,
+                    series=of_series,
                     files=files,
                     others=others,
                     axis=axis,
@@ -205,11 +205,11 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
                     fit=fit(medians),
                 )
             )
-    return found
+    return series_sweeps
 
 
 def _parts(rows: pl.DataFrame, axis: Axis) -> Iterator[tuple[Values, int | None, pl.DataFrame]]:
-    """What only more clients or ranks distinguish, with the values of the other axes and the count of files."""
+    """Points that differ only in clients or ranks, with their values on the other axes and their number of files."""
     for others, same in axes.parts(rows, axis):
         if same.select(axis, "files").n_unique() > same[axis].n_unique():
             for (files,), part in same.partition_by("files", as_dict=True, maintain_order=True).items():
@@ -218,16 +218,16 @@ def _parts(rows: pl.DataFrame, axis: Axis) -> Iterator[tuple[Values, int | None,
             yield others, None, same
 
 
-def _is_below(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True if the median of a point is below another's for sure."""
-    overlap = one["low"] is not None and other["low"] is not None and other["low"] <= one["high"]
-    return bool(one["median"] < PLATEAU * other["median"]) and not overlap
+def _is_below(point: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True if the median of a point is significantly below that of another."""
+    overlap = point["low"] is not None and other["low"] is not None and other["low"] <= point["high"]
+    return bool(point["median"] < PLATEAU * other["median"]) and not overlap
 
 
 def fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:
     """The law through (clients or ranks, rate), each number once.
 
-    `None` of fewer than `FEWEST` points, where a rate is not above 0, and where even one client has no finite rate.
+    `None` with fewer than `FEWEST` points, if a rate is not above 0, or if the fit has no finite rate of one client.
     The same points always give the same intervals.
     """
     import numpy as np  # noqa: PLC0415
@@ -268,7 +268,7 @@ def _drawn(terms: _Array, fitted: _Array, squares: float, freedom: int) -> list[
 def _solve(terms: _Array, costs: _Array) -> _Array:
     """The coefficients, none below 0, with the least squares of the relative residuals of `costs`."""
     import numpy as np  # noqa: PLC0415
-    from scipy.optimize import nnls  # noqa: PLC0415  (0.4 s, and many runs have no sweep that is long enough)
+    from scipy.optimize import nnls  # noqa: PLC0415  (0.4 s, and many runs have no sweep of enough points)
 
     relative = terms / costs[:, None]
     scale = relative.max(axis=0)
@@ -283,8 +283,8 @@ def _law(solved: _Array) -> Law | None:
     contention, coherency = (term / constant for term in (linear, square))
     return Law(
         1 / constant,
-        contention if contention > _NOTHING else 0.0,
-        coherency if coherency > _NOTHING else 0.0,
+        contention if contention > _NEGLIGIBLE else 0.0,
+        coherency if coherency > _NEGLIGIBLE else 0.0,
     )
 
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from ioassay.store.document import Operation, RunDocument
 
 PREPARATION: frozenset[Operation] = frozenset({"create-tree", "remove-tree"})
-"""Creating and removing the few directories around the files that are measured. The tables of all measurements have
-their rates; peaks, findings and stop rules leave them out.
+"""Creating and removing the few directories of the measured files. The tables of all measurements contain their rates;
+peaks, findings and stop rules leave them out.
 """
 
 
 class Series(NamedTuple):
-    """What is measured again at every point of a workload's sweep."""
+    """An operation that is measured at every point of a workload's sweep."""
 
     phase: str
     job: str
@@ -35,9 +35,9 @@ def of_workload(document: RunDocument, workload: str) -> list[Series]:
 
 
 def without_preparation(several: Iterable[Series]) -> list[Series]:
-    """The series that are not preparation, or all of them where there are no others."""
+    """The series that are not preparation, or all of them if there are no others."""
     every = list(several)
-    return [one for one in every if one.operation not in PREPARATION] or every
+    return [series for series in every if series.operation not in PREPARATION] or every
 
 
 def label(series: Series) -> str:

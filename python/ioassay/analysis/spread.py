@@ -1,4 +1,4 @@
-"""Repetitions of one quantity, with what tables and figures show of them. Not: which repetitions belong together."""
+"""Repetitions of one quantity, as tables and figures show them. Not: which repetitions belong together."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Spread:
 
     @property
     def median(self) -> float | None:
-        """`None` of no value."""
+        """The median; `None` without values."""
         return median(self.values) if self.values else None
 
     @property
     def interval(self) -> Interval | None:
-        """Of the median; `None` for fewer than three values."""
+        """The interval of the median; `None` for fewer than three values."""
         return intervals.of_median(self.values)
 
     def ends(self, divisor: float = 1.0) -> dict[str, float | None]:
-        """`median`, `low` and `high`, each divided by `divisor`; `None` where they are not known."""
+        """`median`, `low` and `high`, each divided by `divisor`; `None` if unknown."""
         middle, known = self.median, self.interval
         return {
             "median": None if middle is None else middle / divisor,

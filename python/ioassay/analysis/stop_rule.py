@@ -1,14 +1,14 @@
-"""Whether the points of a sweep have been repeated often enough: the stop rule `until 5 %, at most 10`.
+"""Decides whether the points of a sweep have enough repetitions: the stop rule `until 5 %, at most 10`.
 
-A point is narrow when of each of its measurements the half-width of the 95 % confidence interval is at most the
-rule's share of the median, with at least the rule's number of valid repetitions. Looking after each repetition and
-stopping at the first narrow interval favours intervals that are narrow by chance: of intervals of 95 % each, up to
-12 % of all points stop with one that misses. So each look is taken at `LOOK`, a constant stricter confidence as in
+A point is narrow if for each of its measurements the half-width of the 95 % confidence interval is at most the rule's
+share of the median, with at least the rule's number of valid repetitions. Checking after each repetition and stopping
+at the first narrow interval favours intervals that are narrow by chance: with intervals of 95 % each, up to 12 % of all
+points stop with one that misses. So each check uses `CHECK_CONFIDENCE`, a constant stricter confidence as in
 group-sequential tests (Pocock, *Group sequential methods in the design and analysis of clinical trials*, 1977), such
 that the share of points that stop with an interval that misses is at most 5 %, whatever the scatter and for up to 100
 repetitions (`bench/statistics/stop_rule.py`).
 
-Not here: what happens to the cases that are left (`ioassay.execution`), intervals in tables and figures.
+Not here: what happens to the remaining cases (`ioassay.execution`), intervals in tables and figures.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ioassay.store.document import CaseEntry, RunDocument, StopRule
 from ioassay.store.point import SweepPoint, ascending
 
 CONFIDENCE = 0.95
-"""Of the interval at which a point stops, over all looks."""
+"""Confidence of the interval at which a point stops, over all checks."""
 
-LOOK = 0.98
-"""Of the interval after each repetition, which gives `CONFIDENCE` over all looks."""
+CHECK_CONFIDENCE = 0.98
+"""Confidence of the interval after each repetition, which gives `CONFIDENCE` over all checks."""
 
 SeriesRates = dict[Series, list[float]]
 """The valid rates of a point by series, one for each repetition."""
@@ -39,18 +39,18 @@ Rates = dict[SweepPoint, SeriesRates]
 
 @dataclass(frozen=True)
 class Width:
-    """How well the median of a series is known at a point of the sweep."""
+    """The interval width of a series at a point of the sweep."""
 
     series: Series
     repetitions: int
-    """The valid ones."""
+    """Valid repetitions."""
     share: float
-    """Half-width of its interval as a share of the median; infinite where there is none yet."""
+    """Half-width of its interval as a share of the median; infinite without an interval."""
 
 
 @dataclass(frozen=True)
 class WidePoint:
-    """A point that was repeated as often as its rule lets it, and still is not narrow."""
+    """A point that reached the most repetitions of its rule and is still not narrow."""
 
     point: SweepPoint
     rule: StopRule
@@ -59,21 +59,20 @@ class WidePoint:
 
 
 def half_width(rates: Sequence[float]) -> float:
-    """Half-width of the confidence interval of the median after any of many looks, in the unit of `rates`; infinite for
-    fewer than two.
+    """Half-width of the confidence interval of the median after any of many checks, in the unit of `rates`; infinite
+    for fewer than two.
 
-    Student's interval: the mean's, which is the median's where repetitions scatter evenly around it. For so few values
-    (3 to 10) nothing that does without such an assumption has 95 %: of three values the interval from the lowest to the
-    highest covers the median in 75 % of all runs, and resampling them cannot widen it.
-    Every judgement of narrowness comes from this function: another interval takes its place here.
+    Student's interval of the mean, which is the median if repetitions scatter symmetrically. For so few values (3 to
+    10), no interval without such an assumption has 95 %: the range of three values covers the median in 75 % of all
+    runs, and resampling them cannot widen it. All decisions about narrowness use this function.
     """
     if len(rates) < 2:
         return math.inf
     from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few studies have a stop rule)
 
-    quantile = float(stdtrit(len(rates) - 1, (1 + LOOK) / 2))
+    quantile = float(stdtrit(len(rates) - 1, (1 + CHECK_CONFIDENCE) / 2))
     mean = statistics.fmean(rates)
-    # statistics.stdev computes with fractions, which takes six times as long: too long after each of 10,000 cases.
+    # statistics.stdev computes with fractions and takes six times as long: too long after each of 10,000 cases.
     variance = math.fsum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
     return quantile * math.sqrt(variance / len(rates))
 
@@ -91,7 +90,7 @@ def point_rates(cases: Iterable[CaseEntry], measurements: pl.DataFrame) -> Rates
 def note(rates: SeriesRates, measurement: Mapping[str, Any]) -> None:
     """Adds a measurement, a row of the table, to the rates of its point.
 
-    The rate is that of operations: of one measurement all have the same size, so the share is that of the bytes too.
+    The rate is that of operations: all operations of a measurement have the same size, so shares of bytes are equal.
     """
     rate = measurement["rate_operations_per_s"]
     if measurement["valid"] and rate is not None:
@@ -100,20 +99,20 @@ def note(rates: SeriesRates, measurement: Mapping[str, Any]) -> None:
 
 
 def widths(case: CaseEntry, rates: SeriesRates) -> list[Width]:
-    """How well each median of a point is known, of which `case` is a repetition."""
-    return [_width(one, rates.get(one, [])) for one in _series(case)]
+    """The width of each series of a point, of which `case` is a repetition."""
+    return [_width(point_series, rates.get(point_series, [])) for point_series in _series(case)]
 
 
-def is_narrow(rule: StopRule, found: Sequence[Width]) -> bool:
+def is_narrow(rule: StopRule, point_widths: Sequence[Width]) -> bool:
     """True if the rule is met, so that the point needs no further repetition."""
-    return all(_meets(rule, width) for width in found)
+    return all(_meets(rule, width) for width in point_widths)
 
 
 def still_wide(document: RunDocument, measurements: pl.DataFrame) -> list[WidePoint]:
-    """The points that reached the most repetitions of their rule without getting narrow, in the order of the sweep."""
+    """The points that reached the most repetitions of their rule without getting narrow, in sweep order."""
     if not document.stops_early:
         return []
-    found = []
+    points = []
     rates = point_rates(document.cases, measurements)
     for point, cases in by_point(document.cases).items():
         rule = document.study.until(point.workload)
@@ -121,9 +120,9 @@ def still_wide(document: RunDocument, measurements: pl.DataFrame) -> list[WidePo
             continue
         wide = tuple(width for width in widths(cases[0], rates[point]) if not _meets(rule, width))
         if wide:
-            found.append(WidePoint(point, rule, wide))
+            points.append(WidePoint(point, rule, wide))
     order = {workload: index for index, workload in enumerate(document.workloads)}
-    return sorted(found, key=lambda width: (order[width.point.workload], ascending(dict(width.point.values))))
+    return sorted(points, key=lambda width: (order[width.point.workload], ascending(dict(width.point.values))))
 
 
 def by_point(cases: Sequence[CaseEntry]) -> dict[SweepPoint, list[CaseEntry]]:

@@ -1,21 +1,20 @@
-"""The rate at the stonewall and at the finish, the ranks that lie between them, and the nodes that are always slowest.
+"""Rates at the stonewall and at the finish, the ranks that finish last, and nodes that are always the slowest.
 
-A stonewall stops the clock for what the storage gives while all are at work; the finish is what an application waits
-for. Both are right, and a measurement has both. Between them lie the ranks that had done least when the stonewall came:
-in public runs of the IO500 the finish took up to 7.8 times as long, and one rank had done 33,000 times the work of
-another.
+The rate at the stonewall is that of the storage while all ranks are at work; an application waits for the finish. Both
+are right, and a measurement has both. Ranks with the least work at the stonewall finish last: in public runs of the
+IO500 the finish took up to 7.8 times as long, and one rank had done 33,000 times the work of another.
 
-A node that is the slowest of a phase more often than chance lets it is slow itself, or what serves it. The slowest has
-the least work per rank over the time until its last rank ended: of nodes that do the same work it is the last to
-finish, of nodes that a stonewall stops together the one that had done least. If nodes were alike, each would be the
-slowest with the same probability, so how often one was follows the Poisson binomial distribution. That is looked at
-over all phases and over those of each operation, since a node may be slow in writing alone. A node is reported where
-the probability, times the number of nodes and of looks (Bonferroni), is below `RARE`: of 200 runs of nodes that are
-alike, at most 2 have a slow one (`test_stragglers.py`).
+A node that is the slowest of a phase more often than chance explains is slow, or the servers it uses are. The slowest
+node has the least work per rank and time until its last rank ended: among nodes with the same work it is the last to
+finish, among nodes that a stonewall stops together it has done the least. If nodes were equal, each would be the
+slowest with the same probability, so the number of times follows the Poisson binomial distribution. This is tested over
+all phases and over those of each operation, because a node may be slow only in writing. A node is reported if the
+probability, times the number of nodes and tests (Bonferroni), is below `RARE`: of 200 runs with equal nodes, at most 2
+report a slow one (`test_stragglers.py`).
 
-What an imported run does not state is `None` here, and a node is only named where ranks have one.
+Figures that an imported run does not state are `None`, and nodes are only named if ranks state them.
 
-Not: the doubt about ranks that finished apart (the engine's).
+Not: the engine's doubt about ranks that finished at different times.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from ioassay.store.measurement import KEY, Measurement
 from ioassay.text.rate_units import RateColumn
 
 NAMED = 3
-"""So many ranks are named at most."""
+"""The most ranks to name."""
 
 APART = 0.05
-"""The share by which a rank or node is behind the median of its phase, or a rate differs, at least, to count."""
+"""The least share by which a rank or node must be behind the median of its phase, or two rates must differ."""
 
 RARE = 0.001
-"""The probability, by chance, of what is reported of a node."""
+"""The probability by chance below which a slow node is reported."""
 
 
 @dataclass(frozen=True)
 class Rank:
-    """A rank and the node that it ran on, where that is known."""
+    """A rank and its node, if known."""
 
     rank: int
     node: str | None
@@ -51,17 +50,17 @@ class Rank:
 
 @dataclass(frozen=True)
 class Straggling:
-    """A measurement that a stonewall came to: both rates, and who was behind. Times since the phase's first start."""
+    """A measurement that reached a stonewall: both rates, and the last ranks. Times since the phase's first start."""
 
     place: Measurement
     column: RateColumn
     finish_ns: int
     finish_rate: float
-    """In the unit of `column`, as the other."""
+    """In the unit of `column`, as is `stonewall_rate`."""
     stonewall_ns: int
     stonewall_rate: float
     least_operations: int | None
-    """Of the rank that had done least at the stonewall."""
+    """Operations of the rank with the least at the stonewall."""
     most_operations: int | None
     last: tuple[Rank, ...]
     """Ranks that finished behind the median, the last one first."""
@@ -70,14 +69,14 @@ class Straggling:
 
     @property
     def stretch(self) -> float:
-        """How many times as long as until the stonewall it took until the finish."""
+        """Time of the finish / time of the stonewall."""
         return self.finish_ns / self.stonewall_ns
 
     @property
     def imbalance(self) -> float | None:
-        """How many times the operations of the rank with least the one with most had done at the stonewall.
+        """Most / least operations of a rank at the stonewall.
 
-        Infinite where the one had done nothing, `None` where it is not told or nobody had done anything.
+        Infinite if a rank had done none, `None` if it is not stated or no rank had done any.
         """
         if not self.most_operations or self.least_operations is None:
             return None
@@ -86,36 +85,36 @@ class Straggling:
 
 @dataclass(frozen=True)
 class SlowNode:
-    """A node that was the slowest of more phases than chance lets it."""
+    """A node that was the slowest of more phases than chance explains."""
 
     node: str
     operations: tuple[Operation, ...]
-    """What it is slow in: the operations of a job. Empty: in all that the run does."""
+    """Operations (of a job) in which it is slow. Empty: all operations of the run."""
     slowest_in: tuple[Measurement, ...]
     """A measurement of each such phase."""
     of: int
-    """Phases with these operations in which it took part with others and in which the nodes were apart."""
+    """The number of phases with these operations in which it took part and nodes were not equally fast."""
     by_chance: float
-    """In how many of these it would have been the slowest if all nodes were alike."""
+    """The expected number of these in which it would be the slowest if all nodes were equal."""
 
 
 def is_apart(stonewall_rate: float, finish_rate: float) -> bool:
-    """True if the rate at a stonewall is worth saying beside that at the finish."""
+    """True if the rates at the stonewall and at the finish differ enough to report both."""
     return abs(stonewall_rate - finish_rate) >= APART * finish_rate
 
 
 def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggling]:
-    """Every valid measurement that a stonewall came to, in the order of `measurements`."""
+    """Every valid measurement that reached a stonewall, in the order of `measurements`."""
     walled = measurements.filter("valid", pl.col("stonewall_ns") > 0, pl.col("duration_ns") > 0)
     end, done = pl.col("end_ns"), pl.col("stonewall_operations")
     last = _first(ranks.filter(end - end.median().over(KEY) >= APART * end.max().over(KEY)).sort(-end))
     behind = _first(ranks.filter(done <= (1 - APART) * done.median().over(KEY)).sort(done, "rank"))
-    found = []
+    straggling_measurements = []
     for place, row in zip(rates.places(walled), walled.iter_rows(named=True), strict=True):
         column: RateColumn = "rate_bytes_per_s" if row["bytes"] else "rate_operations_per_s"
         finish_rate, stonewall_rate = row[column], row[f"stonewall_{column}"]
         if finish_rate is not None and stonewall_rate is not None:
-            found.append(
+            straggling_measurements.append(
                 Straggling(
                     place=place,
                     column=column,
@@ -129,27 +128,27 @@ def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggli
                     behind=behind.get(place, ()),
                 )
             )
-    return found
+    return straggling_measurements
 
 
 def slow_nodes(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[SlowNode]:
-    """The nodes that are the slowest too often for chance, each in what shows it best; the most conspicuous first."""
-    phases = list(_apart(measurements, ranks))
-    looks: dict[tuple[Operation, ...], list[_Apart]] = {}
+    """Nodes that are the slowest too often for chance, each in the operations that show it best; the clearest first."""
+    phases = list(_uneven_jobs(measurements, ranks))
+    phases_by_operations: dict[tuple[Operation, ...], list[_UnevenJob]] = {}
     for phase in phases:
-        looks.setdefault(phase.operations, []).append(phase)
-    if len(looks) > 1:
-        looks[()] = phases
-    every = len(looks) * len({node for phase in phases for node in phase.nodes})
+        phases_by_operations.setdefault(phase.operations, []).append(phase)
+    if len(phases_by_operations) > 1:
+        phases_by_operations[()] = phases
+    every = len(phases_by_operations) * len({node for phase in phases for node in phase.nodes})
     best: dict[str, tuple[float, SlowNode]] = {}
-    for operations, own in looks.items():
-        for node in {phase.slowest for phase in own}:
-            took_part = [1 / len(phase.nodes) for phase in own if node in phase.nodes]
-            places = tuple(phase.place for phase in own if phase.slowest == node)
+    for operations, phases_of_operations in phases_by_operations.items():
+        for node in {phase.slowest for phase in phases_of_operations}:
+            took_part = [1 / len(phase.nodes) for phase in phases_of_operations if node in phase.nodes]
+            places = tuple(phase.place for phase in phases_of_operations if phase.slowest == node)
             chance = every * _at_least(len(places), took_part)
             if chance < RARE and (node not in best or chance < best[node][0]):
                 best[node] = chance, SlowNode(node, operations, places, len(took_part), sum(took_part))
-    return [found for _, found in sorted(best.values(), key=lambda pair: (pair[0], pair[1].node))]
+    return [slow_node for _, slow_node in sorted(best.values(), key=lambda pair: (pair[0], pair[1].node))]
 
 
 def _first(ascending: pl.DataFrame) -> Mapping[Measurement, tuple[Rank, ...]]:
@@ -165,8 +164,8 @@ _JOB = ("case", "phase", "job")
 
 
 @dataclass(frozen=True)
-class _Apart:
-    """A job whose nodes were not equally fast. The operations of one job end together, so they count once."""
+class _UnevenJob:
+    """A job whose nodes were not equally fast. The operations of a job end together, so they count once."""
 
     place: Measurement
     operations: tuple[Operation, ...]
@@ -174,18 +173,18 @@ class _Apart:
     slowest: str
 
 
-def _apart(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[_Apart]:
-    """The jobs whose slowest node lies behind the median, in the order of `measurements`.
+def _uneven_jobs(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[_UnevenJob]:
+    """The jobs whose slowest node is behind the median, in the order of `measurements`.
 
-    Left out are walks, which ranks divide among themselves as it comes, nodes that had nothing to do, and jobs whose
-    nodes had unlike amounts to do, as in reading what a stonewall let be written: who had more may well be faster.
+    Leaves out walks, which ranks divide dynamically, nodes without work, and jobs whose nodes had different amounts of
+    work, as in reading after a stonewall ended the write: nodes with more work may well be faster.
     """
     jobs = (
         measurements.filter("valid", pl.col("operation") != "find", pl.col("duration_ns") > 0)
         .group_by(*_JOB, maintain_order=True)
         .agg("operation", pl.col("stonewall_ns").is_not_null().any().alias("walled"))
     )
-    # Ranks that do not report how much they did, as imported ones, did the same.
+    # Ranks that do not report their operations, as in imported runs, count as having done the same.
     work, end = pl.col("operations").fill_null(1).sum(), pl.col("end_ns").max().clip(1)
     nodes = (
         ranks.drop_nulls(["end_ns", "node"])
@@ -203,17 +202,17 @@ def _apart(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[_Apart]:
             (pl.col("walled").first() | _alike("work") | _alike("end")).alias("comparable"),
         )
     )
-    slowest, next_one = (pl.col("speed").list.get(at, null_on_oob=True) for at in (0, 1))
-    found = jobs.join(nodes, on=list(_JOB), maintain_order="left").filter(
+    slowest, next_slowest = (pl.col("speed").list.get(index, null_on_oob=True) for index in (0, 1))
+    uneven_jobs = jobs.join(nodes, on=list(_JOB), maintain_order="left").filter(
         "comparable",
-        # Of two that are equally slow neither is the slowest.
-        slowest < next_one,
+        # Two equally slow nodes have no slowest one.
+        slowest < next_slowest,
         slowest <= (1 - APART) * pl.col("middle"),
     )
-    for row in found.iter_rows(named=True):
+    for row in uneven_jobs.iter_rows(named=True):
         operations: tuple[Operation, ...] = tuple(row["operation"])
         place = Measurement.of(row | {"operation": operations[0]})
-        yield _Apart(place, operations, row["node"], row["node"][0])
+        yield _UnevenJob(place, operations, row["node"], row["node"][0])
 
 
 def _alike(column: str) -> pl.Expr:
@@ -221,7 +220,7 @@ def _alike(column: str) -> pl.Expr:
 
 
 def _at_least(times: int, chances: list[float]) -> float:
-    """The probability that at least `times` of independent events with these `chances` happen."""
+    """The probability that at least `times` of the independent events with these `chances` happen."""
     happened = [1.0]
     for chance in chances:
         happened = [

@@ -40,14 +40,14 @@ def test_a_limit_kept_by_half_of_the_data_is_not_passed(name: str) -> None:
     assert "have no valid measurement" in verdict.missing
 
 
-def test_the_rate_is_the_lowest_median_and_names_where_it_was_measured() -> None:
+def test_the_rate_is_the_lowest_median_and_names_its_measurements() -> None:
     verdict = _verdict(_builder().criterion("rate", unit="bytes/s", operation="write", at_least=1.6e9))
     assert verdict.judgement == "failed"
     assert verdict.value == pytest.approx(1.5e9)
     assert verdict.rests_on == (("w-c1-r1", "write", "write", "write"), ("w-c1-r2", "write", "write", "write"))
 
 
-def test_a_criterion_that_names_a_phase_is_about_nothing_else() -> None:
+def test_a_criterion_with_a_phase_covers_only_that_phase() -> None:
     builder = _builder().doubt("w-c2-r1", "read", "failed", invalidates=True)
     for phase, judgement in (("write", "passed"), ("read", "failed"), (None, "failed")):
         (*_, verdict) = judge(builder.criterion("failed_phases", unit="1", phase=phase, at_most=0).build())
@@ -80,7 +80,7 @@ def test_an_invalid_phase_is_a_failed_one() -> None:
     assert (verdict.judgement, verdict.value, verdict.rests_on) == ("failed", 1, (("w-c2-r1", "read", "read", "read"),))
 
 
-def test_a_case_that_died_without_a_word_counts_as_one_failed_phase() -> None:
+def test_a_case_that_died_without_events_counts_as_one_failed_phase() -> None:
     builder = _builder().stop_after(1, "failed", "the engine was killed")
     verdict = _verdict(builder.criterion("failed_phases", unit="1", at_most=0))
     assert (verdict.judgement, verdict.value) == ("failed", 1)

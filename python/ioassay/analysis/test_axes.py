@@ -1,4 +1,4 @@
-"""Points of a sweep over other axes than clients and ranks."""
+"""Points of a sweep over axes other than clients and ranks."""
 
 import polars as pl
 
@@ -27,19 +27,19 @@ def test_points_ascend_by_number_and_not_by_text() -> None:
     assert rows["transfer"].to_list() == [4096, 65536, 1 << 20]
 
 
-def test_another_axis_is_drawn_against_only_where_clients_and_ranks_do_not_differ() -> None:
+def test_points_are_drawn_against_another_axis_only_if_clients_and_ranks_do_not_differ() -> None:
     assert axes.axis(points(swept(4096, 65536))) == "transfer"
     assert axes.axis(points(swept(4096, 65536, clients=(1, 2)))) == "clients"
     assert axes.axis(points(RunBuilder().workload("w").clients(1).build())) == "clients"
 
 
 def test_parts_have_all_points_once_by_their_values() -> None:
-    own = points(swept(65536, 4096, clients=(1, 2)))
-    found = axes.parts(own, "clients")
-    assert [values for values, _ in found] == [(("transfer", 4096),), (("transfer", 65536),)]
-    assert sum(part.height for _, part in found) == own.height
-    ((values, one),) = axes.parts(own.filter(clients=1), "transfer")
-    assert (values, one.height) == ((), own.height // 2)
+    all_points = points(swept(65536, 4096, clients=(1, 2)))
+    parts = axes.parts(all_points, "clients")
+    assert [values for values, _ in parts] == [(("transfer", 4096),), (("transfer", 65536),)]
+    assert sum(part.height for _, part in parts) == all_points.height
+    ((values, part),) = axes.parts(all_points.filter(clients=1), "transfer")
+    assert (values, part.height) == ((), all_points.height // 2)
 
 
 def test_the_law_of_scaling_is_fitted_for_each_value_of_another_axis() -> None:
@@ -60,15 +60,15 @@ def test_peaks_and_sustained_rates_are_of_the_axis_that_is_swept() -> None:
     (row,) = peak_sustained.table(run.document, rates.points(run.measurements))
     both = row.of("write")
     assert both is not None
-    assert (both.peak.axis, both.peak.at, both.sustained.at) == ("transfer", (4096,), (4096, 65536, 1 << 20))
+    assert (both.peak.axis, both.peak.points, both.sustained.points) == ("transfer", (4096,), (4096, 65536, 1 << 20))
 
 
-def test_a_peak_says_which_values_of_the_other_axes_it_has() -> None:
+def test_a_peak_states_its_values_on_the_other_axes() -> None:
     run = swept(4096, 65536, clients=(1, 2))
     (row,) = peak_sustained.table(run.document, rates.points(run.measurements))
     both = row.of("write")
     assert both is not None
-    assert (both.peak.at, both.peak.others) == ((2,), (("transfer", 4096),))
+    assert (both.peak.points, both.peak.others) == ((2,), (("transfer", 4096),))
 
 
 def test_words_do_not_ascend_so_all_of_them_are_sustained() -> None:
@@ -76,4 +76,4 @@ def test_words_do_not_ascend_so_all_of_them_are_sustained() -> None:
     (row,) = peak_sustained.table(run.document, rates.points(run.measurements))
     both = row.of("write")
     assert both is not None
-    assert (both.peak.at, both.sustained.at) == (("posix",), ("posix", "uring"))
+    assert (both.peak.points, both.sustained.points) == (("posix",), ("posix", "uring"))

@@ -20,22 +20,22 @@ F800 = net(
 
 
 def ceiling(measured: NetDocument, nodes: int) -> tuple[str, Any]:
-    """Its name, and its height in Gbit/s."""
-    found = lowest(measured, nodes, "to-servers")
-    assert found is not None
-    return found.name, found.rate_bytes_per_s * 8 / GBIT
+    """Name and rate (Gbit/s) of the ceiling."""
+    lowest_ceiling = lowest(measured, nodes, "to-servers")
+    assert lowest_ceiling is not None
+    return lowest_ceiling.name, lowest_ceiling.rate_bytes_per_s * 8 / GBIT
 
 
-def test_what_was_measured_is_the_ceiling_of_as_many_clients_and_servers() -> None:
+def test_a_measurement_is_the_ceiling_of_as_many_clients_and_servers() -> None:
     assert ceiling(F800, 20) == ("20 clients → 4 servers", pytest.approx(154.29))
 
 
-def test_more_than_was_measured_is_said_with_its_factor() -> None:
+def test_a_ceiling_of_more_clients_or_servers_has_a_factor() -> None:
     assert ceiling(F800, 1) == ("4 × (1 client → 1 server)", pytest.approx(39.6))
     assert ceiling(F800, 64) == ("3.2 × (20 clients → 4 servers)", pytest.approx(3.2 * 154.29))
 
 
-def test_one_client_to_all_servers_says_what_its_link_carries() -> None:
+def test_the_ceiling_of_one_client_is_not_below_its_rate_to_one_server() -> None:
     measured = net(4, (1, 1, "to-servers", 9.9), (1, 4, "to-servers", 9.8), (20, 4, "to-servers", 154.29))
     assert ceiling(measured, 1) == ("1 client → 1 server", pytest.approx(9.9)), (
         "what one server got is no less possible"
@@ -43,16 +43,16 @@ def test_one_client_to_all_servers_says_what_its_link_carries() -> None:
     assert ceiling(measured, 8) == ("8 × (1 client → 4 servers)", pytest.approx(78.4))
 
 
-def test_what_fewer_clients_carried_is_possible_though_many_disturb_each_other() -> None:
+def test_a_rate_of_fewer_clients_stays_possible_if_many_disturb_each_other() -> None:
     measured = net(1, (1, 1, "to-servers", 9.9), (8, 1, "to-servers", 7.0))
     assert [ceiling(measured, nodes) for nodes in (1, 4, 8)] == [("1 client → 1 server", pytest.approx(9.9))] * 3
 
 
 def test_reads_have_the_ceilings_of_their_direction_and_none_without() -> None:
     assert lowest(net(1, (1, 1, "to-servers", 9.9)), 1, "to-clients") is None
-    found = lowest(F800, 1, "to-clients")
-    assert found is not None
-    assert found.name == "4 × (1 server → 1 client)"
+    lowest_ceiling = lowest(F800, 1, "to-clients")
+    assert lowest_ceiling is not None
+    assert lowest_ceiling.name == "4 × (1 server → 1 client)"
 
 
 Measured = list[tuple[int, int, Direction, float]]
@@ -65,25 +65,23 @@ MEASURED: st.SearchStrategy[Measured] = st.lists(
 
 
 @given(MEASURED, st.integers(1, 200))
-def test_no_measured_rate_is_ever_called_impossible_where_as_many_clients_take_part(
-    measured: Measured, nodes: int
-) -> None:
-    found = ceiling(net(8, *measured), nodes)[1]
-    assert all(found >= rate * (1 - 1e-9) for clients, _, _, rate in measured if clients <= nodes)
+def test_no_measured_rate_is_ever_above_the_ceiling_of_as_many_clients(measured: Measured, nodes: int) -> None:
+    highest = ceiling(net(8, *measured), nodes)[1]
+    assert all(highest >= rate * (1 - 1e-9) for clients, _, _, rate in measured if clients <= nodes)
 
 
 @given(MEASURED, st.integers(1, 200))
 def test_more_clients_never_lower_a_ceiling_and_raise_it_at_most_in_proportion(measured: Measured, nodes: int) -> None:
     document = net(8, *measured)
-    one, more = ceiling(document, nodes)[1], ceiling(document, nodes + 1)[1]
+    before, after = ceiling(document, nodes)[1], ceiling(document, nodes + 1)[1]
     fresh = [rate for clients, _, _, rate in measured if clients == nodes + 1]
-    assert more >= one * (1 - 1e-9)
-    assert more <= max([one * (nodes + 1) / nodes, *fresh]) * (1 + 1e-9)
+    assert after >= before * (1 - 1e-9)
+    assert after <= max([before * (nodes + 1) / nodes, *fresh]) * (1 + 1e-9)
 
 
 @given(MEASURED, st.integers(1, 200))
-def test_a_network_in_which_all_scales_has_the_ceiling_that_it_has(measured: Measured, nodes: int) -> None:
-    """Each client carries 10 and each server 40: whatever is measured of it, the ceiling is not below the truth."""
+def test_the_ceiling_of_a_scaling_network_is_not_below_the_truth(measured: Measured, nodes: int) -> None:
+    """Each client carries 10 and each server 40, whatever was measured."""
 
     def truth(clients: int, servers: int) -> float:
         return min(10.0 * clients, 40.0 * servers)
@@ -99,7 +97,7 @@ def run_with(measured: NetDocument) -> RunBuilder:
 SLOW = net(1, (2, 1, "to-servers", 9.0), (2, 1, "to-clients", 9.0))
 
 
-def test_shares_are_of_the_nodes_that_took_part() -> None:
+def test_shares_are_relative_to_the_ceiling_of_the_participating_nodes() -> None:
     run = run_with(SLOW).build()
     run.document.ceilings = net(1, (1, 1, "to-servers", 10.0))
     nodes = run.ranks["node"].n_unique()
@@ -114,29 +112,29 @@ def test_a_rate_above_the_network_is_doubted_and_does_not_count() -> None:
     run = run_with(SLOW).criterion("rate", unit="bytes/s", operation="read", at_least=1.5e9).build()
     assert judge(run)[0].judgement == "passed"
     run.document.ceilings = SLOW
-    found = doubted(run)
-    (doubt,) = found.doubts.to_dicts()
+    doubted_run = doubted(run)
+    (doubt,) = doubted_run.doubts.to_dicts()
     assert (doubt["kind"], doubt["phase"], doubt["invalidates"]) == (ABOVE, "read", True)
     evidence = json.loads(doubt["evidence"])
     assert evidence["ceiling_bytes_per_s"] == pytest.approx(9e9 / 8)
     assert evidence["ceiling"] == "1 server → 2 clients"
     assert evidence["rate_bytes_per_s"] > evidence["allowed_share"] * evidence["ceiling_bytes_per_s"]
-    assert dict(zip(found.measurements["phase"], found.measurements["valid"], strict=True)) == {
+    assert dict(zip(doubted_run.measurements["phase"], doubted_run.measurements["valid"], strict=True)) == {
         "write": True,
         "read": False,
     }
-    assert judge(found)[0].judgement == "failed", "a cache must not pass an acceptance test"
+    assert judge(doubted_run)[0].judgement == "failed", "a cache must not pass an acceptance test"
 
 
 def test_a_ceiling_that_may_itself_be_too_low_leaves_the_rate_valid() -> None:
     run = run_with(SLOW).build()
     run.document.ceilings = net(1, (2, 1, "to-clients", 9.0, "processor-bound"))
-    found = doubted(run)
-    assert found.doubts["kind"].to_list() == [TOO_LOW]
-    assert found.measurements["valid"].all()
+    doubted_run = doubted(run)
+    assert doubted_run.doubts["kind"].to_list() == [TOO_LOW]
+    assert doubted_run.measurements["valid"].all()
 
 
-def test_what_iperf3_may_have_missed_by_is_allowed() -> None:
+def test_the_measurement_error_of_iperf3_is_allowed() -> None:
     run = run_with(SLOW).build()
     (rate,) = run.measurements.filter(phase="write")["rate_bytes_per_s"]
     for factor, doubts in ((0.999, 0), (1.001, 1)):
@@ -144,11 +142,11 @@ def test_what_iperf3_may_have_missed_by_is_allowed() -> None:
         assert doubted(run).doubts.height == doubts
 
 
-def test_a_run_without_ceilings_is_as_it_was() -> None:
+def test_a_run_without_ceilings_stays_unchanged() -> None:
     run = run_with(SLOW).build()
     assert doubted(run) is run
     assert columns(run).is_empty()
 
 
-def test_what_many_flows_carried_has_the_name_of_its_path() -> None:
+def test_a_measurement_has_the_name_of_its_path() -> None:
     assert carried(1, 4, "to-clients", 1.0).name == "4 servers → 1 client"

@@ -5,7 +5,7 @@ from ioassay.store.measurement import Measurement
 from ioassay.testing.builder import RunBuilder
 
 
-def test_kinds_are_grouped_gravest_first_then_most_frequent() -> None:
+def test_invalidating_kinds_come_first_and_then_the_most_frequent() -> None:
     builder = RunBuilder().workload("w").clients(1, 2)
     builder.doubt("w-c1-r1", "read", "short-phase").doubt("w-c2-r1", "read", "short-phase")
     builder.doubt("w-c1-r1", "write", "start-spread").doubt("w-c2-r1", "write", "failed", invalidates=True)
@@ -44,14 +44,14 @@ def test_a_condition_of_the_run_is_common_however_many_numbers_it_concerns() -> 
     }
 
 
-def test_what_concerns_all_reads_of_several_series_is_common_and_of_one_series_decisive() -> None:
+def test_a_doubt_about_all_reads_is_common_in_several_series_and_decisive_in_one() -> None:
     builder = RunBuilder().workload("v").clients(1).doubt("v-c1-r1", "read", "cache-unknown")
     assert _weights(builder) == {"cache-unknown": "decisive"}
     builder.workload("w").doubt("w-c1-r1", "read", "cache-unknown")
     assert _weights(builder) == {"cache-unknown": "common"}
 
 
-def test_what_makes_a_number_invalid_is_decisive_even_if_all_have_it() -> None:
+def test_an_invalidating_doubt_is_decisive_even_if_it_affects_all_numbers() -> None:
     builder = RunBuilder().workload("v").workload("w").clients(1)
     for workload in "vw":
         builder.doubt(f"{workload}-c1-r1", "read", "failed", invalidates=True)

@@ -63,43 +63,43 @@ def _steady(seconds: int = SECONDS) -> NDArray[np.float64]:
 def test_a_steady_phase_very_rarely_gets_a_finding(
     correlation: float, spread: float, most: float, seconds: int
 ) -> None:
-    found = _drifts(list(_noise(correlation, spread, 600, seconds)), ranks=1)
-    assert len(found) == 600
-    assert sum(bool(one.trend or one.changes) for one in found) <= most * len(found)
-    assert not any(one.stalls for one in found)
+    all_drifts = _drifts(list(_noise(correlation, spread, 600, seconds)), ranks=1)
+    assert len(all_drifts) == 600
+    assert sum(bool(drift.trend or drift.changes) for drift in all_drifts) <= most * len(all_drifts)
+    assert not any(drift.stalls for drift in all_drifts)
 
 
-def test_a_gradual_decline_is_a_trend_and_no_staircase() -> None:
-    (one,) = _drifts([_steady() * np.linspace(1, 0.7, SECONDS)])
-    assert one.trend is not None
-    assert one.changes == ()
-    assert one.trend.change.low < -0.3 < one.trend.change.high
-    assert one.trend.change.high < -0.2
+def test_a_gradual_decline_is_a_trend_and_no_series_of_steps() -> None:
+    (drift,) = _drifts([_steady() * np.linspace(1, 0.7, SECONDS)])
+    assert drift.trend is not None
+    assert drift.changes == ()
+    assert drift.trend.change.low < -0.3 < drift.trend.change.high
+    assert drift.trend.change.high < -0.2
 
 
-@pytest.mark.parametrize("at", [15, 40, 100])
-def test_a_drop_is_a_change_at_its_time_and_no_trend(at: int) -> None:
-    (one,) = _drifts([_steady() * np.where(np.arange(SECONDS) < at, 1, 0.5)])
-    assert one.trend is None
-    (change,) = one.changes
-    assert change.at_s == pytest.approx(at, abs=2)
+@pytest.mark.parametrize("drop_s", [15, 40, 100])
+def test_a_drop_is_a_change_at_its_time_and_no_trend(drop_s: int) -> None:
+    (drift,) = _drifts([_steady() * np.where(np.arange(SECONDS) < drop_s, 1, 0.5)])
+    assert drift.trend is None
+    (change,) = drift.changes
+    assert change.at_s == pytest.approx(drop_s, abs=2)
     assert change.before == pytest.approx(100 * MIB, rel=0.1)
     assert change.after == pytest.approx(50 * MIB, rel=0.1)
 
 
 def test_a_dip_has_two_changes() -> None:
     seconds = np.arange(SECONDS)
-    (one,) = _drifts([_steady() * np.where((seconds >= 40) & (seconds < 70), 0.4, 1)])
-    assert [round(change.at_s) for change in one.changes] == pytest.approx([40, 70], abs=1)
+    (drift,) = _drifts([_steady() * np.where((seconds >= 40) & (seconds < 70), 0.4, 1)])
+    assert [round(change.at_s) for change in drift.changes] == pytest.approx([40, 70], abs=1)
 
 
-def test_a_stall_is_found_with_its_length_and_moves_no_trend() -> None:
+def test_a_stall_is_reported_with_its_length_and_is_no_trend() -> None:
     rates = _steady()
     rates[50:55] = 0
-    (one,) = _drifts([rates])
-    assert [(stall.start_s, stall.length_s) for stall in one.stalls] == [(50, 5)]
-    assert one.trend is None
-    assert one.changes == ()
+    (drift,) = _drifts([rates])
+    assert [(stall.start_s, stall.length_s) for stall in drift.stalls] == [(50, 5)]
+    assert drift.trend is None
+    assert drift.changes == ()
 
 
 def test_an_empty_sample_of_few_long_operations_is_no_stall() -> None:
@@ -108,14 +108,14 @@ def test_an_empty_sample_of_few_long_operations_is_no_stall() -> None:
 
 
 def test_a_long_phase_is_joined_to_steps_and_keeps_its_times() -> None:
-    at, seconds = 1000, 3000
-    (one,) = _drifts([_steady(seconds) * np.where(np.arange(seconds) < at, 1, 0.6)])
-    (change,) = one.changes
-    assert change.at_s == pytest.approx(at, abs=50)
-    assert one.end_s == pytest.approx(seconds, rel=0.02)
+    drop_s, seconds = 1000, 3000
+    (drift,) = _drifts([_steady(seconds) * np.where(np.arange(seconds) < drop_s, 1, 0.6)])
+    (change,) = drift.changes
+    assert change.at_s == pytest.approx(drop_s, abs=50)
+    assert drift.end_s == pytest.approx(seconds, rel=0.02)
 
 
-def test_the_end_in_which_not_all_ranks_are_at_work_is_not_looked_at() -> None:
+def test_the_end_of_a_phase_without_all_ranks_at_work_is_ignored() -> None:
     seconds = np.arange(SECONDS)
     samples = pl.DataFrame(
         {
@@ -128,12 +128,12 @@ def test_the_end_in_which_not_all_ranks_are_at_work_is_not_looked_at() -> None:
         schema_overrides=schema.SAMPLES,
     )
     measurements = pl.DataFrame([_key(0) | {"valid": True, "sample_interval_ns": 10**9}])
-    (one,) = drifts(samples.lazy(), measurements)
-    assert one.changes == ()
-    assert one.end_s == 59
+    (drift,) = drifts(samples.lazy(), measurements)
+    assert drift.changes == ()
+    assert drift.end_s == 59
 
 
-def test_of_few_samples_and_of_an_invalid_phase_nothing_is_told() -> None:
+def test_too_few_samples_and_invalid_phases_have_no_drift() -> None:
     assert _drifts([_steady(FEWEST)]) == []  # the last sample is cut short, so there is one too few
     assert len(_drifts([_steady(FEWEST + 1)])) == 1
     samples = pl.DataFrame(schema=schema.SAMPLES)

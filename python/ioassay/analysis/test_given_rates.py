@@ -11,7 +11,7 @@ CLIENTS = (1, 2, 4, 8)
 
 
 def paced_reads(given_per_s: int | None = None) -> LoadedRun:
-    """Writes at full speed, and reads whose plan sets a rate, which they keep."""
+    """Writes at full speed, and reads that achieve the rate of their plan."""
     builder = RunBuilder().workload("w").clients(*CLIENTS).repetitions(3)
     for clients in CLIENTS:
         builder.rates("w", "read", clients, 1e8, 1e8, 1e8)
@@ -23,10 +23,12 @@ def paced_reads(given_per_s: int | None = None) -> LoadedRun:
     return run
 
 
-def test_a_phase_at_a_given_rate_has_the_rate_that_it_kept_and_latencies() -> None:
-    found = given_rates(paced_reads(100_000_000))
-    assert [(one.point["operation"], one.point["clients"]) for one in found] == [("read", count) for count in CLIENTS]
-    first = found[0]
+def test_a_phase_at_a_given_rate_has_its_achieved_rate_and_latencies() -> None:
+    all_rates = given_rates(paced_reads(100_000_000))
+    assert [(given_rate.point["operation"], given_rate.point["clients"]) for given_rate in all_rates] == [
+        ("read", count) for count in CLIENTS
+    ]
+    first = all_rates[0]
     assert (first.column, first.given_per_s, round(first.kept_per_s)) == ("rate_bytes_per_s", 100_000_000, 100_000_000)
     assert first.p50_ns is not None
     assert first.p99_ns is not None

@@ -25,7 +25,7 @@ def _covered(draw: Callable[[], bool]) -> float:
     ("repetitions", "claimed"), [(3, 0.75), (4, 0.875), (5, 0.9375), (6, 0.969), (7, 0.984), (9, 0.961), (10, 0.979)]
 )
 @pytest.mark.parametrize("scatter", ["even", "skewed"])
-def test_an_interval_of_a_median_covers_what_it_claims_however_rates_scatter(
+def test_an_interval_of_a_median_covers_what_it_claims_for_any_scatter(
     repetitions: int, claimed: float, scatter: str
 ) -> None:
     dice = np.random.default_rng(repetitions)
@@ -44,7 +44,7 @@ def test_an_interval_of_a_median_covers_what_it_claims_however_rates_scatter(
 
 
 @pytest.mark.parametrize(("first", "second", "claimed"), [(3, 3, 0.9), (3, 5, 0.964), (4, 4, 0.971), (7, 7, 0.962)])
-def test_an_interval_of_a_ratio_covers_what_it_claims_where_both_scatter_alike(
+def test_an_interval_of_a_ratio_covers_what_it_claims_if_both_scatter_alike(
     first: int, second: int, claimed: float
 ) -> None:
     dice = np.random.default_rng(first + second)
@@ -60,7 +60,7 @@ def test_an_interval_of_a_ratio_covers_what_it_claims_where_both_scatter_alike(
     assert _covered(covers) == pytest.approx(claimed, abs=THREE_SIGMA)
 
 
-def test_a_wild_series_against_a_calm_one_is_covered_as_seldom_as_the_documentation_says() -> None:
+def test_an_interval_of_a_noisy_against_a_calm_series_covers_as_little_as_documented() -> None:
     dice = np.random.default_rng(1)
 
     def covers() -> bool:
@@ -76,12 +76,12 @@ def test_fewer_than_three_repetitions_have_no_interval() -> None:
     assert intervals.of_ratio([1.0, 2.0], [1.0, 2.0, 3.0]) is None
 
 
-def test_a_rate_of_nothing_has_no_ratio() -> None:
+def test_a_rate_of_0_has_no_ratio() -> None:
     assert intervals.of_ratio([1.0, 2.0, 3.0], [0.0, 1.0, 2.0]) is None
 
 
 @given(RATES)
-def test_an_interval_holds_its_median_ends_at_values_and_does_not_depend_on_their_order(
+def test_an_interval_contains_its_median_and_ends_at_values_in_any_order(
     values: list[float],
 ) -> None:
     interval = intervals.of_median(values)
@@ -92,7 +92,7 @@ def test_an_interval_holds_its_median_ends_at_values_and_does_not_depend_on_thei
 
 
 @given(RATES, RATES)
-def test_the_ratio_turned_around_has_the_interval_turned_around(first: list[float], second: list[float]) -> None:
+def test_the_inverse_ratio_has_the_inverse_interval(first: list[float], second: list[float]) -> None:
     there, back = intervals.of_ratio(first, second), intervals.of_ratio(second, first)
     assert there is not None
     assert back is not None
@@ -111,7 +111,7 @@ def test_repetitions_far_apart_differ_and_those_that_overlap_do_not() -> None:
     assert not intervals.differs(same)
 
 
-def test_the_chance_of_an_order_is_small_where_repetitions_lie_apart_and_1_where_they_are_equal() -> None:
+def test_the_chance_of_an_order_is_small_for_separate_repetitions_and_1_for_equal_ones() -> None:
     assert intervals.chance_of_order([1, 2, 3], [4, 5, 6]) == pytest.approx(0.05)
     assert intervals.chance_of_order([4, 5, 6], [1, 2, 3]) == pytest.approx(0.05)
     assert intervals.chance_of_order([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]) == pytest.approx(1 / 252)

@@ -29,19 +29,19 @@ GIB = 1 << 30
 CASE = "io500.c001.r1"
 
 AGREED = json.loads((Path(__file__).parents[3] / "crates/frontends/tests/io500-scores.json").read_text())
-"""Scores that `crates/frontends/src/io500/rules.rs` must give too, the first made by the official program."""
+"""Scores that `crates/frontends/src/io500/rules.rs` must give, too; the official program computed the first."""
 
 PUBLISHED: dict[str, float] = AGREED[0]["phases"]
 PHASES = [*PUBLISHED]
 
 
 def rows(rates: Mapping[str, float]) -> dict[str, dict[str, Any]]:
-    """A measurement of each phase with these scores, and nothing to complain of."""
-    found = {}
+    """A valid measurement of each phase with these scores."""
+    measured = {}
     for index, rule in enumerate(STANDARD):
         rate = rates[rule.phase]
         amount = 47_008 * 40_000 if rule.group == "bandwidth" else 8_000
-        found[rule.phase] = {
+        measured[rule.phase] = {
             "case": CASE,
             "phase": rule.phase,
             "job": rule.phase,
@@ -62,23 +62,23 @@ def rows(rates: Mapping[str, float]) -> dict[str, dict[str, Any]]:
             "rate_operations_per_s": rate * 1000,
             "matched": 12 if rule.phase == "find" else None,
         }
-    return found
+    return measured
 
 
 def of_the_extended_list(standard: dict[str, dict[str, Any]], rates: Mapping[str, float]) -> dict[str, dict[str, Any]]:
-    """Its phases with these scores: twice as many entries walked through in a second as files."""
-    found = {}
+    """Phases of the extended list with these scores; walks visit twice as many entries in a second as files."""
+    measured = {}
     for name, before in {"find-easy": "ior-hard-write", "find-hard": "ior-easy-read"}.items():
-        at = standard[before]["started_unix_ns"] - 10**6
-        walk = {"phase": name, "job": name, "started_unix_ns": at, "operations": 16_000}
-        found[name] = standard["find"] | walk | {"rate_operations_per_s": 2 * rates[name] * 1000}
+        started_unix_ns = standard[before]["started_unix_ns"] - 10**6
+        walk = {"phase": name, "job": name, "started_unix_ns": started_unix_ns, "operations": 16_000}
+        measured[name] = standard["find"] | walk | {"rate_operations_per_s": 2 * rates[name] * 1000}
     replace_row = standard["mdtest-easy-write"] | {"stonewall_ns": None, "stonewall_most_operations": None}
     replace_row |= {"transfer_bytes": 3901, "phase": "mdworkbench-bench", "job": "mdworkbench-bench"}
     replace_row |= {"started_unix_ns": standard["ior-easy-read"]["started_unix_ns"] - 10**5}
     each = rates["mdworkbench-bench"] * 1000 / 4
     for operation in ("stat", "read", "remove", "create"):
-        found[f"replace {operation}"] = replace_row | {"operation": operation, "rate_operations_per_s": each}
-    return found
+        measured[f"replace {operation}"] = replace_row | {"operation": operation, "rate_operations_per_s": each}
+    return measured
 
 
 @cache
@@ -110,15 +110,15 @@ def score(measured: dict[str, dict[str, Any]], *doubts: dict[str, Any], scale: s
     return only
 
 
-def reasons(found: Score) -> dict[str, tuple[str, ...]]:
-    """Of the phases that have some."""
-    return {phase.rule.phase: phase.reasons for phase in found.phases if phase.reasons}
+def reasons(case_score: Score) -> dict[str, tuple[str, ...]]:
+    """Reasons of the phases that have any."""
+    return {phase.rule.phase: phase.reasons for phase in case_score.phases if phase.reasons}
 
 
 def doubt(phase: str, kind: str, *, invalidates: bool) -> dict[str, Any]:
     operation = next(rule.operation for rule in STANDARD if rule.phase == phase)
     row = {"case": CASE, "phase": phase, "job": phase, "operation": operation, "kind": kind}
-    return row | {"invalidates": invalidates, "message": f"{kind} it was", "remedy": "", "evidence": "{}"}
+    return row | {"invalidates": invalidates, "message": f"{kind} phase", "remedy": "", "evidence": "{}"}
 
 
 @pytest.mark.parametrize("agreed", AGREED, ids=[agreed["about"] for agreed in AGREED])
@@ -129,9 +129,11 @@ def test_scores_are_those_that_the_front_end_computes(agreed: dict[str, Any]) ->
         measured |= of_the_extended_list(measured, phases)
     for row in measured.values():
         row["valid"] = phases[row["phase"]] > 0
-    (found,) = (one for one in scores(run(measured)) if (one.list == "extended") == agreed["extended"])
-    assert found.is_valid == (agreed["total"] > 0)
-    assert [found.bandwidth, found.metadata, found.total] == pytest.approx(
+    (list_score,) = (
+        case_score for case_score in scores(run(measured)) if (case_score.list == "extended") == agreed["extended"]
+    )
+    assert list_score.is_valid == (agreed["total"] > 0)
+    assert [list_score.bandwidth, list_score.metadata, list_score.total] == pytest.approx(
         [agreed["bandwidth"], agreed["metadata"], agreed["total"]], abs=1e-6
     )
 
@@ -153,14 +155,14 @@ def test_a_phase_that_is_worse_or_failed_never_raises_the_score(
             ill[phase] |= {"valid": False}
         case _:
             ill[phase] |= {"rate_bytes_per_s": None, "rate_operations_per_s": None}
-    found = score(ill)
+    worse = score(ill)
     assert well.is_valid
     # The mean of the same numbers in another place may differ in its last digit.
-    assert found.bandwidth <= well.bandwidth * (1 + 1e-12)
-    assert found.metadata <= well.metadata * (1 + 1e-12)
-    assert found.total <= well.total * (1 + 1e-12)
+    assert worse.bandwidth <= well.bandwidth * (1 + 1e-12)
+    assert worse.metadata <= well.metadata * (1 + 1e-12)
+    assert worse.total <= well.total * (1 + 1e-12)
     if how != "worse":
-        assert (found.total, found.is_valid) == (0, False)
+        assert (worse.total, worse.is_valid) == (0, False)
 
 
 def changed(phase: str, **values: Any) -> dict[str, dict[str, Any]]:
@@ -170,7 +172,7 @@ def changed(phase: str, **values: Any) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("phase", "values", "said"),
+    ("phase", "values", "reason"),
     [
         ("ior-easy-write", {"stonewall_ns": 10**9}, "its stonewall came at 1 s, but the rules require 300 s"),
         (
@@ -195,29 +197,29 @@ def changed(phase: str, **values: Any) -> dict[str, dict[str, Any]]:
         ("find", {"rate_operations_per_s": 0.0}, "it did no countable operation"),
     ],
 )
-def test_a_phase_that_breaks_a_rule_says_which(phase: str, values: dict[str, Any], said: str) -> None:
-    found = score(changed(phase, **values))
-    assert reasons(found) == {phase: (said,)}
-    assert not found.is_valid
+def test_a_phase_that_breaks_a_rule_states_the_rule(phase: str, values: dict[str, Any], reason: str) -> None:
+    broken = score(changed(phase, **values))
+    assert reasons(broken) == {phase: (reason,)}
+    assert not broken.is_valid
 
 
-def test_find_counts_files_and_not_the_directories_that_it_visits_too() -> None:
+def test_find_counts_files_and_not_visited_directories() -> None:
     visited = score(changed("find", operations=2 * 16_005))
     (find,) = (phase for phase in visited.phases if phase.rule.phase == "find")
     assert find.score == pytest.approx(PUBLISHED["find"] / 2)
     assert find.reasons == ()
 
 
-def test_a_write_that_was_forced_to_storage_long_after_an_early_end_is_long_enough() -> None:
+def test_a_write_that_ends_early_is_long_enough_with_its_fsync() -> None:
     assert score(changed("ior-easy-write", stonewall_ns=None, stonewall_most_operations=None)).is_valid
 
 
-def test_a_failed_phase_says_why_and_one_that_did_not_come_says_so() -> None:
+def test_failed_and_missing_phases_state_their_reasons() -> None:
     measured = changed("ior-easy-read", valid=False)
     del measured["mdtest-hard-delete"]
-    found = score(measured, doubt("ior-easy-read", "failed", invalidates=True))
-    assert reasons(found) == {"ior-easy-read": ("failed it was",), "mdtest-hard-delete": ("it was not measured",)}
-    assert (found.bandwidth, found.metadata, found.total) == (0, 0, 0)
+    failed = score(measured, doubt("ior-easy-read", "failed", invalidates=True))
+    assert reasons(failed) == {"ior-easy-read": ("failed phase",), "mdtest-hard-delete": ("it was not measured",)}
+    assert (failed.bandwidth, failed.metadata, failed.total) == (0, 0, 0)
 
 
 def test_writes_without_fsync_are_invalid_and_other_doubts_are_not() -> None:
@@ -233,7 +235,7 @@ def test_divided_amounts_and_another_order_of_phases_make_the_whole_invalid() ->
 
 
 def extended(**replaced: Any) -> LoadedRun:
-    """The standard list, and the extended one's phases."""
+    """A run with the phases of both lists."""
     measured = rows(PUBLISHED)
     walks = {"find-easy": 2000, "find-hard": 2000, "mdworkbench-bench": 1000}
     measured |= of_the_extended_list(measured, walks)
@@ -241,27 +243,25 @@ def extended(**replaced: Any) -> LoadedRun:
     return run(measured)
 
 
-def test_the_extended_list_has_a_score_of_its_own_in_which_walks_count_files_and_a_replacement_four_operations() -> (
-    None
-):
-    standard, found = scores(extended())
-    assert (standard.list, found.list) == ("standard", "extended")
+def test_the_extended_score_counts_files_of_walks_and_four_operations_of_a_replacement() -> None:
+    standard, extended_score = scores(extended())
+    assert (standard.list, extended_score.list) == ("standard", "extended")
     assert standard.total == pytest.approx(22.076675, abs=1e-6)
-    assert reasons(found) == {}
-    by_phase = {phase.rule.phase: phase.score for phase in found.phases}
+    assert reasons(extended_score) == {}
+    by_phase = {phase.rule.phase: phase.score for phase in extended_score.phases}
     assert by_phase["mdworkbench-bench"] == pytest.approx(1000)
     assert [by_phase["find-easy"], by_phase["find-hard"]] == pytest.approx([2000, 2000])
     metadata = [PUBLISHED[phase] for phase in PUBLISHED if not phase.startswith("ior")] + [1000, 2000, 2000]
-    assert found.metadata == pytest.approx(math.prod(metadata) ** (1 / len(metadata)))
-    assert found.bandwidth == standard.bandwidth
+    assert extended_score.metadata == pytest.approx(math.prod(metadata) ** (1 / len(metadata)))
+    assert extended_score.bandwidth == standard.bandwidth
 
 
 @pytest.mark.parametrize("replaced", [{"valid": False}, {"job": "elsewhere"}])
-def test_a_replacement_of_which_a_part_failed_or_is_missing_has_no_score(replaced: dict[str, Any]) -> None:
-    standard, found = scores(extended(**replaced))
+def test_a_replacement_with_a_failed_or_missing_part_has_no_score(replaced: dict[str, Any]) -> None:
+    standard, extended_score = scores(extended(**replaced))
     assert standard.is_valid
-    assert (found.total, found.is_valid) == (0, False)
-    assert [*reasons(found)] == ["mdworkbench-bench"]
+    assert (extended_score.total, extended_score.is_valid) == (0, False)
+    assert [*reasons(extended_score)] == ["mdworkbench-bench"]
 
 
 def test_runs_that_ask_for_no_score_have_none() -> None:

@@ -27,7 +27,7 @@ def test_percentiles_are_the_nearest_rank() -> None:
     assert [row[name] for name in PERCENTILES] == [500, 900, 990, 999, 1000]
 
 
-def test_the_upper_end_of_the_bucket_is_given_so_that_nothing_is_flattered() -> None:
+def test_a_percentile_is_the_upper_end_of_its_bucket() -> None:
     frame = pl.DataFrame({"of": ["x"], "lowest_ns": [100], "highest_ns": [101], "count": [5]})
     assert percentiles(frame, ["of"])["p50_ns"].item() == 101
 
@@ -41,9 +41,9 @@ def test_percentiles_agree_with_sorting_every_operation(histogram: dict[int, int
 
 
 @given(histograms, histograms)
-def test_merged_percentiles_lie_between_those_of_the_parts(one: dict[int, int], other: dict[int, int]) -> None:
-    parts = [percentiles(_frame(part), ["of"]).row(0, named=True) for part in (one, other)]
-    merged = percentiles(pl.concat([_frame(one), _frame(other)]), ["of"]).row(0, named=True)
+def test_merged_percentiles_lie_between_those_of_the_parts(first: dict[int, int], second: dict[int, int]) -> None:
+    parts = [percentiles(_frame(part), ["of"]).row(0, named=True) for part in (first, second)]
+    merged = percentiles(pl.concat([_frame(first), _frame(second)]), ["of"]).row(0, named=True)
     for name in PERCENTILES:
         assert min(part[name] for part in parts) <= merged[name] <= max(part[name] for part in parts)
 
@@ -54,7 +54,7 @@ def test_a_percentile_needs_an_operation_beyond_it() -> None:
     assert is_resolved(1, "max_ns")
 
 
-def test_repetitions_are_merged_and_invalid_ones_left_out() -> None:
+def test_repetitions_are_merged_without_invalid_ones() -> None:
     builder = RunBuilder().workload("w").clients(1).repetitions(3)
     run = builder.doubt("w-c1-r3", "write", "failed", invalidates=True).build()
     valid = run.latencies.filter((pl.col("phase") == "write") & (pl.col("case") != "w-c1-r3"))
@@ -63,11 +63,11 @@ def test_repetitions_are_merged_and_invalid_ones_left_out() -> None:
 
 
 def _measured(*slowest_ns: int | None) -> LoadedRun:
-    """A run of one write whose operations lie in two buckets, by ranks whose slowest took so long."""
+    """A run of one write with operations in two buckets; the arguments are the slowest operation of each rank."""
     run = RunBuilder().workload("w").clients(1).build()
     write = run.measurements.filter(operation="write")
     key = write.select(*KEY).row(0, named=True)
-    buckets = [key | {"lowest_ns": at, "highest_ns": at + 9, "count": 1000} for at in (100, 1000)]
+    buckets = [key | {"lowest_ns": lowest_ns, "highest_ns": lowest_ns + 9, "count": 1000} for lowest_ns in (100, 1000)]
     ranks = [key | {"rank": rank, "slowest_ns": value} for rank, value in enumerate(slowest_ns)]
     return replace(
         run,
@@ -78,19 +78,21 @@ def _measured(*slowest_ns: int | None) -> LoadedRun:
 
 
 @pytest.mark.parametrize(
-    ("told", "known"),
+    ("rank_slowest", "known"),
     [
         ((1004,), 1004),
         ((107, 1003), 1003),
         ((1500,), 1500),  # beyond what a histogram counts
         ((None, None), 1009),
         ((), 1009),
-        ((107, None), 1009),  # the rank with the slowest does not tell
+        ((107, None), 1009),  # the rank with the slowest reports none
         ((0,), 1009),  # a front end of an earlier tool
     ],
 )
-def test_the_slowest_is_that_of_the_ranks_where_they_tell_it(told: tuple[int | None, ...], known: int) -> None:
-    run = _measured(*told)
+def test_the_slowest_operation_is_that_of_the_ranks_if_they_report_it(
+    rank_slowest: tuple[int | None, ...], known: int
+) -> None:
+    run = _measured(*rank_slowest)
     assert slowest(run.latencies, run.ranks)["slowest_ns"].to_list() == [known]
     assert by_sweep_point(run.measurements, run.latencies, run.ranks)["max_ns"].to_list() == [known]
 

@@ -41,7 +41,7 @@ def test_the_typical_repetition_is_the_valid_one_nearest_the_median() -> None:
     assert chosen.select("clients", "repetition").rows() == [(1, 4), (2, 1)]
 
 
-def test_where_none_is_valid_the_first_repetition_stands_for_the_point() -> None:
+def test_the_first_repetition_is_typical_if_none_is_valid() -> None:
     builder = RunBuilder().workload("w").clients(1).repetitions(2)
     for repetition in (1, 2):
         builder.doubt(f"w-c1-r{repetition}", "read", "failed", invalidates=True)

@@ -27,13 +27,13 @@ def writes(baseline: LoadedRun, judged: LoadedRun, tolerance: float = 0.05) -> l
     ("factor", "tolerance", "reason", "judgement"),
     [
         (1.0, 0.05, "held", "passed"),
-        (0.97, 0.05, "held", "passed"),  # told apart from 1, but tolerated
+        (0.97, 0.05, "held", "passed"),  # significantly below 1, but tolerated
         (0.97, 0.01, "slower", "failed"),
         (0.9, 0.05, "slower", "failed"),
         (1.5, 0.0, "held", "passed"),
     ],
 )
-def test_a_point_fails_where_it_is_slower_by_more_than_the_tolerance(
+def test_a_point_fails_if_it_is_slower_by_more_than_the_tolerance(
     factor: float, tolerance: float, reason: str, judgement: str
 ) -> None:
     (check,) = writes(run_of_writes(*CALM), run_of_writes(*(factor * rate for rate in CALM)), tolerance)
@@ -45,7 +45,7 @@ def test_a_loss_that_may_be_chance_is_not_judged() -> None:
     assert (check.reason, check.judgement) == ("scatter", "not judged")
 
 
-def test_a_point_of_which_a_loss_of_half_could_be_missed_is_not_judged() -> None:
+def test_a_point_that_could_miss_a_loss_of_half_is_not_judged() -> None:
     wild = run_of_writes(0.4e9, 2e9, 0.7e9, 1.3e9, 1e9)
     (check,) = writes(wild, wild)
     assert check.tested is not None
@@ -68,17 +68,17 @@ def test_too_few_repetitions_are_not_judged() -> None:
         ({"direct": True, "api": "uring", "depth": 32}, ["api", "direct", "depth"]),
         ({"payload": "zero"}, ["payload"]),
         ({}, []),
-        ({"payload": None, "fsync": None}, []),  # as a run of an earlier version, which does not tell
+        ({"payload": None, "fsync": None}, []),  # runs of earlier versions do not state it
     ],
 )
-def test_what_was_not_measured_alike_is_told_once(changed: dict[str, Any], what: list[str]) -> None:
+def test_each_differing_condition_is_reported_once(changed: dict[str, Any], what: list[str]) -> None:
     baseline, judged = (
         measured_run.subject(run_of_writes(*CALM, clients=(1, 8), **more), "run") for more in ({}, changed)
     )
     assert [unlike.what for unlike in differing(compare(baseline, judged))] == what
 
 
-def test_a_point_that_the_baseline_has_and_the_run_has_not_fails() -> None:
+def test_a_point_of_the_baseline_that_the_run_lacks_fails() -> None:
     checks = writes(run_of_writes(*CALM, clients=(1, 8)), run_of_writes(*CALM, clients=(8, 16)))
     assert [(check.reason, check.judgement) for check in checks] == [("held", "passed"), ("missing", "failed")]
 
@@ -91,7 +91,7 @@ def test_a_series_that_the_run_lacks_fails() -> None:
 
 
 def failing(scatter: float, repetitions: int, loss: float, points: int = 1, runs: int = 400) -> float:
-    """The share of runs of log-normal repetitions that fail at 5 % tolerance, after a true loss at the first point.
+    """The share of runs of log-normal repetitions that fail at 5 % tolerance, after a real loss at the first point.
 
     Where there is none, a run fails if any point does; else if the first does.
     """
@@ -126,7 +126,7 @@ def failing(scatter: float, repetitions: int, loss: float, points: int = 1, runs
         (20, 0.05, 5, 0.034, 0.66),
     ],
 )
-def test_the_guide_says_how_often_a_check_fails_in_vain_and_finds_a_loss(
+def test_the_guide_states_how_often_a_check_has_a_false_alarm_and_detects_a_loss(
     points: int, scatter: float, repetitions: int, in_vain: float, tenth_lost: float
 ) -> None:
     assert failing(scatter, repetitions, 0, points) == pytest.approx(in_vain, abs=0.03)
@@ -147,11 +147,11 @@ def test_a_drop_of_the_smallest_detectable_size_is_detected_in_8_of_10_runs(poin
     dice = np.random.default_rng(5)
     equal = (repeated(dice, 0, points, repetitions, 0.05) for _ in range(200))
     drop = float(np.median([detect_drops(pairs, 0.0)[0].detectable for pairs in equal]))
-    found = [detect_drops(repeated(dice, drop, points, repetitions, 0.05), 0.0)[0].is_slower for _ in range(400)]
-    assert np.mean(found) == pytest.approx(0.8, abs=0.07)
+    detected = [detect_drops(repeated(dice, drop, points, repetitions, 0.05), 0.0)[0].is_slower for _ in range(400)]
+    assert np.mean(detected) == pytest.approx(0.8, abs=0.07)
 
 
-def test_points_that_scatter_alike_are_taken_to_do_so() -> None:
+def test_points_that_scatter_alike_share_their_variance() -> None:
     pairs = repeated(np.random.default_rng(8), 0, 20, 3, 0.05)
     together = [detect_drop.detectable for detect_drop in detect_drops(pairs, 0.0)]
     alone = [detect_drops([pair], 0.0)[0].detectable for pair in pairs]
@@ -159,14 +159,14 @@ def test_points_that_scatter_alike_are_taken_to_do_so() -> None:
     assert max(alone) > 2 * min(alone)
 
 
-def test_a_point_that_scatters_more_than_the_others_is_not_taken_for_one_of_them() -> None:
+def test_a_point_that_scatters_more_than_the_others_keeps_its_variance() -> None:
     pairs = repeated(np.random.default_rng(9), 0, 20, 5, 0.01)
     wild = np.random.default_rng(10).lognormal(0, 0.3, (2, 5)).tolist()
     drop_tests = detect_drops([*pairs, (wild[0], wild[1])], 0.0)
     assert drop_tests[-1].detectable > 5 * max(drop_test.detectable for drop_test in drop_tests[:-1])
 
 
-def test_equal_repetitions_and_a_tolerance_of_everything_have_an_answer() -> None:
+def test_equal_repetitions_and_a_tolerance_of_1_have_a_result() -> None:
     (same, lower) = detect_drops([([1e9] * 3, [1e9] * 3), ([1e9] * 3, [0.9e9] * 3)], 0.05)
     assert (same.is_slower, lower.is_slower) == (False, True)
     assert same.detectable == pytest.approx(0.05, abs=0.01)

@@ -7,9 +7,9 @@ _REMOVE_TREE = Series("tidy", "tidy", "remove-tree")
 _CREATE = Series("create", "create", "create")
 
 
-def test_the_directories_around_the_files_are_preparation() -> None:
+def test_the_directories_of_measured_files_are_preparation() -> None:
     assert without_preparation([_CREATE_TREE, _CREATE, _REMOVE_TREE]) == [_CREATE]
 
 
-def test_what_only_creates_and_removes_directories_measures_them() -> None:
+def test_a_workload_of_only_directories_measures_them() -> None:
     assert without_preparation([_CREATE_TREE, _REMOVE_TREE]) == [_CREATE_TREE, _REMOVE_TREE]

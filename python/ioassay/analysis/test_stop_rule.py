@@ -18,14 +18,14 @@ RATES = st.lists(st.floats(1e3, 1e12), min_size=2, max_size=12)
 
 
 def ruled(document: RunDocument, rule: StopRule = RULE) -> RunDocument:
-    """The run of a study whose workloads all have this rule."""
+    """The document with this rule in all workloads."""
     for entry in document.study.workloads:
         entry.until = rule
     return document
 
 
-def found(run: LoadedRun) -> list[Width]:
-    """How well the medians of the only point of `run` are known."""
+def widths_of(run: LoadedRun) -> list[Width]:
+    """The widths of the only point of `run`."""
     (rates,) = point_rates(run.document.cases, run.measurements).values()
     return widths(run.document.cases[0], rates)
 
@@ -33,7 +33,7 @@ def found(run: LoadedRun) -> list[Width]:
 def narrow(*rates: float) -> bool:
     run = RunBuilder().workload("w").clients(1).repetitions(len(rates)).rates("w", "write", 1, *rates)
     built = run.rates("w", "read", 1, *[1e9] * len(rates)).build()
-    return is_narrow(RULE, found(built))
+    return is_narrow(RULE, widths_of(built))
 
 
 def test_equal_repetitions_are_narrow_from_the_third_on() -> None:
@@ -46,22 +46,22 @@ def test_the_widest_measurement_of_a_point_decides() -> None:
     assert narrow(1e9, 1.001e9, 0.999e9)
 
 
-def test_what_is_invalid_does_not_count() -> None:
+def test_invalid_measurements_do_not_count() -> None:
     builder = RunBuilder().workload("w").clients(1).repetitions(3).rates("w", "write", 1, 1e9, 1e9, 1e9)
     run = builder.rates("w", "read", 1, 1e9, 1e9, 1e9).doubt("w-c1-r2", "read", "failed", invalidates=True).build()
-    of_phase = {width.series.phase: width for width in found(run)}
+    of_phase = {width.series.phase: width for width in widths_of(run)}
     assert (of_phase["write"].repetitions, of_phase["read"].repetitions) == (3, 2)
     assert not is_narrow(RULE, [*of_phase.values()])
 
 
-def test_what_was_never_measured_is_not_narrow() -> None:
+def test_unmeasured_points_are_not_narrow() -> None:
     run = RunBuilder().workload("w").stop_after(0).build()
     unknown = widths(run.document.cases[0], {})
     assert [width.share for width in unknown] == [math.inf, math.inf]
     assert not is_narrow(RULE, unknown)
 
 
-def test_the_interval_is_students_of_a_textbook() -> None:
+def test_the_half_width_is_that_of_students_t() -> None:
     # t(0.99, 2) = 6.964557; the standard deviation of 1, 2, 3 is 1.
     assert half_width([1, 2, 3]) == pytest.approx(6.964557 / math.sqrt(3), rel=1e-6)
     assert half_width([5.0]) == math.inf
@@ -82,7 +82,7 @@ def test_the_order_of_the_repetitions_does_not_matter(rates: list[float], dice: 
 
 
 def stopped(dice: random.Random, scatter: float, at_most: int) -> tuple[bool, bool, int]:
-    """Whether a point of the true rate 1 stops as narrow at 5 %, whether its interval then covers 1, and after how many
+    """Whether a point of the true rate 1 stops as narrow at 5 %, whether its interval then covers 1, and its
     repetitions.
     """
     rates: list[float] = []
@@ -97,11 +97,11 @@ def stopped(dice: random.Random, scatter: float, at_most: int) -> tuple[bool, bo
 @pytest.mark.parametrize("scatter", [0.02, 0.05, 0.07, 0.1])
 def test_at_most_5_of_100_points_stop_with_an_interval_that_misses(scatter: float) -> None:
     dice = random.Random(3)
-    found = [stopped(dice, scatter, 10) for _ in range(1500)]
-    assert statistics.fmean(narrow and not covers for narrow, covers, _ in found) <= 0.05
+    stops = [stopped(dice, scatter, 10) for _ in range(1500)]
+    assert statistics.fmean(narrow and not covers for narrow, covers, _ in stops) <= 0.05
 
 
-def test_a_calm_point_stops_early_and_a_wild_one_seldom() -> None:
+def test_calm_points_stop_early_and_noisy_ones_rarely() -> None:
     dice = random.Random(4)
     calm, wild = ([stopped(dice, scatter, 10) for _ in range(600)] for scatter in (0.02, 0.1))
     assert statistics.fmean(count for _, _, count in calm) == pytest.approx(4.0, abs=0.3)

@@ -20,7 +20,7 @@ PLACE = ("w-c4-r1", "write", "write", "write")
 
 
 def _walled(changes: dict[str, Any]) -> LoadedRun:
-    """A run of one write by four ranks that stopped its clock after 2 s, with these columns changed."""
+    """A run of one write by four ranks with a stonewall after 2 s, with these columns changed."""
     run = RunBuilder().workload("w").clients(4).build()
     wall = {
         "duration_ns": 6 * SECOND,
@@ -43,34 +43,34 @@ def _walled(changes: dict[str, Any]) -> LoadedRun:
     return replace(run, measurements=measurements, ranks=ranks)
 
 
-def test_a_measurement_has_the_rate_at_the_stonewall_and_at_the_finish_with_those_between() -> None:
+def test_a_measurement_has_both_rates_and_the_ranks_between_them() -> None:
     run = _walled({})
-    (one,) = straggling(run.measurements, run.ranks)
-    assert (one.place, one.finish_rate, one.stonewall_rate) == (PLACE, 1e9, 2.5e9)
-    assert one.stretch == 3
-    assert one.imbalance == 200
-    assert one.last[0] == Rank(1, "client01")
-    assert [rank.rank for rank in one.behind] == [1, 2]
+    (measurement,) = straggling(run.measurements, run.ranks)
+    assert (measurement.place, measurement.finish_rate, measurement.stonewall_rate) == (PLACE, 1e9, 2.5e9)
+    assert measurement.stretch == 3
+    assert measurement.imbalance == 200
+    assert measurement.last[0] == Rank(1, "client01")
+    assert [rank.rank for rank in measurement.behind] == [1, 2]
 
 
 @pytest.mark.parametrize(("least", "most", "ratio"), [(0, 5, math.inf), (0, 0, None), (None, None, None), (4, 4, 1)])
-def test_the_imbalance_is_told_where_it_is_known(least: int | None, most: int | None, ratio: float | None) -> None:
+def test_the_imbalance_is_reported_if_known(least: int | None, most: int | None, ratio: float | None) -> None:
     run = _walled({"stonewall_least_operations": least, "stonewall_most_operations": most})
-    (one,) = straggling(run.measurements, run.ranks)
-    assert one.imbalance == ratio
+    (measurement,) = straggling(run.measurements, run.ranks)
+    assert measurement.imbalance == ratio
 
 
-def test_a_run_that_tells_nothing_of_its_ranks_names_none() -> None:
+def test_a_run_without_ranks_names_none() -> None:
     run = _walled({})
-    (one,) = straggling(run.measurements, run.ranks.clear())
-    assert one.last == one.behind == ()
+    (measurement,) = straggling(run.measurements, run.ranks.clear())
+    assert measurement.last == measurement.behind == ()
     nameless = run.ranks.with_columns(pl.lit(None, pl.String).alias("node"))
     assert straggling(run.measurements, nameless)[0].last[0] == Rank(1, None)
     assert slow_nodes(run.measurements, nameless) == []
 
 
 @pytest.mark.parametrize("unknown", ["stonewall_ns", "stonewall_rate_bytes_per_s", "duration_ns", "rate_bytes_per_s"])
-def test_what_has_no_stonewall_or_does_not_tell_of_it_is_left_out(unknown: str) -> None:
+def test_measurements_without_a_known_stonewall_are_left_out(unknown: str) -> None:
     run = _walled({unknown: None})
     assert straggling(run.measurements, run.ranks) == []
 
@@ -78,8 +78,8 @@ def test_what_has_no_stonewall_or_does_not_tell_of_it_is_left_out(unknown: str) 
 def test_metadata_is_counted_in_operations() -> None:
     counts = {"rate_operations_per_s": 10.0, "stonewall_rate_operations_per_s": 15.0, "bytes": 0}
     run = _walled(counts)
-    (one,) = straggling(run.measurements, run.ranks)
-    assert (one.finish_rate, one.stonewall_rate) == (10.0, 15.0)
+    (measurement,) = straggling(run.measurements, run.ranks)
+    assert (measurement.finish_rate, measurement.stonewall_rate) == (10.0, 15.0)
 
 
 Seconds = np.ndarray[Any, np.dtype[np.float64]]
@@ -89,9 +89,9 @@ WRITE = (("write",),)
 def _phases(
     ends: Seconds, done: Seconds | None = None, operations: Sequence[tuple[str, ...]] = WRITE
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Measurements and ranks of phases in which the rank of each node finished after these seconds; a row per phase.
+    """Measurements and ranks of phases; `ends` has the seconds of each node's rank, a row per phase.
 
-    `operations` of the phases come in turn. Where it is given how much the ranks had `done`, a stonewall ended them.
+    The phases cycle through `operations`. With `done`, the operations of the ranks, a stonewall ended the phases.
     """
     measurements, ranks = [], []
     for index, row in enumerate(ends):
@@ -114,30 +114,30 @@ def _uniform(seed: int, phases: int, nodes: int = 4) -> Seconds:
     return np.random.default_rng(seed).uniform(8, 10, (phases, nodes))
 
 
-def test_a_node_that_is_the_slowest_in_everything_is_found() -> None:
+def test_a_node_that_is_the_slowest_in_all_operations_is_reported() -> None:
     ends = _uniform(1, 24)
     ends[:20, 2] = 12
-    (one,) = slow_nodes(*_phases(ends, operations=[("write",), ("read",)]))
-    assert (one.node, one.operations) == ("n2", ())
-    assert len(one.slowest_in) >= 20
-    assert one.by_chance == pytest.approx(one.of / 4)
+    (node,) = slow_nodes(*_phases(ends, operations=[("write",), ("read",)]))
+    assert (node.node, node.operations) == ("n2", ())
+    assert len(node.slowest_in) >= 20
+    assert node.by_chance == pytest.approx(node.of / 4)
 
 
-def test_a_node_that_is_slow_in_one_operation_is_found_with_its_name() -> None:
+def test_a_node_that_is_slow_in_one_operation_is_reported_with_it() -> None:
     ends = _uniform(2, 24)
     ends[::2, 1] = 12
-    (one,) = slow_nodes(*_phases(ends, operations=[("write",), ("read",)]))
-    assert (one.node, one.operations, one.of) == ("n1", ("write",), 12)
-    assert {operation for *_, operation in one.slowest_in} == {"write"}
+    (node,) = slow_nodes(*_phases(ends, operations=[("write",), ("read",)]))
+    assert (node.node, node.operations, node.of) == ("n1", ("write",), 12)
+    assert {operation for *_, operation in node.slowest_in} == {"write"}
 
 
-def test_a_node_that_had_done_least_whenever_a_stonewall_came_is_found() -> None:
+def test_a_node_with_the_least_work_at_every_stonewall_is_reported() -> None:
     ends = np.random.default_rng(3).uniform(10, 10.01, (12, 4))
     done = np.random.default_rng(4).uniform(900, 1000, (12, 4))
     done[:, 3] = 500
-    (one,) = slow_nodes(*_phases(ends, done))
-    assert (one.node, one.operations) == ("n3", ("write",))
-    assert len(one.slowest_in) == 12
+    (node,) = slow_nodes(*_phases(ends, done))
+    assert (node.node, node.operations) == ("n3", ("write",))
+    assert len(node.slowest_in) == 12
 
 
 def _without_stonewalls(phases: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -145,15 +145,15 @@ def _without_stonewalls(phases: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[pl.D
     return measurements.with_columns(stonewall_ns=pl.lit(None, pl.Int64)), ranks
 
 
-def test_a_node_that_had_done_least_when_a_minimum_time_was_over_is_found() -> None:
+def test_a_node_with_the_least_work_after_a_minimum_time_is_reported() -> None:
     ends, done = np.full((12, 4), 10.0), np.full((12, 4), 1000.0)
     done[:, 3] = 500
-    (one,) = slow_nodes(*_without_stonewalls(_phases(ends, done)))
-    assert one.node == "n3"
+    (node,) = slow_nodes(*_without_stonewalls(_phases(ends, done)))
+    assert node.node == "n3"
 
 
 @pytest.mark.parametrize(("end", "work"), [(20, 1500), (20, 2500), (8, 500), (4, 500)])
-def test_where_nodes_had_unlike_amounts_to_read_none_is_slow(end: float, work: float) -> None:
+def test_nodes_with_different_amounts_to_read_are_not_compared(end: float, work: float) -> None:
     ends, done = np.full((24, 4), 10.0), np.full((24, 4), 1000.0)
     ends[:, 0], done[:, 0] = end, work
     assert slow_nodes(*_without_stonewalls(_phases(ends, done, operations=[("read",)]))) == []
@@ -175,15 +175,15 @@ def test_walks_and_nodes_without_work_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("walled", [False, True])
-def test_of_nodes_that_are_alike_hardly_ever_one_is_called_slow(walled: bool) -> None:
+def test_equal_nodes_are_almost_never_reported_as_slow(walled: bool) -> None:
     dice = np.random.default_rng(7)
     operations = [("write",), ("read",), ("create",), ("stat", "read", "remove", "create")]
-    found = 0
+    false_alarms = 0
     for _ in range(200):
         ends, done = dice.uniform(8, 10, (40, 4)), dice.uniform(20, 30, (40, 4))
         phases = _phases(10 + ends / 1000, done, operations) if walled else _phases(ends, operations=operations)
-        found += bool(slow_nodes(*phases))
-    assert found <= 2
+        false_alarms += bool(slow_nodes(*phases))
+    assert false_alarms <= 2
 
 
 def test_nodes_that_finish_together_are_not_ranked() -> None:
@@ -192,12 +192,12 @@ def test_nodes_that_finish_together_are_not_ranked() -> None:
     assert slow_nodes(*_phases(ends)) == []
 
 
-def test_ranks_that_do_as_much_as_most_are_not_named_as_behind() -> None:
+def test_ranks_near_the_median_are_not_named_as_behind() -> None:
     run = _walled({})
     slow = pl.col("rank") == 2
     ranks = run.ranks.with_columns(
         stonewall_operations=pl.when(slow).then(300).otherwise(600 - pl.col("rank")).cast(pl.Int64),
         end_ns=pl.when(slow).then(4 * SECOND).otherwise(2 * SECOND + pl.col("rank")),
     )
-    (one,) = straggling(run.measurements, ranks)
-    assert one.behind == one.last == (Rank(2, "client02"),)
+    (measurement,) = straggling(run.measurements, ranks)
+    assert measurement.behind == measurement.last == (Rank(2, "client02"),)

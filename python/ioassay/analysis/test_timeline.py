@@ -28,13 +28,13 @@ def test_a_steady_rate_stays_steady_in_the_last_partial_sample() -> None:
     assert line.total["end_s"].to_list()[-1] == pytest.approx(260e-9)
 
 
-def test_a_sliver_at_the_end_is_joined_with_its_neighbour_and_is_no_spike() -> None:
+def test_a_short_last_sample_is_joined_with_its_neighbour() -> None:
     line = _timeline([[1000, 1000, 900]], [201])
     assert line.total.height == 2
     assert line.total["rate"].to_list()[-1] == pytest.approx(1900 * 1e9 / 101)
 
 
-def test_time_without_a_byte_is_shown_as_such() -> None:
+def test_time_without_io_has_a_rate_of_0() -> None:
     line = _timeline([[1000]], [300])
     assert line.total["rate"].to_list() == pytest.approx([1e10, 0, 0])
 

@@ -1,9 +1,8 @@
 """The rate of one phase over time: in total, and per rank or as a band over the ranks.
 
-Two things would lie if samples were simply divided by their length. The last sample is cut off where its
-rank (or the phase) ended, so its rate uses the time that it covers. And a last sample of a few milliseconds
-holds operations that began in the one before it, which would show as a spike: one shorter than half a sample
-is joined with its neighbour.
+Dividing samples by their length would be wrong in two cases. The last sample ends early, when its rank (or the phase)
+ends, so its rate uses the time that it covers. And a last sample of a few milliseconds contains operations that began
+in the previous one, which would show as a spike: one shorter than half a sample is joined with its neighbour.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ from typing import Literal
 import polars as pl
 
 Counts = Literal["bytes", "operations"]
-"""What the rates of a time line count."""
+"""The quantity that the rates of a time line count."""
 
 MOST_LINES = 8
-"""Up to so many ranks are shown as a line each; more become a band."""
+"""The most ranks that have a line each; more become a band."""
 
 MOST_STEPS = 160
-"""A longer time line is drawn in steps of several samples: more would not show at the size of a panel."""
+"""The most steps of a time line, which joins samples if there are more: a panel could not show them."""
 
 
 @dataclass(frozen=True)
 class Timeline:
     """The time line of one phase. All times in seconds since the barrier opened, all rates in `counts` per second.
 
-    `total`: start_s, end_s, rate. `ranks`: rank, start_s, end_s, rate; empty where there is a band.
-    `band`: start_s, end_s, lowest, median, highest over the ranks still at work; empty where there are lines.
-    `samples_per_step` tells how many samples each step joins; `step_s` is its length.
+    `total`: start_s, end_s, rate. `ranks`: rank, start_s, end_s, rate; empty if there is a band.
+    `band`: start_s, end_s, lowest, median, highest over the ranks still at work; empty if there are lines.
+    Each step joins `samples_per_step` samples and is `step_s` long.
     """
 
     total: pl.DataFrame
@@ -43,9 +42,9 @@ class Timeline:
 
 
 def timeline(samples: pl.LazyFrame, ranks: pl.DataFrame, sample_interval_ns: int, duration_ns: int) -> Timeline | None:
-    """The time line of one phase from its rows of `samples` and `ranks`. `None` where it has none.
+    """The time line of one phase from its rows of `samples` and `ranks`. `None` if it has none.
 
-    It is of bytes, or of operations where the phase moves no byte. The samples may be millions: they are joined to
+    It counts bytes, or operations if the phase moves no byte. There may be millions of samples: they are joined to
     steps as they are read, and never all in memory.
     """
     if ranks.is_empty() or duration_ns <= 0:
@@ -117,6 +116,6 @@ def _band(per_rank: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("step")
         .drop("step")
-        # A rank whose last step was joined reaches into the next step of the others.
+        # A rank whose last step was joined extends into the next step of the others.
         .with_columns(pl.col("start_s").shift(-1).fill_null(pl.col("end_s")).alias("end_s"))
     )

@@ -1,14 +1,14 @@
-"""Whether values in the order of time go along a line, go in steps, or only scatter: what such tests are made of.
+"""Building blocks of tests whether values over time follow a line, change in steps, or only scatter.
 
-- The slope is that of Theil and Sen, the median of the slopes of all pairs, with Sen's interval (1968). Whether there
-  is one says Kendall's tau against time (Mann, 1945).
-- Values that resemble their neighbours look like a trend or a change to tests that take them as independent. So the
-  standard deviation of a test is multiplied by what the correlation of neighbours makes of the number of values,
-  sqrt((1 + r)/(1 - r)) (Bayley and Hammersley, 1946).
-- Of a line and of steps, the one that fits better: Schwarz's criterion on absolute deviations.
+- The slope is that of Theil and Sen, the median of the slopes of all pairs, with Sen's interval (1968). Kendall's tau
+  against time tests whether it differs from 0 (Mann, 1945).
+- Correlated neighbours look like a trend or a change to tests that assume independent values. So the standard
+  deviation of a test is multiplied by sqrt((1 + r)/(1 - r)), which accounts for the lower effective number of values
+  (Bayley and Hammersley, 1946).
+- Schwarz's criterion on absolute deviations selects the better fit of a line and steps.
 
-All of it rests on ranks and medians, so a few odd values change little. Not: what counts as a change, and how large it
-has to be (`drift` within a phase, `trend.change_detection` over runs).
+All methods use ranks and medians, so a few odd values change little. Not: which changes are reported, and their least
+size (`drift` within a phase, `trend.change_detection` over runs).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _MOST_CORRELATION = 0.9
 
 
 class Slopes:
-    """The slopes between every two of `values` at the ascending times `at`, and what they tell."""
+    """The slopes between all pairs of `values` at ascending `times`, with test and interval."""
 
-    def __init__(self, values: Array, at: Array) -> None:
+    def __init__(self, values: Array, times: Array) -> None:
         import numpy as np  # noqa: PLC0415
 
         first, second = np.triu_indices(len(values), k=1)
-        self._ascending = np.sort((values[second] - values[first]) / (at[second] - at[first]))
+        self._ascending = np.sort((values[second] - values[first]) / (times[second] - times[first]))
         count = len(values)
         self._deviation = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
 
@@ -49,7 +49,7 @@ class Slopes:
         return float(np.median(self._ascending))
 
     def significance(self, widening: float) -> float:
-        """How many standard deviations Kendall's tau is away from none."""
+        """Kendall's tau in standard deviations from 0."""
         import numpy as np  # noqa: PLC0415
 
         return abs(float(np.sign(self._ascending).sum())) / (self._deviation * widening)
@@ -63,43 +63,47 @@ class Slopes:
         return Interval(self.median, low, high, CONFIDENCE)
 
 
-def off_line(values: Array, at: Array) -> Array:
-    """What the line of Theil and Sen leaves over."""
+def residuals_of_line(values: Array, times: Array) -> Array:
+    """Residuals of the line of Theil and Sen."""
     import numpy as np  # noqa: PLC0415
 
-    off = values - Slopes(values, at).median * at
+    off = values - Slopes(values, times).median * times
     return np.asarray(off - np.median(off))
 
 
-def off_steps(values: Array, splits: Sequence[int]) -> Array:
-    """What the medians of the parts leave over; a part begins at each of `splits`."""
+def residuals_of_steps(values: Array, splits: Sequence[int]) -> Array:
+    """Residuals of the medians of the parts; a part begins at each of `splits`."""
     import numpy as np  # noqa: PLC0415
 
     return np.concatenate([part - np.median(part) for part in np.split(values, splits)])
 
 
-def is_line(values: Array, at: Array, splits: Sequence[int]) -> bool:
-    """True if a line fits better than these steps, or as well."""
-    return _unfitness(off_line(values, at), 2) <= _unfitness(off_steps(values, splits), 2 * len(splits) + 1)
+def is_line(values: Array, times: Array, splits: Sequence[int]) -> bool:
+    """True if a line fits at least as well as these steps."""
+    return _unfitness(residuals_of_line(values, times), 2) <= _unfitness(
+        residuals_of_steps(values, splits), 2 * len(splits) + 1
+    )
 
 
 def _unfitness(off: Array, terms: int) -> float:
-    """Schwarz's criterion for absolute deviations: the less, the better the model with so many terms."""
+    """Schwarz's criterion for absolute deviations of a model with so many terms: lower is better."""
     import numpy as np  # noqa: PLC0415
 
     mean = max(float(np.abs(off).mean()), 1e-12)
     return len(off) * math.log(mean) + terms * math.log(len(off)) / 2
 
 
-def widening(values: Array, at: Array, splits: Sequence[int]) -> float:
-    """How much wider a test gets because neighbours resemble each other: 1 where they do not.
+def widening(values: Array, times: Array, splits: Sequence[int]) -> float:
+    """The factor by which the correlation of neighbours widens a test: 1 without correlation.
 
-    The correlation is that of what a line, or the steps, leave over: what leaves less. It is too low by as much as
-    the model has followed the noise (Kendall, 1954), which is put back.
+    The correlation is that of the residuals of a line or the steps, whichever fits better. It is too low because the
+    model has followed the noise (Kendall, 1954), which is corrected.
     """
     import numpy as np  # noqa: PLC0415
 
-    rest = min((off_line(values, at), off_steps(values, splits)), key=lambda off: float(np.abs(off).sum()))
+    rest = min(
+        (residuals_of_line(values, times), residuals_of_steps(values, splits)), key=lambda off: float(np.abs(off).sum())
+    )
     bound = 3 * np.median(np.abs(rest))
     rest = np.clip(rest, -bound, bound)
     whole = float(rest @ rest)

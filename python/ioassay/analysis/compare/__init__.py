@@ -1,6 +1,6 @@
 """Compares subjects: runs, published systems and predictions, each as series of rates with their conditions.
 
-subject            what is compared, and the conditions that differ
+    subject            what is compared, and the conditions that differ
     measured_run       a run as a subject
     published_system   a published system, or a prediction, as a subject
     matching           matches their series and points

@@ -180,7 +180,7 @@ def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: 
     both = peak_and_sustained([(place(point), point.median) for point in points], axis)
     if both is None:
         return Rates(points, None, None)
-    peak = next(point for point in points if (place(point), point.median) == (both.peak.at[0], both.peak.rate))
+    peak = next(point for point in points if (place(point), point.median) == (both.peak.points[0], both.peak.rate))
     rate = both.sustained.rate
     sustained = Point(None, Conditions(tool=peak.conditions.tool), sustained_rates or (rate,), sustained=rate)
     return Rates(points, peak, sustained)

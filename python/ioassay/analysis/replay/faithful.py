@@ -1,9 +1,9 @@
 """How faithful the replays of a run were: compares the recorded application with the measured replay, class by class.
 
-operations, bytes   sums over the phases of the replay
-sizes               of transfers, as planned: the engine does them exactly
-order               of transfers, as planned; random transfers go forward as often as backward
-ranks               bytes of the ranks with the least and the most
+    operations, bytes   sums over the phases of the replay
+    sizes               of transfers, as planned: the engine does them exactly
+    order               of transfers, as planned; random transfers go forward as often as backward
+    ranks               bytes of the ranks with the least and the most
     time line           bytes (of metadata: calls) in the samples, from the first I/O to the last
     duration            from the beginning of the first of these phases to the end of the last, with the pauses between
 

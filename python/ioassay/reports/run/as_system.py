@@ -138,7 +138,7 @@ class _Writing:
             **{"workload": workload, "phase": phase, "job": job, "operation": curve.operation},
             **{"clients": point.clients, "ranks": point.conditions.ranks, "files": point.conditions.files},
         }
-        measured = self.run.measurements.filter("valid", rates.at(where))
+        measured = self.run.measurements.filter("valid", rates.is_at(where))
         lines = self.run.sources.join(measured, on=list(KEY), how="semi").select("file", "line").unique().sort("line")
         if lines["file"].n_unique() != 1 or lines.height > _MOST_LINES or lines["line"].max() > _LAST_LINE:  # type: ignore[operator]
             return _MEASUREMENTS

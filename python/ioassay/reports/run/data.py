@@ -88,7 +88,7 @@ def _both(both: PeakSustained | None, column: RateColumn) -> dict[str, Any] | No
 
 
 def _level(level: Level, column: RateColumn) -> dict[str, Any]:
-    whole: dict[str, Any] = {column: level.rate, level.axis: list(level.at)}
+    whole: dict[str, Any] = {column: level.rate, level.axis: list(level.points)}
     if level.interval is not None:
         whole["interval"] = level.interval
     if level.alike > 1:

@@ -165,8 +165,8 @@ class Levels:
     ) -> Cell:
         if level is None:
             return Cell(format.ABSENT, "nothing valid measured")
-        at_level = pl.col("valid") & pl.col(axes.column(level.axis)).is_in(list(level.at))
-        places = rates.places(axes.at(axes.with_column(measured, level.axis).filter(at_level), level.others))
+        at_level = pl.col("valid") & pl.col(axes.column(level.axis)).is_in(list(level.points))
+        places = rates.places(axes.with_values(axes.with_column(measured, level.axis).filter(at_level), level.others))
         ceiling = ceilings.common(self.limits, places) if row.unit.column == "rate_bytes_per_s" else None
         noun = NOUNS[operation] if operation else ""
 
@@ -174,7 +174,7 @@ class Levels:
             return format.rate_in(row.unit.name, rate, noun)
 
         known = level.interval
-        position = sweep_points(level.at, level.axis, self.names.unit(level.axis))
+        position = sweep_points(level.points, level.axis, self.names.unit(level.axis))
         return Cell(
             text=text(level.rate),
             rests_on=", ".join(filter(None, (position, self.names.values(level.others)))),

@@ -126,7 +126,7 @@ def _lines(
 
     def line(row: dict[str, Any]) -> MedianLine:
         several = row["repetitions"] > 1
-        point_rows = measured.filter("valid", rates.at(row))
+        point_rows = measured.filter("valid", rates.is_at(row))
         places = rates.places(point_rows)
         ceiling = ceilings.common(limits, places) if column == "rate_bytes_per_s" else None
         return MedianLine(

@@ -101,7 +101,7 @@ def _interval(point: dict[str, Any], unit: RateUnit) -> str:
 
 def _of_ceiling(content: Content, point: dict[str, Any]) -> str:
     """The median of a sweep point as a share of its ceiling."""
-    same = content.points.filter("valid", rates.at(point))
+    same = content.points.filter("valid", rates.is_at(point))
     ceiling = common(content.limits, rates.places(same))
     rate = same["rate_bytes_per_s"].median()
     return ceilings.share(rate, ceiling) if ceiling and isinstance(rate, float) else format.ABSENT

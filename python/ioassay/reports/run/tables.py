@@ -83,7 +83,7 @@ def peaks_and_sustained(run: LoadedRun) -> pl.DataFrame:
 
 
 def _level(name: str, level: Level, column: RateColumn) -> dict[str, Any]:
-    row: dict[str, Any] = {f"{name}_{_unit(column)}": level.rate, f"{name}_at": ";".join(map(str, level.at))}
+    row: dict[str, Any] = {f"{name}_{_unit(column)}": level.rate, f"{name}_at": ";".join(map(str, level.points))}
     if level.interval is not None:
         low, high = level.interval.low, level.interval.high
         row |= {f"low_{_unit(column)}": low, f"high_{_unit(column)}": high, "confidence": level.interval.confidence}

@@ -242,7 +242,7 @@ def _latencies(
             & (pl.col("operation") == series_key.operation)
         )
         for point in axes.in_order(series_points, "clients", "ranks", "files", "point").iter_rows(named=True):
-            same = measured.filter(pl.col("valid") & rates.at(point))
+            same = measured.filter(pl.col("valid") & rates.is_at(point))
             rows.append(
                 {
                     "operation": series.label(series_key) + (f", {until}" if until else ""),
@@ -274,7 +274,7 @@ def _endpoints(
             & (pl.col("operation") == series_key.operation)
         )
         for row in axes.in_order(series_points, "clients", "ranks", "files", "point", "endpoint").iter_rows(named=True):
-            same = measured.filter(pl.col("valid") & rates.at(row))
+            same = measured.filter(pl.col("valid") & rates.is_at(row))
             bytes_unit = units.of("rate_bytes_per_s", series_key.operation).name
             operations_unit = units.of("rate_operations_per_s", series_key.operation).name
             rows.append(
