@@ -8,14 +8,14 @@ What several commands share:
 
     group              what all groups of commands have in common
     lazy_command       how a command of the table is loaded, and what all get: `examples`, `verbosity`, `parameters`
-    launcher_options   what starts the engine, and on which nodes
-    report_arguments   the runs that documents are made of, and what is known of them beside
-    subjects           what is typed to be compared: runs and published systems
+    launcher_options   the options that say how the engine starts, and on which nodes
+    report_arguments   arguments of commands that make documents of runs
+    subjects           the arguments of comparisons: runs and published systems
     output, console    where a document goes and in which format; the terminal, without control characters of the text
     default_command    the command of a group that is meant where none is named
     verdict_output     tolerance, JUnit XML and exit code of commands that judge
     progress           a run while it happens, with its `remaining_time`
-    complete           what could follow on a command line, with `completion_values` and `built_in`
+    complete           the candidates that complete a command line, with `completion_values` and `built_in`
     manual             the manual pages
     slurm_job          the same of a job of Slurm
     finish             the output when runs have ended
@@ -42,7 +42,7 @@ from ioassay.version import __version__
 _HELP = ["-h", "--help"]
 
 _COMPLETE = "_IOASSAY_COMPLETE"
-"""The variable with which the scripts of `ioassay completion` ask what could follow."""
+"""The variable with which the scripts of `ioassay completion` ask for candidates."""
 
 _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
@@ -123,7 +123,7 @@ keyboard_interrupt.allow_below(_command.__code__)
 
 
 def _refuse_other_encodings(arguments: list[str]) -> None:
-    """Names that are no UTF-8 cannot stand in the documents of a run, which is better known before it."""
+    """Refuses names that are not UTF-8 before a run starts: its documents could not contain them."""
     for argument in arguments:
         try:
             argument.encode()

@@ -1,4 +1,4 @@
-"""What `ioassay profile --against` names: runs, whose measurements become limits, or a profile to compare with."""
+"""The arguments of `ioassay profile --against`: runs, which give limits, or a profile to compare with."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NAME = "Name a run, a record, a folder of either, a Darshan log, or a trace of 
 
 @dataclass(frozen=True)
 class Against:
-    """What was named, by what it is."""
+    """The arguments, by kind."""
 
     runs: tuple[Path, ...]
     profiles: tuple[Path, ...]
 
 
 def recognised(typed: list[Path]) -> Against:
-    """What each of them is. Raises `UsageError` for what is neither, and for a folder with both."""
+    """Sorts the arguments. Raises `UsageError` for what is neither, and for a folder with both."""
     runs: list[Path] = []
     profiles: list[Path] = []
     for path in typed:
-        kind, found = _recognised(path)
-        (runs if kind == "run" else profiles).extend(found)
+        kind, paths = _recognised(path)
+        (runs if kind == "run" else profiles).extend(paths)
     return Against(tuple(runs), tuple(profiles))
 
 
@@ -61,7 +61,7 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
     if kind is not None:
         return "run" if kind is RUN else "profile", [path]
     entries = index.index(path)
-    below = {one.kind for one in entries.entries} | {one.kind for one in entries.unreadable}
+    below = {entry.kind for entry in entries.entries} | {unreadable.kind for unreadable in entries.unreadable}
     if {RUN.name, RECORD.name} <= below:
         raise UsageError(f"{path} holds runs and records.", "Name the run or the record that you mean.")
     if RUN.name in below:
@@ -92,12 +92,12 @@ def limits_of(runs: list[NamedRun], profile: Profile) -> MeasuredLimits | None:
 
     if not runs:
         return None
-    found = measured_limits(runs, profile)
-    if not found.measured and not found.needs:
+    limits = measured_limits(runs, profile)
+    if not limits.measured and not limits.needs:
         what = runs[0].name if len(runs) == 1 else "These runs"
         raise UsageError(
             f"{what} measured nothing that a limit could come from: no valid sweep of transfer sizes, no random beside "
             "sequential requests, no latencies of direct reads or writes, or of stat, remove or rename.",
             "Measure the storage with: ioassay run examples/limits-of-my-storage.yaml --target DIR",
         )
-    return found
+    return limits

@@ -30,9 +30,9 @@ def study_documents(study: str) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
     while study not in seen:
         seen.add(study)
-        found = _document(study)
-        yield found
-        base = found.get("extends")
+        document = _document(study)
+        yield document
+        base = document.get("extends")
         if not isinstance(base, str):
             return
         # A path is relative to the file that names it.
@@ -44,10 +44,10 @@ def _document(study: str) -> dict[str, Any]:
 
     place = Path(study) if _is_path(study) else files("ioassay").joinpath("studies", "builtin", f"{study}{_SUFFIX}")
     try:
-        found = yaml.load(place.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        document = yaml.load(place.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _is_path(study: str) -> bool:

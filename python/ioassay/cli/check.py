@@ -92,7 +92,7 @@ def _by_criteria(run: LoadedRun, criteria: Path) -> list[Line]:
     from ioassay.criteria.verdicts import check as judge  # noqa: PLC0415
     from ioassay.reports.check.lines import of_criterion  # noqa: PLC0415
 
-    return [of_criterion(one) for one in judge(run, read(criteria).criteria)]
+    return [of_criterion(criterion_check) for criterion_check in judge(run, read(criteria).criteria)]
 
 
 def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str]) -> list[Line]:
@@ -109,13 +109,13 @@ def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str])
             "Write the required rates into a file for --criteria.",
         )
     comparison = compare(reference, other)
-    unlike = [one for one in differing(comparison) if one.what not in accepted]
+    unlike = [difference for difference in differing(comparison) if difference.what not in accepted]
     if unlike:
         raise UsageError(
             f"{other.name} and {reference.name} were measured under different conditions: "
-            f"{'; '.join(wording.differs(one, reference.name) for one in unlike)}.",
+            f"{'; '.join(wording.differs(difference, reference.name) for difference in unlike)}.",
             "Measure both under the same conditions, or accept the difference: "
-            f"{' '.join(f'--although {_typed(one.what)}' for one in unlike)}",
+            f"{' '.join(f'--although {_typed(difference.what)}' for difference in unlike)}",
         )
     return of_baseline(regressions(comparison, tolerance), reference, tolerance)
 

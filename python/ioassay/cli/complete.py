@@ -1,4 +1,4 @@
-"""What could follow on a command line: the answer to the scripts of `ioassay completion`.
+"""The candidates that complete a command line, for the scripts of `ioassay completion`.
 
 They start `ioassay` with the variable `_IOASSAY_COMPLETE`, which names the shell, and what was typed so far: bash its
 line, the others its words, of which the last one is to be completed. The answer is a line that says whether paths are
@@ -24,15 +24,15 @@ def answer(shell: str, arguments: Sequence[str]) -> list[str]:
     words = _words_of_line(arguments[0]) if shell == "bash" else [*arguments]
     option, equals, _ = words[-1].partition("=")
     before = f"{option}=" if equals and option.startswith("--") else ""
-    found = candidates(words)
+    values = candidates(words)
     # Zsh and fish replace the word: zsh what is behind its equals sign.
     prefix = before if shell in ("bash", "fish") else ""
-    described = [(prefix + value, "" if shell == "bash" else about) for value, about in found.candidates]
-    return [found.paths, *(f"{value}\t{about}" if about else value for value, about in described)]
+    described = [(prefix + value, "" if shell == "bash" else about) for value, about in values.candidates]
+    return [values.paths, *(f"{value}\t{about}" if about else value for value, about in described)]
 
 
 def candidates(words: Sequence[str]) -> Values:
-    """What the last of `words` could be, which follow `ioassay`."""
+    """The candidates for the last of `words`, which follow `ioassay`."""
     *typed, incomplete = words
     context = _context(typed)
     asked, incomplete = _resolve_incomplete(context, typed, incomplete)
@@ -44,20 +44,20 @@ def candidates(words: Sequence[str]) -> Values:
 
 
 def _context(typed: list[str]) -> Any:
-    """What is understood of a command line so far, in the context of its innermost command."""
+    """Parses the command line so far; returns the context of its innermost command."""
     return _resolve_context(typer.main.get_command(app), {}, "ioassay", typed)
 
 
 def _of_command(command: Any, context: Any, incomplete: str) -> Values:
     """Its options and commands; of a group that takes the arguments of one of its commands, also these."""
     items = command.shell_complete(context, incomplete)
-    own = Values(tuple((item.value, _briefly(item.help or "")) for item in items))
+    values = Values(tuple((item.value, _briefly(item.help or "")) for item in items))
     meant = getattr(command, "meant", None)
     if meant is None or incomplete.startswith("-"):
-        return own
+        return values
     inner = command.commands[meant]
     more = values_of(inner.params[0], context, incomplete)
-    return Values((*own.candidates, *more.candidates), more.paths)
+    return Values((*values.candidates, *more.candidates), more.paths)
 
 
 def _briefly(text: str) -> str:

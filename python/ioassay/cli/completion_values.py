@@ -1,4 +1,4 @@
-"""What the value of a parameter can be, for completions: by its metavar, because equal metavars mean the same.
+"""The candidates for the value of a parameter, by its metavar: equal metavars mean the same.
 
 It must come at once: names of files are enough, and nothing that is stored is read.
 """
@@ -23,7 +23,7 @@ class Values(NamedTuple):
 
 
 def values_of(parameter: Any, context: Any, incomplete: str) -> Values:
-    """What an option or argument that begins with `incomplete` can be. `context` knows what else was typed."""
+    """The candidates for an option or argument that begins with `incomplete`. `context` has the rest of the line."""
     metavar = (parameter.metavar or "").strip("[].-").removesuffix("...")
     find = _BY_PARAMETER.get(f"{context.info_name} {parameter.name}") or _BY_METAVAR.get(metavar)
     if find is not None:

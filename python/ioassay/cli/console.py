@@ -1,4 +1,4 @@
-"""The console that styles tables and live views: its own escape sequences go out, those of the text do not."""
+"""The console for tables and live views: it prints its own escape sequences, and replaces those in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group of commands of which one is meant where none is named: `ioassay watch DIR` is `ioassay watch view DIR`."""
+"""A group with a default command: `ioassay watch DIR` is `ioassay watch view DIR`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def defaulting_to(name: str, *, also_alone: bool) -> type[TyperGroup]:
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             """Adds the command where none is named."""
-            own = {name for option in self.params for name in option.opts}
-            first = next((word for word in args if word not in own), None)
+            options = {name for option in self.params for name in option.opts}
+            first = next((word for word in args if word not in options), None)
             alone = also_alone and not ctx.resilient_parsing  # what follows is being asked
             if alone if first is None else first not in self.commands and first not in ctx.help_option_names:
                 args = [name, *args]

@@ -1,4 +1,4 @@
-"""`ioassay doctor`: what a site lacks for a run, and what to do about it."""
+"""`ioassay doctor`: checks a site before a run, and says how to fix each problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ioassay.execution.interruption import Interruption
 
 _INDENT = 31
-"""Where what was seen begins."""
+"""The column in which results begin."""
 
 _A_CHECK_FAILED = 1
 
@@ -77,10 +77,12 @@ def doctor(
     ] or [site(target=None, storage=None, clients=clients_of(clients))]
     examined = []
     with Interruption() as interruption:
-        for number, one in enumerate(sites):
+        for number, current in enumerate(sites):
             if len(sites) > 1 and not as_json:
-                print(f"{chr(10) if number else ''}{one.storage or (one.target.place if one.target else '')}")
-            examined.append(_examine(one, interruption, as_json))
+                print(
+                    f"{chr(10) if number else ''}{current.storage or (current.target.place if current.target else '')}"
+                )
+            examined.append(_examine(current, interruption, as_json))
     lines = [line for _, lines in examined for line in lines]
     if as_json:
         _print_json([document for document, _ in examined])
@@ -114,7 +116,7 @@ def _print(verdict: Verdict, check: str) -> None:
 
 
 def _print_unchecked(lines: list[Line]) -> None:
-    """What could not be checked for the same reason stands together."""
+    """Prints checks that could not be made for the same reason together."""
     unchecked = [line for line in lines if line.verdict.status == "not checked"]
     for verdict in dict.fromkeys(line.verdict for line in unchecked):
         checks = ", ".join(line.check for line in unchecked if line.verdict == verdict)
@@ -132,8 +134,8 @@ def _print_sum(lines: list[Line]) -> None:
     from collections import Counter  # noqa: PLC0415
 
     counts = Counter(line.verdict.status for line in lines)
-    said = [f"{counts[status]} {status}" for status in ("failed", "warning", "not checked", "ok") if counts[status]]
-    print(f"\n{', '.join(said)}", flush=True)
+    summary = [f"{counts[status]} {status}" for status in ("failed", "warning", "not checked", "ok") if counts[status]]
+    print(f"\n{', '.join(summary)}", flush=True)
 
 
 def _print_json(examined: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""What people type: the examples in each `--help` and manual page. A test parses every one as the command line does."""
+"""The examples in each `--help` and manual page. A test parses every one as the command line does."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def epilog(words: tuple[str, ...]) -> str | None:
-    """What stands below the options in the help of a command."""
+    """The examples below the options in the help of a command."""
     examples = EXAMPLES.get(" ".join(words))
     if examples is None:
         return None

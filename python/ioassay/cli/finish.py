@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NOT_AS_ASKED = 1
 
 
-class Ended:
+class RunReporter:
     """Reports runs, one after the other."""
 
     def __init__(self, as_json: bool, storage: Storage | None = None) -> None:
@@ -31,12 +31,12 @@ class Ended:
         self._codes: list[int] = []
 
     def keep(self, path: Path, document: RunDocument) -> None:
-        """Until all of the run at `path` is reported, Ctrl-C says that it is stored and what to do next."""
+        """From now until the run at `path` is reported, Ctrl-C says that it is stored and what to do next."""
         is_complete = document.state == "complete"
         following = f"Write its report with: ioassay report {path}" if is_complete else _resume(path)
         keyboard_interrupt.note_kept(f"The run {_how(document)}: {path}\n{following}")
 
-    def tell(self, path: Path, run: LoadedRun) -> None:
+    def report(self, path: Path, run: LoadedRun) -> None:
         """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
         self.keep(path, run.document)
         from ioassay.figures.drawing import drawing  # noqa: PLC0415
@@ -50,39 +50,39 @@ class Ended:
         from ioassay.store.stored_directory import add_file  # noqa: PLC0415
 
         loaded = doubted(run)
-        told = RunReport(loaded)
+        run_report = RunReport(loaded)
         if loaded.document.state != "interrupted":
             report = path / REPORT
             try:
                 if self._documents is None:
-                    self._show(told)  # first: figures take a while
+                    self._show(run_report)  # first: figures take a while
             finally:  # also where nobody reads on
-                add_file(path, REPORT, reports.build(told, "html"))
+                add_file(path, REPORT, reports.build(run_report, "html"))
             if self._documents is None:
                 print(f"Report: {report}", flush=True)
             else:
-                self._documents.append(self._document(told, report))
+                self._documents.append(self._document(run_report, report))
         _say_how_it_ended(path, loaded)
-        self._codes.append(exit_code(told))
+        self._codes.append(exit_code(run_report))
         keyboard_interrupt.note_kept("")
 
-    def _show(self, told: RunReport) -> None:
+    def _show(self, run_report: RunReport) -> None:
         """Prints the summary."""
         from ioassay.reports.run import answer, terminal  # noqa: PLC0415
 
         if self._storage is None:
-            show("", terminal.summary(told.content))
+            show("", terminal.summary(run_report.content))
             print()
         else:
-            show(answer.shown(told.content, self._storage))
+            show(answer.shown(run_report.content, self._storage))
 
-    def _document(self, told: RunReport, report: Path) -> str:
+    def _document(self, run_report: RunReport, report: Path) -> str:
         from ioassay import reports  # noqa: PLC0415
         from ioassay.reports.run import answer  # noqa: PLC0415
 
         if self._storage is None:
-            return reports.build(told, "json").decode()
-        return reports.json_text(answer.data(told.content, self._storage, str(report)))
+            return reports.build(run_report, "json").decode()
+        return reports.json_text(answer.data(run_report.content, self._storage, str(report)))
 
     def finish(self) -> int:
         """Prints the documents, where these were asked for: of several runs a list. Returns the highest exit code."""
@@ -119,7 +119,7 @@ def _resume(path: Path) -> str:
 
 
 def exit_code(report: RunReport) -> int:
-    """That of a command that has done this run: 0 where all that was asked for can be believed and was met."""
+    """The exit code of a command that made this run: 0 if it is complete, valid and accepted."""
     loaded = report.run
     if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
         return CannotRun.exit_code

@@ -102,8 +102,8 @@ def import_(
     imported: list[_Imported] = []
     refused: list[RefusedFile] = []
     last: LoadedRun | None = None
-    for found, place in _placed(importer.gather(paths), out):
-        gathered, made = storable(found, sys.argv)
+    for submission, place in _placed(importer.gather(paths), out):
+        gathered, made = storable(submission, sys.argv)
         refused += gathered.refused
         if made is not None:
             document, tables = made.document, made.tables
@@ -172,11 +172,11 @@ def _importer(tool: str, known: Iterable[Importer]) -> Importer:
     return by_name[tool]
 
 
-def _placed(found: Iterable[Gathered], out: Path | None) -> Iterable[tuple[Gathered, Path]]:
+def _placed(submissions: Iterable[Gathered], out: Path | None) -> Iterable[tuple[Gathered, Path]]:
     """Each run with its directory: the one that was named, or below it where there are several."""
     from datetime import UTC, datetime  # noqa: PLC0415
 
-    runs = iter(found)
+    runs = iter(submissions)
     first = next(runs, None)
     if first is None:
         return
@@ -205,7 +205,7 @@ def _print_json(imported: Iterable[_Imported], refused: Iterable[RefusedFile]) -
         }
         for place, document, measured, scores in imported
     ]
-    print(json.dumps({"runs": runs, "refused": [one.model_dump() for one in refused]}, indent=2))
+    print(json.dumps({"runs": runs, "refused": [file.model_dump() for file in refused]}, indent=2))
 
 
 def _score(score: Recomputed) -> dict[str, Any]:
@@ -244,7 +244,7 @@ def _print_rates(run: LoadedRun) -> None:
 
 
 def _print_skipped(paths: list[Path]) -> None:
-    """What lies among the results and cannot be meant, in one line."""
+    """Prints in one line which files among the results are skipped."""
     from ioassay.importers.source import apple_doubles  # noqa: PLC0415
 
     if skipped := apple_doubles(paths):
@@ -253,10 +253,10 @@ def _print_skipped(paths: list[Path]) -> None:
 
 
 def _print_refused(refused: list[RefusedFile]) -> None:
-    for one in refused[:_MOST_NAMED]:
-        where = one.path if one.line is None else f"{one.path}:{one.line}"
-        print(f"ioassay: {where}: {one.reason}", file=sys.stderr)
-    reasons = Counter(one.reason for one in refused[_MOST_NAMED:])
+    for file in refused[:_MOST_NAMED]:
+        where = file.path if file.line is None else f"{file.path}:{file.line}"
+        print(f"ioassay: {where}: {file.reason}", file=sys.stderr)
+    reasons = Counter(file.reason for file in refused[_MOST_NAMED:])
     for reason, files in reasons.most_common(_MOST_REASONS):
         print(f"ioassay: {format_count(files, 'more file')}: {reason}", file=sys.stderr)
     if (others := sum(files for _, files in reasons.most_common()[_MOST_REASONS:])) > 0:

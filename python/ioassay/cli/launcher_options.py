@@ -1,4 +1,4 @@
-"""The options that say what starts the engine, and on which nodes. Not: what a launcher does (`ioassay.launchers`)."""
+"""The options that say how the engine starts, and on which nodes. Not: what a launcher does (`ioassay.launchers`)."""
 
 from __future__ import annotations
 

@@ -42,12 +42,12 @@ class LazyCommand(TyperCommand):
         """The real command: a `TyperCommand` or `TyperGroup`."""
         from pkgutil import resolve_name  # noqa: PLC0415
 
-        found = resolve_name(self._entry.place)
-        if not isinstance(found, typer.Typer):
+        target = resolve_name(self._entry.place)
+        if not isinstance(target, typer.Typer):
             app = group()
-            app.command(self.name)(found)
-            found = app
-        command = typer.main.get_command(found)
+            app.command(self.name)(target)
+            target = app
+        command = typer.main.get_command(target)
         command.name = self.name
         _equip(command, (self.name or "",))
         return command

@@ -1,4 +1,4 @@
-"""`ioassay list`: what is stored below a folder, a line for each directory."""
+"""`ioassay list`: the stored directories below a folder, a line each."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def list_(
     """List stored runs and network measurements, newest first."""
     from ioassay.store.index import index  # noqa: PLC0415
 
-    found = index(folder)
+    stored = index(folder)
     if as_json:
-        typer.echo(_document(found))
+        typer.echo(_document(stored))
         return 0
-    for line in _lines([_HEADINGS, *map(_cells, found.entries)] if found.entries else []):
+    for line in _lines([_HEADINGS, *map(_cells, stored.entries)] if stored.entries else []):
         typer.echo(line)
-    _print_rest(folder, found)
+    _print_rest(folder, stored)
     return 0
 
 
@@ -80,11 +80,14 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in plain]
 
 
-def _print_rest(folder: Path, found: Index) -> None:
-    """Says on standard error what the table cannot show."""
-    lines = [] if found.entries else [f"No stored runs in {folder}."]
-    lines += [f"Not readable: {_shown(one.path)}: {one.reason}" for one in found.unreadable[:_MOST_UNREADABLE]]
-    if (more := len(found.unreadable) - _MOST_UNREADABLE) > 0:
+def _print_rest(folder: Path, stored: Index) -> None:
+    """Prints unreadable directories on standard error."""
+    lines = [] if stored.entries else [f"No stored runs in {folder}."]
+    lines += [
+        f"Not readable: {_shown(directory.path)}: {directory.reason}"
+        for directory in stored.unreadable[:_MOST_UNREADABLE]
+    ]
+    if (more := len(stored.unreadable) - _MOST_UNREADABLE) > 0:
         lines.append(f"{more} more are not readable; --json names them.")
     for line in lines:
         print(line, file=sys.stderr)
@@ -95,13 +98,16 @@ def _shown(path: Path) -> str:
     return os.fsencode(path).decode(errors="replace")
 
 
-def _document(found: Index) -> str:
+def _document(stored: Index) -> str:
     import json  # noqa: PLC0415
     from dataclasses import asdict  # noqa: PLC0415
 
     directories = [
         {"path": str(entry.path), "kind": entry.kind, **asdict(entry.summary), "started": entry.summary.started or None}
-        for entry in found.entries
+        for entry in stored.entries
     ]
-    unreadable = [{"path": _shown(one.path), "kind": one.kind, "reason": one.reason} for one in found.unreadable]
+    unreadable = [
+        {"path": _shown(directory.path), "kind": directory.kind, "reason": directory.reason}
+        for directory in stored.unreadable
+    ]
     return json.dumps({"version": 1, "directories": directories, "unreadable": unreadable}, indent=2)

@@ -116,7 +116,7 @@ def _among(typed: str, known: Sequence[_Word], option: str) -> list[_Word]:
         raise UsageError(f"{option} {unknown[0]} is not supported.", f"Use one or more of {', '.join(known)}.")
     if not words:
         raise UsageError(f"{option} is empty.", f"Use one or more of {', '.join(known)}.")
-    return [one for one in known if one in words]
+    return [word for word in known if word in words]
 
 
 def _provide(clients: Sequence[Host], servers: Sequence[Host], *, install: bool) -> None:

@@ -52,7 +52,7 @@ def format_of_file(output: Path | None) -> Format | None:
 
 
 def file_format(form: str | None, output: Path | None) -> Format | None:
-    """What `--format` and the suffix of `-o` ask for; `None`: nothing. Raises `UsageError` where they contradict."""
+    """The format of `--format` or of the suffix of `-o`; `None`: none. Raises `UsageError` if they contradict."""
     of_file = format_of_file(output)
     if form is None:
         return of_file
@@ -66,7 +66,7 @@ def file_format(form: str | None, output: Path | None) -> Format | None:
 
 
 def chosen_format(form: str | None, output: Path | None, *, as_json: bool) -> Format | None:
-    """What `--format`, `--json` and `-o` ask for together; `None`: tables for the terminal. Raises `UsageError`."""
+    """The format of `--format`, `--json` and `-o`; `None`: tables for the terminal. Raises `UsageError`."""
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} contradict each other.", "Use one of them.")
     from ioassay.reports import FORMATS, IN_FILES  # noqa: PLC0415
@@ -134,7 +134,7 @@ def terminal_width() -> int:
 
 
 def say(line: str) -> None:
-    """Prints a line about what is going on, beside what a command prints as its answer; not with `--quiet`."""
+    """Prints a line of progress, beside a command's answer; not with `--quiet`."""
     if not is_quiet():
         print(line, file=sys.stderr, flush=True)
 
@@ -159,7 +159,7 @@ def print_error(error: IoassayError) -> int:
 
 
 def show(*shown: RenderableType) -> None:
-    """Prints what is for the terminal, one below the other."""
+    """Prints renderables on the terminal, one below the other."""
     from ioassay.cli.console import PlainTextConsole  # noqa: PLC0415
     from ioassay.text.control_characters import styled  # noqa: PLC0415
 

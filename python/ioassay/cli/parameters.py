@@ -81,7 +81,7 @@ class _Converter:
         try:
             if self._descriptor.is_list and isinstance(value, tuple | list):
                 (kind,) = get_args(kind)
-                return [self._one(kind, one) for one in value]
+                return [self._one(kind, item) for item in value]
             return self._one(kind, value)
         except _Unusual:
             return self._typers().coerce(value, param=param, ctx=ctx)

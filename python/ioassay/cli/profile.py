@@ -1,4 +1,4 @@
-"""`ioassay profile`: what a recorded application does to storage."""
+"""`ioassay profile`: the I/O profile of a recorded application."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _study(records: list[Path], name: str, below: str | None) -> str:
     from ioassay.reports.profile import as_study  # noqa: PLC0415
 
     profile = load_profile(records)
-    found = replay(profile, None if below is None else os.path.abspath(below))
-    if found is None:
+    replayed = replay(profile, None if below is None else os.path.abspath(below))
+    if replayed is None:
         where = f" below {below}" if below is not None else ""
         raise UsageError(f"The profile has no I/O on storage{where} to replay.", "See it with `ioassay profile`.")
-    return as_study.text(found, profile, name)
+    return as_study.text(replayed, profile, name)

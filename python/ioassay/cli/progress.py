@@ -79,7 +79,7 @@ class Brief:
 
     @contextlib.contextmanager
     def probing(self) -> Iterator[None]:
-        """What runs within is not the run itself, but what finds its sizes."""
+        """A context for the probes that choose sizes, which are not part of the run."""
         self._is_probe = True
         yield
         self._is_probe = False
@@ -92,7 +92,7 @@ class Brief:
             self._draw()
 
     def case_begins(self, case: CaseEntry) -> None:
-        """Its progress tells."""
+        """Nothing: `progress` shows it."""
         self._draw()
 
     def progress(self, case: CaseEntry, progress: Progress) -> None:
@@ -173,13 +173,13 @@ class Lines:
             self._say(self._need.text)
 
     def case_begins(self, case: CaseEntry) -> None:
-        """Nothing: its phases speak."""
+        """Nothing: its phases are shown."""
 
     def progress(self, case: CaseEntry, progress: Progress) -> None:
         """Nothing: a log is no place for it."""
 
     def event(self, case: CaseEntry, event: Event) -> None:
-        """A line for a phase that is complete; `case_ends` speaks of others."""
+        """A line for a phase that is complete; `case_ends` reports failures."""
         if event["event"] != "phase" or not event["complete"]:
             return
         assert self._document is not None
@@ -399,7 +399,7 @@ class LiveView:
         return share_done(phase, self._progress["bytes"], self._progress["operations"]) if phase else None
 
     def _left(self) -> tuple[int, Left, tuple[Of, float, int] | None]:
-        """What `Remaining.seconds` takes: cases that have not begun, phases that have not, and the one that runs."""
+        """The arguments of `Remaining.seconds`: cases and phases that have not begun, and the running phase."""
         left, begun = Left(self._pending_phases.phases.copy(), self._pending_phases.units.copy()), None
         if self._case:
             running = self._progress["name"] if self._progress else None
@@ -498,17 +498,17 @@ def _place(case: CaseEntry) -> _Place:
 
 
 def _headings(places: Sequence[_Place], names: Names) -> dict[_Place, str]:
-    """What to call each point: by the axes that tell them apart. Of the empty one what the axes are called."""
+    """A heading for each point, of the axes in which points differ; for the empty point the names of these axes."""
     values: dict[str, set[int | str]] = {}
     for place in places:
         for axis, value in place:
             values.setdefault(axis, set()).add(value)
-    told = [axis for axis, found in values.items() if len(found) > 1] or [CLIENTS]
+    distinguishing = [axis for axis, axis_values in values.items() if len(axis_values) > 1] or [CLIENTS]
     headings = {
-        place: "×".join(names.value(axis, value) for axis, value in place if axis in told) or format.ABSENT
+        place: "×".join(names.value(axis, value) for axis, value in place if axis in distinguishing) or format.ABSENT
         for place in places
     }
-    return headings | {(): "×".join("ranks" if axis == RANKS_PER_CLIENT else axis for axis in told)}
+    return headings | {(): "×".join("ranks" if axis == RANKS_PER_CLIENT else axis for axis in distinguishing)}
 
 
 def _label(event: EventPhase) -> str:
@@ -516,16 +516,16 @@ def _label(event: EventPhase) -> str:
 
 
 def _phase(case: CaseEntry, name: str) -> PhaseEntry | None:
-    """The phase that is called so; `None` of what stands between phases."""
+    """The phase of this name; `None` for other steps."""
     return next((phase for phase in case.phases if phase.name == name), None)
 
 
 class _Unit(NamedTuple):
-    """What a rate is shown in."""
+    """The unit of a rate, and its label."""
 
     rate: RateUnit
     word: str
-    """What stands for it: `MB/s`, `creates/s`."""
+    """The label: `MB/s`, `creates/s`."""
 
 
 def _unit_of(case: CaseEntry, event: EventPhase, wanted: RateUnit) -> _Unit:
@@ -543,7 +543,7 @@ def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: Rat
 
 
 def _labels(names: Names, case: CaseEntry) -> Iterator[str]:
-    """What lines of the phases of a case will be of."""
+    """The labels of the lines of a case's phases."""
     where = _where(names, case)
     for phase in case.phases:
         for job in phase.jobs:

@@ -26,7 +26,7 @@ HUNG_SHARE = 3
 """A step that takes this part of the time limit hangs: the longest is planned to take two seconds or three."""
 
 SHORTEST_S = 10
-"""In less time there is no repetition of each phase."""
+"""Shortest time limit: less leaves no time to repeat each phase."""
 
 
 def quick(
@@ -58,7 +58,7 @@ def quick(
     drawing.start()  # it gets ready while the rest is imported, and waits for the report
     from ioassay.calibration import probe, sizes  # noqa: PLC0415
     from ioassay.calibration.budget import Budget  # noqa: PLC0415
-    from ioassay.cli.finish import Ended  # noqa: PLC0415
+    from ioassay.cli.finish import RunReporter  # noqa: PLC0415
     from ioassay.cli.progress import brief  # noqa: PLC0415
     from ioassay.execution.deadline import Deadline  # noqa: PLC0415
     from ioassay.execution.execute import execute  # noqa: PLC0415
@@ -70,13 +70,13 @@ def quick(
     with watcher.probing():
         speeds = probe.measure(place, ranks, free_bytes, watcher)
     chosen = sizes.suitable(speeds, ranks, free_bytes, budget.left_s)
-    ended = Ended(as_json, storage)
+    reporter = RunReporter(as_json, storage)
     with _prepared(place, chosen, out, limit_s).create() as run:
         execute(run, watcher, deadline=Deadline(budget.measured_by_s, f"The time limit of {time} left no time for it."))
-        ended.keep(run.path, run.document)
+        reporter.keep(run.path, run.document)
         loaded = run.loaded()
-    ended.tell(run.path, loaded)
-    return ended.finish()
+    reporter.report(run.path, loaded)
+    return reporter.finish()
 
 
 def _seconds(text: str) -> float:
@@ -88,7 +88,7 @@ def _seconds(text: str) -> float:
 
 
 def _place(directory: str) -> Place:
-    """Where it is measured. Raises `UsageError` for what is no directory, with what to run instead."""
+    """The place to measure. Raises `UsageError` for anything but a directory, with the command to use instead."""
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.studies.library import find_study  # noqa: PLC0415
     from ioassay.studies.resolve import resolve  # noqa: PLC0415
@@ -105,24 +105,24 @@ def _place(directory: str) -> Place:
 
 
 def _look(place: Place) -> tuple[Storage, int | None]:
-    """The file system there, and its free bytes, where it says how many. Raises `UsageError`, `CannotRun`."""
+    """The file system and its free bytes, if known. Raises `UsageError`, `CannotRun`."""
     from ioassay import mounts  # noqa: PLC0415
     from ioassay.reports.run.storage import Storage  # noqa: PLC0415
     from ioassay.studies.target import no_directory  # noqa: PLC0415
 
     where = place.target.place
     try:
-        found = mounts.ask(where, lambda: _directory(where))
+        statvfs = mounts.ask(where, lambda: _directory(where))
     except OSError as error:
         cannot = CannotRun(f"{where}: {error.strerror}.", "Use a directory that you may write to.")
         raise (no_directory(where, error.errno) or cannot) from error
     mount = mounts.mount_of(where)
-    room = mounts.Room.of(mounts.Statfs.of(found, mount))
+    room = mounts.Room.of(mounts.Statfs.of(statvfs, mount))
     file_system = mount.file_system if mount else None
     if room.total_bytes is None or room.free_bytes is None:
         return Storage(where, file_system), None
-    used = found.f_blocks - found.f_bfree
-    available = used + found.f_bavail  # as df counts it: without what is reserved for root
+    used = statvfs.f_blocks - statvfs.f_bfree
+    available = used + statvfs.f_bavail  # as df counts it: without what is reserved for root
     return Storage(where, file_system, room.total_bytes, used / max(1, available)), room.free_bytes
 
 

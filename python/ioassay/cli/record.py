@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 _AGENT_ENDS_S = 8
-"""What an agent may take to bring its last documents to files after the command has ended."""
+"""Time for the agent to write its last documents after the command has ended."""
 
 
 def record(

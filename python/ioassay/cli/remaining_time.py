@@ -1,4 +1,4 @@
-"""How much of a phase is done, and how much longer a run will take, judged by what its phases took so far."""
+"""The share of a phase that is done, and an estimate of a run's remaining time from its phases so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Of = tuple[str, str]
 """A workload, and the name of a phase of it."""
 
 _WHOLE = 0.01
-"""How far what a phase did may be from its plan, as a share, for the plan to have ended it."""
+"""Largest deviation from the planned amount, as a share, for a phase to count as ended by its amount."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Left:
 
 @dataclass(frozen=True)
 class _Took:
-    """What is known of a phase of a workload, from the latest that has ended."""
+    """Duration of a phase of a workload, from the latest that has ended."""
 
     duration_s: float
     s_per_unit: float | None

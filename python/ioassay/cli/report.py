@@ -78,8 +78,8 @@ def report(
             require_own(path)
     others = sides(against) if against else []
     for path, run, destination in zip(runs, read(runs, ceilings), destinations, strict=True):
-        told = RunReport(run, others, is_full=full)
-        document = reports.page(told.summary(), chosen) if summary else reports.build(told, chosen)
+        run_report = RunReport(run, others, is_full=full)
+        document = reports.page(run_report.summary(), chosen) if summary else reports.build(run_report, chosen)
         _deliver(document, path, destination, is_beside=output is None)
     return say_undrawn()
 

@@ -1,4 +1,4 @@
-"""What commands take that make documents of stored runs. Not: the documents."""
+"""Arguments of commands that make documents of stored runs. Not: the documents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Against = Annotated[
 
 
 def read(runs: list[Path], ceilings: Path | None) -> Iterator[LoadedRun]:
-    """The runs, one after the other, with the doubts that their ceilings give rise to. Raises `UsageError`."""
+    """The runs, one after the other, with the doubts that follow from their ceilings. Raises `UsageError`."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.store.net_directory import read_net  # noqa: PLC0415
     from ioassay.store.run_directory import load  # noqa: PLC0415

@@ -194,16 +194,16 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
         for run in runs
     ]
     if as_json:
-        documents = [json_text(data(one)) for one in shown]
+        documents = [json_text(data(dry_run)) for dry_run in shown]
         print(documents[0] if len(documents) == 1 else f"[{','.join(documents)}]", end="")
     else:
-        for one in shown:
-            show(rendered(blocks(one)))
+        for dry_run in shown:
+            show(rendered(blocks(dry_run)))
     return 0
 
 
 def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:
-    """What is to be watched, checked. Raises `UsageError`, `CannotRun`."""
+    """The hosts and setup to watch, checked. Raises `UsageError`, `CannotRun`."""
     from ioassay.monitoring import run_agents, watched_hosts  # noqa: PLC0415
     from ioassay.processes.engine import find_agent  # noqa: PLC0415
     from ioassay.store.watch_document import WatchDocument  # noqa: PLC0415
@@ -270,7 +270,7 @@ def _refuse_without_resume(resume: Path, document: RunDocument) -> None:
 
 def _submit(runs: Sequence[RunWriter], script_only: bool, as_json: bool) -> int:
     """Has Slurm do the runs, each as a job, or only writes their scripts. Returns the highest of their exit codes."""
-    from ioassay.cli.finish import Ended  # noqa: PLC0415
+    from ioassay.cli.finish import RunReporter  # noqa: PLC0415
     from ioassay.cli.slurm_job import submit_and_follow, write  # noqa: PLC0415
 
     scripts = [write(run) for run in runs]
@@ -278,17 +278,17 @@ def _submit(runs: Sequence[RunWriter], script_only: bool, as_json: bool) -> int:
         for script in scripts:
             print(f"sbatch {shlex.quote(str(script))}")
         return 0
-    told = Ended(as_json)
+    reporter = RunReporter(as_json)
     for run in runs:
         loaded = submit_and_follow(run.path)
         if loaded is None:
             return CannotRun.exit_code
-        told.tell(run.path, loaded)
-    return told.finish()
+        reporter.report(run.path, loaded)
+    return reporter.finish()
 
 
 def _agents(run: RunWriter) -> AbstractContextManager[object]:
-    """What watches the run, if anything does. Raises `UsageError` where what is to be watched is damaged."""
+    """A context with the agents that watch the run, if any. Raises `UsageError` for a damaged document."""
     if run.watch is None:
         return nullcontext()
     from ioassay.monitoring.run_agents import RunAgents  # noqa: PLC0415
@@ -298,22 +298,22 @@ def _agents(run: RunWriter) -> AbstractContextManager[object]:
 
 def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
     """Does the runs one after the other, until one is interrupted. Returns the highest of their exit codes."""
-    from ioassay.cli.finish import Ended  # noqa: PLC0415
+    from ioassay.cli.finish import RunReporter  # noqa: PLC0415
     from ioassay.cli.progress import watcher  # noqa: PLC0415
     from ioassay.execution.execute import execute  # noqa: PLC0415
 
-    told = Ended(as_json)
+    reporter = RunReporter(as_json)
     for number, (directory, need) in enumerate(runs):
         note(f"Run directory: {directory.path}; the engine's events and messages: {directory.path / 'logs'}")
         with directory:
             with _agents(directory):
                 execute(directory, watcher(need))
-            told.keep(directory.path, directory.document)
+            reporter.keep(directory.path, directory.document)
             loaded = directory.loaded()
-        told.tell(directory.path, loaded)
+        reporter.report(directory.path, loaded)
         if loaded.document.state == "interrupted":
             for later, _ in runs[number + 1 :]:
                 later.close()
                 print(f"Not started: ioassay run --resume {later.path}", file=sys.stderr)
             break
-    return told.finish()
+    return reporter.finish()

@@ -1,4 +1,4 @@
-"""`ioassay run --launcher sbatch`: what is printed while a job of Slurm does the run. Not here: what a job is."""
+"""`ioassay run --launcher sbatch`: the messages while a Slurm job makes the run. Not: what a job is."""
 
 from __future__ import annotations
 

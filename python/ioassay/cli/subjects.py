@@ -1,4 +1,4 @@
-"""What is typed to be compared: runs; a published system by its name; a YAML file of one or of a prediction."""
+"""The arguments of comparisons: runs; a published system by its name; a YAML file of one or of a prediction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = "Name a run directory, a built-in system or a YAML file."
 
 
 def sides(typed: list[str]) -> list[Side]:
-    """What each of them is. Raises `UsageError` for a name of nothing, `SourceError` with every problem of a file."""
+    """Loads each argument. Raises `UsageError` for an unknown name, `SourceError` with every problem of a file."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.analysis.compare import measured_run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
@@ -26,17 +26,17 @@ def sides(typed: list[str]) -> list[Side]:
     from ioassay.store.short_names import short  # noqa: PLC0415
 
     published = built_in.names(built_in.SYSTEMS)
-    found = []
-    for one, name in zip(typed, short(typed), strict=True):
-        if one not in published and Path(one).is_dir():
-            run = doubted(load(Path(one)))
-            found.append(Side(measured_run.subject(run, name), configuration.of_run(run.document)))
+    compared = []
+    for subject, name in zip(typed, short(typed), strict=True):
+        if subject not in published and Path(subject).is_dir():
+            run = doubted(load(Path(subject)))
+            compared.append(Side(measured_run.subject(run, name), configuration.of_run(run.document)))
         else:
-            found.append(_published(one))
-    return found
+            compared.append(_published(subject))
+    return compared
 
 
-def _published(one: str) -> Side:
+def _published(subject: str) -> Side:
     """A published system or a prediction. Raises as `sides`."""
     from ioassay.analysis.compare import published_system  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
@@ -46,27 +46,27 @@ def _published(one: str) -> Side:
 
     known = builtin_systems()
     try:
-        system = find_system(one, known)
+        system = find_system(subject, known)
     except UsageError as error:
-        if Path(one).exists():
+        if Path(subject).exists():
             if isinstance(error, SourceError):
                 raise
-            raise UsageError(f"{one} is neither a run directory nor a YAML file.", _NAME) from error
-        if "/" in one:
-            raise UsageError(f"There is no {one}.", _NAME) from error
-        raise UsageError(f"{one} is not a run directory. {error.message}", error.remedy) from error
+            raise UsageError(f"{subject} is neither a run directory nor a YAML file.", _NAME) from error
+        if "/" in subject:
+            raise UsageError(f"There is no {subject}.", _NAME) from error
+        raise UsageError(f"{subject} is not a run directory. {error.message}", error.remedy) from error
     return Side(published_system.subject(system), configuration.of_system(system, known))
 
 
 def each(typed: list[str]) -> list[str]:
-    """What was typed, with each folder of runs replaced by its runs, the oldest first. Raises `UsageError`."""
+    """The arguments, with each folder of runs replaced by its runs, the oldest first. Raises `UsageError`."""
     from ioassay.store import index  # noqa: PLC0415
 
     published = built_in.names(built_in.SYSTEMS)
-    found: list[str] = []
-    for one in typed:
-        found += [one] if one in published or not Path(one).is_dir() else map(str, index.runs([Path(one)]))
-    return found
+    names: list[str] = []
+    for name in typed:
+        names += [name] if name in published or not Path(name).is_dir() else map(str, index.runs([Path(name)]))
+    return names
 
 
 def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
@@ -84,10 +84,10 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
     from ioassay.store.run_directory import load  # noqa: PLC0415
     from ioassay.store.short_names import short  # noqa: PLC0415
 
-    once = list({one.resolve(): str(one) for one in index.runs(typed)}.values())
+    once = list({path.resolve(): str(path) for path in index.runs(typed)}.values())
     dated, undated = [], []
-    for one, name in zip(once, short(once), strict=True):
-        run = doubted(load(Path(one)))
+    for place, name in zip(once, short(once), strict=True):
+        run = doubted(load(Path(place)))
         document = run.document
         if not document.started:
             undated.append(name)

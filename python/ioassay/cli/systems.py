@@ -1,4 +1,4 @@
-"""`ioassay systems`: published systems, their figures, whether what was claimed of them follows, and a run as one."""
+"""`ioassay systems`: published systems, their figures, whether their claims follow, and a run as a system."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ def systems(
             raise UsageError("--yaml needs one system and no other options.", "Write `ioassay systems NAME --yaml`.")
         typer.echo(LIBRARY.find(name).text.rstrip("\n"))
         return 0
-    found = [(system, claims.check(system, known)) for system in chosen]
+    checks = [(system, claims.check(system, known)) for system in chosen]
     if as_json:
         if check:
-            printed = document.verification(found)
+            printed = document.verification(checks)
         else:
-            printed = document.overview(found) if name is None else document.whole(*found[0])
+            printed = document.overview(checks) if name is None else document.whole(*checks[0])
         _print_json(printed)
     else:
         from ioassay.reports import systems as shown  # noqa: PLC0415
         from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
         if check:
-            show(rendered(shown.verification(found)))
+            show(rendered(shown.verification(checks)))
         else:
-            show(rendered(shown.overview(found) if name is None else shown.details(*found[0])))
-    wrong = any(one.verdict == "does not follow" for _, checked in found for one in checked)
+            show(rendered(shown.overview(checks) if name is None else shown.details(*checks[0])))
+    wrong = any(claim.verdict == "does not follow" for _, checked in checks for claim in checked)
     return 1 if check and wrong else 0
 
 

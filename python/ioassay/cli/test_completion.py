@@ -212,9 +212,11 @@ def _in_fish(place: Path, line: str) -> str:
             text=True,
             check=True,
         )
-        found = [one.partition("\t")[0] for one in done.stdout.splitlines()]
-        assert len(found) == 1, f"{typed}: {found} {done.stderr}"
-        typed = f"{typed.rpartition(' ')[0]} {shlex.quote(found[0])}" + ("" if found[0][-1] in "=:/" else " ")
+        completions = [text.partition("\t")[0] for text in done.stdout.splitlines()]
+        assert len(completions) == 1, f"{typed}: {completions} {done.stderr}"
+        typed = f"{typed.rpartition(' ')[0]} {shlex.quote(completions[0])}" + (
+            "" if completions[0][-1] in "=:/" else " "
+        )
     return "".join(f"[{word}]" for word in shlex.split(typed + last)[1:])
 
 

@@ -36,7 +36,7 @@ def parsed(example: str) -> list[Any]:
     return contexts
 
 
-@pytest.mark.parametrize(("path", "example"), [(path, one) for path in EXAMPLES for one in EXAMPLES[path]])
+@pytest.mark.parametrize(("path", "example"), [(path, example) for path in EXAMPLES for example in EXAMPLES[path]])
 def test_an_example_is_a_command_line_of_its_command(path: str, example: str) -> None:
     contexts = parsed(example)
     typed = " ".join(context.info_name for context in contexts[1:])

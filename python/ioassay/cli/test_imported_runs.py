@@ -45,12 +45,12 @@ READING = [
 def top(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with all samples of a tool, imported twice."""
     tool = str(request.param)
-    found = tmp_path_factory.mktemp(tool)
+    place = tmp_path_factory.mktemp(tool)
     for name in ("run", "again"):
-        samples = found / "samples" / name
+        samples = place / "samples" / name
         shutil.copytree(FILES / ("io500/program-2025" if tool == "io500" else tool), samples)
-        command("import", tool, samples, "--out", found / "runs" / name)
-    return found
+        command("import", tool, samples, "--out", place / "runs" / name)
+    return place
 
 
 @pytest.mark.parametrize("typed", READING, ids=lambda typed: " ".join(typed[:1] + typed[2:4]))
@@ -71,13 +71,15 @@ NUMBERS = st.sampled_from([0, 1, 2**53, 2**62, 2**62 + 1, 2**63, 2**64, 10**17 +
 def test_a_case_is_stored_and_loads_again_or_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, number: float
 ) -> None:
-    one = {"file": Path("out.txt"), "line": 1, "phase": "write", "operation": "write", "bytes": 1, "duration_ns": 7}
-    measured = Measurement(**(one | {name: number if name.startswith("rate") else int(min(number, 2**70))}))  # type: ignore[arg-type]
+    values = {"file": Path("out.txt"), "line": 1, "phase": "write", "operation": "write", "bytes": 1, "duration_ns": 7}
+    measured = Measurement(**(values | {name: number if name.startswith("rate") else int(min(number, 2**70))}))  # type: ignore[arg-type]
     case = Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured])
-    found = Gathered(tool="ior", title="IOR", name="r", cases=[case], files=[], refused=[])
-    gathered, made = storable(found, ["ioassay"])
+    results = Gathered(tool="ior", title="IOR", name="r", cases=[case], files=[], refused=[])
+    gathered, made = storable(results, ["ioassay"])
     if made is None:
-        assert [(one.path, "no measurement can have" in one.reason) for one in gathered.refused] == [("out.txt", True)]
+        assert [(file.path, "no measurement can have" in file.reason) for file in gathered.refused] == [
+            ("out.txt", True)
+        ]
         return
     path = tmp_path_factory.mktemp("run") / "run"
     store(path, made.document, made.tables)
@@ -89,10 +91,10 @@ def test_a_moment_that_no_calendar_has_refuses_its_file() -> None:
     case = Case(
         tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured], started_unix_ns=2**62 * 1000
     )
-    found = Gathered(tool="fio", title="fio", name="r", cases=[case], files=[], refused=[])
-    gathered, made = storable(found, ["ioassay"])
+    results = Gathered(tool="fio", title="fio", name="r", cases=[case], files=[], refused=[])
+    gathered, made = storable(results, ["ioassay"])
     assert made is None
-    assert [one.path for one in gathered.refused] == ["out.txt"]
+    assert [file.path for file in gathered.refused] == ["out.txt"]
 
 
 def test_a_file_with_an_impossible_value_does_not_cost_the_others() -> None:
@@ -102,12 +104,12 @@ def test_a_file_with_an_impossible_value_does_not_cost_the_others() -> None:
         )
         return Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured])
 
-    found = Gathered(
+    results = Gathered(
         tool="ior", title="IOR", name="r", cases=[case("good", 7), case("bad", 10**18)], files=[], refused=[]
     )
-    gathered, made = storable(found, ["ioassay"])
+    gathered, made = storable(results, ["ioassay"])
     assert made is not None
     assert made.tables["measurements"]["duration_ns"].to_list() == [7]
-    assert [(one.path, one.reason) for one in gathered.refused] == [
+    assert [(file.path, file.reason) for file in gathered.refused] == [
         ("bad", "has a value that no measurement can have (duration_ns)")
     ]

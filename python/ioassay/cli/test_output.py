@@ -16,7 +16,7 @@ def test_the_suffix_of_a_file_is_its_format(known: str) -> None:
     assert chosen_format(None, Path(f"x.{known}"), as_json=False) == known
 
 
-def test_a_suffix_that_contradicts_the_format_is_refused_and_the_right_name_said() -> None:
+def test_a_suffix_that_contradicts_the_format_is_refused_with_the_right_name() -> None:
     with pytest.raises(UsageError, match=r"-o x\.pdf and --format md contradict") as error:
         file_format("md", Path("x.pdf"))
     assert "x.md" in error.value.remedy

@@ -17,7 +17,7 @@ def command(seen: list[Any]) -> Any:
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
     @app.command()
-    def one(
+    def only_command(
         folders: list[Path],
         *,
         folder: Path = Path("runs"),
@@ -29,9 +29,9 @@ def command(seen: list[Any]) -> Any:
     ) -> None:
         seen.append((folders, folder, elsewhere, name, number, kind, settings))
 
-    found = typer.main.get_command(app)
-    convert_only_typed(found)
-    return found
+    built = typer.main.get_command(app)
+    convert_only_typed(built)
+    return built
 
 
 def typed(*words: str) -> Any:
@@ -54,13 +54,13 @@ def test_values_have_the_types_that_the_command_names(monkeypatch: pytest.Monkey
     )
 
 
-def test_what_is_left_out_has_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_left_out_have_their_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "typer._adapters", None)
     assert typed("a")[1:6] == (Path("runs"), Path("."), None, 1, "job")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--number", "0"], "greater than or equal to 1"),
         (["--number", "21"], "less than or equal to 20"),
@@ -69,7 +69,7 @@ def test_what_is_left_out_has_its_default(monkeypatch: pytest.MonkeyPatch) -> No
         (["--kind", "rack"], "'rack' is not one of 'job', 'node'"),
     ],
 )
-def test_typer_says_what_is_wrong(words: list[str], said: str) -> None:
+def test_typer_says_what_is_wrong(words: list[str], message: str) -> None:
     with pytest.raises(typer.TyperException) as refused:
         typed("a", *words)
-    assert said in refused.value.format_message()
+    assert message in refused.value.format_message()

@@ -21,8 +21,8 @@ def record(tmp_path: Path) -> Path:
 
 
 def data_of(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
-    return found
+    document: dict[str, object] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def test_a_record_a_folder_of_them_or_tables_are_what_a_profile_is_compared_with(
@@ -37,7 +37,7 @@ def test_a_record_a_folder_of_them_or_tables_are_what_a_profile_is_compared_with
         assert (reference["name"], reference["processes"]) == (against.name, processes)
 
 
-def test_two_of_one_name_are_told_apart_by_their_paths(
+def test_two_profiles_of_one_name_are_distinguished_by_their_paths(
     record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = store_record(tmp_path / "other" / "after", TableBuilder())
@@ -71,9 +71,9 @@ def test_a_run_gives_limits_and_beside_a_record_both_are_judged_by_them(
         profile([record], against=[named], as_json=True)
         limits = data_of(capsys)["limits"]
         assert isinstance(limits, list)
-        assert [(one["name"], one["about"], one["value"]) for one in limits if one["origin"] == "measured"] == [
-            ("small_request_bytes", "write", 4 << 20)
-        ]
+        assert [
+            (limit["name"], limit["about"], limit["value"]) for limit in limits if limit["origin"] == "measured"
+        ] == [("small_request_bytes", "write", 4 << 20)]
     profile([record], against=[run, before], as_json=True)
     assert data_of(capsys)["other"]["name"] == "after"  # type: ignore[index]
 
@@ -112,7 +112,7 @@ def test_another_kind_and_a_newer_version_are_named(
     assert error.value.remedy
 
 
-def test_what_cannot_be_compared_with_is_named_with_what_to_do(record: Path, tmp_path: Path) -> None:
+def test_an_argument_that_cannot_be_compared_is_refused_with_a_remedy(record: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("nothing")
     for path, reason in (

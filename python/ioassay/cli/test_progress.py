@@ -122,7 +122,7 @@ def _moving(name: str, share: float) -> Progress:
     return {"step": 0, "name": name, "elapsed_ns": 10**9, "bytes": int(4 * GB * share), "operations": 500}
 
 
-def test_without_a_terminal_there_is_a_line_per_phase() -> None:
+def test_output_to_a_pipe_has_a_line_per_phase() -> None:
     stream = io.StringIO()
     _show(Lines(Console(file=stream, width=40), NEED))
     assert stream.getvalue().splitlines() == [
@@ -136,7 +136,7 @@ def test_without_a_terminal_there_is_a_line_per_phase() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "sentence"),
     [
         ({"walled": True}, "Writes at most 8.00 GiB, and less where stonewalls end a phase; "),
         ({"again": True}, "Writes at least 8.00 GiB: phases that last a set time write their files again until "),
@@ -150,15 +150,17 @@ def test_without_a_terminal_there_is_a_line_per_phase() -> None:
         ),
     ],
 )
-def test_what_a_run_writes_is_said_as_far_as_it_is_known_before(changed: dict[str, Any], said: str) -> None:
+def test_the_amount_that_a_run_will_write_is_shown_as_far_as_it_is_known(
+    changed: dict[str, Any], sentence: str
+) -> None:
     stream = io.StringIO()
     _show(Lines(Console(file=stream, width=200), replace(NEED, **changed)))
     line = stream.getvalue().splitlines()[1]
-    assert line.startswith(said)
+    assert line.startswith(sentence)
     assert ("; at most 4.00 GiB at once; " in line) == ("again" in changed)
 
 
-def test_with_a_stop_rule_what_is_to_come_is_the_most_that_can_come() -> None:
+def test_progress_with_a_stop_rule_counts_the_most_cases_that_can_come() -> None:
     cases = [_case(), _case("random", 64), _case("random", 65)]
     document = _document(cases)
     document.study.workloads[1].until = StopRule(share=0.05, at_least=3, at_most=10)

@@ -48,19 +48,19 @@ def test_several_runs_have_a_directory_each_and_an_index(tmp_path: Path) -> None
     assert (tmp_path / "out" / "b" / "report.pdf").exists()
 
 
-def test_without_a_browser_the_pdf_is_left_out_and_it_says_why(
+def test_publish_without_a_browser_leaves_out_the_pdf_and_says_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
     publish([_stored(tmp_path / "run")], tmp_path / "out")
-    said = capsys.readouterr().err
-    assert "PDFs were not written. IOASSAY_BROWSER is set to no-such-browser" in said
+    message = capsys.readouterr().err
+    assert "PDFs were not written. IOASSAY_BROWSER is set to no-such-browser" in message
     assert not (tmp_path / "out" / "report.pdf").exists()
     assert (tmp_path / "out" / "report.html").exists()
 
 
 @pytest.mark.parametrize(("runs", "place"), [(["a"], "published/a"), (["a", "b"], "published")])
-def test_without_a_directory_one_is_named_after_the_run(
+def test_the_default_directory_is_named_after_the_run(
     runs: list[str], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
@@ -72,7 +72,7 @@ def test_without_a_directory_one_is_named_after_the_run(
         publish([tmp_path / name for name in runs])
 
 
-def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+def test_an_existing_directory_is_not_overwritten(tmp_path: Path) -> None:
     run = _stored(tmp_path / "run")
     for there in (run, run / "run.json"):
         with pytest.raises(UsageError, match="exists and is not empty"):
@@ -83,7 +83,7 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
     run = _stored(tmp_path / "run")
     with pytest.raises(UsageError, match="not a run directory"):

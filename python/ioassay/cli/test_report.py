@@ -116,7 +116,7 @@ def test_a_missing_table_and_a_newer_version_are_usage_errors(tmp_path: Path) ->
         report([run])
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CannotRun, match="cannot be written"):
         report([_stored(tmp_path / "run")], output=tmp_path / "file" / "below.html")

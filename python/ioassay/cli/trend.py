@@ -13,8 +13,8 @@ from ioassay.cli.subjects import stored
 from ioassay.cli.verdict_output import Junit
 from ioassay.errors import UsageError
 
-_MOST_TOLD = 3
-"""Runs of which an error says why they are left out."""
+_MOST_EXPLAINED = 3
+"""The most runs for which an error says why they are left out."""
 
 
 def trend(
@@ -55,7 +55,7 @@ def trend(
         chosen = chosen_format(form, output, as_json=as_json)
         content = assemble(*stored(runs), verdict_output.tolerance(tolerance), any_target=any_target)
         if not content.groups:
-            because = " ".join(content.left_out[:_MOST_TOLD])
+            because = " ".join(content.left_out[:_MOST_EXPLAINED])
             raise UsageError(
                 f"A trend needs two runs of the same study and target. {because}",
                 "Use several runs of one study, for example runs/*-quick; add --any-target if their targets are one.",

@@ -1,4 +1,4 @@
-"""What commands that judge have in common: the tolerance as typed, JUnit XML, the exit code. Not: judging."""
+"""Shared by commands that judge: the tolerance as typed, JUnit XML, the exit code. Not: judging."""
 
 from __future__ import annotations
 

@@ -116,6 +116,8 @@ CLEAN_NAMES: Sequence[str] = (
             "analysis/trend",
             "analysis/watch",
             "calibration",
+            "cli",
+            "criteria",
             "doctor",
             "execution",
             "lab",

@@ -23,7 +23,7 @@ def list_labs(
         print(LABS.find(name).text.rstrip("\n"))
         return 0
     labs = {key: read(source) for key, source in LABS.sources().items()}
-    lacking = {key: [str(one) for one in missing(lab.requirements())] for key, lab in labs.items()}
+    lacking = {key: [str(requirement) for requirement in missing(lab.requirements())] for key, lab in labs.items()}
     if as_json:
         print(
             json.dumps(

@@ -43,16 +43,16 @@ def show(lab: Running, as_json: bool) -> None:
 
 
 def _document(lab: Running) -> dict[str, object]:
-    found = _look(lab)
-    return found.document() if found else {"lab": {"name": lab.name}, "ready": False}
+    lab_status = _look(lab)
+    return lab_status.document() if lab_status else {"lab": {"name": lab.name}, "ready": False}
 
 
 def _text(lab: Running) -> str:
     try:
-        found = _look(lab)
+        lab_status = _look(lab)
     except CannotRun as error:  # the others are worth a look all the same
         return f"{lab.name}: {error.message} {error.remedy}"
-    return "\n".join(_lines(found)) if found else f"{lab.name}: being started"
+    return "\n".join(_lines(lab_status)) if lab_status else f"{lab.name}: being started"
 
 
 def _look(lab: Running) -> Status | None:
@@ -62,28 +62,28 @@ def _look(lab: Running) -> Status | None:
     return look(lab, written) if written else None
 
 
-def _lines(found: Status) -> Iterator[str]:
-    lab = found.lab
+def _lines(lab_status: Status) -> Iterator[str]:
+    lab = lab_status.lab
     yield f"{lab.name}: {lab.title}"
     for target in lab.targets:
         reached = f"lab:{lab.name}" if len(lab.targets) == 1 else f"lab:{lab.name}/{target.storage}"
         yield _row("target", f"{reached}  {target.place} ({target.about}; storage API {target.api})")
     rate = f", links of {format_link_rate(lab.link_bits_per_s)}" if lab.link_bits_per_s else ""
     also = "".join([", ssh"] * lab.ssh + [", Slurm"] * lab.slurm)
-    hosts = [f"{host.name} {host.address}{' (cut off)' if host.name in found.cut else ''}" for host in lab.hosts]
+    hosts = [f"{host.name} {host.address}{' (cut off)' if host.name in lab_status.cut else ''}" for host in lab.hosts]
     yield _row("hosts", ", ".join(hosts) + rate + also)
-    programs = ", ".join(f"{count} {name}" for name, count in found.processes.items())
-    yield _row("processes", f"{programs or 'none'}; {format_about_bytes(found.memory_bytes)} of memory")
-    for host, ports in found.ports.items():
+    programs = ", ".join(f"{count} {name}" for name, count in lab_status.processes.items())
+    yield _row("processes", f"{programs or 'none'}; {format_about_bytes(lab_status.memory_bytes)} of memory")
+    for host, ports in lab_status.ports.items():
         if ports:
             yield _row("listening", f"{host}: {', '.join(ports)}")
-    for mount, where in _alike(found.mounts).items():
+    for mount, where in _alike(lab_status.mounts).items():
         yield _row("mounted", f"{mount} on {', '.join(where)}")
     disks = format_count(len(lab.disks), "disk")
-    took, most = format_about_bytes(found.disks_bytes), format_about_bytes(lab.disk_bytes)
+    took, most = format_about_bytes(lab_status.disks_bytes), format_about_bytes(lab.disk_bytes)
     yield _row("disks", f"{disks} in {lab.disk_place}, using {took} of at most {most}")
-    if found.users:
-        yield _row("used by", ", ".join(found.users))
+    if lab_status.users:
+        yield _row("used by", ", ".join(lab_status.users))
     study = "quick" if all(target.kind == "directory" for target in lab.targets) else "objects"
     yield _row("measure", f"ioassay run {study} --target lab:{lab.name}")
     yield _row("end", f"ioassay lab down {lab.name}")

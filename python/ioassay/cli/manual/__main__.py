@@ -19,7 +19,10 @@ def main(place: Path) -> None:
     date = f"{moment:%Y-%m-%d}"
     place.mkdir(parents=True, exist_ok=True)
     programs = (find_engine(), find_agent())
-    for page in (*command_pages.pages(date), *(page for one in programs for page in program_pages.pages(one, date))):
+    for page in (
+        *command_pages.pages(date),
+        *(page for program in programs for page in program_pages.pages(program, date)),
+    ):
         (place / f"{page.name}.1").write_text(page.source(), encoding="ascii")
 
 

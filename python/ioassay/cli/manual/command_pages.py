@@ -61,8 +61,8 @@ def _page(words: tuple[str, ...], commands: dict[tuple[str, ...], Any], date: st
 def _parameters(page: Page, command: Any, context: typer.Context) -> None:
     """Its arguments and options, as its help has them."""
     for kind in ("argument", "option"):
-        own = [one for one in command.get_params(context) if one.param_type_name == kind]
-        records = [record for one in own if (record := one.get_help_record(context))]
+        parameters = [parameter for parameter in command.get_params(context) if parameter.param_type_name == kind]
+        records = [record for parameter in parameters if (record := parameter.get_help_record(context))]
         if not records:
             continue
         page.section(f"{kind.upper()}S")

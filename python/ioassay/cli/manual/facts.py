@@ -1,4 +1,4 @@
-"""What is true of every command, and stands in every manual page, or in that of `ioassay`."""
+"""Facts about all commands, for every manual page, or for that of `ioassay`."""
 
 from __future__ import annotations
 

@@ -36,13 +36,13 @@ def pages(program: Path, date: str) -> Iterator[Page]:
     yield _page(program.name, top, date, [f"{program.name}-{name}" for name, _ in commands])
     for name, about in commands:
         is_front_end = "'s command line" in about  # one takes -h only, as the original does
-        found = parsed(_printed(program, name, "-h" if is_front_end else "--help"))
-        whole = found._replace(introduction=[_line(about), *found.introduction[1:]])
+        parsed_help = parsed(_printed(program, name, "-h" if is_front_end else "--help"))
+        whole = parsed_help._replace(introduction=[_line(about), *parsed_help.introduction[1:]])
         yield _page(f"{program.name}-{name}", whole, date, [program.name])
 
 
 def _line(about: str) -> str:
-    """What a command is for, without where its own help is."""
+    """The purpose of a command, without the reference to its own help."""
     return re.sub(r" \(.*\)$", "", about)
 
 
@@ -74,14 +74,14 @@ def parsed(printed: str) -> Help:
     return Help(paragraphs, usage or paragraphs[0].partition(": ")[0], sections)
 
 
-def _page(name: str, found: Help, date: str, others: list[str]) -> Page:
-    page = Page(name, found.introduction[0], __version__, date)
+def _page(name: str, parsed_help: Help, date: str, others: list[str]) -> Page:
+    page = Page(name, parsed_help.introduction[0], __version__, date)
     page.section("SYNOPSIS")
-    page.usage(found.usage)
-    if found.introduction[1:]:
+    page.usage(parsed_help.usage)
+    if parsed_help.introduction[1:]:
         page.section("DESCRIPTION")
-        page.paragraphs(found.introduction[1:])
-    for title, entries in found.sections.items():
+        page.paragraphs(parsed_help.introduction[1:])
+    for title, entries in parsed_help.sections.items():
         page.section(title.upper())
         for term, about in entries:
             if (other := f"{name}-{term}") in others:

@@ -59,7 +59,7 @@ def test_a_page_says_what_its_help_says(pages: dict[str, Path]) -> None:
     )
 
 
-def test_what_would_be_a_command_of_troff_is_text() -> None:
+def test_text_that_looks_like_a_troff_command_is_escaped() -> None:
     page = Page("x", "y", "1", "2026-01-01")
     page.paragraphs([".SH is no heading", "'quoted' \\n(`--a-b`) …"])
     assert "\n\\&.SH is no heading\n.PP\n\\&\\(aqquoted\\(aq \\en(\\fB\\%\\-\\-a\\-b\\fR) \\[u2026]\n" in page.source()
@@ -67,13 +67,13 @@ def test_what_would_be_a_command_of_troff_is_text() -> None:
 
 
 def test_a_help_is_taken_apart() -> None:
-    found = parsed(
+    parsed_help = parsed(
         "Does it.\n\nMore of\nit.\n\nUsage: it [OPTIONS]\n\nCommands:\n  run  Run it\n\n"
         "Options:\n      --host <HOST>\n          On a host.\n          \n          Repeat it.\n\n  -h  Help\n"
     )
-    assert found.introduction == ["Does it.", "More of it."]
-    assert found.usage == "it [OPTIONS]"
-    assert found.sections == {
+    assert parsed_help.introduction == ["Does it.", "More of it."]
+    assert parsed_help.usage == "it [OPTIONS]"
+    assert parsed_help.sections == {
         "Commands": [("run", "Run it")],
         "Options": [("--host <HOST>", "On a host. Repeat it."), ("-h", "Help")],
     }

@@ -81,7 +81,7 @@ def _term(words: str) -> str:
     """An option in bold with its value in italics; anything else in italics."""
     if not words.startswith("-") or (words.startswith("--") and words[2:3] in ("", " ")):
         return f"\\fI{_plain(words)}\\fR"
-    return ", ".join(_option(one) for one in words.split(", "))
+    return ", ".join(_option(option) for option in words.split(", "))
 
 
 def _option(words: str) -> str:

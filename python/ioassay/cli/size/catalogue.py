@@ -20,7 +20,7 @@ def catalogue(
         ),
     ] = None,
     *,
-    own: Annotated[
+    own_catalogues: Annotated[
         list[Path] | None,
         typer.Option("--catalogue", metavar="FILE", help="Your own catalogue beside the built-in ones. Repeatable."),
     ] = None,
@@ -40,7 +40,7 @@ def catalogue(
     from ioassay.sizing.catalogue import load  # noqa: PLC0415
 
     wanted = chosen_format(form, output, as_json=as_json)
-    loaded = load(own or [])
+    loaded = load(own_catalogues or [])
     chosen = {entry.name: entry for word in names or [] for entry in loaded.named(word)}
     if as_yaml:
         if not chosen or wanted is not None:

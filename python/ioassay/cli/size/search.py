@@ -53,15 +53,15 @@ def search(
             "Name a YAML file of requirements, or see `ioassay size --help` for the commands.",
         )
     wishes, catalogue = read(requirements)
-    found = searched(wishes, catalogue, limit_s=limit_s)
-    report = SearchReport(found, catalogue)
+    result = searched(wishes, catalogue, limit_s=limit_s)
+    report = SearchReport(result, catalogue)
     if wanted is None:
         show(rendered(report.terminal()))
     else:
         emit(reports.build(report, wanted), output)
     if save is not None:
-        _save(found, requirements, save)
-    return max(say_undrawn(), _EXIT_CODES[found.verdict])
+        _save(result, requirements, save)
+    return max(say_undrawn(), _EXIT_CODES[result.verdict])
 
 
 def _seconds(time_limit: str) -> float:
@@ -76,7 +76,7 @@ def _seconds(time_limit: str) -> float:
     return seconds
 
 
-def _save(found: Search, requirements: Path, folder: Path) -> None:
+def _save(result: Search, requirements: Path, folder: Path) -> None:
     import os  # noqa: PLC0415
 
     from ioassay.cli.output import say, write  # noqa: PLC0415
@@ -84,7 +84,7 @@ def _save(found: Search, requirements: Path, folder: Path) -> None:
     from ioassay.text.control_characters import encoded  # noqa: PLC0415
 
     way = os.path.relpath(requirements.parent, folder)
-    for number, answer in enumerate(found.answers, start=1):
-        path = folder / f"{found.requirements.name}-{number}.yaml"
-        write(path, encoded(configuration_yaml(answer, found.requirements, way)))
+    for number, answer in enumerate(result.answers, start=1):
+        path = folder / f"{result.requirements.name}-{number}.yaml"
+        write(path, encoded(configuration_yaml(answer, result.requirements, way)))
         say(f"{path}")

@@ -34,7 +34,7 @@ def test_a_mistyped_study_is_refused_with_the_nearest(config: str) -> None:
         predict(config, study="quik")
 
 
-def test_of_several_configurations_one_must_be_named(config: str, tmp_path: Path) -> None:
+def test_a_file_of_several_configurations_needs_a_name(config: str, tmp_path: Path) -> None:
     other = CONFIGURATION[CONFIGURATION.index("  two:") :].replace("two:", "another:")
     (tmp_path / "config.yaml").write_text(CONFIGURATION + other)
     with pytest.raises(UsageError, match="mine has 2 configurations") as refused:

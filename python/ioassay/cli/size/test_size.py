@@ -45,7 +45,7 @@ def _requirements(folder: Path, write: str) -> str:
     return "needs.yaml"
 
 
-def test_what_is_found_is_one_json_document_and_is_saved_for_explain(tmp_path: Path) -> None:
+def test_the_result_is_one_json_document_and_is_saved_for_explain(tmp_path: Path) -> None:
     done = _size(tmp_path, _requirements(tmp_path, "26GB/s"), "--json", "--save", "found")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -63,12 +63,12 @@ def test_requirements_that_cannot_be_met_make_the_exit_code_1(tmp_path: Path) ->
     assert "80 GB/s needed, 36 GB/s possible, 44 GB/s short" in " ".join(done.stdout.split())
 
 
-def test_what_nobody_decided_makes_the_exit_code_3_and_is_said_in_text_and_json(tmp_path: Path) -> None:
+def test_an_undecided_search_exits_with_3_and_says_so_in_text_and_json(tmp_path: Path) -> None:
     text = REQUIREMENTS.format(write="26GB/s")
     (tmp_path / "needs.yaml").write_text(text.replace("{racks: 1}", "{budget: 1000000, currency: EUR}"))
-    told = _size(tmp_path, "needs.yaml")
-    assert told.returncode == 3
-    assert "Too little is known" in told.stdout
+    undecided = _size(tmp_path, "needs.yaml")
+    assert undecided.returncode == 3
+    assert "Too little is known" in undecided.stdout
     assert json.loads(_size(tmp_path, "needs.yaml", "--json").stdout)["verdict"] == "undecided"
     impossible = _size(tmp_path, _requirements(tmp_path, "80GB/s"), "--json")
     assert (impossible.returncode, json.loads(impossible.stdout)["verdict"]) == (1, "impossible")
@@ -93,7 +93,7 @@ def test_a_component_is_shown_with_the_source_of_each_figure_or_the_nearest_name
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (partial(explain, "md3460-racks", form="html", as_json=True), "--json and --format html contradict"),
         (partial(explain, "md3460-racks", form="pdf"), "--format pdf is written to a file"),
@@ -114,9 +114,9 @@ def test_a_component_is_shown_with_the_source_of_each_figure_or_the_nearest_name
     ],
 )
 def test_options_that_cannot_be_meant_are_refused_before_anything_is_printed(
-    call: Callable[[], int], said: str, capsys: pytest.CaptureFixture[str]
+    call: Callable[[], int], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         call()
     assert capsys.readouterr().out == ""
 
@@ -217,7 +217,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert process.returncode == 0
 
 
-def test_output_that_cannot_be_written_is_said(needs: Path, tmp_path: Path) -> None:
+def test_output_that_cannot_be_written_is_an_error(needs: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ioassay", "size", "explain", "astra"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -238,9 +238,9 @@ def test_the_process_that_solves_ends_with_a_search_that_is_ended(needs: Path, e
         _until(lambda: bool(children.read_text()), "a solver")
         solver = int(children.read_text().split()[0])
         process.send_signal(end)
-        _, said = process.communicate(timeout=DEADLINE_S)
+        _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == (CannotRun.exit_code if end == signal.SIGINT else -end)
-    assert "Traceback" not in said
+    assert "Traceback" not in errors
     _until(lambda: not _is_running(solver), "the solver to end")
 
 
@@ -268,8 +268,8 @@ def test_help_imports_nothing_that_takes_long(name: str) -> None:
         "slow = {'numpy', 'scipy', 'polars', 'yaml', 'ioassay.sizing'}\n"
         "print(*sorted(slow & {*sys.modules}), file=sys.stderr)"
     )
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True
     )
-    assert found.stderr.strip() == ""
-    assert "Usage:" in found.stdout
+    assert done.stderr.strip() == ""
+    assert "Usage:" in done.stdout

@@ -1,4 +1,4 @@
-"""`ioassay tune`: what holds storage back, what changing it brings, and a way back. One file per command."""
+"""`ioassay tune`: checks settings, finds better ones, applies and restores them. One file per command."""
 
 from __future__ import annotations
 

@@ -131,8 +131,8 @@ def _rules(plan: ChangePlan) -> dict[str, Rule]:
     """By setting, the rule that knows its risk."""
     from ioassay.tuning.rules.known import rule_of  # noqa: PLC0415
 
-    found = {step.name: rule_of(step.name, step.instance.identity().get("file system", "")) for step in plan.steps}
-    return {name: rule for name, rule in found.items() if rule is not None}
+    rules = {step.name: rule_of(step.name, step.instance.identity().get("file system", "")) for step in plan.steps}
+    return {name: rule for name, rule in rules.items() if rule is not None}
 
 
 def _question(plan: ChangePlan, form: PersistentForm | None) -> str:

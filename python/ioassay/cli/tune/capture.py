@@ -34,6 +34,6 @@ def capture(
     say(f"{path}: {len(snapshot.files)} files, {len(archive) >> 10} KiB")
     if snapshot.unreadable:
         reasons = Counter(snapshot.unreadable.values()).most_common()
-        told = ", ".join(f"{reason} ({count})" for reason, count in reasons)
-        typer.echo(f"Not readable, as the archive says by name: {told}", err=True)
+        summary = ", ".join(f"{reason} ({count})" for reason, count in reasons)
+        typer.echo(f"Not readable, as the archive says by name: {summary}", err=True)
     return 0

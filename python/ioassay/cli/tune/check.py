@@ -93,8 +93,8 @@ def check(
         storage_settings=storage_settings or [],
         workload=workload,
     )
-    found = read_all(snapshots) if snapshots else _live(target, command or [])
-    examination = examine(found, asked)
+    loaded_snapshots = read_all(snapshots) if snapshots else _live(target, command or [])
+    examination = examine(loaded_snapshots, asked)
     report = CheckReport(examination)
     ended = CannotRun.exit_code if examination.verdict == "nothing judged" else 0
     if wanted is None:

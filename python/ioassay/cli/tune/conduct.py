@@ -1,4 +1,4 @@
-"""An experiment at work on the terminal, and what is left of it: its report, the answer, and how to go on with it."""
+"""Runs an experiment from the terminal: its report, the answer, and how to resume it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _WITHHELD = 1
 
 
 class ExperimentReport(Report, Protocol):
-    """What an experiment found."""
+    """The report of an experiment."""
 
     @property
     def is_withheld(self) -> bool:
         """Whether doubts keep it from an answer."""
 
     def terminal(self) -> Sequence[Block]:
-        """What the terminal shows of it."""
+        """The blocks for the terminal."""
 
 
 def conduct(
@@ -39,7 +39,7 @@ def conduct(
     *,
     as_json: bool,
 ) -> int:
-    """Does the work, and writes the report into the directory, whatever ended it. Returns the exit code.
+    """Does the work and writes the report into the directory, however it ended. Returns the exit code.
 
     The exit code is 1 where doubts keep the experiment from an answer. `command`: of `ioassay tune`, which resumes it.
     `report`: what is known when it is called. Raises what `work` does.
@@ -54,14 +54,14 @@ def conduct(
     finally:
         if document.state != "complete":
             say(f"Resume with: ioassay tune {command} --resume {directory.path}")
-        found = report()
+        result = report()
         if document.measurements:
-            directory.write(REPORT, reports.build(found, "html"))
+            directory.write(REPORT, reports.build(result, "html"))
     if as_json:
-        typer.echo(reports.build(found, "json"), nl=False)
+        typer.echo(reports.build(result, "json"), nl=False)
     else:
-        show("", rendered(found.terminal()))
+        show("", rendered(result.terminal()))
         print(f"\nReport: {directory.path / REPORT}", flush=True)
     if document.state != "complete":
         return CannotRun.exit_code
-    return max(say_undrawn(), _WITHHELD if found.is_withheld else 0)
+    return max(say_undrawn(), _WITHHELD if result.is_withheld else 0)

@@ -1,4 +1,4 @@
-"""Where journals of settings are: what several commands of `ioassay tune` share."""
+"""The option for the directory of journals, shared by commands of `ioassay tune`."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def rollback(
         print(
             f"Nothing to put back: no journal in {place} is open." if name is None else f"{name} is put back already."
         )
-    for one in refused:
-        print_error(one)
+    for refusal in refused:
+        print_error(refusal)
     return max([UsageError.exit_code] * bool(refused) + [exit_code(results) for results in done.values()], default=0)
 
 
@@ -77,14 +77,16 @@ def _chosen(place: Path, name: str | None, *, every: bool, refused: list[UsageEr
 
     if name is not None:
         return [find(place, name)]
-    found = open_journals(place)
-    refused += found.damaged
-    if found.of_other_machines:
+    journals = open_journals(place)
+    refused += journals.damaged
+    if journals.of_other_machines:
         print(
-            f"Of other machines and skipped: {', '.join(path.stem for path in found.of_other_machines)}",
+            f"Of other machines and skipped: {', '.join(path.stem for path in journals.of_other_machines)}",
             file=sys.stderr,
         )
-    if len(found.states) > 1 and not every:
-        started = ", ".join(f"{path.stem} ({len(state.open_entries)} settings)" for path, state in found.states.items())
-        raise UsageError(f"{len(found.states)} journals are open: {started}.", "Name one of them, or use --all.")
-    return [*found.states]
+    if len(journals.states) > 1 and not every:
+        started = ", ".join(
+            f"{path.stem} ({len(state.open_entries)} settings)" for path, state in journals.states.items()
+        )
+        raise UsageError(f"{len(journals.states)} journals are open: {started}.", "Name one of them, or use --all.")
+    return [*journals.states]

@@ -157,7 +157,7 @@ def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: 
     document = directory.document
     restore_today(document, journal, say)
     _show_plan(document)
-    if any(one.key is None for one in document.parameters):
+    if any(parameter.key is None for parameter in document.parameters):
         confirm("Change these settings during the sweep, and restore them at the end?", yes=yes)
     (place,) = places([document.target], document.destroy_data, document.clients)
     if pairs := definitions(document.parameters):

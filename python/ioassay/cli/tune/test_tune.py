@@ -70,7 +70,9 @@ def test_settings_are_shown_applied_verified_and_put_back(device: str, tune: Tun
     assert "drifted" not in tune("verify").stdout
     set_queue(device, "nr_requests", "33")
     assert "drifted" in tune("verify", code=1).stdout
-    (entry,) = (one for one in json.loads(tune("verify", "--json", code=1).stdout)["settings"] if one["drifted"])
+    (entry,) = (
+        setting for setting in json.loads(tune("verify", "--json", code=1).stdout)["settings"] if setting["drifted"]
+    )
     assert (entry["setting"], entry["applied"], entry["now"]) == (texts[0].partition("=")[0], "64", "33")
     set_queue(device, "nr_requests", "64")
     assert tune("rollback").stdout.count("restored") == 2
@@ -79,7 +81,7 @@ def test_settings_are_shown_applied_verified_and_put_back(device: str, tune: Tun
     assert "Nothing is applied" in tune("verify").stdout
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_changed(device: str, tune: Tune) -> None:
+def test_apply_without_a_terminal_or_yes_changes_nothing(device: str, tune: Tune) -> None:
     done = tune("apply", f"block:{device}/nr_requests=64", code=2)
     assert "Nothing was changed" in done.stderr
     assert "64" in done.stdout
@@ -134,8 +136,8 @@ def test_a_value_that_the_kernel_changes_is_an_error_and_restored(device: str, t
     texts = (f"block:{device}/read_ahead_kb=512", f"block:{device}/nr_requests=0")
     before = queue(device, "read_ahead_kb"), queue(device, "nr_requests")
     done = tune("apply", *texts, "--yes", code=3)
-    said = f"block:{device}/nr_requests: asked 0, the kernel made it 4: restored to {before[1]}."
-    assert said in " ".join(done.stderr.split())
+    message = f"block:{device}/nr_requests: asked 0, the kernel made it 4: restored to {before[1]}."
+    assert message in " ".join(done.stderr.split())
     assert "All settings are as before." in done.stderr
     assert (queue(device, "read_ahead_kb"), queue(device, "nr_requests")) == before
 
@@ -180,7 +182,9 @@ def test_several_open_journals_are_named_and_all_go_back_the_newest_first(device
     refused = tune("rollback", code=2)
     assert "2 journals are open" in refused.stderr
     document = json.loads(tune("rollback", "--all", "--json").stdout)
-    assert [[one["outcome"] for one in results] for results in document["journals"].values()] == [["restored"]] * 2
+    assert [[result["outcome"] for result in results] for results in document["journals"].values()] == [
+        ["restored"]
+    ] * 2
     assert queue(device, "nr_requests") == "128"
 
 
@@ -224,7 +228,7 @@ def test_the_users_own_commands_are_settings(tune: Tune, tmp_path: Path) -> None
     assert (tmp_path / "value").read_text() == "1\n"
 
 
-def test_without_the_rights_nothing_is_changed(device: str, tmp_path: Path) -> None:
+def test_apply_without_the_rights_changes_nothing(device: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "ioassay", "tune", "apply", f"block:{device}/nr_requests=64", "--yes"]
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words],

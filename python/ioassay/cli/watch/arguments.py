@@ -1,4 +1,4 @@
-"""What several of the commands take: a contract, and the scope of rules that do not say theirs."""
+"""Arguments that several commands share: a contract, and the scope of rules that do not state theirs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Scope = Annotated[
 
 
 def loaded(path: Path, scope: Literal["job", "node"]) -> Loaded:
-    """The contract in a file; says on standard error what it measures differently. Raises `SourceError`."""
+    """The contract in a file; prints on standard error what is measured differently. Raises `SourceError`."""
     from ioassay.monitoring.contract import load  # noqa: PLC0415
 
-    found = load(path, scope)
-    for note in found.notes:
+    loaded_contract = load(path, scope)
+    for note in loaded_contract.notes:
         typer.echo(f"note: {note}", err=True)
-    return found
+    return loaded_contract

@@ -11,9 +11,9 @@ def check(contract: ContractFile, *, scope: Scope = "job") -> int:
     """Check a contract and explain its rules in sentences."""
     from ioassay.monitoring.explanation import sentences  # noqa: PLC0415
 
-    found = loaded(contract, scope).contract
-    for rule, sentence in zip(found["rules"], sentences(found), strict=True):
+    document = loaded(contract, scope).contract
+    for rule, sentence in zip(document["rules"], sentences(document), strict=True):
         typer.echo(f"{rule['label']}: {sentence}")
-    if not found["rules"]:
+    if not document["rules"]:
         typer.echo("No rules: lifts all rules that are enforced.")
     return 0

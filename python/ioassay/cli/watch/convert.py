@@ -34,11 +34,11 @@ def convert(
     from ioassay.monitoring.contract import NOUN, is_of_mistral, text_of  # noqa: PLC0415
     from ioassay.yaml_models.source import read_text  # noqa: PLC0415
 
-    found = loaded(contract, scope).contract
+    document = loaded(contract, scope).contract
     if is_of_mistral(read_text(contract, NOUN)):
-        emit(text_of(found).encode(), output)
+        emit(text_of(document).encode(), output)
         return 0
-    texts = _of_mistral(found)
+    texts = _of_mistral(document)
     if len(texts) == 1:
         emit(next(iter(texts.values())).encode(), output)
         return 0
@@ -58,4 +58,6 @@ def _of_mistral(contract: Contract) -> dict[str, str]:
         raise UsageError("The contract has no rules.", "Write at least one.")
     scopes = {"job": "local", "node": "global"}
     made = contracts_of(contract["rules"])
-    return {f"{scopes[scope]}.{kind}": write_contract(found) for (scope, kind), found in made.items()}
+    return {
+        f"{scopes[scope]}.{kind}": write_contract(mistral_contract) for (scope, kind), mistral_contract in made.items()
+    }

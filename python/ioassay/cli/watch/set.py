@@ -34,28 +34,28 @@ def set_(
     from ioassay.store.atomic import write_atomically  # noqa: PLC0415
     from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
 
-    found = loaded(contract, scope).contract
+    after = loaded(contract, scope).contract
     enforced = next((path for path in (place / "watch" / CONTRACT, place / CONTRACT) if path.is_file()), None)
     if enforced is None:
         raise UsageError(
             f"{place} is not watched: it has neither watch/{CONTRACT} nor {CONTRACT}.",
             "Name a record of `ioassay record --watch`, or the directory that `ioassay watch prepare` wrote.",
         )
-    check_share(found, share_of(enforced.parent))
+    check_share(after, share_of(enforced.parent))
     if _has_ended(place):
         raise UsageError(f"{place} has ended: no rules are enforced there any more.", "Name a record that is running.")
     try:
         before = load(enforced).contract
     except SourceError as error:
         typer.echo(f"{enforced} could not be read and is replaced: {error.message}", err=True)
-        before = {**found, "rules": []}
+        before = {**after, "rules": []}
     try:
-        write_atomically(enforced, document(found))
+        write_atomically(enforced, document(after))
     except OSError as error:
         raise CannotRun(
             f"{enforced} cannot be replaced: {error.strerror}.", "Do it as the user who wrote it."
         ) from None
-    changed = changes(before, found)
+    changed = changes(before, after)
     for what, labels in (
         ("new", changed.new),
         ("changed", changed.changed),
@@ -64,7 +64,7 @@ def set_(
     ):
         if labels:
             typer.echo(f"{what}: {', '.join(labels)}")
-    if not (found["rules"] or before["rules"]):
+    if not (after["rules"] or before["rules"]):
         typer.echo("no rules, as before")
     return 0
 

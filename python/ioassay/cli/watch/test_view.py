@@ -21,7 +21,7 @@ def test_only_root_enforces_a_contract_on_a_whole_node(monkeypatch: pytest.Monke
     assert NODE_REGISTRATIONS_VARIABLE in refused.value.remedy
 
 
-def test_a_user_enforces_a_contract_where_records_are_told_to_register(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_enforces_a_contract_in_the_directory_where_records_register(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv(NODE_REGISTRATIONS_VARIABLE, "/home/me/registrations")
     assert _registrations() == "/home/me/registrations"

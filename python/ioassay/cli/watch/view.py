@@ -1,4 +1,4 @@
-"""`ioassay watch [WHERE]`: what jobs and nodes do, live, without any server."""
+"""`ioassay watch [WHERE]`: a live view of jobs and nodes, without any server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIRST_SECOND_S = 10
 _OTHER_NODES_S = 1.5
 """How long it waits for other nodes then."""
 _END_S = 3
-"""What an agent may take to end."""
+"""Time limit for an agent to exit."""
 _CLEANUP_S = _END_S + 2
 _MOST_NOTES = 5
 _WHOLE_LINES = 200
@@ -84,15 +84,19 @@ def _ended_by_signals() -> Iterator[None]:
             ended_at.append(now)
             raise KeyboardInterrupt
 
-    signals = [one for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
+    signals = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) != signal.SIG_IGN
+    ]
     with contextlib.suppress(KeyboardInterrupt):
-        for one in signals:
-            signal.signal(one, end)
+        for number in signals:
+            signal.signal(number, end)
         try:
             yield
         finally:
-            for one in signals:
-                signal.signal(one, signal.SIG_IGN)  # the process ends now
+            for number in signals:
+                signal.signal(number, signal.SIG_IGN)  # the process ends now
 
 
 def _source(where: str) -> Source:
@@ -103,7 +107,7 @@ def _source(where: str) -> Source:
 
 @contextlib.contextmanager
 def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
-    """What an agent says that is started for the view and ends with it, and the file of its notes.
+    """The documents of an agent that is started for the view and ends with it, and the file of its messages.
 
     Where it has rules, records register with it, as with an agent of the node: recorders take rules from no other one.
     Raises `CannotRun`, also when the agent ends by itself, and `SourceError`.
@@ -134,9 +138,9 @@ def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
             except subprocess.TimeoutExpired:
                 agent.kill()
                 agent.wait()
-            said = _lines(notes)[-_MOST_NOTES:]
-            reason = said.pop() if source.has_ended and said else ""
-            for line in said:
+            note_lines = _lines(notes)[-_MOST_NOTES:]
+            reason = note_lines.pop() if source.has_ended and note_lines else ""
+            for line in note_lines:
                 print(line, file=sys.stderr)
         if source.has_ended:
             raise CannotRun(
@@ -162,7 +166,7 @@ def _registrations() -> str:
 
 
 def _lines(notes: Path | None) -> list[str]:
-    """What an agent noted so far."""
+    """The agent's messages so far."""
     return notes.read_text(errors="replace").splitlines() if notes else []
 
 
