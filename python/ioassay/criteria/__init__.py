@@ -1,5 +1,4 @@
-"""Criteria of acceptance in a file of their own, for `ioassay check`: what it can say (`model`), whether a run meets it
-(`verdicts`).
+"""Acceptance criteria in a file, for `ioassay check`: its keys (`model`), and the verdicts on a run (`verdicts`).
 
 Not: the study's own acceptance (`ioassay.analysis.acceptance`), words (`ioassay.reports.check`).
 

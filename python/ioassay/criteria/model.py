@@ -1,4 +1,4 @@
-"""What a file of criteria can say: every key once, with its meaning."""
+"""The model of a file of criteria: every key with its meaning."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ class Criterion(Part):
         side = "at_least" if limit == "every_point" else "at_most"
         if side not in value:
             raise ValueError(f"`{measure}` needs `{side}`")
-        own = {key: other for key, other in value.items() if key not in ("measure", "of", side)}
+        others = {key: other for key, other in value.items() if key not in ("measure", "of", side)}
         workload = {"workload": value["of"]} if value.get("of", "all") != "all" else {}
         name = {"name": measure.replace("_", "-")} if "name" not in value else {}
-        return {**own, **workload, **name, limit: value[side]}
+        return {**others, **workload, **name, limit: value[side]}
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
@@ -115,8 +115,8 @@ def read(path: Path) -> Criteria:
     source = read_source(path, "file of criteria")
     criteria = validate(Criteria, source.tree)
     problems = [
-        locate(source.tree, ["criteria", at, "name"]).problem(f"{quoted(name)} is given twice", "rename one of them")
-        for at, name in _repeated(criteria)
+        locate(source.tree, ["criteria", index, "name"]).problem(f"{quoted(name)} is given twice", "rename one of them")
+        for index, name in _repeated(criteria)
     ]
     if problems:
         raise SourceError(problems)

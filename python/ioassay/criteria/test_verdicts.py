@@ -59,7 +59,7 @@ def judgements(judged: LoadedRun, criterion: str, tmp_path: Path) -> list[str]:
     return [check.judgement for check in verdicts.check(judged, read(file).criteria)]
 
 
-def test_what_has_no_valid_measurement_fails_however_fast_the_rest_is(tmp_path: Path) -> None:
+def test_a_series_with_an_invalid_point_fails_however_fast_the_rest_is(tmp_path: Path) -> None:
     builder = RunBuilder().clients(1, 8).workload("seq").doubt("seq-c8-r1", "write", "failed", invalidates=True)
     assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["failed"]
     assert judgements(builder.build(), "operation: read, peak: 1MB/s", tmp_path) == ["passed"]
@@ -75,7 +75,7 @@ def test_a_workload_that_was_not_measured_at_all_fails_what_is_about_it_too(tmp_
     assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["passed", "failed"]
 
 
-def test_sustained_is_over_ranks_where_clients_do_not_tell_the_points_apart(tmp_path: Path) -> None:
+def test_sustained_is_over_ranks_where_points_have_the_same_clients(tmp_path: Path) -> None:
     builder = RunBuilder().clients(1, 2, 4, 8).workload("seq")
     for ranks, rate in ((1, 1e9), (2, 5e9), (4, 3e9), (8, 3e9)):
         builder.rates("seq", "write", ranks, rate)
@@ -97,7 +97,7 @@ def test_latencies_have_limits(limit: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "problem"),
     [
         (["name: a, operation: write"], "has no limit"),
         (["name: a, operation: write, peak: fast"], "is not a rate"),
@@ -105,10 +105,10 @@ def test_latencies_have_limits(limit: str, tmp_path: Path) -> None:
         (["name: a, operation: read, peak: 1GB/s"] * 2, "is given twice"),
     ],
 )
-def test_what_is_written_wrongly_is_refused_with_its_line(lines: list[str], said: str, tmp_path: Path) -> None:
+def test_a_mistake_in_the_file_is_refused_with_its_line(lines: list[str], problem: str, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"criteria\.yaml:[23]") as refused:
         read(written(tmp_path, *lines))
-    assert said in refused.value.message
+    assert problem in refused.value.message
 
 
 def test_a_slow_sample_moves_less_than_half_of_the_median_with_all_ranks_together() -> None:

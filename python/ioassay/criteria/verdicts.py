@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ioassay.criteria.model import Criterion, RateLimit
 
 RateMeasure = Literal["peak", "sustained", "every_point"]
-"""Measures of which at least so much is wanted; of the others at most so much."""
+"""Measures with a lower limit; the others have an upper limit."""
 
 Measure = Literal[RateMeasure, "slow_samples", "p99_latency", "slowest_operation"]
 
@@ -75,34 +75,34 @@ class _Series:
 
     run: LoadedRun
     workload: str
-    one: Series
+    series: Series
     curve: Curve | None
     """`None` where no measurement is valid."""
     from_clients: int
 
     @property
     def title(self) -> str:
-        """Its workload, and what it does."""
+        """The workload and the series in words."""
         study = self.run.document.study
         title = next(entry.title for entry in study.workloads if entry.name == self.workload)
-        return f"{title}, {series.label(self.one)}"
+        return f"{title}, {series.label(self.series)}"
 
     @property
     def measured(self) -> pl.DataFrame:
-        """Its measurements, valid or not. Those of an unknown number of clients count only where any number will do."""
-        own = rates.of(self.run.measurements, self.workload, self.one.operation, self.one.phase, self.one.job)
-        return own.filter(pl.col("clients").fill_null(1) >= self.from_clients)
+        """The measurements, valid or not. An unknown number of clients counts as 1."""
+        rows = rates.of(self.run.measurements, self.workload, self.series.operation, self.series.phase, self.series.job)
+        return rows.filter(pl.col("clients").fill_null(1) >= self.from_clients)
 
     @property
     def missing(self) -> int:
-        """How many of its phases left no valid measurement."""
-        found = set(rates.places(self.measured.filter("valid")))
+        """The number of phases without a valid measurement."""
+        valid_places = set(rates.places(self.measured.filter("valid")))
         return sum(
-            place not in found
+            place not in valid_places
             for case in self.run.document.cases
             if case.workload == self.workload and (case.clients or 1) >= self.from_clients
             for place in case.measured
-            if place[1:] == self.one
+            if place[1:] == self.series
         )
 
     @property
@@ -122,53 +122,53 @@ def check(run: LoadedRun, criteria: Sequence[Criterion]) -> Iterator[CriterionCh
     planned = _planned(run.document)
     for criterion in criteria:
         meant: list[_Series | None] = [
-            _Series(run, workload, one, curves.get((workload, *one)), criterion.from_clients)
-            for (workload, one), job in planned.items()
-            if _is_meant(workload, one, job, criterion)
+            _Series(run, workload, series_key, curves.get((workload, *series_key)), criterion.from_clients)
+            for (workload, series_key), job in planned.items()
+            if _is_meant(workload, series_key, job, criterion)
         ]
-        for one in meant or [None]:
-            yield from _of_series(criterion, one)
+        for matched in meant or [None]:
+            yield from _of_series(criterion, matched)
 
 
 def _planned(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
     """Every series that the run was to measure, and its job in its first case."""
-    found: dict[tuple[str, Series], JobEntry] = {}
+    jobs: dict[tuple[str, Series], JobEntry] = {}
     for case in document.cases:
         for phase in case.phases:
             for job in phase.jobs:
                 for operation in job.operations:
-                    found.setdefault((case.workload, Series(phase.name, job.name, operation)), job)
-    return found
+                    jobs.setdefault((case.workload, Series(phase.name, job.name, operation)), job)
+    return jobs
 
 
-def _is_meant(workload: str, one: Series, job: JobEntry, criterion: Criterion) -> bool:
+def _is_meant(workload: str, series: Series, job: JobEntry, criterion: Criterion) -> bool:
     wanted = (
         (criterion.workload, workload),
-        (criterion.phase, one.phase),
+        (criterion.phase, series.phase),
         (criterion.layout, job.layout),
         (criterion.order, job.order),
     )
-    return one.operation == criterion.operation and all(wish in (None, own) for wish, own in wanted)
+    return series.operation == criterion.operation and all(wish in (None, value) for wish, value in wanted)
 
 
-def _of_series(criterion: Criterion, one: _Series | None) -> Iterator[CriterionCheck]:
+def _of_series(criterion: Criterion, series: _Series | None) -> Iterator[CriterionCheck]:
     about = partial(
         CriterionCheck,
         criterion,
-        title=one.title if one else None,
-        missing=one.missing if one else 0,
-        doubts=one.doubts if one else (),
+        title=series.title if series else None,
+        missing=series.missing if series else 0,
+        doubts=series.doubts if series else (),
     )
     for rate, find in _RATES.items():
         least: RateLimit | None = getattr(criterion, rate)
         if least is not None:
-            points = one.points(least.column) if one else []
+            points = series.points(least.column) if series else []
             value = find(points) if points else None
             yield about(rate, UNIT_OF[least.column], value=value, at_least=least.per_s)
     for other, (unit, look) in _OTHERS.items():
         most: float | None = getattr(criterion, other)
         if most is not None:
-            yield about(other, unit, value=look(one) if one else None, at_most=most)
+            yield about(other, unit, value=look(series) if series else None, at_most=most)
 
 
 def _sustained(points: Sequence[Point]) -> float | None:
@@ -186,20 +186,20 @@ _RATES: Mapping[RateMeasure, Callable[[Sequence[Point]], float | None]] = {
 }
 
 
-def _slow_samples(one: _Series) -> float | None:
-    valid = one.measured.filter("valid")
-    return slow_share(one.run.samples, rates.places(valid), one.curve.column) if one.curve else None
+def _slow_samples(series: _Series) -> float | None:
+    valid = series.measured.filter("valid")
+    return slow_share(series.run.samples, rates.places(valid), series.curve.column) if series.curve else None
 
 
-def _p99_latency(one: _Series) -> float | None:
-    largest = latency.by_sweep_point(one.measured, one.run.latencies, one.run.ranks)["p99_ns"].max()
+def _p99_latency(series: _Series) -> float | None:
+    largest = latency.by_sweep_point(series.measured, series.run.latencies, series.run.ranks)["p99_ns"].max()
     return largest / 1e9 if isinstance(largest, int) else None
 
 
-def _slowest_operation(one: _Series) -> float | None:
+def _slowest_operation(series: _Series) -> float | None:
     # A stall is a fact also in a phase that failed later.
     ranks, latencies = (
-        table.join(one.measured, on=list(KEY), how="semi") for table in (one.run.ranks, one.run.latencies)
+        table.join(series.measured, on=list(KEY), how="semi") for table in (series.run.ranks, series.run.latencies)
     )
     slowest = latency.slowest(latencies, ranks)["slowest_ns"].max()
     return slowest / 1e9 if isinstance(slowest, int) else None

@@ -1,4 +1,4 @@
-"""Has figures drawn by a process of its own (`drawing_process`), one for all figures of a command or notebook.
+"""Draws figures in a separate process (`drawing_process`), one for all figures of a command or notebook.
 
 Whatever ends that process (a limit on its addresses or memory, the kernel, a figure that takes for ever) costs
 figures, never the page that they are for.
@@ -18,7 +18,7 @@ from ioassay.processes import helper_process
 from ioassay.processes.limits import small_address_space
 
 _MOST_DEATHS = 3
-"""Processes that may die before no further one is started: each may have taken all the time that it had."""
+"""Give up after this many processes have died: each may have used up its time limit."""
 
 
 class CannotDraw(Exception):
@@ -96,7 +96,7 @@ class Drawing:
         self._why = self._died_of(status)
 
     def _died_of(self, status: int | None) -> str:
-        """What the process that draws died of, by its exit status; `None`: it did not start."""
+        """Why the drawing process died, by its exit status; `None`: it did not start."""
         if status is None:
             return "the process that draws figures cannot be started"
         if status == -signal.SIGALRM:
@@ -108,6 +108,6 @@ class Drawing:
 
 
 drawing = Drawing()
-"""That of this process."""
+"""The drawing process of this process."""
 
 atexit.register(drawing.stop)

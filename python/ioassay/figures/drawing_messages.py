@@ -1,4 +1,4 @@
-"""What the process that draws and the one that it draws for say to each other (`process_messages`)."""
+"""The messages between the drawing process and its parent (`process_messages`)."""
 
 from __future__ import annotations
 

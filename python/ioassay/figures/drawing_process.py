@@ -1,4 +1,4 @@
-"""The process that draws: it answers the requests of `figures.drawing`, one after the other, until there are no more.
+"""The drawing process: it answers the requests of `figures.drawing` one after the other until standard input ends.
 
 V8, which runs Vega, reserves 50 GB of addresses when it starts and ends its process where it does not get them, so it
 must not run in the process that has the results. Imports nothing that the first figure would have to wait for.
@@ -17,7 +17,7 @@ from ioassay.processes.helper_process import be_expendable
 from ioassay.processes.messages import receive, send
 
 _START_S = 120
-"""How long V8 and Vega may take to start: a tenth of a second, many where the machine is busy."""
+"""Time limit for starting V8 and Vega: 0.1 s, much longer on a busy machine."""
 
 _EXAMPLE = (
     '{"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x", "type": "quantitative"}}}'

@@ -1,4 +1,4 @@
-"""The figures of tuning the IO500: what ior-easy, and the score with its two parts, do with more ranks per node."""
+"""The figures of tuning the IO500: ior-easy, and the score with its two parts, against ranks per node."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ WIDTH, HEIGHT = 420, 250
 PANEL_WIDTH, PANEL_HEIGHT = 170, 190
 
 HEADROOM = 1.06
-"""So that the highest point, and its ring, do not sit on the frame."""
+"""Keeps the highest point and its ring off the frame."""
 
 QUANTITIES = ("Score", "Bandwidth (GiB/s)", "Metadata (kIOPS)")
 
 MOST_ABOVE = 3.0
-"""A ceiling higher than so many times the highest rate is left out: it would press the rates to the ground."""
+"""A ceiling above this multiple of the highest rate is left out: it would flatten the rates."""
 
 
 def easy(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, ranks: int) -> Specification:

@@ -1,7 +1,7 @@
-"""The way of an I/O: a row for each layer, a box for each request over the part of the file that it carries.
+"""The path of an I/O: a row for each layer, a box for each request over the part of the file that it carries.
 
-Where a layer splits requests the cut is red. Of a RAID with parity the segments that are written and those that have to
-be read first are distinguished, with parity at the end.
+A red cut marks where a layer splits requests. On a RAID with parity, segments that are written and segments that must
+be read first have different colours, and parity is at the end.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNITS = ((4 << 20, "MiB", 1 << 20), (16 << 10, "KiB", 1 << 10), (0, "bytes", 1)
 
 
 def data(rows: Sequence[Row]) -> pl.DataFrame:
-    """What the figure shows, a row per box. Columns: layer, subject, what, start_bytes, end_bytes, label."""
+    """The data of the figure, a row per box. Columns: layer, subject, what, start_bytes, end_bytes, label."""
     return pl.DataFrame(
         [
             {
@@ -73,7 +73,7 @@ def data(rows: Sequence[Row]) -> pl.DataFrame:
 def picture(rows: Sequence[Row], identifier: str, title: str) -> Picture:
     """The figure as a picture with its words; `identifier` begins with `io-path-`."""
     splits = [row for row in rows if row.cause]
-    told = "; ".join(f"{row.name} {row.subject}: {row.sizes}, split by {row.cause}" for row in splits)
+    causes = "; ".join(f"{row.name} {row.subject}: {row.sizes}, split by {row.cause}" for row in splits)
     return draw(
         chart(rows),
         identifier,
@@ -84,7 +84,7 @@ def picture(rows: Sequence[Row], identifier: str, title: str) -> Picture:
         + ("Hatched segments are read before the RAID can write. " if _has_reads(rows) else "")
         + "Sizes are the largest that the settings allow"
         + (", with those that were measured beside them." if any(row.measured for row in rows) else "."),
-        description=f"Requests on {len(rows)} layers from the application to the disk. {told or 'None is split'}.",
+        description=f"Requests on {len(rows)} layers from the application to the disk. {causes or 'None is split'}.",
     )
 
 
@@ -139,9 +139,9 @@ class _Drawing:
         return (offset_bytes - self._low) / (self._high - self._low) * WIDTH
 
     def _x(self, field: str) -> Specification:
-        """Pixels of what is drawn, written as offsets in the file."""
+        """A horizontal axis in pixels, labelled with offsets in the file."""
         size = self._high - self._low
-        _, unit, factor = next(one for one in _UNITS if size >= one[0])
+        _, unit, factor = next(scale for scale in _UNITS if size >= scale[0])
         ticks = _ticks(self._low, self._high)
         labels = {f"{self._place(tick):.2f}": f"{tick / factor:g}" for tick in ticks}
         values = [float(place) for place in labels]
@@ -162,11 +162,11 @@ class _Drawing:
         return quantitative(field, axis=None, scale={"domain": [0, self._height], "nice": False, "reverse": True})
 
     def _area(self) -> Specification:
-        """Where a rectangle or a slanting line stands."""
+        """The encoding of a rectangle or a slanting line."""
         return {"x": self._x("x"), "x2": {"field": "x2"}, "y": self._y("y"), "y2": {"field": "y2"}}
 
-    def _middle(self, at: int) -> float:
-        return self._tops[at] + self._heights[at] / 2
+    def _middle(self, index: int) -> float:
+        return self._tops[index] + self._heights[index] / 2
 
     def _boxes(self) -> Iterator[Specification]:
         outlines = [self._box(index, box) for index, row in enumerate(self._rows) for box in row.segments]
@@ -184,9 +184,9 @@ class _Drawing:
         colour = nominal("what", scale=scale, legend=legend if len(present) > 1 else None)
         yield marks("rect", filled, {**self._area(), "color": colour}, stroke=theme.BLUE, strokeWidth=0.8)
 
-    def _box(self, at: int, box: Box) -> dict[str, object]:
-        half = (STRIPE_BOX if self._rows[at].segments else BOX) / 2
-        middle = self._middle(at)
+    def _box(self, index: int, box: Box) -> dict[str, object]:
+        half = (STRIPE_BOX if self._rows[index].segments else BOX) / 2
+        middle = self._middle(index)
         return {
             "x": self._place(box.start_bytes),
             "x2": self._place(box.end_bytes),
@@ -195,12 +195,12 @@ class _Drawing:
             "what": box.what,
         }
 
-    def _parity(self, at: int, place: int) -> dict[str, object]:
-        left, middle = WIDTH + LEFT + place * PARITY, self._middle(at)
+    def _parity(self, index: int, place: int) -> dict[str, object]:
+        left, middle = WIDTH + LEFT + place * PARITY, self._middle(index)
         return {"x": left, "x2": left + PARITY - 3, "y": middle - STRIPE_BOX / 2, "y2": middle + STRIPE_BOX / 2}
 
     def _hatching(self) -> Iterator[Specification]:
-        """Of what is read first."""
+        """Hatching over the segments that are read first."""
         areas = [
             self._box(index, box) for index, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED
         ]
@@ -216,7 +216,7 @@ class _Drawing:
 
     def _labels(self) -> Iterator[Specification]:
         """Within boxes that have room for them; on hatching over a patch of white."""
-        found: list[dict[str, object]] = []
+        labels: list[dict[str, object]] = []
         patches: list[dict[str, object]] = []
         for index, row in enumerate(self._rows):
             covered = {box.label for box in row.boxes} if row.segments else set()
@@ -225,22 +225,22 @@ class _Drawing:
                 if self._has_room(box, is_segment=bool(row.segments)):
                     x = (self._place(box.start_bytes) + self._place(box.end_bytes)) / 2
                     is_hatched = box.what in HATCHED
-                    found.append({"x": x, "y": self._middle(index), "text": box.label, "is_read": is_hatched})
+                    labels.append({"x": x, "y": self._middle(index), "text": box.label, "is_read": is_hatched})
             for place, parity in enumerate(row.parity):
                 x = WIDTH + LEFT + place * PARITY + (PARITY - 3) / 2
-                found.append({"x": x, "y": self._middle(index), "text": parity.label, "is_read": parity.is_read})
-        for label in found:
+                labels.append({"x": x, "y": self._middle(index), "text": parity.label, "is_read": parity.is_read})
+        for label in labels:
             if label.pop("is_read"):
                 x, y, half = float(str(label["x"])), float(str(label["y"])), LETTER * len(str(label["text"])) / 2 + 1.5
                 patches.append({"x": x - half, "x2": x + half, "y": y - 6.5, "y2": y + 6.5})
         if patches:
             yield marks("rect", patches, self._area(), fill=theme.PAPER, opacity=0.85)
-        if found:
+        if labels:
             text = {"x": self._x("x"), "y": self._y("y"), "text": nominal("text")}
-            yield marks("text", found, text, fontSize=10.5, color=theme.INK)
+            yield marks("text", labels, text, fontSize=10.5, color=theme.INK)
 
     def _has_room(self, box: Box, *, is_segment: bool = False) -> bool:
-        """Whether its label fits into it; of segments, with some of the hatching to be seen."""
+        """Whether the label fits into the box; a segment must leave some hatching visible."""
         return LETTER * len(box.label) + (10 if is_segment else 4) <= self._place(box.end_bytes) - self._place(
             box.start_bytes
         )
@@ -274,13 +274,13 @@ class _Drawing:
 
     def _words(self) -> Iterator[Specification]:
         """At the right: sizes that have no room in the boxes, the cause of a split, what was measured."""
-        found: dict[str, list[dict[str, object]]] = {}
+        lines_by_colour: dict[str, list[dict[str, object]]] = {}
         for index in range(len(self._rows)):
             lines = self._words_of[index]
             top = self._middle(index) - (len(lines) - 1) * LINE / 2
             for place, (colour, text) in enumerate(lines):
-                found.setdefault(colour, []).append({"y": top + place * LINE, "text": text})
-        for colour, rows in found.items():
+                lines_by_colour.setdefault(colour, []).append({"y": top + place * LINE, "text": text})
+        for colour, rows in lines_by_colour.items():
             yield self._beside(rows, self._right, align="left", fontSize=10.5, color=colour)
 
     def _lines(self, row: Row) -> Iterator[tuple[str, str]]:

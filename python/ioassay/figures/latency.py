@@ -21,7 +21,7 @@ from ioassay.figures.vega_lite import Specification, marks, nominal, quantitativ
 WIDTH, HEIGHT = 236, 220
 
 LABELS = {"p50_ns": "median", "p90_ns": "90 %", "p99_ns": "99 %", "p99_9_ns": "99.9 %", "max_ns": "slowest"}
-"""How each percentile is called, from the lowest to the highest."""
+"""The label of each percentile, from the lowest to the highest."""
 
 TICKS = (
     "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms' : "
@@ -31,7 +31,7 @@ TICKS = (
 
 
 def data(percentiles: pl.DataFrame, axis: Axis = "clients") -> pl.DataFrame:
-    """What the figure shows, from `latency.by_sweep_point` of one workload: a row per percentile.
+    """The data of the figure, from `latency.by_sweep_point` of one workload: a row per percentile.
 
     Columns: series (its label), clients, ranks, that of `axis` where it is another, operations, percentile (one of
     `LABELS`), latency_ns. Percentiles that so few operations cannot tell from the maximum are left out.

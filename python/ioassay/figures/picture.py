@@ -58,8 +58,8 @@ class Picture:
 
     @property
     def _size(self) -> tuple[int, int]:
-        found = _SIZE.match(self.svg)
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        match = _SIZE.match(self.svg)
+        return (int(match[1]), int(match[2])) if match else (0, 0)
 
     @property
     def csv(self) -> str:
@@ -105,7 +105,7 @@ class Picture:
         raise UsageError(f'A figure cannot be saved as "{suffix}".', f"Use one of {', '.join(SUFFIXES)}.")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        """What a notebook shows: the figure, and in words what it is."""
+        """The figure with its description, for notebooks."""
         words = without_controls(" ".join(filter(None, [f"{self.title}.", self.undrawn, self.caption])))
         return {"image/svg+xml": self.svg, "text/plain": words} if self.svg else {"text/plain": words}
 

@@ -24,7 +24,7 @@ from ioassay.text.rate_units import UNITS, Unit
 WIDTH, HEIGHT = 420, 250
 
 MOST_ABOVE = 3.0
-"""Ceilings higher than so many times the highest rate are left out: they would press the rates to the ground."""
+"""Ceilings above this multiple of the highest rate are left out: they would flatten the rates."""
 
 LAW_POINTS = 33
 """Places at which a law is computed: enough for a smooth line at this width."""
@@ -36,10 +36,10 @@ NAME_GAP = 6
 """Pixels between the frame and the name of a ceiling."""
 
 HEADROOM = 1.04
-"""So that the highest point does not sit on the frame."""
+"""Keeps the highest point off the frame."""
 
 FLAG = "!"
-"""Above a point that doubts change."""
+"""The mark above a point whose doubts change its meaning."""
 
 FLAG_HEIGHT = 0.05
 """The share of the frame that a flag takes: flags that are closer become one."""
@@ -52,7 +52,7 @@ def data(
     axis: Axis = "clients",
     show: Callable[[Values], str] = str,
 ) -> pl.DataFrame:
-    """What the figure shows, one row per measurement, from `rates.points`.
+    """The data of the figure, a row per measurement, from `rates.points`.
 
     `titles` names every workload, `show` values on other axes than `axis`. A workload has a line for each series that
     the entry asks for, for each combination of these values, and for each count of files where there are several at
@@ -63,10 +63,10 @@ def data(
     unit = UNITS[entry.unit]
     parts = [
         _line_data(
-            axes.with_column(own, axis), ", ".join(filter(None, (titles[name], show(values) if values else ""))), axis
+            axes.with_column(part, axis), ", ".join(filter(None, (titles[name], show(values) if values else ""))), axis
         )
         for name in entry.workloads
-        for values, own in axes.parts(rates.of(points, name, entry.operation, entry.phase), axis)
+        for values, part in axes.parts(rates.of(points, name, entry.operation, entry.phase), axis)
     ]
     rows = pl.concat(parts)
     medians = rates.medians(rows, unit.column).select(*POINT, pl.col("median") / unit.divisor)
@@ -124,10 +124,10 @@ def laws(data: pl.DataFrame, sweeps: Iterable[Sweep], unit: Unit) -> pl.DataFram
 
     lines = dict(zip(data.select(*KEY).iter_rows(), data["series"], strict=True))
     rows = [
-        {"series": series, "at": at, "law": sweep.law.law.rate(at) / unit.divisor}
+        {"series": series, "at": value, "law": sweep.law.law.rate(value) / unit.divisor}
         for sweep in sweeps
         if sweep.law is not None and sweep.column == unit.column and (series := lines.get(sweep.rests_on[0]))
-        for at in np.geomspace(sweep.medians[0][0], sweep.medians[-1][0], LAW_POINTS).tolist()
+        for value in np.geomspace(sweep.medians[0][0], sweep.medians[-1][0], LAW_POINTS).tolist()
     ]
     return pl.DataFrame(rows, schema={"series": pl.String, "at": pl.Float64, "law": pl.Float64})
 
@@ -153,7 +153,7 @@ def _line_data(rows: pl.DataFrame, title: str, axis: Axis) -> pl.DataFrame:
 
 
 def _telling(rows: pl.DataFrame) -> Axis | None:
-    """Clients where they tell the rows apart, or else ranks; `None` where neither differs."""
+    """The axis that distinguishes the rows: clients, else ranks; `None` where neither differs."""
     clients, ranks = (rows[counted].n_unique() for counted in axes.COUNTED)
     if max(clients, ranks) == 1:
         return None
@@ -182,8 +182,8 @@ def chart(
     """
     levels = levels or {}
     titles = list(dict.fromkeys([*data["series"], *levels]))
-    at = axes.column(axis_of)
-    x = theme.sweep_axis(axis_of, sorted(set(data[at])), show)
+    axis_column = axes.column(axis_of)
+    x = theme.sweep_axis(axis_of, sorted(set(data[axis_column])), show)
     shown = [*data["rate"], *levels.values(), *([] if ceilings is None else ceilings["ceiling"])]
     shown += [] if bands is None else [*bands["high"]]
     scale = {"domain": [0, HEADROOM * _highest(pl.Series(shown, dtype=pl.Float64))], "nice": True}
@@ -204,8 +204,8 @@ def chart(
         )
         for looks in (theme.SERIES_COLOURS, theme.SERIES_SHAPES)
     )
-    medians = data.filter(pl.col("median").is_not_null()).unique(["series", at], maintain_order=True)
-    is_ordered = data.schema[at] != pl.String
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", axis_column], maintain_order=True)
+    is_ordered = data.schema[axis_column] != pl.String
     layers: list[Specification] = []
     if levels:
         rows = [{"series": series, "level": level} for series, level in levels.items()]
@@ -217,7 +217,9 @@ def chart(
         layers += [marks("rule", bands, band, strokeWidth=5, opacity=0.3)]  # also of a single point, without an area
     if laws is not None and not laws.is_empty():
         law = {"x": x, "y": y("law"), "color": colour}
-        layers += [marks("line", laws.rename({"at": at}), law, strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)]
+        layers += [
+            marks("line", laws.rename({"at": axis_column}), law, strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
+        ]
     if ceilings is not None and not ceilings.is_empty():
         layers += _ceiling_layers(ceilings, x, y("ceiling"))
     median = {"x": x, "y": y("median"), "color": colour}
@@ -235,26 +237,26 @@ def chart(
             **marks("point", data.filter("valid"), repetition, filled=True, size=46, opacity=0.85),
         },
         {"name": "invalid", **marks("point", data.filter(~pl.col("valid")), point, **cross)},
-        marks("text", _flags(data, at, doubts), {**point, "description": {"field": "doubts"}}, **flag),
+        marks("text", _flags(data, axis_column, doubts), {**point, "description": {"field": "doubts"}}, **flag),
     ]
     return {"layer": layers, "width": WIDTH, "height": HEIGHT}
 
 
-def _flags(data: pl.DataFrame, at: str, doubts: Mapping[tuple[str, Value], str]) -> pl.DataFrame:
+def _flags(data: pl.DataFrame, column: str, doubts: Mapping[tuple[str, Value], str]) -> pl.DataFrame:
     """A row for each flag: its place on the axis, its rate, its words. Flags that would overlap are one."""
     several = data["series"].n_unique() > 1
     rows: list[dict[str, Any]] = []
-    highest = data.group_by("series", at, maintain_order=True).agg(pl.col("rate").max())
-    for series, place, rate in highest.sort(at, "rate", maintain_order=True).iter_rows():
-        if not (said := doubts.get((series, place))):
+    highest = data.group_by("series", column, maintain_order=True).agg(pl.col("rate").max())
+    for series, place, rate in highest.sort(column, "rate", maintain_order=True).iter_rows():
+        if not (doubt := doubts.get((series, place))):
             continue
-        words = f"{series}: {said}" if several else said
-        last = rows[-1] if rows and rows[-1][at] == place else None
+        words = f"{series}: {doubt}" if several else doubt
+        last = rows[-1] if rows and rows[-1][column] == place else None
         if last is not None and rate - last["rate"] < FLAG_HEIGHT * _highest(data["rate"]):
             last["doubts"] += f"; {words}"
         else:
-            rows.append({at: place, "rate": rate, "doubts": words})
-    return pl.DataFrame(rows, schema={at: data.schema[at], "rate": pl.Float64, "doubts": pl.String})
+            rows.append({column: place, "rate": rate, "doubts": words})
+    return pl.DataFrame(rows, schema={column: data.schema[column], "rate": pl.Float64, "doubts": pl.String})
 
 
 def _ceiling_layers(ceilings: pl.DataFrame, x: Specification, y: Specification) -> list[Specification]:

@@ -14,7 +14,7 @@ from ioassay.text.rate_units import Unit
 WIDTH, HEIGHT = 520, 250
 
 HEADROOM = 1.04
-"""So that the highest dot does not sit on the frame."""
+"""Keeps the highest dot off the frame."""
 
 _DAYS_WITH_HOURS = 3
 """Runs within so many days are labelled with the hour."""

@@ -28,7 +28,7 @@ _SUPERFLUOUS = (
 _SIZE = re.compile(r'width="(?P<width>\d+)" height="(?P<height>\d+)" viewBox="0 0 \d+ \d+"')
 _TRANSLATE = re.compile(r"translate\((-?[\d.]+)")
 _BEFORE = {"end": 1.0, "middle": 0.5}
-"""The part of a text that is before the point at which it stands."""
+"""The share of a text's width to the left of its anchor, by alignment."""
 _WIDTHS = {**dict.fromkeys(" .,:;'!|()[]/-Iijlftr", 0.37), **dict.fromkeys("mwMW%@×÷±→", 0.9)}
 _CAPITAL, _OTHER = 0.68, 0.62
 """Widths of letters of DejaVu Sans, of their height, to the nearest of a few."""
@@ -94,7 +94,7 @@ def _own_ids(text: str, prefix: str) -> str:
 
 
 def _shorter(text: str) -> str:
-    """Without what changes nothing that is seen: a third of it. Coordinates to a hundredth of a pixel."""
+    """Drops invisible parts, a third of the text, and rounds coordinates to a hundredth of a pixel."""
     for superfluous in _SUPERFLUOUS:
         text = text.replace(superfluous, "")
     text = text.replace("<svg ", f"<svg{_FONT} ", 1)

@@ -1,4 +1,4 @@
-"""The clients' rate and what servers and devices did in the same seconds, below one another on one axis of time.
+"""The clients' rate and the rates of servers and devices in the same seconds, stacked on one time axis.
 
 Behind the lines stand the phases, pale: what the clients write in the colour of writes, what they read in that of
 reads. Panels of hosts share their scale, so that servers compare at a glance.
@@ -25,7 +25,7 @@ _LINES: Final = {
     "received_bytes": "network in",
     "sent_bytes": "network out",
 }
-"""What each column is called."""
+"""The label of each column."""
 
 _COLOURS: Final = {
     "writes": theme.VERMILION,
@@ -45,7 +45,9 @@ def chart(line: RunTimeline) -> Specification:
     shown = [("Clients", line.clients, _highest(line.clients))]
     for every, what in ((line.hosts, "disks and network"), (line.counted, "counters of the file system")):
         hosts = every.partition_by("host", maintain_order=True, as_dict=True)
-        shown += [(f"{host}: {what}", own.drop("host"), _highest(every)) for (host,), own in hosts.items()]
+        shown += [
+            (f"{host}: {what}", host_rates.drop("host"), _highest(every)) for (host,), host_rates in hosts.items()
+        ]
     panels = [
         _panel(line, rates, title, unit, highest / unit.divisor, is_last=number == len(shown))
         for number, (title, rates, highest) in enumerate(shown, start=1)
@@ -54,7 +56,7 @@ def chart(line: RunTimeline) -> Specification:
 
 
 def data(line: RunTimeline) -> pl.DataFrame:
-    """What the figure shows: a row for each step, of the clients (host empty) and of each host; rates in bytes/s."""
+    """The data of the figure: a row per step, of the clients (host empty) and of each host; rates in bytes/s."""
     clients = line.clients.select(
         pl.lit("").alias("host"),
         "start_s",

@@ -19,7 +19,7 @@ HEADROOM = 1.04
 
 
 def data(cells: Sequence[Cell], unit: Unit) -> pl.DataFrame:
-    """What the figure shows, a row per point. Columns: objects, ranks, clients, median, lowest, highest in `unit`."""
+    """The data of the figure, a row per point. Columns: objects, ranks, clients, median, lowest, highest in `unit`."""
     return pl.DataFrame(
         [
             {

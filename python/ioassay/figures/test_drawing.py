@@ -35,7 +35,7 @@ def test_one_process_draws_everything_and_ends_with_its_owner() -> None:
     assert drawing.undrawn == []
 
 
-def test_what_cannot_be_drawn_costs_no_other_figure() -> None:
+def test_a_figure_that_cannot_be_drawn_costs_no_other_figure() -> None:
     before = _children()
     drawing = Drawing(limit_s=1)
     drawing.svg(_CHART)

@@ -40,7 +40,7 @@ def test_the_clients_axis_has_a_tick_at_every_swept_value_and_the_rate_its_unit(
     assert "Write rate (GB/s)" in _texts(svg)
 
 
-def test_several_workloads_are_told_apart_by_a_legend_and_one_needs_none() -> None:
+def test_a_legend_distinguishes_several_workloads_and_one_needs_none() -> None:
     builder = RunBuilder().workload("small").workload("large")
     assert {"small", "large"} <= set(_texts(render.svg(_rates(builder, ["small", "large"]), "f")))
     assert "small" not in _texts(render.svg(_rates(builder, ["small"]), "f"))
@@ -56,7 +56,7 @@ def test_invalid_measurements_are_kept_apart_in_the_data() -> None:
     assert data.select("valid", "median").row(0) == (False, None)
 
 
-def test_percentiles_that_few_operations_cannot_tell_are_not_drawn() -> None:
+def test_percentiles_of_too_few_operations_are_not_drawn() -> None:
     run = RunBuilder().workload("w", transfer_bytes=16 << 20).clients(1).build()
     data = latency_figure.data(latency.by_sweep_point(run.measurements, run.latencies, run.ranks))
     assert data["operations"].max() == 64
@@ -98,7 +98,7 @@ def test_a_line_that_follows_the_scalability_law_has_it_dotted_from_its_first_to
     )
 
 
-def test_what_was_swept_too_little_for_a_law_has_none() -> None:
+def test_a_sweep_too_short_for_a_law_has_none() -> None:
     run = RunBuilder().workload("w").clients(1, 2, 4).build()
     points = rates.points(run.measurements)
     data = rate_by_clients.data(points, _entry("w"), {"w": "w"})
@@ -112,7 +112,7 @@ def test_the_schema_of_a_figure_is_known() -> None:
     assert data.schema["rate"] == pl.Float64
 
 
-def test_of_very_many_repetitions_those_at_equal_steps_are_drawn_the_extremes_among_them() -> None:
+def test_very_many_repetitions_are_drawn_at_equal_steps_with_the_extremes() -> None:
     many = [1e9 + index * 1e6 for index in range(200)]
     run = RunBuilder().workload("w").clients(1).repetitions(200).rates("w", "write", 1, *many).build()
     drawn = rate_by_clients.data(rates.points(run.measurements), _entry("w"), {"w": "w"})
@@ -183,7 +183,7 @@ def test_labels_at_the_left_fit_in_a_font_wider_than_the_one_they_are_measured_i
     data = pl.DataFrame({"place": [label, "drives"], "rate": [1, 2]})
     y = nominal("place", title=None, axis={"labelLimit": 300})
     drawn = render.svg(marks("bar", data, {"x": quantitative("rate"), "y": y}), "wide")
-    left, width = (float(one) for one in re.findall(r'viewBox="(\S+) 0 (\S+) ', drawn)[0])
+    left, width = (float(number) for number in re.findall(r'viewBox="(\S+) 0 (\S+) ', drawn)[0])
     plot = float(re.findall(r'<g fill="none"[^>]*transform="translate\(([\d.]+),', drawn)[0])
     (end,) = re.findall(rf'text-anchor="end" transform="translate\((-?[\d.]+),[^>]*>{label}<', drawn)
     assert left < 0

@@ -52,9 +52,15 @@ def _survey() -> Specification:
 
 def _rates() -> Iterator[Specification]:
     rows = [
-        {"series": series, "clients": at, "valid": at < 4, "rate": 1.0 * at, "median": 1.0 * at if at < 4 else None}
+        {
+            "series": series,
+            "clients": clients,
+            "valid": clients < 4,
+            "rate": 1.0 * clients,
+            "median": 1.0 * clients if clients < 4 else None,
+        }
         for series in ("v", "w")
-        for at in (1, 2, 4)
+        for clients in (1, 2, 4)
     ]
     more: dict[str, Any] = {
         "ceilings": pl.DataFrame({"clients": [1, 2], "ceiling": [3.0, 6.0], "name": ["network", "network"]}),
@@ -78,8 +84,8 @@ def _rate_by_time() -> Specification:
 
 def _latency() -> Specification:
     rows = [
-        {"series": "write", "clients": at, "percentile": percentile, "latency_ns": 1000 * at}
-        for at in (0, 1, 2)
+        {"series": "write", "clients": clients, "percentile": percentile, "latency_ns": 1000 * clients}
+        for clients in (0, 1, 2)
         for percentile in latency.LABELS.values()
     ]
     return latency.chart(pl.DataFrame(rows), ["write"])
@@ -101,7 +107,7 @@ def _servers() -> Specification:
     clients = pl.DataFrame({"start_s": [0, 1], "write": [1e9, 1e9], "read": [0.0, 1e9]})
     amounts = {"disk_write_bytes": 1e9, "disk_read_bytes": 1e9, "received_bytes": 1e9, "sent_bytes": 1e9}
     hosts = pl.DataFrame(
-        {"host": ["oss1", "oss1"], "start_s": [0, 1], **{name: [one, one] for name, one in amounts.items()}}
+        {"host": ["oss1", "oss1"], "start_s": [0, 1], **{name: [amount, amount] for name, amount in amounts.items()}}
     )
     phases = pl.DataFrame({"start_s": [0.0], "end_s": [2.0], "moves": ["write"]})
     counted = pl.DataFrame(schema={"host": pl.String, "start_s": pl.Int64, "write": pl.Float64, "read": pl.Float64})
@@ -118,15 +124,15 @@ def _tuning() -> Iterator[Specification]:
             "high": 1.1,
             "gain": "×1.2",
             "series": series,
-            "clients": at,
+            "clients": clients,
         }
-        for at in (1, 2)
+        for clients in (1, 2)
         for side in sweep.SIDES
         for series in ("v", "w")
     ]
     yield sweep.trials(pl.DataFrame(sides), "Rate (GB/s)")
     yield sweep.points(pl.DataFrame(sides), "clients", "Rate (GB/s)", column="clients")
-    curve = [{"series": "write", "ranks": at, "median": 1.0, "low": 0.9, "high": 1.1} for at in (1, 2)]
+    curve = [{"series": "write", "ranks": ranks, "median": 1.0, "low": 0.9, "high": 1.1} for ranks in (1, 2)]
     yield io500_by_ranks.easy(pl.DataFrame(curve), pl.DataFrame({"ceiling": [2.0]}), "GiB/s", 2)
     scores = [{**row, "quantity": quantity} for row in curve for quantity in io500_by_ranks.QUANTITIES]
     yield io500_by_ranks.scores(pl.DataFrame(scores), 2)
@@ -161,9 +167,9 @@ def _profile() -> Iterator[Specification]:
 def _sizing() -> Iterator[Specification]:
     places = {"panel": "Writes (GB/s)", "rate": 1.0, "label": "1 GB/s"}
     roles = enumerate((ceilings.LIMITS, ceilings.OTHERS))
-    yield ceilings.chart(pl.DataFrame([{**places, "place": f"drives {at}", "role": role} for at, role in roles]))
-    found = pl.DataFrame({"usable_pb": [1.0, 2.0], "rate": [10.0, 20.0], "cost": [1.0, 2.0], "label": ["A", "B"]})
-    yield front.chart(found, "Write rate (GB/s)", "Cost (M€)", (1.5, 15.0))
+    yield ceilings.chart(pl.DataFrame([{**places, "place": f"drives {index}", "role": role} for index, role in roles]))
+    front_rows = pl.DataFrame({"usable_pb": [1.0, 2.0], "rate": [10.0, 20.0], "cost": [1.0, 2.0], "label": ["A", "B"]})
+    yield front.chart(front_rows, "Write rate (GB/s)", "Cost (M€)", (1.5, 15.0))
     sides = ("lower", "higher")
     moved = [
         {"figure": figure, "side": side, "cost": cost, "label": "1.2 M€"}
@@ -232,7 +238,7 @@ def _paths(part: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, 
 
 def _kind(path: tuple[str | int, ...]) -> tuple[str, ...]:
     """The property and what it is one of: `("axis", "grid")`."""
-    names = [one for one in path if isinstance(one, str)]
+    names = [step for step in path if isinstance(step, str)]
     return tuple(names[-2:])
 
 

@@ -24,10 +24,10 @@ NARROWEST, WIDEST = 118, 380
 TOTAL_HEIGHT, RANKS_HEIGHT = 70, 66
 
 MOST_ABOVE = 3.0
-"""A ceiling higher than so many times the highest total of the figure is left out: it would press the lines down."""
+"""A ceiling above this multiple of the highest total is left out: it would flatten the lines."""
 
 HEADROOM = 1.03
-"""So that a line at its highest is not half hidden by the edge of its panel."""
+"""Keeps the peak of a line inside the edge of its panel."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def chart(panels: Sequence[Panel]) -> Specification:
 
 
 def data(lines: Sequence[tuple[str, int, Panel]]) -> pl.DataFrame:
-    """What the figure shows, from (point of the sweep, repetition, panel) of each panel: a row per panel and step, a
+    """The data of the figure, from (point of the sweep, repetition, panel) of each panel: a row per panel and step, a
     column per line, rates with their unit.
     """
     parts = []
@@ -107,8 +107,8 @@ def _total(
     point = {"x": _time(panel, labels=False), "y": y}
     drawn = marks("line", steps, point, interpolate="step-after", strokeWidth=1.3, color=theme.BLUE)
     if ceiling is not None:
-        at = [{"rate": ceiling / unit.divisor}]
-        rule = marks("rule", at, {"y": y}, strokeWidth=1.1, strokeDash=[5, 3], color=theme.CEILING)
+        ceiling_row = [{"rate": ceiling / unit.divisor}]
+        rule = marks("rule", ceiling_row, {"y": y}, strokeWidth=1.1, strokeDash=[5, 3], color=theme.CEILING)
         drawn = {"layer": [rule, drawn]}
     return {**drawn, "width": width, "height": TOTAL_HEIGHT, "title": panel.title}
 

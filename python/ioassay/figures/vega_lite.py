@@ -16,14 +16,14 @@ Rows = pl.DataFrame | Iterable[Mapping[str, object]]
 """What is drawn, a mapping by column for each row."""
 
 
-def quantitative(field: str, **said: object) -> Specification:
+def quantitative(field: str, **properties: object) -> Specification:
     """An encoding of numbers, with its properties: `title`, `scale`, `axis`. `None` there means without."""
-    return {"field": field, "type": "quantitative", **said}
+    return {"field": field, "type": "quantitative", **properties}
 
 
-def nominal(field: str, **said: object) -> Specification:
+def nominal(field: str, **properties: object) -> Specification:
     """An encoding of names, with its properties: `scale`, `legend`, `sort`. `None` there means without."""
-    return {"field": field, "type": "nominal", **said}
+    return {"field": field, "type": "nominal", **properties}
 
 
 def marks(kind: str, rows: Rows | None, encoding: Mapping[str, Specification], **look: object) -> Specification:

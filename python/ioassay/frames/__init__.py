@@ -1,4 +1,4 @@
-"""Stored runs in Python: the tables of many runs as one frame each, what they come down to, and figures of them.
+"""Stored runs in Python: the tables of many runs as one frame each, summaries, and figures.
 
 For notebooks and scripts. The columns are those of `ioassay.store.schema` and `ioassay.reports.run.tables`, with the
 run's path before them. Not: new estimates (`ioassay.analysis`), documents (`ioassay.reports`).
@@ -166,13 +166,13 @@ def load_runs(*patterns: str | Path) -> Runs:
 
     Raises `UsageError` when nothing that matches a pattern is a run, or when a run is damaged.
     """
-    found: dict[str, LoadedRun] = {}
+    loaded: dict[str, LoadedRun] = {}
     for pattern in map(str, patterns):
         matching = sorted(glob.glob(pattern, recursive=True))
         if not glob.has_magic(pattern):
             matching = [str(run) for run in index.runs(map(Path, matching))]
-        own = [path for path in matching if is_run(Path(path))]
-        if not own:
+        run_paths = [path for path in matching if is_run(Path(path))]
+        if not run_paths:
             raise UsageError(f"No run directory matches {pattern}.", "Use the directories of runs.")
-        found |= {path: ceilings.doubted(load(Path(path))) for path in own if path not in found}
-    return Runs(found)
+        loaded |= {path: ceilings.doubted(load(Path(path))) for path in run_paths if path not in loaded}
+    return Runs(loaded)

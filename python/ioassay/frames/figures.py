@@ -1,4 +1,4 @@
-"""Figures of stored runs in Python: what reports draw of one run, with a line or a panel for each of several.
+"""Figures of stored runs in Python: the figures of reports, with a line or a panel for each of several runs.
 
 Not: drawing (`ioassay.figures`), estimates (`ioassay.analysis`).
 """
@@ -58,9 +58,9 @@ class Figures:
             runs.figures.rate("write", workload="sequential").save("write.svg")
         """
         chosen = {
-            (run, name): own
+            (run, name): phase_points
             for run, name, points in self._workloads(operation, workload)
-            if not (own := points if phase is None else points.filter(phase=phase)).is_empty()
+            if not (phase_points := points if phase is None else points.filter(phase=phase)).is_empty()
         }
         if not chosen:
             raise _unknown("phase", phase, self._column("phase", operation=operation))
@@ -70,13 +70,15 @@ class Figures:
         names = Names(self._runs[next(iter(chosen))[0]].document)
         data = pl.concat(
             rate_by_clients.data(
-                own,
-                FigureEntry(title="", workloads=[name], operation=own["operation"][0], phase=phase, unit=shown.name),
+                workload_points,
+                FigureEntry(
+                    title="", workloads=[name], operation=workload_points["operation"][0], phase=phase, unit=shown.name
+                ),
                 {name: titles[run, name]},
                 axis,
                 names.values,
             ).with_columns(pl.lit(run).alias("run"))
-            for (run, name), own in chosen.items()
+            for (run, name), workload_points in chosen.items()
         )
         every, data = data, data.filter(pl.col("rate").is_not_null(), pl.col(axes.column(axis)).is_not_null())
         if data.is_empty():
@@ -114,11 +116,13 @@ class Figures:
             points = rates.of(
                 latency.by_sweep_point(loaded.measurements, loaded.latencies, loaded.ranks), name, operation
             )
-            for one in series.of_workload(loaded.document, name):
-                own = rates.of(points, name, one.operation, one.phase, one.job)
-                if not own.is_empty():
-                    panels.append(f"{titles[run, name]}, {series.label(one)}")
-                    parts.append(latency_figure.data(own, axis).with_columns(pl.lit(panels[-1]).alias("series")))
+            for series_key in series.of_workload(loaded.document, name):
+                series_points = rates.of(points, name, series_key.operation, series_key.phase, series_key.job)
+                if not series_points.is_empty():
+                    panels.append(f"{titles[run, name]}, {series.label(series_key)}")
+                    parts.append(
+                        latency_figure.data(series_points, axis).with_columns(pl.lit(panels[-1]).alias("series"))
+                    )
         if not parts:
             raise UsageError(f"No {operation} has latencies.", "Use runs of ioassay; few other tools print latencies.")
         data = pl.concat(parts)
@@ -189,9 +193,9 @@ class Figures:
         for run, loaded in self._runs.items():
             points = rates.points(loaded.measurements)
             for name in loaded.document.workloads if workload is None else [workload]:
-                own = rates.of(points, name, operation)
-                if not own.is_empty():
-                    yield run, name, own
+                operation_points = rates.of(points, name, operation)
+                if not operation_points.is_empty():
+                    yield run, name, operation_points
 
     def _measured(self, case: str, phase: str, operation: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
         for run, loaded in self._runs.items():
@@ -207,10 +211,10 @@ class Figures:
             return UNITS[asked]
         (run, name), first = next(iter(chosen.items()))
         column = rates.column(self._runs[run].document, first, name)
-        return suited(column, operation, pl.concat(own[column] for own in chosen.values()).drop_nulls().to_list())
+        return suited(column, operation, pl.concat(frame[column] for frame in chosen.values()).drop_nulls().to_list())
 
     def _titles(self, chosen: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-        """What each run's workload is called: by what tells them apart."""
+        """A title for each run's workload, of the parts in which they differ."""
         chosen = list(chosen)
         one_workload = len({name for _, name in chosen}) == 1
         titles = {}
@@ -221,17 +225,17 @@ class Figures:
 
     def _column(self, column: str, **where: str) -> list[str]:
         """The values of a column of all measurements, of those with these values in others."""
-        found = (loaded.measurements.filter(**where)[column] for loaded in self._runs.values())
-        return list(dict.fromkeys(value for values in found for value in values))
+        columns = (loaded.measurements.filter(**where)[column] for loaded in self._runs.values())
+        return list(dict.fromkeys(value for values in columns for value in values))
 
 
 def _axis(chosen: Mapping[tuple[str, str], pl.DataFrame]) -> Axis:
-    """What tells the points of all apart: a key that is all that they sweep, clients where all tell them, or ranks."""
+    """The axis of all frames: the only key that they sweep, else clients if all state them, else ranks."""
     frames = list(chosen.values())
-    found = {axes.axis(frame) for frame in frames}
-    if len(found) == 1 and found.isdisjoint(axes.COUNTED):
-        return found.pop()
-    by_clients = found == {"clients"} and all(frame["clients"].null_count() == 0 for frame in frames)
+    swept = {axes.axis(frame) for frame in frames}
+    if len(swept) == 1 and swept.isdisjoint(axes.COUNTED):
+        return swept.pop()
+    by_clients = swept == {"clients"} and all(frame["clients"].null_count() == 0 for frame in frames)
     return "clients" if by_clients else "ranks"
 
 

@@ -41,12 +41,12 @@ def test_a_rate_has_a_line_for_each_run_and_workload(runs: Runs) -> None:
         "b-After: Sequential",
         "b-After: Random",
     }
-    one = runs.figures.rate("write", workload="seq")
-    assert {"a-before", "b-After", "Write rate (MB/s)", "Clients"} <= _words(one)
-    medians = one.data.filter(clients=2).unique("series", maintain_order=True)
+    picture = runs.figures.rate("write", workload="seq")
+    assert {"a-before", "b-After", "Write rate (MB/s)", "Clients"} <= _words(picture)
+    medians = picture.data.filter(clients=2).unique("series", maintain_order=True)
     assert medians["median_MB/s"].to_list() == pytest.approx([1000, 2000])
-    assert one.data.height == 2 * 2 * 3
-    assert (one.id, one.title) == ("rate-write-seq-all-clients", "seq: write rate")
+    assert picture.data.height == 2 * 2 * 3
+    assert (picture.id, picture.title) == ("rate-write-seq-all-clients", "seq: write rate")
 
 
 def test_unit_and_axis_may_be_chosen(runs: Runs) -> None:
@@ -56,15 +56,15 @@ def test_unit_and_axis_may_be_chosen(runs: Runs) -> None:
 
 
 def test_latencies_have_a_panel_for_each_run(runs: Runs) -> None:
-    found = runs.figures.latencies("read", workload="seq")
-    assert {"A-before, read", "B-After, read"} <= _words(found)
-    assert set(found.data["clients"]) == {1, 2}
+    picture = runs.figures.latencies("read", workload="seq")
+    assert {"A-before, read", "B-After, read"} <= _words(picture)
+    assert set(picture.data["clients"]) == {1, 2}
 
 
 def test_a_time_line_has_a_panel_for_each_run_and_its_rates_as_data(runs: Runs) -> None:
-    found = runs.figures.timeline("seq-c2-r1", "write")
-    assert {"a-before", "b-After", "Time (s)"} <= _words(found)
-    assert {"run", "start_s", "total_bytes_per_s", "rank_0_bytes_per_s"} <= set(found.data.columns)
+    picture = runs.figures.timeline("seq-c2-r1", "write")
+    assert {"a-before", "b-After", "Time (s)"} <= _words(picture)
+    assert {"run", "start_s", "total_bytes_per_s", "rank_0_bytes_per_s"} <= set(picture.data.columns)
     alone = Runs(dict(list(runs.by_path.items())[:1])).figures.timeline("seq-c2-r1", "write")
     assert "write" in _words(alone)
 
@@ -91,23 +91,23 @@ def test_the_figures_of_studies_are_those_of_the_reports(runs: Runs) -> None:
         (lambda figures: figures.timeline("seq-c1-r1", "warm"), 'phase "warm"', "Use one of write, read."),
     ],
 )
-def test_what_there_is_not_is_said_with_what_there_is(ask: object, message: str, known: str, runs: Runs) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(ask: object, message: str, known: str, runs: Runs) -> None:
     assert callable(ask)
     with pytest.raises(UsageError, match=message) as error:
         ask(runs.figures)
     assert error.value.remedy.startswith(known)
 
 
-def test_what_does_not_tell_its_place_is_named_below_the_figure(tmp_path: Path) -> None:
+def test_runs_without_a_place_on_the_axis_are_named_below_the_figure(tmp_path: Path) -> None:
     io500 = IMPORTERS["io500"]
     for gathered in io500.gather([FILES / "io500"]):
         store_tables(tmp_path / gathered.name, *imported(gathered, ["ioassay"]))
-    found = ioassay.load(tmp_path / "*").figures.rate("write")
-    assert set(found.data["run"]) == {"program-2025", "script-2019"}
-    assert "because their rate in GB/s at a number of ranks is unknown: product-2017, ior-easy-write" in found.caption
+    picture = ioassay.load(tmp_path / "*").figures.rate("write")
+    assert set(picture.data["run"]) == {"program-2025", "script-2019"}
+    assert "because their rate in GB/s at a number of ranks is unknown: product-2017, ior-easy-write" in picture.caption
 
 
-def test_what_other_tools_printed_is_drawn_too_as_far_as_it_was_told(tmp_path: Path) -> None:
+def test_results_of_other_tools_are_drawn_as_far_as_they_are_known(tmp_path: Path) -> None:
     ior = IMPORTERS["ior"]
     for gathered in ior.gather([FILES / "ior"]):
         store_tables(tmp_path / "ior", *imported(gathered, ["ioassay"]))

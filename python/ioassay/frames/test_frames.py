@@ -47,9 +47,9 @@ def test_samples_stay_on_disk_until_they_are_collected(runs: Path) -> None:
 
 
 def test_findings_come_with_their_sentences(runs: Path) -> None:
-    found = ioassay.load(runs / "before").findings()
-    assert found.columns == [RUN, "severity", "kind", "sentence", "remedy", "rests_on"]
-    assert found["sentence"].str.len_chars().min() or found.is_empty()
+    frame = ioassay.load(runs / "before").findings()
+    assert frame.columns == [RUN, "severity", "kind", "sentence", "remedy", "rests_on"]
+    assert frame["sentence"].str.len_chars().min() or frame.is_empty()
 
 
 def test_a_folder_stands_for_all_runs_below_it(runs: Path) -> None:
@@ -82,7 +82,7 @@ def test_peaks_and_percentiles_of_runs_stand_side_by_side(runs: Path) -> None:
 
 def test_other_runs_are_divided_by_the_first(runs: Path) -> None:
     ratios = ioassay.load(runs / "before", runs / "after").ratios().filter(operation="write", reference_clients=2)
-    point = ratios.filter(at="point").row(0, named=True)
+    point = ratios.filter(pl.col("at") == "point").row(0, named=True)
     assert (point["reference"], point["other"], point["differs"]) == ("before", "after", True)
     assert point["ratio"] == pytest.approx(2.0)
     assert 1.9 < point["low"] < 2.0 < point["high"] < 2.1

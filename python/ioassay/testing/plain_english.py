@@ -120,6 +120,8 @@ CLEAN_NAMES: Sequence[str] = (
             "criteria",
             "doctor",
             "execution",
+            "figures",
+            "frames",
             "lab",
             "launchers",
             "monitoring",

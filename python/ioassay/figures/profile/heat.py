@@ -1,4 +1,4 @@
-"""Processes over time: how much each moved, and how much of its time it spent in I/O. Dark is much."""
+"""Processes over time: the bytes that each moved, and the share of its time in I/O. Darker is more."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: 
                 legend={"title": None, "gradientLength": height * 0.8, "tickCount": 4},
             ),
         }
-        own = cells.filter(pl.col(column) > 0)
-        return {"title": legend, **marks("rect", own, cell), "width": WIDTH, "height": height}
+        positive = cells.filter(pl.col(column) > 0)
+        return {"title": legend, **marks("rect", positive, cell), "width": WIDTH, "height": height}
 
     panels = (
         ("rate", f"Bytes moved ({unit.name})", (theme.PALE_BLUE, theme.BLUE)),
         ("busy", "Time in calls, per second of time and process (s/s)", (theme.PALE_VERMILION, theme.VERMILION)),
     )
-    known = [panel(*one) for one in panels if cells[one[0]].count()]
+    known = [panel(*arguments) for arguments in panels if cells[arguments[0]].count()]
     return {"vconcat": known, "spacing": 18, "resolve": {"scale": {"color": "independent"}}}

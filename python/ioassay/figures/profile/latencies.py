@@ -12,7 +12,7 @@ WIDTH, ROW_HEIGHT = 520, 24
 
 
 def data(operations: pl.DataFrame) -> pl.DataFrame:
-    """What the figure shows, of `analysis.profile.totals.operations`: operation, percentile, latency_ns."""
+    """The data of the figure, from `analysis.profile.totals.operations`: operation, percentile, latency_ns."""
     return (
         operations.unpivot(list(LABELS), index="operation", variable_name="percentile", value_name="latency_ns")
         .drop_nulls("latency_ns")

@@ -1,4 +1,4 @@
-"""Rates over time, a line for each direction or operation. Steps, because each is what happened in its time.
+"""Rates over time, a stepped line for each direction or operation: a step is the rate of its interval.
 
 A band is a rate of which only a range is known.
 """
@@ -15,15 +15,15 @@ from ioassay.figures.vega_lite import Specification, marks, nominal, quantitativ
 WIDTH, HEIGHT = 640, 190
 
 COLOURS: Mapping[str, str] = {"read": theme.BLUE, "write": theme.VERMILION, "other": theme.CEILING}
-"""Of lines that have the same colour in every figure."""
+"""Colours of lines that are the same in every figure."""
 
 
 def chart(data: pl.DataFrame, step_s: float, title: str, bands: pl.DataFrame | None = None) -> Specification:
     """The figure. `data` has a row per step and line: start_s, line, rate in the unit of `title`. `bands`, in the same
     steps and unit, have lines with a range each: least_rate, most_rate. Both together are not empty.
     """
-    own = data.group_by("line").agg(pl.col("rate").sum()).sort("rate", "line", descending=True)["line"]
-    names, colours = list(own), _colours(own)
+    lines = data.group_by("line").agg(pl.col("rate").sum()).sort("rate", "line", descending=True)["line"]
+    names, colours = list(lines), _colours(lines)
     # Steps have an end too.
     every = [frame["start_s"] for frame in (data, bands) if frame is not None]
     end = max(pl.concat(every)) + step_s

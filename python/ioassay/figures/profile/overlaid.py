@@ -94,14 +94,14 @@ def _whole(data: pl.DataFrame, least: float, most: float) -> pl.DataFrame:
     """With a row at both ends of the axis for each series."""
     names = data.select("series").unique(maintain_order=True)
     ends = [
-        names.select(size_bytes=pl.lit(at), share=pl.lit(share), series="series")
-        for at, share in ((least, 0.0), (most, 1.0))
+        names.select(size_bytes=pl.lit(end), share=pl.lit(share), series="series")
+        for end, share in ((least, 0.0), (most, 1.0))
     ]
     return pl.concat([ends[0], data, ends[1]])
 
 
 def _series(names: Sequence[str]) -> Specification:
-    """The colour of each, and dashes for those who print in grey."""
+    """The colour of each series, with dashes for grey printers."""
     legend = {"title": None, "orient": "top", "direction": "horizontal"}
     looks = {"color": [theme.CEILING, theme.VERMILION], "strokeDash": [[4, 2], [1, 0]]}
     return {

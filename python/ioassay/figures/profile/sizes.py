@@ -1,4 +1,4 @@
-"""Sizes of requests: how many were of which size, reads beside writes."""
+"""A histogram of request sizes, reads beside writes."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ _CURVES, _FRAMES, _LABELS = 0, 2, -1
 """Layers of the figure."""
 
 
-def layer(figure: Specification, at: int) -> pl.DataFrame:
+def layer(figure: Specification, index: int) -> pl.DataFrame:
     """The data that a layer draws."""
-    return pl.DataFrame(figure["layer"][at]["data"]["values"])
+    return pl.DataFrame(figure["layer"][index]["data"]["values"])
 
 
 def words(svg: str) -> list[str]:
@@ -55,8 +55,8 @@ def test_boxes_of_a_row_do_not_touch_each_other_or_arrows_that_pass() -> None:
     boxes, arrows = layered(3, MOST_IN_A_ROW)
     figure = chart(boxes, [*arrows, *(Arrow(index, 2 * MOST_IN_A_ROW + index, 5.0, "x", False) for index in range(3))])
     frames = layer(figure, _FRAMES).sort("y", "x")
-    for (row,), own in frames.group_by("y", maintain_order=True):
-        assert (own["x"][1:] > own["x2"][:-1]).all(), row
+    for (row,), row_frames in frames.group_by("y", maintain_order=True):
+        assert (row_frames["x"][1:] > row_frames["x2"][:-1]).all(), row
     assert (frames["x"] >= 0).all()
     assert (frames["x2"] <= WIDTH).all()
     middle = frames.filter(y=sorted(set(frames["y"]))[1])
@@ -82,10 +82,12 @@ def test_labels_do_not_lie_on_each_other() -> None:
     assert labels.height < 7
 
 
-def test_of_very_many_arrows_the_thickest_are_drawn() -> None:
+def test_the_thickest_of_very_many_arrows_are_drawn() -> None:
     boxes = [Box(row, f"step {row}", "") for row in range(40)]
     arrows = [Arrow(begin, end, float(end), "1 B", False) for end in range(40) for begin in range(end)]
     few = weightiest(boxes, arrows)
     assert 1 < len(few) < len(arrows)
-    assert min(arrow.weight for arrow in few) >= max({arrow.weight for arrow in arrows} - {one.weight for one in few})
+    assert min(arrow.weight for arrow in few) >= max(
+        {arrow.weight for arrow in arrows} - {arrow.weight for arrow in few}
+    )
     assert "step 39" in words(drawn(boxes, few))

@@ -1,4 +1,4 @@
-"""Who feeds whom: steps as boxes, from the first at the top to the last; arrows are the files that go between them.
+"""The workflow: steps as boxes, from the first at the top to the last; arrows are the files between them.
 
 An arrow that skips rows runs between the boxes of these rows; one to an earlier step, or to one beside it, runs around
 them at the right. Not: what the steps are (`analysis.profile.workflow`).
@@ -51,7 +51,7 @@ class Arrow:
     begin: int
     end: int
     weight: float
-    """The thickest has the most."""
+    """The width of the line grows with it."""
     label: str
     is_removed: bool
 
@@ -73,14 +73,14 @@ Point = tuple[float, float]
 
 def weightiest(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[Arrow]:
     """The thickest arrows that a figure has room for."""
-    found: list[Arrow] = []
+    shown: list[Arrow] = []
     points = 0
     for arrow in sorted(arrows, key=lambda arrow: -arrow.weight):
         points += max(1, abs(boxes[arrow.end].row - boxes[arrow.begin].row)) * (_SAMPLES + 1)
-        if found and points > MOST_POINTS:
+        if shown and points > MOST_POINTS:
             break
-        found.append(arrow)
-    return found
+        shown.append(arrow)
+    return shown
 
 
 def chart(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> Specification:
@@ -150,7 +150,7 @@ class _Drawing:
                 self._spread(row)
 
     def _spread(self, row: Sequence[_Place]) -> None:
-        """Lanes stand beside each other and beside boxes; what is free is shared by the boxes' sides."""
+        """Places lanes beside each other and beside boxes; the sides of the boxes share the free space."""
         free = self._right - sum(place.width for place in row)
         gap = free / (2 * max(1, sum(place.box is not None for place in row)))
         x = 0.0
@@ -166,29 +166,37 @@ class _Drawing:
         """A smooth line from the bottom of a box to the top of another, through its lanes."""
         way = self._ways[id(arrow)]
         first = self._boxes[arrow.begin].row
-        own = [(self._port(arrow, every, is_begin=True), self._top(first) + BOX_HEIGHT)]
+        corners = [(self._port(arrow, every, is_begin=True), self._top(first) + BOX_HEIGHT)]
         for number, place in enumerate(way[1:-1], start=first + 1):
-            own += [(place.x, self._top(number)), (place.x, self._top(number) + BOX_HEIGHT)]
-        own.append((self._port(arrow, every, is_begin=False), self._top(self._boxes[arrow.end].row) - 4))
+            corners += [(place.x, self._top(number)), (place.x, self._top(number) + BOX_HEIGHT)]
+        corners.append((self._port(arrow, every, is_begin=False), self._top(self._boxes[arrow.end].row) - 4))
         points: list[Point] = []
-        for index in range(0, len(own), 2):
-            points += _curve(own[index], own[index + 1])
+        for index in range(0, len(corners), 2):
+            points += _curve(corners[index], corners[index + 1])
         return points
 
     def _port(self, arrow: Arrow, every: Sequence[Arrow], *, is_begin: bool) -> float:
         """Where an arrow leaves or enters its box: beside the others, in the order in which these lie."""
         box = arrow.begin if is_begin else arrow.end
         if is_begin:
-            others = sorted((self._ways[id(one)][1].x, index) for index, one in enumerate(every) if one.begin == box)
+            others = sorted(
+                (self._ways[id(other_arrow)][1].x, index)
+                for index, other_arrow in enumerate(every)
+                if other_arrow.begin == box
+            )
         else:
-            others = sorted((self._ways[id(one)][-2].x, index) for index, one in enumerate(every) if one.end == box)
+            others = sorted(
+                (self._ways[id(other_arrow)][-2].x, index)
+                for index, other_arrow in enumerate(every)
+                if other_arrow.end == box
+            )
         rank = next(index for index, (_, other) in enumerate(others) if every[other] is arrow)
         return self._placed[box].x + self._box_width * ((rank + 1) / (len(others) + 1) - 0.5)
 
-    def _around(self, arrow: Arrow, at: int) -> list[Point]:
+    def _around(self, arrow: Arrow, index: int) -> list[Point]:
         """A line from the right side of a box, around all boxes, to the right side of another."""
         half = self._box_width / 2
-        lane = self._right + AROUND * (at % 4 + 0.5)
+        lane = self._right + AROUND * (index % 4 + 0.5)
         begin, end = (
             (self._placed[box].x + half + 1, self._top(self._boxes[box].row) + BOX_HEIGHT * part)
             for box, part in ((arrow.begin, 0.7), (arrow.end, 0.3))
@@ -260,7 +268,7 @@ class _Drawing:
             yield {"x": place.x, "y": self._top(box.row) + 25, "text": _shortened(box.detail, room)}
 
     def _labels(self) -> Iterator[Mapping[str, object]]:
-        """Beside the arrows, the thickest first; what would lie on another label is left to the table."""
+        """Labels beside the arrows, the thickest first; one that would overlap another is left out."""
         taken: list[tuple[float, float, float]] = []
         for arrow, points in sorted(self._lines, key=lambda line: -line[0].weight):
             width = len(arrow.label) * (LETTER - 0.6)

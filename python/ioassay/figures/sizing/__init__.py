@@ -1,1 +1,1 @@
-"""The figures of sizes: racks, ceilings along the path of an I/O, the front of a search, what moves its answer."""
+"""The figures of sizes: racks, ceilings along the path of an I/O, the front of a search, its sensitivity."""

@@ -1,4 +1,4 @@
-"""What each place on the path of an I/O would carry: a bar per place, the lowest of them marked.
+"""The ceiling of each place on the path of an I/O: a bar per place, the lowest marked.
 
 Not: the ceilings (`ioassay.sizing.rates`).
 """
@@ -12,11 +12,11 @@ from ioassay.figures.vega_lite import Specification, marks, nominal, quantitativ
 
 WIDTH, ROW = 360, 21
 CUT_OFF = 6
-"""Bars of so many times the limit are cut off: next to them, those that matter would have no length."""
+"""Bars longer than this multiple of the limit are cut off, so that the limiting ones stay visible."""
 LETTER = 6
 """About the width of a letter of a label; panels begin at one place."""
 LIMITS, OTHERS = "limits", "would carry more"
-"""What a bar may be."""
+"""The roles of bars."""
 
 
 def chart(data: pl.DataFrame) -> Specification:

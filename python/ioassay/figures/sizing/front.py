@@ -1,4 +1,4 @@
-"""The front of a search: each configuration by what it holds and does, its cost as a colour.
+"""The front of a search: each configuration by capacity and rate, its cost as a colour.
 
 Not: which configurations are on it (`ioassay.sizing.search`).
 """
@@ -58,12 +58,12 @@ def _needed(x: Specification, y: Specification, needed: tuple[float | None, floa
     word = {"fontSize": 10, "color": theme.CEILING}
     text = nominal("text")
     if capacity is not None:
-        at = [{"usable_pb": capacity, "text": "needed"}]
-        yield marks("rule", at, {"x": x}, **line)
+        mark = [{"usable_pb": capacity, "text": "needed"}]
+        yield marks("rule", mark, {"x": x}, **line)
         above = {"x": x, "y": {"value": 0}, "text": text}
-        yield marks("text", at, above, align="left", baseline="top", dx=3, **word)
+        yield marks("text", mark, above, align="left", baseline="top", dx=3, **word)
     if rate is not None:
-        at = [{"rate": rate, "text": "needed"}]
-        yield marks("rule", at, {"y": y}, **line)
+        mark = [{"rate": rate, "text": "needed"}]
+        yield marks("rule", mark, {"y": y}, **line)
         right = {"x": {"value": WIDTH}, "y": y, "text": text}
-        yield marks("text", at, right, align="right", baseline="bottom", dy=-2, **word)
+        yield marks("text", mark, right, align="right", baseline="bottom", dy=-2, **word)

@@ -72,7 +72,7 @@ class Rack:
 
 
 def data(racks: Sequence[Rack]) -> pl.DataFrame:
-    """What the figure shows, a row per component. Columns: rack, lowest_unit, units, kind, component."""
+    """The data of the figure, a row per component. Columns: rack, lowest_unit, units, kind, component."""
     return pl.DataFrame(
         [(rack.title, box.low, box.units, box.kind, box.label) for rack in racks for box in rack.boxes],
         schema={

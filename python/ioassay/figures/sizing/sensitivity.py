@@ -1,4 +1,4 @@
-"""What moves the answer of a search: for each figure the cost when it is lower and when it is higher (a tornado).
+"""The sensitivity of a search's answer: for each figure the cost when it is lower and higher (a tornado chart).
 
 Not: which figures, and how far (`ioassay.sizing.search`).
 """
@@ -35,13 +35,13 @@ def chart(data: pl.DataFrame, base: float, title: str, sides: Sequence[str]) -> 
         scale={"domain": sides, "range": _COLOURS[: len(sides)]},
         legend={"title": None, "orient": "bottom", "symbolType": "square"},
     )
-    shown = data.with_columns(base=pl.lit(base), at=pl.col("cost").fill_null(base))
+    shown = data.with_columns(base=pl.lit(base))
     met, unmet = shown.filter(pl.col("cost").is_not_null()), shown.filter(pl.col("cost").is_null())
-    own = {"x": quantitative("base", title=title, scale=scale)}
+    base_line = {"x": quantitative("base", title=title, scale=scale)}
     label = {"x": {"value": WIDTH + 8}, **row, "text": nominal("label")}
     layers = [
         marks("bar", met, {"x": x, "x2": {"field": "base"}, **row, "color": colour}, height=10),
-        marks("rule", [{"base": base}], own, stroke=theme.INK, strokeWidth=1.2),
+        marks("rule", [{"base": base}], base_line, stroke=theme.INK, strokeWidth=1.2),
         *(
             marks("text", rows, label, align="left", fontSize=10, color=ink)
             for rows, ink in ((met, theme.INK), (unmet, theme.VERMILION))
