@@ -178,13 +178,15 @@ def table(costs: list[Cost]) -> str:
         "|" + " --- |" * 11,
     ]
     for shape in SHAPES:
-        fewest = {one.round: one for one in costs if (one.shape, one.cases) == (shape, CASES[0])}
+        fewest = {cost.round: cost for cost in costs if (cost.shape, cost.cases) == (shape, CASES[0])}
         for cases in CASES:
-            own = [one for one in costs if (one.shape, one.cases) == (shape, cases)]
-            ratio = statistics.median(one.case_processor_s / fewest[one.round].case_processor_s for one in own)
+            case_costs = [cost for cost in costs if (cost.shape, cost.cases) == (shape, cases)]
+            ratio = statistics.median(
+                cost.case_processor_s / fewest[cost.round].case_processor_s for cost in case_costs
+            )
 
-            def median(name: str, own: list[Cost] = own) -> float:
-                return float(statistics.median(getattr(one, name) for one in own))
+            def median(name: str, sample: list[Cost] = case_costs) -> float:
+                return float(statistics.median(getattr(cost, name) for cost in sample))
 
             cells = (
                 f"{median('first_s'):.1f} s",

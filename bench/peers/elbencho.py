@@ -55,7 +55,7 @@ def parse(results: str, rate: str, per: Literal["entries/s", "iops"]) -> float:
 def _data(work: Data, place: Place, rate: str, file_set: list[str]) -> float:
     options = [_OPTIONS[rate], "--infloop", "--timelimit", str(work.seconds)]
     if work.order == "random":
-        # Only reads: told an algorithm, writes would no longer visit each offset once.
+        # Only reads: with an algorithm given, writes would no longer visit each offset once.
         options += ["--rand", "--randalgo", "fast"] if rate == "read" else ["--rand"]
     place.run(*_command(work, place, rate), *options, *file_set)
     return parse((place.scratch / f"{rate}.json").read_text(), rate, "iops")

@@ -54,17 +54,17 @@ class Engine:
         place.run(locate(self._program, place.search_path), "run", "--stop-with-parent", "--events", events, plan)
         phases = parse(events.read_text())
         if isinstance(work, Find):
-            expect(work, found=phases["find"]["matched"])
+            expect(work, matches=phases["find"]["matched"])
             return {"find": work.files / phases["find"]["duration_ns"] * 1e9}
         return {rate: phases[rate]["operations"] / phases[rate]["duration_ns"] * 1e9 for rate in work.rates}
 
     def _front_end(self, work: CommandLine, place: Place) -> dict[str, float]:
         """The command line of a peer, as it is."""
         tool = {"ior": ior, "mdtest": mdtest, "io500": io500}[work.tool]
-        own = tool.command_line(work, place)
-        engine = [locate(self._program, place.search_path), own[0], "--ranks", str(work.ranks)]
+        command = tool.command_line(work, place)
+        engine = [locate(self._program, place.search_path), command[0], "--ranks", str(work.ranks)]
         # A run of a part of the IO500 is invalid, and 1 says so.
-        printed = place.run(*engine, *own[1:], codes=(0, 1) if work.tool == "io500" else (0,))
+        printed = place.run(*engine, *command[1:], codes=(0, 1) if work.tool == "io500" else (0,))
         return ior.rates(work, place) if work.tool == "ior" else tool.parse(printed)
 
 
@@ -112,7 +112,7 @@ def _storage(work: Data) -> Object:
     storage: Object = {"api": "posix", "direct": work.direct}
     if work.depth == 1:
         return storage
-    # Half of the depth together, as fio is told here.
+    # Half of the depth together, as fio is set here.
     uring = {"batch": work.depth // 2, "registered_buffers": True, "registered_files": True}
     return storage | {"api": "uring", "depth": work.depth, "uring": uring}
 

@@ -1,4 +1,4 @@
-"""The tree that finds walk through: made once, looked at by all tools."""
+"""The tree that finds walk through: made once, shared by all tools."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def create(work: Find, directory: Path, pause_s: float = 1.1) -> None:
             os.close(opened)
 
 
-def expect(work: Find, found: int, scanned: int | None = None) -> None:
+def expect(work: Find, matches: int, scanned: int | None = None) -> None:
     """Raises `Failed` where a tool found, or came by, anything but what there is."""
     there = work.directories * sum(work.matches(file) for file in range(work.files_per_directory))
-    if found != there:
-        raise Failed(f"found {found} files where {there} match")
+    if matches != there:
+        raise Failed(f"found {matches} files where {there} match")
     if scanned not in (None, work.files):
         raise Failed(f"came by {scanned} files where there are {work.files}")
 

@@ -30,7 +30,7 @@ class Io500:
         return isinstance(work, CommandLine) and work.tool == "io500"
 
     def version(self, search_path: str) -> str:
-        """Told when it runs."""
+        """The version, printed by each run."""
         with TemporaryDirectory(prefix="ioassay-peers-") as directory:
             ini = _ini(Path(directory), Path(directory), files=1)
             return version_in(r"IO500 version (\S+)", search_path, "io500", ini, "--dry-run")

@@ -30,7 +30,7 @@ class Ior:
         return (isinstance(work, Data) and work.depth == 1) or (isinstance(work, CommandLine) and work.tool == "ior")
 
     def version(self, search_path: str) -> str:
-        """Told when it runs, even if it does nothing."""
+        """The version, printed by each run, even one without work."""
         return version_in(r"IOR-(\S+):", search_path, "ior", "--dryRun")
 
     def measure(self, work: Work, place: Place) -> dict[str, float]:

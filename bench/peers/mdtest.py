@@ -27,7 +27,7 @@ class Mdtest:
         return isinstance(work, Metadata) or (isinstance(work, CommandLine) and work.tool == "mdtest")
 
     def version(self, search_path: str) -> str:
-        """Told when it runs: it creates one file."""
+        """The version, printed by a run that creates one file."""
         with TemporaryDirectory(prefix="ioassay-peers-") as directory:
             return version_in(r"mdtest-(\S+) was launched", search_path, "mdtest", "-F", "-n", "1", "-d", directory)
 

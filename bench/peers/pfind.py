@@ -34,8 +34,8 @@ class Pfind:
         assert isinstance(work, Find)
         conditions = ["-newer", str(place.directory / STAMP), "-size", f"{work.size_bytes}c", "-name", work.pattern]
         output = place.run(*mpirun(work.ranks), "pfind", place.directory / TREE, *conditions, "-C", "-D", "rates")
-        found, scanned, rate = parse(output)
-        expect(work, found=found, scanned=scanned)
+        matches, scanned, rate = parse(output)
+        expect(work, matches=matches, scanned=scanned)
         return {"find": rate}
 
 

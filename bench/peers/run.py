@@ -103,10 +103,10 @@ class Comparisons:
             self.note(f"{work.name}, {peer.name}: {failed}")
 
     def _measure(self, work: Work, tool: Tool, directory: Path) -> dict[str, float]:
-        own = directory / tool.name
+        tool_directory = directory / tool.name
         with TemporaryDirectory(prefix=_PREFIX) as scratch:
-            place = Place(directory if isinstance(work, Find) else own, Path(scratch), self._search_path)
-            own.mkdir()
+            place = Place(directory if isinstance(work, Find) else tool_directory, Path(scratch), self._search_path)
+            tool_directory.mkdir()
             # What one tool has left to be written must not be written in another's time.
             os.sync()
             try:
@@ -114,7 +114,7 @@ class Comparisons:
             except Failed as failed:
                 raise Failed(f"{tool.name}: {failed}") from failed
             finally:
-                shutil.rmtree(own)
+                shutil.rmtree(tool_directory)
         self.record.commands[work.name, _in_manner(tool)] = place.commands
         return rates
 

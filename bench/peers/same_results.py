@@ -147,7 +147,7 @@ class Tools:
         self._environment = {**os.environ, **as_root}
 
     def outcome(self, line: Line, directory: Path, *, ours: bool) -> Outcome:
-        """What becomes of `line` in `directory`, which is empty."""
+        """The outcome of `line` in `directory`, which is empty."""
         if line.tool == "mdtest":
             (directory / "dir").mkdir()
         if line.reads:
@@ -194,19 +194,19 @@ def main() -> int:
         if not re.search(asked.only, typed):
             continue
         small = scaled(line)
-        found = []
+        outcomes = []
         for ours in (False, True):
             with TemporaryDirectory(dir=asked.scratch) as directory:
-                found.append(tools.outcome(small, Path(directory), ours=ours))
+                outcomes.append(tools.outcome(small, Path(directory), ours=ours))
         patterns, times = patterns + 1, times + line.published
-        if found[0] == found[1]:
+        if outcomes[0] == outcomes[1]:
             same_patterns, same_times = same_patterns + 1, same_times + line.published
             continue
         print(typed)
         for field in fields(Outcome):
-            theirs, own = (getattr(one, field.name) for one in found)
-            if theirs != own:
-                print(f"  {field.name}: original {theirs}\n  {field.name}: ours     {own}", flush=True)
+            theirs, our_value = (getattr(outcome, field.name) for outcome in outcomes)
+            if theirs != our_value:
+                print(f"  {field.name}: original {theirs}\n  {field.name}: ours     {our_value}", flush=True)
     print(f"{same_patterns} of {patterns} patterns are the same, {same_times} of {times} public lines.")
     return 0 if same_patterns == patterns else 1
 

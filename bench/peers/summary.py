@@ -49,12 +49,21 @@ def _table(comparisons: Iterable[Comparison]) -> str:
     return "\n".join([*lines, *map(_row, comparisons)])
 
 
-def _row(one: Comparison) -> str:
-    wanted = goal(one.work, one.peer)
-    met = "yes" if one.ratio >= wanted else "**no**"
-    span = f"{min(one.ratios):.2f} to {max(one.ratios):.2f}"
-    cells = [one.work, one.rate, one.peer, f"{one.ratio:.3f}", span, str(len(one.ratios)), f"{wanted:.2f}", met]
-    cells += [f"{statistics.median(rates):,.0f}" for rates in (one.ours, one.theirs)]
+def _row(comparison: Comparison) -> str:
+    wanted = goal(comparison.work, comparison.peer)
+    met = "yes" if comparison.ratio >= wanted else "**no**"
+    span = f"{min(comparison.ratios):.2f} to {max(comparison.ratios):.2f}"
+    cells = [
+        comparison.work,
+        comparison.rate,
+        comparison.peer,
+        f"{comparison.ratio:.3f}",
+        span,
+        str(len(comparison.ratios)),
+        f"{wanted:.2f}",
+        met,
+    ]
+    cells += [f"{statistics.median(rates):,.0f}" for rates in (comparison.ours, comparison.theirs)]
     return f"| {' | '.join(cells)} |"
 
 

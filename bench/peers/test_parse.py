@@ -150,8 +150,8 @@ def test_results_of_elbencho_of_two_runs_are_refused() -> None:
 
 
 def test_pfind_tells_what_it_found_and_at_what_rate() -> None:
-    found, scanned, rate = pfind.parse(PFIND)
-    assert (found, scanned) == (20_000, 1_000_000)
+    matches, scanned, rate = pfind.parse(PFIND)
+    assert (matches, scanned) == (20_000, 1_000_000)
     assert rate == pytest.approx(2_286_440)
 
 
@@ -199,10 +199,10 @@ def test_the_tree_to_find_in_has_what_is_expected(tmp_path: Path) -> None:
     find_tree.create(work, tmp_path, pause_s=0.02)
     stamp = (tmp_path / find_tree.STAMP).stat().st_mtime_ns
     files = [path for path in (tmp_path / find_tree.TREE).rglob(work.pattern) if path.is_file()]
-    found = [path for path in files if path.stat().st_size == work.size_bytes and path.stat().st_mtime_ns > stamp]
-    find_tree.expect(work, found=len(found), scanned=80)
+    matches = [path for path in files if path.stat().st_size == work.size_bytes and path.stat().st_mtime_ns > stamp]
+    find_tree.expect(work, matches=len(matches), scanned=80)
     with pytest.raises(Failed, match="where 4 match"):
-        find_tree.expect(work, found=len(found) - 1)
+        find_tree.expect(work, matches=len(matches) - 1)
 
 
 def test_the_rates_of_md_workbench_are_read_from_the_lines_of_its_phases() -> None:
@@ -226,9 +226,9 @@ def test_who_comes_first_changes_from_pair_to_pair() -> None:
 def test_ratios_are_taken_within_pairs() -> None:
     ours, theirs = iter([1.0, 10.0, 100.0]), iter([2.0, 10.0, 25.0])
     pairs = alternate("work", "peer", lambda: {"read": next(ours)}, lambda: {"read": next(theirs)}, pairs=3)
-    (one,) = compare(list(pairs))
-    assert one.ratios == [0.5, 1.0, 4.0]
-    assert one.ratio == 1.0
+    (comparison,) = compare(list(pairs))
+    assert comparison.ratios == [0.5, 1.0, 4.0]
+    assert comparison.ratio == 1.0
 
 
 def test_a_pair_with_one_side_only_does_not_count() -> None:

@@ -39,7 +39,7 @@ def test_rows_are_compared_without_their_figures_but_with_what_is_no_number() ->
 
 def test_the_lines_are_those_that_both_take() -> None:
     lines = list(published(TABLE.read_text(encoding="utf-8")))
-    assert {one.tool for one in lines} == {"ior", "mdtest"}
+    assert {line.tool for line in lines} == {"ior", "mdtest"}
     assert len(lines) == sum(
         "\ttaken\ttaken\t" in row for row in TABLE.read_text(encoding="utf-8").splitlines() if not row.startswith("#")
     )

@@ -18,7 +18,7 @@ DEADLINE_S = 600
 
 
 class Failed(Exception):
-    """A tool did not do what it was told, or did not say what was asked."""
+    """A tool failed, or did not print the expected results."""
 
 
 class Missing(Failed):
@@ -27,7 +27,7 @@ class Missing(Failed):
 
 @dataclass
 class Place:
-    """Where a tool works, and what it was told to do there."""
+    """The directories of a tool, and the commands that it ran there."""
 
     directory: Path
     """On the target. Empty, except for `Find`: see `find_tree`."""
@@ -57,8 +57,8 @@ class Place:
         except subprocess.TimeoutExpired as expired:
             raise Failed(f"`{self.commands[-1]}` has not ended in {DEADLINE_S} s") from expired
         if ran.returncode not in codes:
-            said = " ".join((ran.stderr or ran.stdout).split())[-1000:]
-            raise Failed(f"`{self.commands[-1]}` ended with {ran.returncode}: {self._anywhere(said)}")
+            message = " ".join((ran.stderr or ran.stdout).split())[-1000:]
+            raise Failed(f"`{self.commands[-1]}` ended with {ran.returncode}: {self._anywhere(message)}")
         return ran.stdout
 
     def _as_text(self, command: list[str]) -> str:
@@ -98,8 +98,8 @@ class Tool(Protocol):
 
 def locate(program: str, search_path: str) -> str:
     """The program's path. Raises `Missing`."""
-    if found := shutil.which(program, path=search_path):
-        return found
+    if path := shutil.which(program, path=search_path):
+        return path
     raise Missing(f"`{program}` is not on the path")
 
 
@@ -114,6 +114,6 @@ def version_in(pattern: str, search_path: str, program: str, *arguments: str | P
 
 
 def _environment(search_path: str) -> dict[str, str]:
-    # Open MPI refuses to run as root unless told twice; other launchers ignore the names.
+    # Open MPI refuses to run as root unless both variables are set; other launchers ignore them.
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {**os.environ, **allowed, "PATH": search_path, "LC_ALL": "C"}

@@ -54,11 +54,14 @@ def process(rank: int, seconds: int, rows: np.ndarray[tuple[int], np.dtype[np.vo
     table = TableBuilder(1000 + rank, end_ns=end_ns, job={"SLURM_PROCID": str(rank)}, command=["solver", "in.nml"])
     table.seconds(rows)
     of_each = [rows[rows["operation"] == OPERATIONS.index(name)] for name in ("read", "write")]
-    table.thread(1000 + rank, kernel=[int(own[name].sum()) for name in ("bytes", "calls") for own in of_each])
-    for at in range(OWN_FILES + SHARED_FILES):
-        is_own = at < OWN_FILES
-        name = f"/scratch/job/out.{rank:05}.{at}" if is_own else f"/scratch/job/input.{at}"
-        inode = rank * OWN_FILES + at if is_own else 10**9 + at
+    table.thread(
+        1000 + rank,
+        kernel=[int(operation_rows[name].sum()) for name in ("bytes", "calls") for operation_rows in of_each],
+    )
+    for index in range(OWN_FILES + SHARED_FILES):
+        is_own = index < OWN_FILES
+        name = f"/scratch/job/out.{rank:05}.{index}" if is_own else f"/scratch/job/input.{index}"
+        inode = rank * OWN_FILES + index if is_own else 10**9 + index
         file = table.file(name, {"open": 3, "close": 3, "stat": 100}, inode=1 + inode, closed_ns=end_ns)
         table.transfers(file, "write" if is_own else "read", {65536: 1000, 8: 100}, ns=10**9, consecutive=1000)
     for operation in ROWS_OF_A_SECOND:

@@ -54,8 +54,10 @@ _WHY = "assumed: for a benchmark"
 def catalogue(dice: random.Random) -> Iterator[str]:
     """The lines of a catalogue of 200 components; a fifth of the bricks scale by a table of measurements."""
     yield from ("name: bench", "title: Components that nobody sells")
-    names = {group: [f"{group.removesuffix('s')}-{at}" for at in range(count)] for group, count in COMPONENTS.items()}
-    names |= {"switches": [f"switch-{at}" for at in range(COMPONENTS["switches"])]}
+    names = {
+        group: [f"{group.removesuffix('s')}-{number}" for number in range(count)] for group, count in COMPONENTS.items()
+    }
+    names |= {"switches": [f"switch-{number}" for number in range(COMPONENTS["switches"])]}
     makers = {
         "drives": _drive,
         "enclosures": _enclosure,
@@ -74,8 +76,8 @@ def catalogue(dice: random.Random) -> Iterator[str]:
         scaling = "scaling: {by: linear, because: for a benchmark}"
         yield f"  {name}: {{title: Metadata, parts: {{{dice.choice(names['servers'])}: 2}}, {rates}, {scaling}}}"
     yield "bricks:"
-    for at, name in enumerate(names["bricks"]):
-        yield from _brick(dice, names, name, is_table=at % 5 == 0)
+    for index, name in enumerate(names["bricks"]):
+        yield from _brick(dice, names, name, is_table=index % 5 == 0)
 
 
 def _figure(value: str, more: str = "") -> str:
@@ -174,9 +176,9 @@ def example(times: int) -> None:
     print("| -- | -- | -- | -- |")
     for others in (0, os.cpu_count() or 1):
         with busy(others):
-            (took, processors), found = _timed(EXAMPLE, times, [])
+            (took, processors), result = _timed(EXAMPLE, times, [])
         beside = f"beside {others} busy processes" if others else "alone"
-        print(f"| {beside} | {found['verdict']} | {took} | {processors} |", flush=True)
+        print(f"| {beside} | {result['verdict']} | {took} | {processors} |", flush=True)
     print()
 
 
@@ -192,14 +194,14 @@ def main() -> None:
     print("| -- | -- | -- | -- | -- | -- | -- |")
     for shape, text in SHAPES.items():
         file = directory / "requirements.yaml"
-        bricks = ", ".join(f"brick-{at}" for at in range(COMPONENTS["bricks"]))
+        bricks = ", ".join(f"brick-{number}" for number in range(COMPONENTS["bricks"]))
         file.write_text(f"name: bench\ncatalogues: [bench.yaml]\nbricks: [{bricks}]\n{text}\n")
-        default, found = _timed(file, times, [])
+        default, result = _timed(file, times, [])
         whole, complete = _timed(file, times, ["--time-limit", "5min"])
         cells = [
             shape,
-            f"{found['candidates']}, {found['dominated']}",
-            f"{len(found['answers'])}, {len(complete['answers'])}",
+            f"{result['candidates']}, {result['dominated']}",
+            f"{len(result['answers'])}, {len(complete['answers'])}",
             *default,
             *whole,
         ]
@@ -215,10 +217,10 @@ def _timed(file: Path, times: int, options: list[str]) -> tuple[tuple[str, str],
         printed = subprocess.run(command, check=False, capture_output=True).stdout
         seconds.append(time.perf_counter() - began)
         processors.append(_processor_seconds() - used)
-    found = json.loads(printed)
-    ended = "" if found["is_complete"] else " (not proved: ended by the time limit)"
+    result = json.loads(printed)
+    ended = "" if result["is_complete"] else " (not proved: ended by the time limit)"
     took = f"{statistics.median(seconds):.1f} s, at most {max(seconds):.1f} s{ended}"
-    return (took, f"{statistics.median(processors):.2f} s"), found
+    return (took, f"{statistics.median(processors):.2f} s"), result
 
 
 def _processor_seconds() -> float:

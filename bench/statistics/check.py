@@ -65,10 +65,10 @@ def by_point(pairs: list[Pair]) -> list[bool]:
 
 def jointly(pairs: list[Pair]) -> list[bool]:
     """Which points fail."""
-    found = detect_drops(pairs, TOLERANCE)
+    drops = detect_drops(pairs, TOLERANCE)
     return [
-        one.is_slower and float(np.median(after) / np.median(before)) < 1 - TOLERANCE
-        for one, (before, after) in zip(found, pairs, strict=True)
+        point.is_slower and float(np.median(after) / np.median(before)) < 1 - TOLERANCE
+        for point, (before, after) in zip(drops, pairs, strict=True)
     ]
 
 
@@ -85,7 +85,7 @@ def shares(points: int, repetitions: int, scatter: float, kind: Kind, times: int
         return float(np.mean([jointly(pairs)[0] for pairs in drawn(drop, times // 4)]))
 
     equal = drawn(0.0, times)
-    every = [one.detectable for pairs in equal[: times // 4] for one in detect_drops(pairs, TOLERANCE)]
+    every = [point.detectable for pairs in equal[: times // 4] for point in detect_drops(pairs, TOLERANCE)]
     detectable = float(np.median(every))
     return [
         float(np.mean([any(by_point(pairs)) for pairs in equal[: times // 4]])),
@@ -114,9 +114,9 @@ def main() -> None:
     for points in (1, 2, 5, 20):
         for repetitions in (3, 5, 10):
             for scatter, kind in SCATTERS:
-                found = shares(points, repetitions, scatter, kind, times)
-                told = whole(scatter) + ("" if kind == "log-normal" else f", {kind}")
-                row(str(points), str(repetitions), told, *map(percent, found))
+                results = shares(points, repetitions, scatter, kind, times)
+                label = whole(scatter) + ("" if kind == "log-normal" else f", {kind}")
+                row(str(points), str(repetitions), label, *map(percent, results))
 
 
 if __name__ == "__main__":

@@ -25,15 +25,15 @@ Array = NDArray[np.float64]
 def noise(correlation: float, spread: float, phases: int, samples: int) -> Array:
     """Rates around 1 with log-normal noise; a row per phase."""
     logs = np.random.default_rng(1).normal(0, spread, (phases, samples))
-    for at in range(1, samples):
-        logs[:, at] = correlation * logs[:, at - 1] + np.sqrt(1 - correlation**2) * logs[:, at]
+    for index in range(1, samples):
+        logs[:, index] = correlation * logs[:, index - 1] + np.sqrt(1 - correlation**2) * logs[:, index]
     return np.asarray(np.exp(logs))
 
 
-def found_in(rates: Array) -> list[Drift]:
+def drifts_of(rates: Array) -> list[Drift]:
     """What is found in phases of one rank with these rates, in 100 MiB/s; a row per phase, a sample per second."""
     phases, samples = rates.shape
-    keys = [dict(zip(KEY, (f"case-{at}", "write", "write", "write"), strict=True)) for at in range(phases)]
+    keys = [dict(zip(KEY, (f"case-{index}", "write", "write", "write"), strict=True)) for index in range(phases)]
     rows = pl.DataFrame(keys)
     drawn = rows.select(pl.all().repeat_by(samples).explode()).with_columns(
         pl.lit(0).alias("rank"),
@@ -48,21 +48,21 @@ def found_in(rates: Array) -> list[Drift]:
     )
 
 
-def share_found(rates: Array) -> float:
+def share_with_drift(rates: Array) -> float:
     """The share of phases with a trend or a change."""
-    found = found_in(rates)
-    assert len(found) == len(rates)
-    return float(np.mean([bool(one.trend or one.changes) for one in found]))
+    results = drifts_of(rates)
+    assert len(results) == len(rates)
+    return float(np.mean([bool(drift.trend or drift.changes) for drift in results]))
 
 
 def course(change: str, samples: int) -> Array:
     """The rate of a phase that changes, as a share of that at its beginning."""
-    at = np.arange(samples) / samples
+    positions = np.arange(samples) / samples
     match change.split():
         case ["decline", "by", percentage, "%"]:
-            return 1 - at * int(percentage) / 100
+            return 1 - positions * int(percentage) / 100
         case [*_, begin, "%"]:
-            return np.where(at < int(begin) / 100, 1.0, 2 / 3)
+            return np.where(positions < int(begin) / 100, 1.0, 2 / 3)
     raise ValueError(change)
 
 
@@ -73,7 +73,7 @@ def main() -> None:
     head("correlation of neighbours", "noise", *columns)
     for correlation in (0, 0.3, 0.6, 0.8):
         for spread in (0.1, 0.3):
-            shares = (share_found(noise(correlation, spread, times, samples)) for samples in LENGTHS)
+            shares = (share_with_drift(noise(correlation, spread, times, samples)) for samples in LENGTHS)
             row(str(correlation), whole(spread), *map(percent, shares))
     print()
     head("change", *columns)
@@ -86,7 +86,8 @@ def main() -> None:
         "drop by a third after 50 %",
     ):
         shares = (
-            share_found(noise(0, 0.1, max(times // 4, 1), samples) * course(change, samples)) for samples in LENGTHS
+            share_with_drift(noise(0, 0.1, max(times // 4, 1), samples) * course(change, samples))
+            for samples in LENGTHS
         )
         row(change, *map(percent, shares))
 

@@ -36,8 +36,8 @@ def points(scatter: Scatter, repetitions: int, times: int) -> tuple[Array, float
 def of_median(scatter: Scatter, repetitions: int, times: int) -> tuple[float, float]:
     """The share of intervals that hold the true median, and the share that they claim."""
     drawn, truth = points(scatter, repetitions, times)
-    found = [one for rates in drawn.tolist() if (one := intervals.of_median(rates)) is not None]
-    return float(np.mean([one.low <= truth <= one.high for one in found])), found[0].confidence
+    known = [interval for rates in drawn.tolist() if (interval := intervals.of_median(rates)) is not None]
+    return float(np.mean([interval.low <= truth <= interval.high for interval in known])), known[0].confidence
 
 
 def by_bootstrap(scatter: Scatter, repetitions: int, times: int) -> float:
@@ -57,12 +57,12 @@ def of_ratio(first: int, second: int, scatters: tuple[float, float], times: int)
     dice = np.random.default_rng(first + second)
     inside, claimed = 0, 0.0
     for _ in range(times):
-        found = intervals.of_ratio(
+        interval = intervals.of_ratio(
             dice.lognormal(0, scatters[0], first).tolist(), dice.lognormal(0, scatters[1], second).tolist()
         )
-        assert found is not None
-        inside += found.low <= 1 <= found.high
-        claimed = found.confidence
+        assert interval is not None
+        inside += interval.low <= 1 <= interval.high
+        claimed = interval.confidence
     return inside / times, claimed
 
 
@@ -78,11 +78,11 @@ def main() -> None:
         "skewed",
     )
     for repetitions in range(3, 11):
-        found = [of_median(scatter, repetitions, times) for scatter in get_args(Scatter)]
+        coverage = [of_median(scatter, repetitions, times) for scatter in get_args(Scatter)]
         row(
             str(repetitions),
-            f"{found[0][1] * 100:.3g} %",
-            *(percent(covered) for covered, _ in found),
+            f"{coverage[0][1] * 100:.3g} %",
+            *(percent(covered) for covered, _ in coverage),
             *(percent(by_bootstrap(scatter, repetitions, times // 4)) for scatter in get_args(Scatter)),
         )
     print()

@@ -1,4 +1,4 @@
-"""How many differences of a comparison of many points are said to be more than chance, and how many are.
+"""How many differences of a comparison of many points are reported as more than chance, and how many are.
 
 python bench/statistics/many_ratios.py [TIMES]
 """
@@ -17,7 +17,7 @@ from ioassay.analysis.compare.multiple_testing import Chance, Judged
 
 SCATTER = 0.05
 FACTOR = 1.5
-"""Of the points that truly differ."""
+"""Of the points that really differ."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Outcome:
     any_differs: float
     any_certain: float
     too_many: float
-    """The share in which more points are said to differ than do."""
+    """The share in which more points are reported to differ than do."""
     differing: float
     certain: float
     confidence: float
@@ -42,22 +42,22 @@ def compared(dice: np.random.Generator, points: int, truly: int, repetitions: in
         interval = intervals.of_ratio(other, mine)
         assert interval is not None
         judged.append(Judged(interval, intervals.chance_of_order(other, mine)))
-    found = multiple_testing.judge_together(judged)
-    assert found is not None
-    return found
+    chance = multiple_testing.judge_together(judged)
+    assert chance is not None
+    return chance
 
 
 def outcome(points: int, truly: int, repetitions: int, times: int) -> Outcome:
     """What comparisons of points say of which `truly` differ."""
     dice = np.random.default_rng(repetitions)
-    found = [compared(dice, points, truly, repetitions) for _ in range(times)]
+    chances = [compared(dice, points, truly, repetitions) for _ in range(times)]
     return Outcome(
-        any_differs=float(np.mean([one.differing > 0 for one in found])),
-        any_certain=float(np.mean([one.certain > 0 for one in found])),
-        too_many=float(np.mean([one.certain > truly for one in found])),
-        differing=float(np.mean([one.differing for one in found])),
-        certain=float(np.mean([one.certain for one in found])),
-        confidence=found[0].confidence,
+        any_differs=float(np.mean([chance.differing > 0 for chance in chances])),
+        any_certain=float(np.mean([chance.certain > 0 for chance in chances])),
+        too_many=float(np.mean([chance.certain > truly for chance in chances])),
+        differing=float(np.mean([chance.differing for chance in chances])),
+        certain=float(np.mean([chance.certain for chance in chances])),
+        confidence=chances[0].confidence,
     )
 
 
@@ -67,17 +67,17 @@ def main() -> None:
     cases = [(points, repetitions) for points in (2, 8, 20) for repetitions in (3, 5, 7, 10)]
     head("points, none differs", "repetitions", "some interval excludes 1", "a difference is reported", "allowed")
     for points, repetitions in cases:
-        found = outcome(points, 0, repetitions, times)
-        shares = (percent(found.any_differs), percent(found.any_certain), whole(1 - found.confidence))
+        result = outcome(points, 0, repetitions, times)
+        shares = (percent(result.any_differs), percent(result.any_certain), whole(1 - result.confidence))
         row(str(points), f"{repetitions} and {repetitions}", *shares)
     print()
     head(
         "points, half differ by 1.5 times", "repetitions", "intervals exclude 1 at", "at least, on average", "too many"
     )
     for points, repetitions in cases:
-        found = outcome(points, points // 2, repetitions, times)
-        means = (f"{found.differing:.1f}", f"{found.certain:.1f}")
-        row(str(points), f"{repetitions} and {repetitions}", *means, percent(found.too_many))
+        result = outcome(points, points // 2, repetitions, times)
+        means = (f"{result.differing:.1f}", f"{result.certain:.1f}")
+        row(str(points), f"{repetitions} and {repetitions}", *means, percent(result.too_many))
 
 
 if __name__ == "__main__":

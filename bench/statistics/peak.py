@@ -1,4 +1,4 @@
-"""What is said of the peak of a sweep: how well the best median is known, and whether the sweep shows its peak.
+"""Statements about the peak of a sweep: the interval of the best median, and whether the sweep shows its peak.
 
 python bench/statistics/peak.py [TIMES]
 """
@@ -42,7 +42,7 @@ def drawn(dice: np.random.Generator, law: Law, repetitions: int, scatter: float)
 
 
 def peaks(law: Law, repetitions: int, scatter: float, times: int) -> list[float]:
-    """Bias of the best median and the luck that is said; what the interval of its own repetitions covers and claims;
+    """Bias of the best median and the reported luck; what the interval of its own repetitions covers and claims;
     what that of the highest rate covers.
     """
     dice, highest = np.random.default_rng(1), rates(law).max()
@@ -50,36 +50,39 @@ def peaks(law: Law, repetitions: int, scatter: float, times: int) -> list[float]
     for _ in range(times):
         points = drawn(dice, law, repetitions, scatter)
         medians = np.median(points, axis=1)
-        at = int(medians.argmax())
-        best, own = best_of(points.tolist(), estimate=float(medians[at])), intervals.of_median(points[at].tolist())
+        best_index = int(medians.argmax())
+        best, own_interval = (
+            best_of(points.tolist(), estimate=float(medians[best_index])),
+            intervals.of_median(points[best_index].tolist()),
+        )
         assert best is not None
-        assert own is not None
+        assert own_interval is not None
         rows.append(
             (
-                medians[at] / highest - 1,
+                medians[best_index] / highest - 1,
                 best.luck,
-                own.low <= highest <= own.high,
-                own.confidence,
+                own_interval.low <= highest <= own_interval.high,
+                own_interval.confidence,
                 best.interval.low <= highest <= best.interval.high,
             )
         )
-    return [float(one) for one in np.mean(rows, axis=0)]
+    return [float(mean) for mean in np.mean(rows, axis=0)]
 
 
 def reaches(law: Law, repetitions: int, scatter: float, times: int) -> tuple[Counter[str], int]:
-    """How often each is said of whether the sweep shows its peak, and how often the estimate alone lay within it."""
+    """How often each verdict on the peak of a sweep is given, and how often the estimate alone lies within it."""
     dice = np.random.default_rng(2)
-    said: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     within = 0
     for _ in range(times):
         medians = tuple(zip(CLIENTS, np.median(drawn(dice, law, repetitions, scatter), axis=1).tolist(), strict=True))
-        found = scalability.fit(medians)
+        fitted = scalability.fit(medians)
         sweep = Sweep(
-            "w", Series("p", "j", "write"), None, (), "clients", "rate_bytes_per_s", medians, (), False, False, found
+            "w", Series("p", "j", "write"), None, (), "clients", "rate_bytes_per_s", medians, (), False, False, fitted
         )
-        said[sweep.reach] += 1
+        counts[sweep.reach] += 1
         within += sweep.law is not None and sweep.law.law.peak_at <= CLIENTS[-1]
-    return said, within
+    return counts, within
 
 
 def main() -> None:
@@ -97,8 +100,8 @@ def main() -> None:
     for name, law in LAWS.items():
         for repetitions in (3, 5, 10):
             for scatter in (0.02, 0.05, 0.10):
-                bias, luck, own, claims, covers = peaks(law, repetitions, scatter, times)
-                numbers = percent(bias), percent(luck), f"{whole(own)}, {whole(claims)}", whole(covers)
+                bias, luck, covered, claims, covers = peaks(law, repetitions, scatter, times)
+                numbers = percent(bias), percent(luck), f"{whole(covered)}, {whole(claims)}", whole(covers)
                 row(name, str(repetitions), whole(scatter), *numbers)
     print()
     head(
@@ -113,8 +116,8 @@ def main() -> None:
     for name, law in LAWS.items():
         for scatter in (0.02, 0.05, 0.10):
             count = max(times // 3, 1)
-            said, within = reaches(law, 3, scatter, count)
-            shares = (said[reach] / count for reach in ("reached", "level", "uncertain", "not reached"))
+            counts, within = reaches(law, 3, scatter, count)
+            shares = (counts[reach] / count for reach in ("reached", "level", "uncertain", "not reached"))
             row(name, whole(scatter), *map(whole, (within / count, *shares)))
 
 

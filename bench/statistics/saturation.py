@@ -38,7 +38,7 @@ GRIDS: Mapping[str, Rate] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """Shares of surveys: the point is the true one; it is said to be certain, and was right then; what is named holds
+    """Shares of surveys: the point is the true one; it is reported as certain, and was right then; what is named holds
     the true one. `named` is how many points that are on average. Without repetitions nothing is named.
     """
 
@@ -55,9 +55,9 @@ def survey(dice: np.random.Generator, true: Rate, repetitions: int, scatter: flo
     for (files, ranks), rate in true.items():
         rates = tuple((rate * dice.lognormal(0, scatter, repetitions)).tolist())
         cells.append(Cell(files, ranks, 1, median(rates), min(rates), max(rates), repetitions, rates))
-    found = saturation(cells)
-    assert found is not None
-    return found
+    result = saturation(cells)
+    assert result is not None
+    return result
 
 
 def outcome(true: Rate, repetitions: int, scatter: float, times: int) -> Outcome:
@@ -67,14 +67,14 @@ def outcome(true: Rate, repetitions: int, scatter: float, times: int) -> Outcome
     where = truth.files, truth.ranks
     right, certain, holds, named = [], [], [], []
     for _ in range(times):
-        found = survey(dice, true, repetitions, scatter)
-        right.append((found.point.files, found.point.ranks) == where)
-        certain.append(found.is_certain)
-        if found.possible is not None:
-            holds.append(where in {(cell.files, cell.ranks) for cell in found.possible})
-            named.append(len(found.possible))
+        result = survey(dice, true, repetitions, scatter)
+        right.append((result.point.files, result.point.ranks) == where)
+        certain.append(result.is_certain)
+        if result.possible is not None:
+            holds.append(where in {(cell.files, cell.ranks) for cell in result.possible})
+            named.append(len(result.possible))
     sure = [is_right for is_right, is_certain in zip(right, certain, strict=True) if is_certain]
-    shares = (float(np.mean(one)) if one else float("nan") for one in (right, certain, sure, holds, named))
+    shares = (float(np.mean(values)) if values else float("nan") for values in (right, certain, sure, holds, named))
     return Outcome(*shares)
 
 
@@ -94,14 +94,14 @@ def main() -> None:
     for name, true in GRIDS.items():
         for scatter in (0.02, 0.05, 0.10):
             for repetitions in (1, 3, 5, 10):
-                found = outcome(true, repetitions, scatter, times)
-                shares = (found.right, found.certain, found.right_if_certain, found.holds)
+                result = outcome(true, repetitions, scatter, times)
+                shares = (result.right, result.certain, result.right_if_certain, result.holds)
                 row(
                     name,
                     whole(scatter),
                     str(repetitions),
                     *("–" if np.isnan(share) else whole(share) for share in shares),
-                    "–" if np.isnan(found.named) else f"{found.named:.1f}",
+                    "–" if np.isnan(result.named) else f"{result.named:.1f}",
                 )
 
 

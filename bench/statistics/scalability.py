@@ -22,11 +22,11 @@ def covered(law: Law, points: int, error: float, times: int) -> list[float]:
     true = law.contention, law.coherency, law.peak_at
     hits = np.zeros(3)
     for _ in range(times):
-        found = fit(tuple((count, law.rate(count) * float(dice.lognormal(0, error))) for count in COUNTS[:points]))
-        assert found is not None
-        terms = found.contention, found.coherency, found.peak_at
-        hits += [one.low <= value <= one.high for one, value in zip(terms, true, strict=True)]
-    return [float(one) for one in hits / times]
+        fitted = fit(tuple((count, law.rate(count) * float(dice.lognormal(0, error))) for count in COUNTS[:points]))
+        assert fitted is not None
+        terms = fitted.contention, fitted.coherency, fitted.peak_at
+        hits += [interval.low <= value <= interval.high for interval, value in zip(terms, true, strict=True)]
+    return [float(share) for share in hits / times]
 
 
 def main() -> None:
@@ -35,11 +35,11 @@ def main() -> None:
     head("contention, coherency", "points", "contention covered (errors of 3, 10 %)", "coherency", "peak")
     for law in (Law(1, 0.05, 0.001), Law(1, 0.3, 0), Law(1, 0.02, 0.01)):
         for points in (4, 5, 7):
-            found = zip(*(covered(law, points, error, times) for error in ERRORS), strict=True)
+            columns = zip(*(covered(law, points, error, times) for error in ERRORS), strict=True)
             row(
                 f"{law.contention:g}, {law.coherency:g}",
                 str(points),
-                *(f"{percent(few)}, {percent(many)}" for few, many in found),
+                *(f"{percent(few)}, {percent(many)}" for few, many in columns),
             )
 
 

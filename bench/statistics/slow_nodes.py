@@ -30,9 +30,12 @@ def called_slow(ends: Array, done: Array | None) -> bool:
     `ends` in seconds. Where it is given how many operations ranks had `done`, a stonewall ended them.
     """
     phases, nodes = ends.shape
-    operations = [OPERATIONS[at % len(OPERATIONS)] for at in range(phases)]
+    operations = [OPERATIONS[index % len(OPERATIONS)] for index in range(phases)]
     keys = pl.DataFrame(
-        [dict(zip(KEY, (f"case-{at}", "phase", "job", one), strict=True)) for at, one in enumerate(operations)]
+        [
+            dict(zip(KEY, (f"case-{index}", "phase", "job", operation), strict=True))
+            for index, operation in enumerate(operations)
+        ]
     )
     measurements = keys.with_columns(
         pl.lit(True).alias("valid"),
@@ -56,11 +59,11 @@ def called_slow(ends: Array, done: Array | None) -> bool:
 def false_alarms(nodes: int, walled: bool, times: int) -> float:
     """The share of runs in which a node is called slow."""
     dice = np.random.default_rng(7)
-    found = 0
+    alarms = 0
     for _ in range(times):
         ends, done = dice.uniform(8, 10, (PHASES, nodes)), dice.uniform(800, 1000, (PHASES, nodes))
-        found += called_slow(10 + ends / 1000, done) if walled else called_slow(ends, None)
-    return found / times
+        alarms += called_slow(10 + ends / 1000, done) if walled else called_slow(ends, None)
+    return alarms / times
 
 
 def main() -> None:

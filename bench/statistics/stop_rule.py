@@ -30,7 +30,7 @@ class Outcome:
 
 
 def outcome(scatter: float, at_most: int, look: float, times: int) -> Outcome:
-    """Points of log-normal repetitions, each looked at after every one with Student's interval of confidence `look`."""
+    """Points of log-normal repetitions, each checked after every one with Student's interval of confidence `look`."""
     rates = np.random.default_rng(1).lognormal(0, scatter, (times, at_most))
     counts = np.arange(1, at_most + 1)
     means = np.cumsum(rates, axis=1) / counts
@@ -43,11 +43,11 @@ def outcome(scatter: float, at_most: int, look: float, times: int) -> Outcome:
     medians = np.stack([np.median(rates[:, :count], axis=1) for count in counts], axis=1)
     is_narrow = halves <= SHARE * medians
     narrow = is_narrow.any(axis=1)
-    at = np.where(narrow, is_narrow.argmax(axis=1), at_most - 1)
+    stops = np.where(narrow, is_narrow.argmax(axis=1), at_most - 1)
     points = np.arange(times)
-    covers = np.abs(means[points, at] - 1) <= halves[points, at]
+    covers = np.abs(means[points, stops] - 1) <= halves[points, stops]
     covered = float(covers[narrow].mean()) if narrow.any() else float("nan")
-    return Outcome(float(narrow.mean()), float((narrow & ~covers).mean()), covered, float(at.mean()) + 1)
+    return Outcome(float(narrow.mean()), float((narrow & ~covers).mean()), covered, float(stops.mean()) + 1)
 
 
 def main() -> None:
@@ -64,16 +64,16 @@ def main() -> None:
     )
     for at_most in (10, 30, 100):
         for scatter in SCATTERS:
-            for look in (CONFIDENCE, CHECK_CONFIDENCE):
-                found = outcome(scatter, at_most, look, times if at_most < 100 else times // 4)
+            for look in (CONFIDENCE, LOOK):
+                result = outcome(scatter, at_most, look, times if at_most < 100 else times // 4)
                 row(
                     str(at_most),
                     whole(scatter),
                     whole(look),
-                    percent(found.misses),
-                    percent(found.narrow),
-                    "–" if np.isnan(found.covered) else whole(found.covered),
-                    f"{found.repetitions:.1f}",
+                    percent(result.misses),
+                    percent(result.narrow),
+                    "–" if np.isnan(result.covered) else whole(result.covered),
+                    f"{result.repetitions:.1f}",
                 )
 
 

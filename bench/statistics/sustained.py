@@ -33,9 +33,9 @@ Array = NDArray[np.float64]
 
 def summary(rates: Array) -> PeakSustained:
     """Peak and sustained rate of a sweep."""
-    found = peak_and_sustained(list(zip(CLIENTS, rates.tolist(), strict=True)))
-    assert found is not None
-    return found
+    levels = peak_and_sustained(list(zip(CLIENTS, rates.tolist(), strict=True)))
+    assert levels is not None
+    return levels
 
 
 def subject(sweeps: Array) -> Subject:
@@ -48,8 +48,8 @@ def subject(sweeps: Array) -> Subject:
 
 def fixed_points(sweeps: Array) -> list[float]:
     """The median of each repetition over the points at which the medians of all are saturated."""
-    points = [CLIENTS.index(count) for count in summary(np.median(sweeps, axis=0)).sustained.points]
-    return [float(one) for one in np.median(sweeps[:, points], axis=1)]
+    points = [CLIENTS.index(count) for count in summary(np.median(sweeps, axis=0)).sustained.at]
+    return [float(median) for median in np.median(sweeps[:, points], axis=1)]
 
 
 def covered(
@@ -64,12 +64,12 @@ def covered(
     truth = second / first
     inside, fixed, claimed = 0, 0, 0.0
     for _ in range(times):
-        one, other = (
+        reference, other = (
             rates * dice.lognormal(0, scatter, (repetitions, len(CLIENTS)))
             for rates, scatter in zip(true, scatters, strict=True)
         )
-        ratio = compare(subject(one), subject(other)).series[0].sustained
-        held = intervals.of_ratio(fixed_points(other), fixed_points(one))
+        ratio = compare(subject(reference), subject(other)).series[0].sustained
+        held = intervals.of_ratio(fixed_points(other), fixed_points(reference))
         assert ratio is not None
         assert ratio.interval is not None
         assert held is not None
@@ -93,9 +93,9 @@ def main() -> None:
     every: list[tuple[int, tuple[str, str], tuple[float, float], tuple[float, float, float]]] = []
 
     def shares(repetitions: int, forms: list[tuple[str, str]], scatters: list[tuple[float, float]]) -> list[float]:
-        found = [(repetitions, pair, two, covered(pair, two, repetitions, times)) for pair in forms for two in scatters]
-        every.extend(found)
-        return [one[3][0] for one in found]
+        rows = [(repetitions, pair, two, covered(pair, two, repetitions, times)) for pair in forms for two in scatters]
+        every.extend(rows)
+        return [case[3][0] for case in rows]
 
     head(
         "repetitions",

@@ -72,12 +72,12 @@ def outcome(
     best = max(response({"size": size, "depth": depth}) for size, depth in product(_SIZES, _DEPTHS))
     recommends = reaches = covers = confirmed = 0
     for seed in range(1, times + 1):
-        found = _swept(response, scatter, seed, trials=trials, rule=rule)
-        recommends += bool(found.recommended)
-        gain = found.confirmed.gain if found.confirmed else None
-        if found.confirmed is None or gain is None:
+        result = _swept(response, scatter, seed, trials=trials, rule=rule)
+        recommends += bool(result.recommended)
+        gain = result.confirmed.gain if result.confirmed else None
+        if result.confirmed is None or gain is None:
             continue
-        values = {name: value or "" for name, value in found.confirmed.values.items()}
+        values = {name: value or "" for name, value in result.confirmed.values.items()}
         confirmed += 1
         reaches += response(values) >= 0.95 * best
         covers += gain.low <= response(values) / response(_TODAY) <= gain.high
@@ -87,10 +87,13 @@ def outcome(
 _SURFACES: dict[str, tuple[tuple[int, ...], Callable[[Point], float]]] = {
     "one peak of 8 × 8 × 8": (
         (8, 8, 8),
-        lambda at: 1 + math.exp(-sum((a - b) ** 2 for a, b in zip(at, (5, 2, 6), strict=True)) / 8),
+        lambda point: 1 + math.exp(-sum((a - b) ** 2 for a, b in zip(point, (5, 2, 6), strict=True)) / 8),
     ),
-    "a ridge of 10 × 10": ((10, 10), lambda at: 1 + math.exp(-((at[0] + at[1] - 12) ** 2) / 4) * (1 + at[0] / 10)),
-    "one of 4 parameters": ((6, 6, 6, 6), lambda at: 1 + at[1] / 3),
+    "a ridge of 10 × 10": (
+        (10, 10),
+        lambda point: 1 + math.exp(-((point[0] + point[1] - 12) ** 2) / 4) * (1 + point[0] / 10),
+    ),
+    "one of 4 parameters": ((6, 6, 6, 6), lambda point: 1 + point[1] / 3),
 }
 
 
@@ -133,7 +136,7 @@ def main() -> None:
         best = max(map(surface, product(*map(range, sizes))))
         ours = [_mean_of_best(partial(_searched, sizes, surface, scatter), surface, times) for scatter in (0.0, 0.05)]
         drawn = _mean_of_best(partial(_drawn, sizes), surface, 10 * times)
-        row(name, *(percent(one / best) for one in (*ours, drawn)))
+        row(name, *(percent(mean / best) for mean in (*ours, drawn)))
 
 
 if __name__ == "__main__":

@@ -38,38 +38,38 @@ Decline = Literal["latest run alone", "last 3 runs", "last third", "gradual"]
 
 def nights(kind: Kind, dice: np.random.Generator, runs: int) -> Array:
     """Logarithms of rates that have not changed; a row per series."""
-    own = dice.normal(0, SCATTER, (SERIES, runs))
+    rates = dice.normal(0, SCATTER, (SERIES, runs))
     match kind:
         case "common nights":
-            own = own / 2 + dice.normal(0, SCATTER, runs)
+            rates = rates / 2 + dice.normal(0, SCATTER, runs)
         case "heavy tails (t, 5)" | "heavy tails (t, 3)":
-            own = SCATTER * dice.standard_t(5 if "5" in kind else 3, (SERIES, runs))
+            rates = SCATTER * dice.standard_t(5 if "5" in kind else 3, (SERIES, runs))
         case "one-sided":
-            own = -dice.exponential(SCATTER, (SERIES, runs))
+            rates = -dice.exponential(SCATTER, (SERIES, runs))
         case "slow nights":
-            own = own - 0.25 * (dice.random((SERIES, runs)) < 0.2)
+            rates = rates - 0.25 * (dice.random((SERIES, runs)) < 0.2)
         case "slow nights for all":
-            own = own - 0.25 * (dice.random(runs) < 0.2)
+            rates = rates - 0.25 * (dice.random(runs) < 0.2)
         case "correlated 0.3" | "correlated 0.6":
             share = float(kind.split()[1])
-            for at in range(1, runs):
-                own[:, at] = share * own[:, at - 1] + np.sqrt(1 - share**2) * own[:, at]
-    return own
+            for night in range(1, runs):
+                rates[:, night] = share * rates[:, night - 1] + np.sqrt(1 - share**2) * rates[:, night]
+    return rates
 
 
 def false_alarms(kind: Kind, runs: int, times: int) -> tuple[float, float]:
-    """The shares of collections in which anything is told, and in which a latest run has declined."""
+    """The shares of collections in which anything is reported, and in which a latest run has declined."""
     dice = np.random.default_rng(7)
-    told = declined = 0
+    alarms = declined = 0
     for _ in range(times):
-        found = courses([history(row) for row in 1e9 * np.exp(nights(kind, dice, runs))], 0.0)
-        told += any(one.trend or one.changes for one in found)
-        declined += any(one.reason == "declined" for one in found)
-    return told / times, declined / times
+        all_courses = courses([history(row) for row in 1e9 * np.exp(nights(kind, dice, runs))], 0.0)
+        alarms += any(course.trend or course.changes for course in all_courses)
+        declined += any(course.reason == "declined" for course in all_courses)
+    return alarms / times, declined / times
 
 
 def detected(decline: Decline, runs: int, scatter: float, loss: float, times: int) -> float:
-    """The share of collections in which the one series that declined is said to have."""
+    """The share of collections in which the one series that declined is reported."""
     dice = np.random.default_rng(7)
     lost = {"latest run alone": 1, "last 3 runs": 3, "last third": runs // 3}
     factor = np.ones(runs)
@@ -92,8 +92,10 @@ def detectable(runs: int, scatter: float, times: int) -> tuple[float, float]:
     dice = np.random.default_rng(3)
     drops = []
     for _ in range(times):
-        found = courses([history(row) for row in 1e9 * dice.lognormal(0, scatter, (SERIES, runs))], 0.05)
-        drops += [one.smallest_detectable_drop for one in found if one.smallest_detectable_drop is not None]
+        all_courses = courses([history(row) for row in 1e9 * dice.lognormal(0, scatter, (SERIES, runs))], 0.05)
+        drops += [
+            course.smallest_detectable_drop for course in all_courses if course.smallest_detectable_drop is not None
+        ]
     drop = float(np.median(drops))
     return drop, detected("latest run alone", runs, scatter, drop, times)
 
@@ -106,7 +108,7 @@ def main() -> None:
     for kind in get_args(Kind):
         # Of 60 runs a collection takes five times as long.
         shares = [false_alarms(kind, runs, times if runs < 60 else times // 4) for runs in lengths]
-        row(kind, *(f"{percent(told)} ({percent(declined)})" for told, declined in shares))
+        row(kind, *(f"{percent(alarms)} ({percent(declined)})" for alarms, declined in shares))
     print()
     head("runs, their scatter", *get_args(Decline))
     for scatter in (0.02, 0.05):

@@ -57,12 +57,14 @@ def timed(what: str, work: Callable[[], _Result]) -> _Result:
 def main(nodes: int = 300) -> None:
     """Builds the captures and prints a table."""
     archive = collect_archive("/")
-    captures = [renamed(archive, f"n{at:03}", b"32\n" if at % 10 == 0 else None) for at in range(1, nodes + 1)]
+    captures = [
+        renamed(archive, f"n{number:03}", b"32\n" if number % 10 == 0 else None) for number in range(1, nodes + 1)
+    ]
     print(f"{nodes} nodes, {len(parse(archive, 'this node').files)} files each, Python {platform.python_version()}\n")
     print("| step | elapsed | processor |\n| --- | --- | --- |")
     asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[])
     with tempfile.TemporaryDirectory() as directory:
-        paths = [Path(directory, f"{at}.tar.gz") for at in range(nodes)]
+        paths = [Path(directory, f"{number}.tar.gz") for number in range(nodes)]
         for path, capture in zip(paths, captures, strict=True):
             path.write_bytes(capture)
         snapshots = timed("read the captures", lambda: read_all(paths))

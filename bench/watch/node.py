@@ -51,7 +51,7 @@ def main(processes: int = 256, seconds: int = 30, rules: int = 10) -> dict[str, 
         directory = Path(scratch)
         contract = directory / "contract.json"
         contract.write_text(
-            json.dumps(Contract(version=PROTOCOL_VERSION, rules=[_rule(files, one) for one in range(rules)]))
+            json.dumps(Contract(version=PROTOCOL_VERSION, rules=[_rule(files, number) for number in range(rules)]))
         )
         sink = {"kind": "json-lines", "directory": str(directory / "out")}
         setup = directory / "agent.json"

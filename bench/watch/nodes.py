@@ -2,7 +2,7 @@
 
     python bench/watch/nodes.py [LIMIT [SECONDS]]     8MiB/s, 12 s for each case; needs root, for a lab
 
-A lab has four nodes over one file system. Each records a process that writes as fast as it may, or as it is told, and
+A lab has four nodes over one file system. Each records a process that writes as fast as it may, or at a given rate, and
 has an agent of its own; all four are ranks of one record, as below mpirun. What they wrote in each second is what the
 agents counted.
 Every figure is printed as JSON. Not: a test. `tests/test_shared_limits.py` runs it, and looks at bytes alone.
@@ -176,10 +176,10 @@ def measure(nodes: list[Node], directory: Path, rate: int, seconds: int) -> dict
     last = max(spans.values()) + seconds
     until(lambda: min(max(of_node) for of_node in written(directory).values()) >= last, "the last second")
     of_all = written(directory)
-    found = {}
+    results = {}
     for name, first in spans.items():
         each = [sum(of_node.get(second, 0) for of_node in of_all.values()) for second in range(first, first + seconds)]
-        found[name] = {
+        results[name] = {
             "share_of_limit": round(sum(each) / seconds / rate, 4),
             "least_second": round(min(each) / rate, 3),
             "most_second": round(max(each) / rate, 3),
@@ -188,20 +188,20 @@ def measure(nodes: list[Node], directory: Path, rate: int, seconds: int) -> dict
                 for _, of_node in sorted(of_all.items())
             ],
         }
-    return found
+    return results
 
 
 def written(directory: Path) -> dict[str, dict[int, int]]:
     """Bytes that the agents counted, by node and second."""
-    found: dict[str, dict[int, int]] = defaultdict(dict)
+    seconds_by_node: dict[str, dict[int, int]] = defaultdict(dict)
     for file in (directory / "out").iterdir():
         # The last line may be half a line yet.
         for line in file.read_text().rpartition("\n")[0].splitlines():
             document = json.loads(line)
             if document["kind"] == "rule":
-                seconds = found[document["node"]]
+                seconds = seconds_by_node[document["node"]]
                 seconds[document["second"]] = seconds.get(document["second"], 0) + document["measured"]
-    return found
+    return seconds_by_node
 
 
 def until(condition: Any, what: str) -> None:

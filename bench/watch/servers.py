@@ -58,7 +58,7 @@ def main(jobs: int = 10_000, targets: int = 8, seconds: int = 20) -> dict[str, A
         agent.wait()
         lines = [line for file in (Path(scratch) / "out").iterdir() for line in file.read_text().splitlines()]
     documents = [json.loads(line) for line in lines]
-    own = [document for document in documents if document["kind"] == "agent"][2:-1]
+    agent_documents = [document for document in documents if document["kind"] == "agent"][2:-1]
     readings = [document["over_ms"] for document in documents if document["kind"] == "target"]
     return {
         "machine": {"processors": os.cpu_count(), "kernel": platform.release(), "load": os.getloadavg()},
@@ -68,10 +68,10 @@ def main(jobs: int = 10_000, targets: int = 8, seconds: int = 20) -> dict[str, A
         "readings": len(readings) // targets,
         "time_between_readings_ms": {"median": statistics.median(readings), "most": max(readings)},
         "processor_ms_of_a_reading": round(
-            sum(one["processor_ns"] for one in own) / 1e6 / (len(readings) // targets), 1
+            sum(document["processor_ns"] for document in agent_documents) / 1e6 / (len(readings) // targets), 1
         ),
-        "resident_bytes": max(document["resident_bytes"] for document in own),
-        "latest_look_ms": round(max(document["late_ns"] for document in own) / 1e6, 2),
+        "resident_bytes": max(document["resident_bytes"] for document in agent_documents),
+        "latest_look_ms": round(max(document["late_ns"] for document in agent_documents) / 1e6, 2),
     }
 
 
