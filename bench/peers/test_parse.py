@@ -149,7 +149,7 @@ def test_results_of_elbencho_of_two_runs_are_refused() -> None:
         elbencho.parse(ELBENCHO * 2, "read", "iops")
 
 
-def test_pfind_tells_what_it_found_and_at_what_rate() -> None:
+def test_pfind_prints_matches_and_rate() -> None:
     matches, scanned, rate = pfind.parse(PFIND)
     assert (matches, scanned) == (20_000, 1_000_000)
     assert rate == pytest.approx(2_286_440)
@@ -160,11 +160,11 @@ def test_output_of_pfind_without_rates_is_refused() -> None:
         pfind.parse("MATCHED 20000/1000000\n")
 
 
-def test_bare_loops_tell_operations_and_time() -> None:
+def test_bare_loops_print_operations_and_time() -> None:
     assert bare.parse(BARE, "read") == pytest.approx(1441792 / 1.057751324)
 
 
-def test_the_engine_tells_a_record_for_each_phase() -> None:
+def test_the_engine_writes_a_record_for_each_phase() -> None:
     records = engine.parse(ENGINE)
     assert list(records) == ["write", "read"]
     assert records["read"]["duration_ns"] == 2022956949
@@ -217,7 +217,7 @@ def test_the_rates_of_md_workbench_are_read_from_the_lines_of_its_phases() -> No
         io500.parse(output.replace("delete", "clean"))
 
 
-def test_who_comes_first_changes_from_pair_to_pair() -> None:
+def test_the_first_tool_alternates_between_pairs() -> None:
     rates = list(alternate("work", "peer", lambda: {"read": 2.0}, lambda: {"read": 1.0}, pairs=3))
     assert [each.tool for each in rates] == ["ioassay", "peer", "peer", "ioassay", "ioassay", "peer"]
     assert [each.position for each in rates] == [1, 2, 1, 2, 1, 2]

@@ -20,7 +20,7 @@ def test_sizes_become_a_few_transfers_or_files_however_they_are_typed() -> None:
         assert scaled(line(typed)) == line(small), typed
 
 
-def test_what_reads_comes_after_the_same_line_made_to_write() -> None:
+def test_a_reading_line_follows_the_same_line_made_to_write() -> None:
     assert not line("ior -w -r -o file").reads
     read = line("ior -r -R -C -z -z -t 4k -o file -O stoneWallingStatusFile=status")
     assert read.reads

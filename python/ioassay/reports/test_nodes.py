@@ -29,7 +29,7 @@ def rows(group: nodes.NodeGroup) -> list[tuple[str, str]]:
     return [row for row in group.rows if row[0] not in ("Processor", "Kernel", "Operating system", "Clock")]
 
 
-def test_everything_that_a_node_tells_has_a_row() -> None:
+def test_every_fact_of_a_node_has_a_row() -> None:
     (group,) = nodes.alike([environment("c1") | LUSTRE])
     assert rows(group)[:9] == [
         ("Processors usable", "36"),
@@ -45,7 +45,7 @@ def test_everything_that_a_node_tells_has_a_row() -> None:
     assert ("Client parameters", "osc.max_rpcs_in_flight 64 (2) / 8 (1), version 2.15.3") in group.rows
 
 
-def test_what_a_run_of_an_earlier_version_does_not_tell_has_no_row() -> None:
+def test_facts_missing_in_runs_of_earlier_versions_have_no_row() -> None:
     (group,) = nodes.alike([environment("c1")])
     named = [what for what, _ in group.rows]
     assert named == [
@@ -64,7 +64,7 @@ def test_what_a_run_of_an_earlier_version_does_not_tell_has_no_row() -> None:
     ]
 
 
-def test_nodes_that_nobody_could_tell_apart_by_their_rows_are_told_once() -> None:
+def test_nodes_with_the_same_rows_are_reported_once() -> None:
     first: dict[str, Any] = {**environment("c1"), **LUSTRE}
     second: dict[str, Any] = {**environment("c2"), **LUSTRE, "boot_id": "77aa"}
     # What was free when each looked, and a few pages that the kernel keeps for itself.

@@ -58,7 +58,7 @@ def test_a_report_on_paper_has_pages_bookmarks_and_a_title_and_leaves_nothing_el
     assert list(home.rglob("*")) == []
 
 
-def test_without_a_browser_it_says_what_to_install_and_what_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_browser_is_refused_with_what_to_install_and_an_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv(pdf.BROWSER, raising=False)
     with pytest.raises(CannotRun, match="none is on the PATH") as error:
@@ -67,13 +67,13 @@ def test_without_a_browser_it_says_what_to_install_and_what_to_do_without(monkey
     assert "--format html" in error.value.remedy
 
 
-def test_a_browser_that_is_named_and_is_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_browser_that_is_no_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(pdf.BROWSER, "no-such-browser")
     with pytest.raises(CannotRun, match="IOASSAY_BROWSER is set to no-such-browser, which is not a program"):
         pdf.printed(b"<p>")
 
 
-def test_the_last_word_of_a_browser_that_prints_nothing_is_told(
+def test_the_last_message_of_a_browser_that_prints_nothing_is_reported(
     scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _named(tmp_path, "echo 'FATAL: No usable sandbox!' >&2; echo stack >&2; exit 1", monkeypatch)

@@ -44,14 +44,14 @@ def sides() -> list[Side]:
     return [side(run(), "before"), side(run(2.0), "after"), system("isilon-f800")]
 
 
-def test_a_difference_is_said_in_the_style_of_the_papers_with_its_interval_and_where_it_is(sides: list[Side]) -> None:
+def test_a_difference_is_reported_as_in_papers_with_its_interval_and_its_point(sides: list[Side]) -> None:
     sentences = [text for part in assemble(sides).series for text in part.sentences]
     up_to = r"after is up to 2\.00 times as fast as before in Sequential, write \(95 % interval .* at \d+ clients?\)\."
     assert sum(bool(re.fullmatch(up_to, text)) for text in sentences) == 1
     assert "No significant difference between after and before in Sequential, read." in sentences
 
 
-def test_what_is_slower_is_said_of_the_faster_one() -> None:
+def test_a_slower_run_is_reported_as_the_faster_one_being_ahead() -> None:
     part = assemble([side(run(2.0), "before"), side(run(), "after")]).series[0]
     assert all(text.startswith("before is") and "as fast as after" in text for text in part.sentences)
 
@@ -62,7 +62,7 @@ def test_a_sentence_about_unlike_things_says_what_is_unlike() -> None:
     assert content.throughout == ("b, different conditions: transfer 4 KiB against 1 MiB of a.",)
 
 
-def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not_told(sides: list[Side]) -> None:
+def test_a_published_peak_has_a_ratio_no_verdict_and_a_remark_on_unpublished_conditions(sides: list[Side]) -> None:
     content = assemble([sides[0], sides[2]])
     write = content.series[0]
     assert [(line.place, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
@@ -76,7 +76,7 @@ def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not
     assert "single figures are published" in few(content.comparisons[0])
 
 
-def test_too_few_repetitions_are_said_once_for_all_series() -> None:
+def test_too_few_repetitions_are_reported_once_for_all_series() -> None:
     content = assemble([side(run(repetitions=2), "a"), side(run(2.0, repetitions=2), "b")])
     assert [text for part in content.series for text in part.sentences] == []
     assert few(content.comparisons[0]).endswith("a verdict needs 3 valid repetitions on both sides.")
@@ -98,7 +98,7 @@ def test_only_what_differs_in_configuration_is_shown(sides: list[Side]) -> None:
     }
 
 
-def test_of_methods_and_lists_only_the_steps_and_items_that_differ_are_shown() -> None:
+def test_methods_and_lists_show_only_steps_and_items_that_differ() -> None:
     def changed_side(steps: str, options: list[str]) -> Side:
         other = run()
         other.document.study.method[0] = f"Sequential takes these steps: write, with an fsync; {steps}; remove."
@@ -186,13 +186,13 @@ def test_a_single_point_has_its_ratio_once_and_a_published_peak_beside_it() -> N
     assert [(line.place, line.other) for line in lines] == [("8 clients", "b"), ("peak", "isilon-f800")]
 
 
-def test_peaks_of_different_clients_are_told_where_they_are() -> None:
+def test_peaks_at_different_clients_name_their_points() -> None:
     shared = RunBuilder().clients(1, 8).workload("shared", layout="N-1").build()
     unlike = assemble([side(shared, "mine"), system("isilon-f800")]).series[0].unlike
     assert "isilon-f800, not at the same point: its peak is at 2 clients, that of mine at 8 clients." in unlike
 
 
-def test_what_holds_for_every_series_is_said_once(sides: list[Side]) -> None:
+def test_remarks_on_every_series_are_reported_once(sides: list[Side]) -> None:
     wider = RunBuilder().clients(1, 8, 64).repetitions(5)
     wider.workload("seq", "Sequential", write=8e9, read=12e9, transfer_bytes=4096)
     wider.doubt("seq-c8-r1", "write", "short-phase").doubt("seq-c8-r1", "read", "short-phase")
@@ -220,7 +220,7 @@ def test_the_page_begins_with_the_answer_and_has_what_changed_before_the_doubts_
     assert places == sorted(places)
 
 
-def test_of_a_sweep_the_answer_is_the_peak_and_where_the_others_are_ahead_and_behind_most() -> None:
+def test_the_answer_of_a_sweep_is_the_peak_and_the_largest_lead_and_lag() -> None:
     builder = RunBuilder().clients(1, 8, 64).repetitions(5).workload("seq", "Sequential")
     for clients, rate in ((1, 1e9), (8, 4e9), (64, 9e9)):
         builder.rates("seq", "write", clients, *(rate * (1 + step / 1000) for step in range(5)))
@@ -250,7 +250,7 @@ def test_a_condition_is_named_once_with_the_series_that_it_holds_for() -> None:
     )
 
 
-def test_of_one_series_remarks_stand_below_it(sides: list[Side]) -> None:
+def test_remarks_on_one_series_stand_below_it(sides: list[Side]) -> None:
     only_reads = [
         Side(Subject(original.subject.name, "run", original.subject.curves[1:2]), original.facts)
         for original in (sides[0], side(run(transfer_bytes=4096), "b"))
@@ -270,7 +270,7 @@ def test_a_comparison_says_how_many_of_its_differences_are_no_chance(sides: list
     assert (chance["other"], chance["judged"], chance["differing"], chance["certain"]) == ("after", 6, 3, 2)
 
 
-def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() -> None:
+def test_one_difference_among_many_points_is_reported_as_possible_chance() -> None:
     clients = tuple(2**power for power in range(10))
     builder = RunBuilder().clients(*clients).repetitions(5).workload("seq", "Sequential")
     for operation in ("write", "read"):

@@ -269,7 +269,7 @@ def test_a_section_and_its_figure_of_one_name_have_ids_of_their_own() -> None:
     assert 'download="answer.csv"' in page
 
 
-def test_of_many_references_a_page_shows_how_many_there_are_and_text_the_first() -> None:
+def test_many_references_are_counted_on_a_page_and_text_shows_the_first() -> None:
     page, text = (form.rendered(Document("T", MORE)) for form in (html, markdown))
     links = "; ".join(f'<a href="#row-1">{name}</a>' for name in ("one", "two", "three"))
     folded = f'<details class="note"><summary>3 measurements</summary>{links}</details>'
@@ -279,7 +279,7 @@ def test_of_many_references_a_page_shows_how_many_there_are_and_text_the_first()
     assert '<p><span class="note"><a href="#row-1">one</a></span></p>' in html.rendered(Document("T", [few]))
 
 
-def test_on_a_sheet_nothing_is_numbered() -> None:
+def test_a_sheet_numbers_nothing() -> None:
     page = html.rendered(Document("T", [PEAKS, Figure(PICTURE)], is_sheet=True))
     assert "Table 1" not in page
     assert "<figcaption><b>Rate</b></figcaption>" in page

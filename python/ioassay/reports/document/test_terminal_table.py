@@ -19,7 +19,7 @@ def lines(width: int) -> list[str]:
     return [line.rstrip() for line in terminal_text([TABLE], width).splitlines()]
 
 
-def test_with_room_nothing_breaks() -> None:
+def test_a_wide_terminal_breaks_nothing() -> None:
     assert lines(80) == [
         " Workload                                   Peak  Smallest detectable drop",
         " Sequential 1 MiB                       797 MB/s                       5 %",
@@ -55,7 +55,7 @@ def test_cells_break_between_words_and_numbers_keep_their_units() -> None:
             assert whole in text, f"{whole} is broken at {width} columns"
 
 
-def test_where_words_do_not_fit_beside_one_another_rows_are_lists() -> None:
+def test_rows_become_lists_where_words_do_not_fit_beside_one_another() -> None:
     assert lines(32) == [
         "Sequential 1 MiB",
         "  Peak: 797 MB/s, 2 ranks",

@@ -66,7 +66,7 @@ def test_the_predicted_curve_is_compared_with_the_run_of_the_same_study(predicti
     assert part.sentences == ("Sequential (write): measured within the predicted range at all 2 points.",)
 
 
-def test_what_was_measured_outside_of_the_range_is_a_finding(prediction: Prediction) -> None:
+def test_a_measurement_outside_of_the_range_is_reported(prediction: Prediction) -> None:
     content = beside(prediction, (1.5e9,) * 3, (1e9, 1e9, 1.1e9))
     (finding,) = content.series[0].sentences
     assert finding == (
@@ -77,7 +77,7 @@ def test_what_was_measured_outside_of_the_range_is_a_finding(prediction: Predict
     assert [row["predicted"] for row in rows if row["operation"] == "write"] == ["within", "below"]
 
 
-def test_an_interval_that_reaches_into_the_range_is_said(prediction: Prediction) -> None:
+def test_an_interval_that_reaches_into_the_range_is_reported(prediction: Prediction) -> None:
     (finding,) = beside(prediction, (1.5e9,) * 3, (1e9, 2e9, 4e9)).series[0].sentences
     assert finding.endswith("below the range, which its range reaches.")
 

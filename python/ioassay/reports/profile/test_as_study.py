@@ -99,7 +99,7 @@ def test_strange_names_of_files_and_commands_stay_comments_and_texts(tmp_path: P
     assert entry.replays.source.startswith("app ")
 
 
-def test_what_is_left_out_and_done_otherwise_is_said(tmp_path: Path) -> None:
+def test_operations_left_out_or_replaced_are_reported(tmp_path: Path) -> None:
     tables = faulty()
     tables[0].file("/scratch/listed", {"list": 3})
     study = written(store_record(tmp_path / "record", *tables))
@@ -171,7 +171,7 @@ def test_the_engine_takes_the_study_of_any_application(tmp_path: Path, seed: int
     refuse(resolve(parse_source(study, "app.yaml", "study"), None, []))
 
 
-def test_long_times_are_said_in_hours(tmp_path: Path) -> None:
+def test_long_times_are_written_in_hours(tmp_path: Path) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 13_000 * S)
     for index, second in enumerate((10, 12_355)):
         opened_ns = BEGIN_NS + second * S

@@ -65,7 +65,7 @@ def test_json_says_of_every_limit_where_it_comes_from(content: Content, profile:
     assert "storage_needs" not in ruled
 
 
-def test_without_runs_nothing_is_said_of_measured_limits(profile: Profile) -> None:
+def test_a_report_without_runs_has_no_measured_limits(profile: Profile) -> None:
     assert "Measured limits" not in reports.build(ProfileReport(assemble(profile)), "md").decode()
 
 

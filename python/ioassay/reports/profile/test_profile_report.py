@@ -65,7 +65,7 @@ def test_findings_have_numbers_with_units_a_remedy_and_what_they_rest_on(content
         assert part in text, part
 
 
-def test_of_many_files_text_names_the_first_and_a_page_all(tmp_path: Path) -> None:
+def test_text_names_the_first_of_many_files_and_a_page_all(tmp_path: Path) -> None:
     table = TableBuilder()
     for index in range(60):
         file = table.file(f"/data/{index:02}", inode=1 + index, size=16 << 20)
@@ -122,7 +122,7 @@ def test_rules_are_named_with_their_limits_and_sources(content: Content) -> None
     assert "- stall_s: 1.00 s (rule, ioassay)" in text
 
 
-def test_the_phases_and_their_period_are_told(content: Content) -> None:
+def test_phases_and_their_period_are_reported(content: Content) -> None:
     text = markdown(content)
     assert "| 2 | 60.0 s | 12.0 s | write | 0 B | 6 GiB | 537 MB/s | 0 |" in text
     assert "Phases of writes recur every 100 s." in text
@@ -140,14 +140,14 @@ def test_the_terminal_shows_the_essentials_and_how_much_more_there_is(content: C
     assert "5 more findings in the report." in text
 
 
-def test_an_application_without_faults_is_told_so(tmp_path: Path) -> None:
+def test_an_application_without_faults_has_no_findings_and_says_so(tmp_path: Path) -> None:
     text = markdown(content_of(tmp_path / "calm", *calm()))
     assert "No rule found anything to improve." in text
     assert "## Rules" not in text
     assert "## Completeness" not in text
 
 
-def test_what_is_missing_of_a_profile_is_said(tmp_path: Path) -> None:
+def test_missing_parts_of_a_profile_are_reported(tmp_path: Path) -> None:
     table = TableBuilder(folded_calls=3, lost_calls=1)
     table.thread(table.pid, kernel=(10 << 20, 0, 1, 0))
     escaped = [{"pid": 9, "path": "/opt/go", "reason": "static"}]
@@ -163,7 +163,7 @@ def test_what_is_missing_of_a_profile_is_said(tmp_path: Path) -> None:
         assert part in text, part
 
 
-def test_what_cannot_be_read_is_said_with_its_reason(tmp_path: Path) -> None:
+def test_unreadable_bytes_are_reported_with_the_reason(tmp_path: Path) -> None:
     record = store_record(tmp_path / "record", TableBuilder())
     (record / "cut.tables").write_bytes(TableBuilder(7).build()[:-8])
     *_, text = trust(assemble(load_profile([record])))
@@ -217,7 +217,7 @@ def test_the_same_record_gives_the_same_report(content: Content, tmp_path: Path)
     assert repr(first) == repr(other)
 
 
-def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> None:
+def test_facts_that_a_source_does_not_record_are_unknown_and_not_0(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
     content = assemble(darshan.load_profile([log]))
@@ -268,7 +268,7 @@ def test_the_head_begins_with_how_much_was_seen_whatever_the_size(tmp_path: Path
     ]
 
 
-def test_what_buffers_of_streams_fetched_is_said_and_no_doubt(tmp_path: Path) -> None:
+def test_bytes_read_ahead_by_stream_buffers_are_reported_without_a_doubt(tmp_path: Path) -> None:
     table = TableBuilder()
     table.thread(table.pid, kernel=(100 * 4096, 0, 100, 0))
     table.second("stream read", 0, 100, moved=800)
@@ -291,7 +291,7 @@ def mapped_content(tmp_path: Path) -> Content:
     return assemble(replace(profile, processes=traffic, maps=maps))
 
 
-def test_a_program_that_reads_through_a_map_is_not_said_to_have_read_nothing(tmp_path: Path) -> None:
+def test_a_program_that_reads_through_a_map_is_not_reported_as_reading_nothing(tmp_path: Path) -> None:
     content = mapped_content(tmp_path)
     head = dict(opening(content))
     assert head["Not seen"] == "32 to 64 MiB read through maps"
@@ -334,7 +334,7 @@ def test_files_are_in_the_order_of_their_share_of_the_time_or_of_the_bytes(tmp_p
     assert "Files: 10 of 22, those with the largest share of the time in I/O or of the bytes" in " ".join(shown.split())
 
 
-def test_residency_of_which_a_part_was_asked_is_said_to_be_about_so_much(tmp_path: Path) -> None:
+def test_residency_from_a_sample_is_reported_as_approximate(tmp_path: Path) -> None:
     content = mapped_content(tmp_path)
     bounds = content.maps.bounds.with_columns(is_sampled=True)
     assert "| about 32 MiB | about 64 MiB |" in markdown(replace(content, maps=replace(content.maps, bounds=bounds)))

@@ -61,13 +61,13 @@ def test_a_run_that_was_suspended_is_not_called_suspicious() -> None:
     assert answer.data(content, STORAGE, "report.html")["verdict"] == "not judged"
 
 
-def test_two_repetitions_have_no_interval_and_that_is_said() -> None:
+def test_two_repetitions_have_no_interval_and_a_remark_why() -> None:
     output = printed(run(repetitions=2))
     assert "An interval needs three repetitions" in output
     assert "Range" not in output
 
 
-def test_doubts_are_said_where_they_change_the_answer() -> None:
+def test_doubts_are_reported_where_they_change_the_answer() -> None:
     builder = run().doubt("sequential-c1-r1", "read", "cache-resident", "half of it was in memory", "empty the cache")
     builder.doubt("sequential-c1-r1", "write", "late-samples", "they were late", "measure longer")
     report = RunReport(builder.build())

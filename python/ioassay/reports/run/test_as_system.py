@@ -137,7 +137,7 @@ def test_a_run_is_compared_with_what_was_written_of_an_earlier_one_series_by_ser
     )
 
 
-def test_what_a_comparison_tells_of_the_run_it_tells_of_the_file() -> None:
+def test_the_file_compares_with_the_same_configuration_as_the_run() -> None:
     run = study()
     facts = configuration.of_run(run.document)
     assert facts["Processor"]

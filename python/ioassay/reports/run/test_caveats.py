@@ -80,7 +80,7 @@ def test_ranks_that_finished_apart_by_no_more_than_a_time_slice_say_nothing_of_s
     assert doubts.groups[0].weight == ("decisive" if beside else "minor")
 
 
-def test_what_holds_for_all_numbers_alike_is_said_once_and_stands_beside_none() -> None:
+def test_doubts_about_all_numbers_are_reported_once_and_beside_none() -> None:
     builder = RunBuilder().workload("v").workload("w").clients(1, 2)
     for workload in "vw":
         for clients in (1, 2):

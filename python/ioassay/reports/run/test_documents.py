@@ -45,7 +45,7 @@ def test_markdown_has_the_table_of_the_paper_with_what_makes_its_numbers_doubtfu
 
 
 @pytest.mark.parametrize("form", reports.FORMATS)
-def test_every_format_tells_of_a_run_with_nothing_measured(form: reports.Format) -> None:
+def test_every_format_has_a_report_of_a_run_without_measurements(form: reports.Format) -> None:
     assert reports.build(RunReport(RunBuilder().workload("w").stop_after(0).build()), form)
 
 
@@ -64,7 +64,7 @@ def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRu
     assert "check the disk" in text
 
 
-def test_at_80_columns_a_phase_is_a_line_whose_letters_are_explained_once_below_it() -> None:
+def test_a_phase_is_one_line_at_80_columns_and_its_letters_are_explained_below() -> None:
     builder = RunBuilder().workload("seq", "Sequential N-N, 1 MiB").clients(1, 2, 4).repetitions(3)
     for repetition in (1, 2, 3):
         builder.doubt(f"seq-c2-r{repetition}", "write", "short-phase", "it took 12 ms", "move more data")
@@ -80,7 +80,7 @@ def test_at_80_columns_a_phase_is_a_line_whose_letters_are_explained_once_below_
     assert re.search(r"\n +a +3 of 18 measurements: phase too short \(move more data\)", text), text
 
 
-def test_where_nothing_is_valid_one_sentence_stands_for_the_tables() -> None:
+def test_one_sentence_replaces_the_tables_where_nothing_is_valid() -> None:
     run = RunBuilder().workload("w", "Big").clients(1).criterion("rate", unit="bytes/s", at_least=1e9).build()
     broken = replace(run, measurements=run.measurements.with_columns(valid=pl.lit(False)))
     output = terminal(broken)
@@ -116,7 +116,7 @@ def test_numbers_have_three_digits_and_a_unit(shown: str, expected: str) -> None
 
 
 @pytest.mark.parametrize("form", ["html", "md", "json", None])
-def test_the_score_of_the_io500_is_told_with_its_reasons_wherever_a_study_asks_for_it(
+def test_every_format_has_the_io500_score_with_its_reasons_if_a_study_requests_it(
     form: reports.Format | None,
 ) -> None:
     run = measured(find_study("io500").text, lambda case, key: 1e6)
@@ -135,7 +135,7 @@ def test_the_score_of_the_io500_is_told_with_its_reasons_wherever_a_study_asks_f
 
 
 @pytest.mark.parametrize("form", ["html", "md", None])
-def test_beside_an_invalid_score_no_document_says_only_that_every_measurement_is_valid(
+def test_documents_with_an_invalid_score_do_not_only_say_that_measurements_are_valid(
     form: reports.Format | None,
 ) -> None:
     run = measured(find_study("io500").text, lambda case, key: 1e6)
@@ -145,7 +145,7 @@ def test_beside_an_invalid_score_no_document_says_only_that_every_measurement_is
     assert sentence in " ".join(text.split())
 
 
-def test_what_asks_for_no_score_has_none(run: LoadedRun) -> None:
+def test_a_study_that_requests_no_score_has_none(run: LoadedRun) -> None:
     report = RunReport(run)
     output = reports.build(report, "html").decode() + reports.build(report, "md").decode() + terminal(run)
     assert "IO500 score" not in output

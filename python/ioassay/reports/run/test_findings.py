@@ -58,7 +58,7 @@ def markdown(faulty: LoadedRun) -> str:
         "read: client01 received 94 % of what its link of 1 Gbit/s carries.",
     ],
 )
-def test_findings_are_told_in_sentences_with_units(markdown: str, sentence: str) -> None:
+def test_findings_are_sentences_with_units(markdown: str, sentence: str) -> None:
     assert sentence in markdown
 
 
@@ -98,7 +98,7 @@ def test_a_rate_that_falls_from_the_first_point_on_has_not_levelled_off() -> Non
     ) in text
 
 
-def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
+def test_a_drop_is_reported_with_its_time_and_both_rates(markdown: str) -> None:
     assert re.search(
         r"falling, \d clients?, repetition \d, write: after \S+ s the rate fell from \S+ MB/s to", markdown
     )

@@ -20,7 +20,7 @@ def test_the_key_result_says_what_was_kept_and_the_latency() -> None:
     assert any("read, 8 clients: reached 100 of 100 MB/s, p99 latency " in text for text in sentences)
 
 
-def test_without_the_rate_of_the_plan_the_reached_one_is_said() -> None:
+def test_the_reached_rate_is_reported_where_the_requested_one_is_unknown() -> None:
     run: LoadedRun = paced_reads()
     assert any(
         "reached 100 MB/s under the rate limit of the study" in result.text for result in key_results(assemble(run))

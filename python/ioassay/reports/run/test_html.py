@@ -119,7 +119,7 @@ def test_every_colour_of_its_figures_has_a_counterpart_on_a_dark_screen(page: st
 
 
 @pytest.mark.usefixtures("browser")
-def test_in_a_browser_figures_show_values_and_can_be_changed(run: LoadedRun, page: str, tmp_path: Path) -> None:
+def test_figures_in_a_browser_show_values_and_can_be_changed(run: LoadedRun, page: str, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(page)
     shown = dumped(tmp_path / "page.html")
     rates = len(run.document.study.figures)
@@ -145,7 +145,7 @@ def test_every_table_has_a_caption_and_every_picture_a_description(page: str) ->
     assert all(pictures)
 
 
-def test_what_a_user_wrote_is_escaped() -> None:
+def test_text_of_users_is_escaped() -> None:
     page = _page(RunBuilder().title("<script>alert(1)</script> & co").workload("w", "a <b> & c").clients(1, 2))
     assert "<script>alert" not in page
     assert "&lt;angle&gt; &amp; ampersand" in page
@@ -184,7 +184,7 @@ def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:
     assert set(vars(run)) == {"document", *tables}
 
 
-def test_of_a_run_with_very_many_measurements_each_point_has_one_time_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_very_many_measurements_has_one_time_line_per_point(monkeypatch: pytest.MonkeyPatch) -> None:
     run = RunBuilder().workload("w").clients(1, 2).repetitions(3).rates("w", "write", 1, 3e9, 1e9, 2e9).build()
     content = assemble(run)
     every = [picture.title for picture in pictures.timelines(content)["w"]]

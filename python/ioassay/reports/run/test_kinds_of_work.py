@@ -40,7 +40,7 @@ def survey() -> LoadedRun:
     return measured(builtin_studies()["survey"].text, rate)
 
 
-def test_metadata_is_told_in_its_own_words(metadata: LoadedRun) -> None:
+def test_metadata_has_its_own_words(metadata: LoadedRun) -> None:
     text = reports.build(RunReport(metadata, is_full=True), "md").decode()
     assert "| create | 49.2 k creates/s" in text
     assert "| remove | 49.2 k removes/s" in text

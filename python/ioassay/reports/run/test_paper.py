@@ -73,14 +73,14 @@ def test_the_summary_says_what_was_measured_what_came_out_and_what_to_beware_of(
     assert "does not reach its peak" in section
 
 
-def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -> None:
+def test_the_abstract_of_an_import_with_unknown_clients_names_none() -> None:
     run = RunBuilder().workload("w").build()
     for case in run.document.cases:
         del case.point["clients"]
     assert summary.about(assemble(run)).startswith("8 measurements against ")
 
 
-def test_of_rates_of_an_unknown_number_of_clients_tables_tell_and_figures_say_that_they_do_not() -> None:
+def test_rates_of_unknown_clients_are_in_tables_and_figures_say_that_they_lack_them() -> None:
     run = RunBuilder().workload("seq", "Sequential", write=8e9, read=12e9).clients(1, 2).build()
     first = (pl.col("operation") == "write") & (pl.col("clients") == 1)
     unknown = pl.when(~first).then(pl.col("clients", "ranks"))
@@ -93,14 +93,14 @@ def test_of_rates_of_an_unknown_number_of_clients_tables_tell_and_figures_say_th
     assert "The number of clients is unknown." in of_none
 
 
-def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_ended() -> None:
+def test_the_abstract_of_an_interrupted_run_has_what_was_measured_and_how_it_ended() -> None:
     builder = RunBuilder().workload("w").workload("x").clients(1, 2, 4).repetitions(2)
     about = summary.about(assemble(builder.stop_after(2).build()))
     assert about.startswith("4 measurements with 1 to 2 clients, against ")
     assert about.endswith("The run was interrupted. 2 of 12 cases complete, 1 interrupted, 9 never started.")
 
 
-def test_of_what_was_not_swept_the_abstract_tells_the_first_rates() -> None:
+def test_the_abstract_has_the_first_rates_of_a_workload_without_a_sweep() -> None:
     run = RunBuilder().workload("w", "Writes").clients(1, 2, 4, 8).build()
     run.document.origin, run.document.study.summary = FrontEndOrigin(tool="ior"), []
     (result,) = key_results(assemble(run))
@@ -131,13 +131,13 @@ def test_a_headline_leads_to_its_finding_and_counts_those_alike(faulty: LoadedRu
     assert sum(line.findings for line in headlines) > len(headlines)
 
 
-def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None:
+def test_findings_among_the_key_results_are_no_headlines(sequential: LoadedRun) -> None:
     content = assemble(sequential)
     peaks = {line.finding.message.headline for line in content.findings if line.finding.severity == "notice"}
     assert not peaks & {line.text for line in summary.headlines(content)}
 
 
-def test_a_comparison_is_told_in_the_summary_and_in_a_section_of_its_own(sequential: LoadedRun) -> None:
+def test_a_comparison_is_in_the_summary_and_in_its_own_section(sequential: LoadedRun) -> None:
     page = reports.build(RunReport(sequential, [other(2.0)]), "html").decode()
     sentence = "new is up to 2.00 times as fast as this run in Sequential, write"
     assert page.count(sentence) == 1
@@ -156,7 +156,7 @@ def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) 
     assert re.search(r"\| Sequential, write, peak[^|]*\| – \| \d", text)
 
 
-def test_the_matrix_tells_of_each_workload_what_it_did_and_where(run: LoadedRun) -> None:
+def test_the_matrix_has_the_work_and_the_points_of_each_workload(run: LoadedRun) -> None:
     rows = method.matrix_rows(run.document, assemble(run).names)
     assert [workload for workload, *_ in rows] == [entry.title for entry in run.document.study.workloads]
     cells = ("write, read", "N-N", "sequential", "1 MiB", "1 GiB", "1, 2, 4, 8, 16, 32, 64", "1", "1")
@@ -164,7 +164,7 @@ def test_the_matrix_tells_of_each_workload_what_it_did_and_where(run: LoadedRun)
     assert len(method.HEADS) == 1 + len(cells)
 
 
-def test_a_file_set_that_grows_with_the_clients_is_told_from_its_smallest_to_its_largest() -> None:
+def test_a_file_set_that_grows_with_the_clients_has_its_smallest_and_largest_size() -> None:
     document = RunBuilder().workload("w").clients(1, 8).build().document
     for case in document.cases:
         for phase in case.phases:
@@ -173,7 +173,7 @@ def test_a_file_set_that_grows_with_the_clients_is_told_from_its_smallest_to_its
     assert row[5] == "1 MiB to 8 MiB"
 
 
-def test_a_file_set_that_a_stonewall_decided_is_told_by_what_was_moved() -> None:
+def test_a_file_set_of_a_stonewalled_phase_has_the_size_of_the_bytes_moved() -> None:
     document = RunBuilder().workload("w").clients(1).build().document
     for phase in document.cases[0].phases:
         phase.jobs[0].file_set_bytes, phase.jobs[0].planned_bytes = 0, 5 << 20
@@ -181,7 +181,7 @@ def test_a_file_set_that_a_stonewall_decided_is_told_by_what_was_moved() -> None
     assert row[5] == "5 MiB"
 
 
-def test_a_sweep_of_many_points_is_told_by_its_ends() -> None:
+def test_a_sweep_of_many_points_is_described_by_its_ends() -> None:
     run = RunBuilder().workload("w").clients(*range(1, 21)).build()
     (row,) = method.matrix_rows(run.document, assemble(run).names)
     assert "20 from 1 to 20" in row

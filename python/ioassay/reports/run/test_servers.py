@@ -65,7 +65,7 @@ def test_a_run_that_was_not_watched_has_no_section() -> None:
     assert "watched" not in json.loads(reports.build(RunReport(run), "json"))
 
 
-def test_what_was_not_watched_is_said() -> None:
+def test_hosts_that_were_not_watched_are_named() -> None:
     lost = WatchedHost(name="oss1", role="server", file="oss1.jsonl", remark="no route to host")
     run = RunBuilder().workload("w").clients(1).build()
     watch = Watch(WatchDocument(hosts=[lost]), lambda: WatchTables({}, damaged_lines=2, unknown_lines=1))
@@ -76,7 +76,7 @@ def test_what_was_not_watched_is_said() -> None:
     assert "1 document of another version of the agent left out." in text
 
 
-def test_of_very_many_phases_the_typical_ones_are_shown(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typical_phases_of_very_many_are_shown(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "MOST_PHASES", 10)
     watched = activity(run)
     assert watched is not None

@@ -43,7 +43,7 @@ def test_a_summary_has_the_peaks_the_warnings_and_how_far_to_trust_them() -> Non
     assert text.count("<tr>") > 2
 
 
-def test_what_does_not_fit_is_counted(full: LoadedRun) -> None:
+def test_content_that_does_not_fit_is_counted(full: LoadedRun) -> None:
     text = page(full)
     assert f"{8 - summary.MOST_ROWS} more workloads in the report." in text
     assert "3 more doubts in the report." in text
@@ -73,7 +73,7 @@ def test_a_run_that_did_not_end_says_so_first() -> None:
 
 
 @pytest.mark.usefixtures("browser")
-def test_with_long_names_and_much_to_tell_it_still_fits_on_one_page_of_paper(full: LoadedRun) -> None:
+def test_a_summary_with_long_names_and_many_findings_fits_on_one_page_of_paper(full: LoadedRun) -> None:
     side = Side(measured_run.subject(full, "after"), configuration.of_run(full.document))
     printed = reports.page(RunReport(full, [side]).summary(), "pdf")
     assert len(re.findall(rb"/Type /Page\b", printed)) == 1

@@ -61,7 +61,7 @@ def test_medians_are_of_bytes_and_of_operations_with_one_confidence() -> None:
     assert 0.5 < row["confidence"] < 1
 
 
-def test_peak_and_sustained_tell_the_clients_that_they_rest_on() -> None:
+def test_peak_and_sustained_have_the_clients_that_they_rest_on() -> None:
     builder = RunBuilder().workload("w").clients(1, 2, 4)
     for clients, rate in ((1, 1e9), (2, 3e9), (4, 2.9e9)):
         builder.rates("w", "write", clients, rate)
@@ -77,7 +77,7 @@ def test_peak_and_sustained_tell_the_clients_that_they_rest_on() -> None:
     assert write["confidence"] is None  # of one repetition nothing is known
 
 
-def test_percentiles_that_few_operations_cannot_tell_are_null() -> None:
+def test_percentiles_of_too_few_operations_are_null() -> None:
     run = RunBuilder().workload("w", transfer_bytes=16 << 20).clients(1).build()
     row = latency_percentiles(run).row(0, named=True)
     assert row["operations"] == 64
@@ -114,7 +114,7 @@ def test_the_rates_of_several_endpoints_are_reported_and_that_of_an_only_one_is_
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_tables_figures_and_verdicts_tell_the_same_slowest_operation(exact: bool) -> None:
+def test_tables_figures_and_verdicts_have_the_same_slowest_operation(exact: bool) -> None:
     builder = RunBuilder().workload("w").clients(1).criterion("slowest_operation", unit="s", at_most=1e-9)
     run = builder.build()
     last = run.latencies.group_by(*KEY).agg(pl.col("lowest_ns", "highest_ns").max())

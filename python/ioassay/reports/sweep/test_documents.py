@@ -133,7 +133,7 @@ def test_doubts_are_counted_over_the_measurements_with_their_remedies(tmp_path: 
     assert f"| short-phase | 1 of {len(sweep.document.measurements)} | move more data |" in text
 
 
-def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
+def test_no_difference_is_reported_as_such(tmp_path: Path) -> None:
     text = reports.build(SweepReport(_answer(tmp_path / "sweep", lambda values: 1e9)), "md").decode()
     assert "No difference found" in text or "Keep today's settings" in text
     assert "ioassay tune apply" not in text
@@ -164,7 +164,7 @@ def test_the_plan_says_what_is_to_become_better_and_over_which_values(doubled: A
     assert "4 points, each with 3 to 10 pairs of measurements" in list(many)
 
 
-def test_a_constraint_is_said_before_and_named_where_it_breaks(tmp_path: Path) -> None:
+def test_a_constraint_is_in_the_plan_and_named_where_it_breaks(tmp_path: Path) -> None:
     limit = ConstraintEntry(phase="read", least_share=1.5)
     sweep = _answer(tmp_path / "sweep", constraints=[limit])
     assert "The read rate must stay at or above 150 % of today's." in list(lines(sweep.document))

@@ -61,7 +61,7 @@ def content(runs: list[Stored]) -> Content:
     return assemble(runs, ["an-import"], 0.05)
 
 
-def test_a_change_is_told_with_its_runs_its_rates_and_what_else_changed(content: Content) -> None:
+def test_a_change_is_reported_with_its_runs_rates_and_configuration_changes(content: Content) -> None:
     (part,) = content.groups
     (moment,) = part.moments
     assert moment.between == "Between night-07 (2026-02-09 02:40:00) and night-08 (2026-02-10 02:40:00)"
@@ -90,7 +90,7 @@ def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content:
     assert [series.notes for series in content.groups[0].series] == [(sentence,), (sentence,)]
 
 
-def test_a_gradual_decline_is_told_once_for_each_point() -> None:
+def test_a_gradual_decline_is_reported_once_for_each_point() -> None:
     runs = [stored(f"night-{index:02}", night_run(index, write=0.97**index)) for index in range(14)]
     (part,) = assemble(runs, [], 0.05).groups
     assert part.moments == ()
@@ -109,7 +109,7 @@ def test_a_fall_is_by_less_than_everything(change: float, text: str) -> None:
     assert percent(change) == text
 
 
-def test_two_targets_are_told_apart_in_the_verdicts() -> None:
+def test_verdicts_distinguish_two_targets() -> None:
     runs = []
     for index in range(4):
         run = night_run(index)
@@ -123,7 +123,7 @@ def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     assert content.lines[0].says.endswith("of 1 earlier run: 4.0 % more; a verdict needs 5 runs")
 
 
-def test_what_the_latest_run_lacks_fails() -> None:
+def test_points_that_the_latest_run_lacks_fail() -> None:
     last = RunBuilder().clients(1).repetitions(3).workload("seq", "Sequential")
     content = assemble([stored("a", night_run(0)), stored("b", night(1, last))], [], 0.05)
     failed = [(line.name, line.says) for line in content.lines if line.judgement == "failed"]

@@ -52,7 +52,7 @@ def test_only_commands_are_wider_than_the_terminal(lines: list[str]) -> None:
     assert all(line.startswith(("  ioassay tune apply ", "  On a Dell MD")) for line in wide)
 
 
-def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
+def test_settings_that_split_requests_come_first_and_say_so() -> None:
     asked = CheckRequest.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
     report = CheckReport(examine([tuned_systems.md3460_oss()], asked))
     _, _, changes = build(report, "md").decode().partition("## What to change")
@@ -111,7 +111,7 @@ def test_every_problem_in_a_picture_has_an_outcome(make: Callable[[], Snapshot],
                 assert (conclusion["outcome"] == "recommended") == bool(conclusion["rules"])
 
 
-def test_what_could_not_be_judged_is_said_beside_what_is_as_recommended() -> None:
+def test_settings_not_judged_are_reported_beside_those_as_recommended() -> None:
     without = [snapshot({"proc/sys/vm/zone_reclaim_mode": "0"})]
     text = terminal_text(_report(without, "zone-reclaim-mode", "dirty-limit").terminal(100))
     assert "Nothing among the 1 setting that could be judged; 1 could not, see below." in text
@@ -153,7 +153,7 @@ def test_values_of_today_that_differ_on_every_node_are_one_line() -> None:
     assert len(place["hosts"]) == 30
 
 
-def test_what_ruins_io_comes_before_what_requests_suffer_from() -> None:
+def test_harmful_settings_come_before_those_that_split_requests() -> None:
     odd = {1: {"proc/sys/vm/min_free_kbytes": "100"}}
     report = _report(_nodes(1, odd), "max-sectors-kb", "min-free-kbytes")
     assert [change["rule"] for change in report.data()["changes"]] == ["min-free-kbytes", "max-sectors-kb"]

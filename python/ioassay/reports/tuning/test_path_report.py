@@ -49,7 +49,7 @@ def test_text_stays_within_its_columns(systems: list[System], size: int, *, is_d
         assert max(map(len, lines)) <= min(max(columns, path_text.FEWEST), path_text.COLUMNS)
 
 
-def test_a_narrow_terminal_shortens_bars_and_keeps_what_is_said() -> None:
+def test_a_narrow_terminal_shortens_bars_and_keeps_the_notes() -> None:
     lines = _text(oss(), columns=80).splitlines()
     ceiling = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
     assert lines[ceiling : ceiling + 6] == [
@@ -113,7 +113,7 @@ def test_a_wide_table_of_layers_has_the_path_of_each_limit() -> None:
     assert "lctl get_param osc.scratch-OST0000-osc-ffff9c1a8b7d2800.max_pages_per_rpc" in text
 
 
-def test_what_was_measured_stands_beside_what_was_computed() -> None:
+def test_measured_sizes_stand_beside_computed_ones() -> None:
     system = System(snapshot(disk("sdb"), target="/dev/sdb"))
     blocks = sections(io_paths([system]), [_measured()], with_figures=False)
     console = Console(width=120)
@@ -133,7 +133,7 @@ def test_the_data_are_json_in_bytes() -> None:
     assert (known["raid"]["disk_ios"], known["raid"]["least_disk_ios"]) == (20, 10)
 
 
-def test_paths_of_one_device_are_told_apart_by_their_disks() -> None:
+def test_paths_of_one_device_are_distinguished_by_their_disks() -> None:
     system = md_server()
     files = dict(system.snapshot.files)
     files[next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))] = b"128"

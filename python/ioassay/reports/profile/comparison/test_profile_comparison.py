@@ -53,7 +53,7 @@ def terminal(content: Content) -> str:
     return terminal_text(summary(content), 160)
 
 
-def test_what_changed_is_said_with_both_values_and_the_ratio(content: Content) -> None:
+def test_changes_are_reported_with_both_values_and_the_ratio(content: Content) -> None:
     text = markdown(content)
     for part in (
         "- Time in I/O fell from 15.6 min to 518 s (0.555 times).",
@@ -74,7 +74,7 @@ def test_what_changed_is_said_with_both_values_and_the_ratio(content: Content) -
         assert part in text, part
 
 
-def test_what_was_unlike_is_said_before_everything_else(unlike: Content) -> None:
+def test_different_conditions_come_before_everything_else(unlike: Content) -> None:
     text = markdown(unlike)
     for part in (
         "- Different sources: record and Darshan.",
@@ -85,7 +85,7 @@ def test_what_was_unlike_is_said_before_everything_else(unlike: Content) -> None
     assert terminal(unlike).startswith("Different sources: record and Darshan.")
 
 
-def test_what_a_source_does_not_know_has_no_ratio(unlike: Content) -> None:
+def test_amounts_unknown_to_a_source_have_no_ratio(unlike: Content) -> None:
     text = markdown(unlike)
     assert "| Time in I/O | 1.00 µs | 49.3 ms | – |" in text
     assert "Time in I/O rose" not in text

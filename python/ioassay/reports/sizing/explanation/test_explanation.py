@@ -48,7 +48,7 @@ def test_the_answer_comes_first_with_decimal_and_binary_capacities() -> None:
     assert "36 GB/s |" in answer
 
 
-def test_what_nobody_knows_has_no_column_and_is_said_in_the_bill() -> None:
+def test_unknown_amounts_have_no_column_and_are_named_in_the_bill() -> None:
     text = _markdown(_report(*NAMES))
     answer = text[text.index("## Answer") : text.index("## performance-6")]
     assert "Price" not in answer
