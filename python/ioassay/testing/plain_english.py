@@ -97,6 +97,7 @@ CLEAN_COMMENTS: Sequence[str] = (
             "studies",
             "systems",
             "text",
+            "tuning",
             "yaml_models",
         )
     ),
@@ -129,6 +130,7 @@ CLEAN_NAMES: Sequence[str] = (
             "processes",
             "remote",
             "reports",
+            "tuning",
             "yaml_models",
         )
     ),

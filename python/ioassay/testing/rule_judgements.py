@@ -37,16 +37,16 @@ def only(judgements: list[Judgement], kind: type[_Kind]) -> _Kind:
     return judgements[0]
 
 
-def changes(rule: Rule, node: Node, *, array: Array | None = None) -> list[Change]:
+def changes_of(rule: Rule, node: Node, *, array: Array | None = None) -> list[Change]:
     """The changes that it recommends, and nothing else than those and what is fine."""
     judgements = judged(rule, node, array)
     assert all(isinstance(judgement, Change | Fine) for judgement in judgements), judgements
     return [judgement for judgement in judgements if isinstance(judgement, Change)]
 
 
-def change(rule: Rule, node: Node, *, array: Array | None = None) -> Change:
+def change_of(rule: Rule, node: Node, *, array: Array | None = None) -> Change:
     """The only change that it recommends."""
-    recommended = changes(rule, node, array=array)
+    recommended = changes_of(rule, node, array=array)
     assert len(recommended) == 1, recommended
     return recommended[0]
 

@@ -78,7 +78,7 @@ class Applied:
         self.changes: dict[str, Change] = {}
         """The latest of each setting."""
         self.put_back: list[PutBack] = []
-        """What became of each setting, once all were put back."""
+        """The outcome for each setting, once all were put back."""
         self._definitions, self._root = definitions, root
         self._interruption = interruption
         self._order = len(journal.state.entries)
@@ -97,7 +97,7 @@ class Applied:
         news = [drift for drift in changed if drift.name in self.journal.state.entries]
         self._note(
             *(
-                Checked(name=drift.name, value=drift.now, at=now())
+                Checked(name=drift.name, value=drift.now, moment=now())
                 for drift in news
                 if self.journal.state.entries[drift.name].seen != drift.now
             )
@@ -105,10 +105,10 @@ class Applied:
         return changed
 
     def switch(self, assignments: Iterable[Assignment]) -> ChangePlan:
-        """Moves to other values: what is not among `assignments` gets its value of before.
+        """Moves to other values: what is not among `assignments` gets its previous value.
 
         Raises `Drifted` where something else changed a setting meanwhile, and what `plan_changes` raises; then nothing
-        was changed. Raises `CannotSet` for a value that is refused; then all settings have their values of before.
+        was changed. Raises `CannotSet` for a value that is refused; then all settings have their previous values.
         """
         self._heed()
         if drift := self.check():
@@ -150,9 +150,11 @@ class Applied:
         known = self.journal.state.entries
         led = [follower for follower in followers_of(TUNED_PROFILE, self._root) if follower.instance.name not in known]
         self._change(instance, profile, led)
-        if drift := [one for one in self.check() if one.name in self.changes and one.name != TUNED_PROFILE]:
+        if drift := [
+            setting for setting in self.check() if setting.name in self.changes and setting.name != TUNED_PROFILE
+        ]:
             # Activating the profile has changed them, so they are ours to put back.
-            self._note(*(Set(name=one.name, read_back=one.now) for one in drift))
+            self._note(*(Set(name=setting.name, read_back=setting.now) for setting in drift))
             options = tuned_options(self._root)
             first = drift[0]
             option = options.get(first.name)
@@ -165,9 +167,9 @@ class Applied:
             )
 
     def _move(self, plan: ChangePlan) -> None:
-        """Every setting that is ours or is asked for, to the value of the plan or of before; leaders first.
+        """Sets every setting that is ours or requested to the plan's value, else to its previous one; leaders first.
 
-        The same plan has the same effect whatever was set before it: a leader goes by way of its value of before.
+        The same plan has the same effect whatever was set before it: a leader is set to its previous value first.
         """
         asked = {step.name: step for step in plan.live}
         entries = {entry.name: entry for entry in self.journal.state.open_entries}
@@ -199,7 +201,7 @@ class Applied:
                     self._change(self._instance(follower), value, ())
 
     def _reset(self, leader: str, followers: Sequence[Follower]) -> None:
-        """Gives a leader and its followers their values of before."""
+        """Gives a leader and its followers their previous values."""
         entries = {entry.name: entry for entry in self.journal.state.open_entries}
         for name in (leader, *(follower.instance.name for follower in followers)):
             if name in entries:
@@ -211,29 +213,29 @@ class Applied:
 
     def _change(self, instance: Instance, wanted: str, followers: Sequence[Follower]) -> None:
         """Announces, writes, reads back, notes. Raises `CannotRun`."""
-        name, found = instance.name, instance.read()
+        name, current = instance.name, instance.read()
         entries = self.journal.state.entries
         # What comes with a value of ours was not there before.
-        is_ours = name in entries and not entries[name].is_done and entries[name].before != found
+        is_ours = name in entries and not entries[name].is_done and entries[name].before != current
         known = self.changes.get(name)
-        if instance.is_same(wanted, found) or (
-            known is not None and known.wanted == wanted and known.read_back == found
+        if instance.is_same(wanted, current) or (
+            known is not None and known.wanted == wanted and known.read_back == current
         ):
             return
         with _shielded(self._interruption):
             led = [follower.instance for follower in followers if not is_ours or follower.instance.name in entries]
             values = {of: value for of, value in _values(led).items() if value is not None}
-            led = [one for one in led if one.name in values]
+            led = [follower for follower in led if follower.name in values]
             self.journal.write(
-                self._announcement(instance, found, wanted),
-                *(self._announcement(one, values[one.name], None, name) for one in led),
+                self._announcement(instance, current, wanted),
+                *(self._announcement(follower, values[follower.name], None, name) for follower in led),
             )
             try:
                 instance.write(wanted)
                 if not instance.is_taken(wanted, read_back := instance.read()):
-                    raise NotTaken(name, wanted, found, read_back, instance.taken_by)
+                    raise NotTaken(name, wanted, current, read_back, instance.taken_by)
             except CannotRun as error:
-                self._note_failure({name: found, **values}, _values([instance, *led]), error)
+                self._note_failure({name: current, **values}, _values([instance, *led]), error)
                 raise
             after = _values(led)
             self.journal.write(
@@ -258,7 +260,7 @@ class Applied:
         self.changes[name] = Change(name, self.journal.state.entries[name].before, wanted, read_back)
 
     def _announcement(
-        self, instance: Instance, found: str | None, wanted: str | None, leader: str | None = None
+        self, instance: Instance, current: str | None, wanted: str | None, leader: str | None = None
     ) -> WillSet:
         known = self.journal.state.entries.get(instance.name)
         if known is not None and known.is_done:
@@ -266,12 +268,12 @@ class Applied:
         self._order += 1
         return WillSet(
             name=instance.name,
-            before=known.before if known else found or "",
+            before=known.before if known else current or "",
             wanted=wanted,
             order=known.order if known else self._order,
             leader=leader or (known.leader if known else None),
             identity=known.identity if known else instance.identity(),
-            at=now(),
+            moment=now(),
         )
 
     def _note(self, *records: Record) -> None:
@@ -422,7 +424,7 @@ def _put_back_after(done: Applied, error: BaseException) -> None:
 
 
 def _values(instances: Iterable[Instance]) -> dict[str, str | None]:
-    """What each has; `None` if it is gone. What cannot be read is left out: nobody knows whether it has changed."""
+    """The values; `None` if one is gone. Unreadable ones are left out: it is unknown whether they have changed."""
     values: dict[str, str | None] = {}
     for instance in instances:
         try:

@@ -54,7 +54,7 @@ def heed(interruption: Interruption) -> None:
 
 
 def left_by(run: Path, leftovers: Sequence[str]) -> CannotRun | None:
-    """What tells of files that a run left on the target, which fill it run by run; `None` where it left none."""
+    """The error about files that a run left on the target, which fill it run by run; `None` where it left none."""
     if not leftovers:
         return None
     return CannotRun(

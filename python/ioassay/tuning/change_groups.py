@@ -119,9 +119,9 @@ def apply_text(assignments: Iterable[Assignment]) -> str:
     import shlex  # noqa: PLC0415
 
     together: dict[tuple[str, str, str], list[str]] = {}
-    for one in dict.fromkeys(assignments):
-        match = re.fullmatch(r"block:([A-Za-z0-9_-]+)/([a-z0-9_/]+)", one.name)
-        key = ("block", match[2], one.value) if match is not None else ("", one.name, one.value)
+    for assignment in dict.fromkeys(assignments):
+        match = re.fullmatch(r"block:([A-Za-z0-9_-]+)/([a-z0-9_/]+)", assignment.name)
+        key = ("block", match[2], assignment.value) if match is not None else ("", assignment.name, assignment.value)
         together.setdefault(key, []).append(match[1] if match is not None else "")
     words = []
     for (kind, name, value), devices in together.items():
@@ -146,9 +146,9 @@ def _subject(host: str, change: Change) -> str:
 def _places(changes: Sequence[tuple[str, Change]]) -> list[Place]:
     """Equal changes of a host together, then hosts with equal ones."""
     of_host: dict[tuple[str, str, str, str, bool], dict[str, None]] = {}
-    for host, one in changes:
-        key = (host, one.value, one.wanted, one.because.replace(host, "the node"), one.is_harmful)
-        of_host.setdefault(key, {})[_subject(host, one)] = None
+    for host, change in changes:
+        key = (host, change.value, change.wanted, change.because.replace(host, "the node"), change.is_harmful)
+        of_host.setdefault(key, {})[_subject(host, change)] = None
     alike: dict[tuple[tuple[str, ...], str, str, str, bool], list[str]] = {}
     for (host, value, wanted, because, is_harmful), subjects in of_host.items():
         alike.setdefault((tuple(filter(None, subjects)), value, wanted, because, is_harmful), []).append(host)
@@ -160,16 +160,16 @@ def _values_together(places: list[Place]) -> list[Place]:
     together: dict[object, list[Place]] = {}
     for place in places:
         together.setdefault((place.subjects, place.wanted, place.is_harmful), []).append(place)
-    found = []
+    merged = []
     for same in together.values():
-        values = list(dict.fromkeys(one.value for one in same))
-        if len(values) <= _MOST_VALUES or len({host for one in same for host in one.hosts}) <= _MOST_VALUES:
-            found += same
+        values = list(dict.fromkeys(place.value for place in same))
+        if len(values) <= _MOST_VALUES or len({host for place in same for host in place.hosts}) <= _MOST_VALUES:
+            merged += same
             continue
-        reasons = {one.because for one in same}
-        found.append(
+        reasons = {place.because for place in same}
+        merged.append(
             Place(
-                tuple(dict.fromkeys(host for one in same for host in one.hosts)),
+                tuple(dict.fromkeys(host for place in same for host in place.hosts)),
                 same[0].subjects,
                 f"{', '.join(values[:_MOST_VALUES])}, … ({len(values)} values)",
                 same[0].wanted,
@@ -177,19 +177,19 @@ def _values_together(places: list[Place]) -> list[Place]:
                 same[0].is_harmful,
             )
         )
-    return found
+    return merged
 
 
 def _commands(rule: Rule, changes: Sequence[tuple[str, Change]]) -> list[Command]:
     """One command line for all that can be set on a running host, and what to type for the rest."""
     settable: dict[str, dict[Assignment, None]] = {}
     others: dict[str, list[tuple[str, str, str]]] = {}
-    for host, one in changes:
-        if one.assignments and not one.command:
-            settable.setdefault(host, {}).update(dict.fromkeys(one.assignments))
+    for host, change in changes:
+        if change.assignments and not change.command:
+            settable.setdefault(host, {}).update(dict.fromkeys(change.assignments))
         else:
-            text = one.command or f"see the sources of the rule {rule.name}"
-            others.setdefault(_NUMBER.sub("#", text), []).append((host, _subject(host, one), text))
+            text = change.command or f"see the sources of the rule {rule.name}"
+            others.setdefault(_NUMBER.sub("#", text), []).append((host, _subject(host, change), text))
     alike: dict[tuple[Assignment, ...], list[str]] = {}
     for host, assignments in settable.items():
         alike.setdefault(tuple(assignments), []).append(host)
@@ -201,9 +201,9 @@ def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
     """Commands that differ in one name alone as one, with a word for the name; others one by one."""
     texts = _each(text for _, _, text in where)
     names = _names(texts)
-    for one in [texts] if names else [(text,) for text in texts]:
-        places_of_text = [(host, subject) for host, subject, text in where if text in one]
-        text = one[0] if not names else re.sub(rf"(?<![\w-]){re.escape(names[0])}(?![\w-])", PLACEHOLDER, one[0])
+    for group in [texts] if names else [(text,) for text in texts]:
+        places_of_text = [(host, subject) for host, subject, text in where if text in group]
+        text = group[0] if not names else re.sub(rf"(?<![\w-]){re.escape(names[0])}(?![\w-])", PLACEHOLDER, group[0])
         yield Command(
             _each(host for host, _ in places_of_text),
             _each(subject for _, subject in places_of_text if subject),
@@ -241,9 +241,9 @@ def _exceptions(examination: Examination, rule: Rule, changes: Sequence[tuple[st
     for host in hosts:
         if host not in changed:
             judged = of_host.get(host, ())
-            if any(isinstance(one, Fine) for one in judged):
+            if any(isinstance(judgement, Fine) for judgement in judged):
                 reasons.setdefault("as recommended", []).append(host)
-            elif all(isinstance(one, NotApplicable) for one in judged):
+            elif all(isinstance(judgement, NotApplicable) for judgement in judged):
                 reasons.setdefault("the rule does not apply", []).append(host)
             else:
                 reasons.setdefault("not judged", []).append(host)

@@ -1,4 +1,4 @@
-"""All that is said of systems as they are: the path of an I/O, what was measured on it, and what each rule says.
+"""The whole report on systems as they are: the path of an I/O, what was measured on it, and what each rule says.
 
 Snapshots of several hosts are a client and its servers. Two of one host are before and after a workload: the later one
 is judged, and both say which sizes requests had between them. Nothing is changed here, and nothing read but snapshots.
@@ -67,7 +67,7 @@ Verdict = Literal["changes recommended", "as recommended", "partly judged", "not
 
 @dataclass(frozen=True)
 class Examination:
-    """What is said of the systems."""
+    """The report on the systems."""
 
     systems: Sequence[System]
     paths: Sequence[IoPath]
@@ -86,7 +86,7 @@ class Examination:
 
     @property
     def outcomes(self) -> list[str]:
-        """What becomes of each problem on the paths: `recommended`, `no recommendation`, `not judged`."""
+        """The outcome of each problem on the paths: `recommended`, `no recommendation`, `not judged`."""
         problems = (conclusion for path in self.paths for conclusion in conclusions(path) if conclusion.is_problem)
         return [outcome(problem, self.findings).kind for problem in problems]
 
@@ -158,7 +158,7 @@ def _storage(text: str) -> str:
 
 
 def _workload(text: str) -> Workload:
-    known: dict[str, Workload] = {one: one for one in get_args(Workload)}
+    known: dict[str, Workload] = {workload: workload for workload in get_args(Workload)}
     if text not in known:
         raise UsageError(f"--workload {text}: no such workload.", f"Use one of: {', '.join(known)}.")
     return known[text]

@@ -1,4 +1,4 @@
-"""What becomes of each problem on an I/O path: a recommendation, or the reason why there is none."""
+"""The outcome of each problem on an I/O path: a recommendation, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
 
 
 def _knowing(cause: Cause, of_host: Mapping[str, Sequence[Finding]]) -> list[Finding]:
-    return [one for one in of_host.get(cause.host, ()) if _knows(one.rule, cause)]
+    return [finding for finding in of_host.get(cause.host, ()) if _knows(finding.rule, cause)]
 
 
 def _knows(rule: Rule, cause: Cause) -> bool:
@@ -96,8 +96,8 @@ def _reasons(
 
 
 def _said(rule: Rule, cause: Cause, judgements: Sequence[Judgement]) -> Iterable[tuple[str, Kind]]:
-    for one in _about(cause, judgements, Judgement):  # type: ignore[arg-type]  # a union is a type to isinstance
-        match one:
+    for judgement in _about(cause, judgements, Judgement):  # type: ignore[arg-type]  # a union is a type to isinstance
+        match judgement:
             case Fine(subject, value):
                 yield f"No recommendation: {rule.name} has none for {subject}, {value}.", "no recommendation"
             case NotApplicable(why):
@@ -107,4 +107,4 @@ def _said(rule: Rule, cause: Cause, judgements: Sequence[Judgement]) -> Iterable
             case Change():
                 pass
             case _:
-                yield f"Not judged ({rule.name}): {one.what}: {one.reason}.", "not judged"
+                yield f"Not judged ({rule.name}): {judgement.what}: {judgement.reason}.", "not judged"

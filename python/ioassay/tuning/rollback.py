@@ -34,12 +34,12 @@ Outcome = Literal["restored", "already back", "left alone", "failed", "removed"]
 
 @dataclass(frozen=True)
 class PutBack:
-    """What became of one setting, or of one persistent file."""
+    """The outcome of putting back one setting, or one persistent file."""
 
     name: str
     outcome: Outcome
     before: str = ""
-    found: str | None = None
+    value: str | None = None
     """What it had; `None` if it was gone."""
     why: str = ""
 
@@ -50,7 +50,7 @@ class _Case:
 
     entry: Entry
     instance: Instance | None
-    found: str | None
+    value: str | None
     target: str | None
     """What it is to have in the end; `None`: it is not touched."""
     left_alone: str = ""
@@ -83,7 +83,7 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
             unwritten = _noted(journal, result) or unwritten
         if not any(result.outcome == "failed" for result in done):
             try:
-                journal.write(Closed(at=now()))
+                journal.write(Closed(moment=now()))
             except CannotRun as error:
                 unwritten = error.message
         if unwritten:
@@ -109,16 +109,16 @@ def _judged(journal: Journal, root: Path) -> list[_Case]:
     if profile is not None and profile.left_alone and any(is_in_use(Path(path), root) for path in journal.state.files):
         profile.left_alone, profile.failed = (
             "",
-            f"TuneD's profile {profile.found} is built on this one: put that back first",
+            f"TuneD's profile {profile.value} is built on this one: put that back first",
         )
     for case in cases:
         leader = by_name.get(case.entry.leader or "")
         if leader is None or case.failed:
             continue
-        if leader.left_alone and case.entry.wanted is None and not case.left_alone and case.found != case.entry.before:
+        if leader.left_alone and case.entry.wanted is None and not case.left_alone and case.value != case.entry.before:
             case.left_alone, case.target = f"{leader.entry.name} is not ours any more, and it came with that", None
-        elif leader.target is not None and case.left_alone and case.found is not None:
-            case.target = case.found  # putting the leader back would change what something else has set
+        elif leader.target is not None and case.left_alone and case.value is not None:
+            case.target = case.value  # putting the leader back would change what something else has set
         if case.entry.is_untouched and case.left_alone:
             case.left_alone, case.is_untouched = "", True
     return sorted(cases, key=_place)
@@ -151,12 +151,12 @@ def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: boo
     return _Case(entry, instance, current, None, left_alone=f"{since}it has {current} instead of {applied}")
 
 
-def _is_ours(entry: Entry, found: str | None, is_same_boot: bool) -> bool:
+def _is_ours(entry: Entry, value: str | None, is_same_boot: bool) -> bool:
     ours = {entry.ours} if entry.was_set else set()
     if entry.is_pending:
         ours |= {entry.wanted, *entry.earlier}
     # A kill between a change and its line: it is unknown what the kernel made of the value, but it was us.
-    return found in ours or (entry.is_pending and is_same_boot)
+    return value in ours or (entry.is_pending and is_same_boot)
 
 
 def _announce(journal: Journal, cases: list[_Case]) -> str:
@@ -171,10 +171,10 @@ def _announce(journal: Journal, cases: list[_Case]) -> str:
                 order=case.entry.order,
                 leader=case.entry.leader,
                 identity=case.entry.identity,
-                at=now(),
+                moment=now(),
             )
             for case in cases
-            if case.target is not None and not case.left_alone and case.found != case.target
+            if case.target is not None and not case.left_alone and case.value != case.target
         ),
     )
 
@@ -203,12 +203,12 @@ def _result(case: _Case) -> PutBack:
     entry = case.entry
     if case.left_alone:
         why = f"{case.left_alone}; {case.failed}" if case.failed else case.left_alone
-        return PutBack(entry.name, "left alone", entry.before, case.found, why)
+        return PutBack(entry.name, "left alone", entry.before, case.value, why)
     if case.failed:
-        return PutBack(entry.name, "failed", entry.before, case.found, case.failed)
+        return PutBack(entry.name, "failed", entry.before, case.value, case.failed)
     if case.is_untouched:
-        return PutBack(entry.name, "already back", entry.before, case.found, "it was not changed by this journal")
-    return PutBack(entry.name, "already back" if case.found == entry.before else "restored", entry.before, case.found)
+        return PutBack(entry.name, "already back", entry.before, case.value, "it was not changed by this journal")
+    return PutBack(entry.name, "already back" if case.value == entry.before else "restored", entry.before, case.value)
 
 
 def _attempted(case: _Case, result: PutBack) -> Iterator[Record]:
@@ -236,14 +236,14 @@ def _remove(path: Path, sha256: str, directories: list[str], root: Path) -> PutB
 
 
 def _noted(journal: Journal, result: PutBack) -> str:
-    """Notes what became of it; why it could not be noted, or nothing."""
+    """Notes the outcome in the journal. Returns why it could not be noted; empty where it was."""
     is_file = result.name in journal.state.files
     record: Record
     match result.outcome:
         case "failed":
             return ""
         case "left alone":
-            record = LeftAlone(name=result.name, found=result.found, why=result.why)
+            record = LeftAlone(name=result.name, value=result.value, why=result.why)
         case _:
             record = Removed(path=result.name) if is_file else Restored(name=result.name)
     return _written(journal, record)

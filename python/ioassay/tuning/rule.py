@@ -1,7 +1,7 @@
 """What a rule is, and what it can say of a system.
 
 A rule is a `Rule` in the file of its area below `tuning.rules`, and in that file's list `RULES`. Its function gets the
-system and gives a judgement for each thing that it looked at: a device, a mount, the node. Reading a value that cannot
+system and gives a judgement for each thing that it examined: a device, a mount, the node. Reading a value that cannot
 be read raises `Unreadable`, and the judgement then says so; where there is nothing to look at, it is `NotApplicable`
 with the reason. A value that the snapshot lacks is `missing`, never a default.
 
@@ -165,8 +165,8 @@ class Bounds:
         """The bounds with what happens beyond them: `at least 16 (below it, …), at most 1024 (above it, …)`."""
         parts = ((self.least, "at least", "below it", self.below), (self.most, "at most", "above it", self.above))
         return "; ".join(
-            f"{at} {bound}{f' {self.unit}' if self.unit else ''} ({beyond}, {what})"
-            for bound, at, beyond, what in parts
+            f"{limit} {bound}{f' {self.unit}' if self.unit else ''} ({beyond}, {what})"
+            for bound, limit, beyond, what in parts
             if bound is not None
         )
 

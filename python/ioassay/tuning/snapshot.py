@@ -114,7 +114,7 @@ class Snapshot:
     @cached_property
     def unreadable(self) -> dict[str, str]:
         """What exists and could not be read, or not whole: by path, why."""
-        return {one["path"]: one["reason"] for one in self.document["unreadable"]}
+        return {entry["path"]: entry["reason"] for entry in self.document["unreadable"]}
 
     def resolve(self, path: str) -> str:
         """The path of what `path` leads to, without links, whether or not it exists."""
@@ -351,12 +351,12 @@ def _plain_members(text: bytes) -> list[_Member]:
     Headers are not summed, because the sum that gzip keeps of all was checked.
     """
     members: list[_Member] = []
-    at, last, name = 0, len(text) - _BLOCK, ""
-    while at <= last and text[at]:
-        short, digits, kind, link, magic, prefix = _HEADER.unpack_from(text, at)
+    offset, last, name = 0, len(text) - _BLOCK, ""
+    while offset <= last and text[offset]:
+        short, digits, kind, link, magic, prefix = _HEADER.unpack_from(text, offset)
         if kind not in _KINDS or magic not in _MAGICS or not digits.isdigit() or len(members) >= _MOST_MEMBERS:
             return []
-        start = at + _BLOCK
+        start = offset + _BLOCK
         end = start + _octal(digits)
         if end > len(text):
             return []
@@ -372,7 +372,7 @@ def _plain_members(text: bytes) -> list[_Member]:
             elif kind != _DIRECTORY:
                 members.append((name, None, text[start:end]))
             name = ""
-        at = (end + _BLOCK - 1) // _BLOCK * _BLOCK
+        offset = (end + _BLOCK - 1) // _BLOCK * _BLOCK
     return members
 
 

@@ -293,7 +293,7 @@ def test_a_setting_that_cannot_be_put_back_keeps_the_journal_open(
         with Journal.reopen(path, root) as journal:
             results = roll_back(journal, root)
         assert exit_code(results) == 3
-        assert {one.name: one.outcome for one in results} == {PRESSURE: "failed", NR: "restored"}
+        assert {result.name: result.outcome for result in results} == {PRESSURE: "failed", NR: "restored"}
     assert not state(place).is_closed
     monkeypatch.undo()
     assert rolled_back(place, root) == {PRESSURE: ("restored", "")}
@@ -524,7 +524,7 @@ def test_an_unreadable_follower_goes_back_with_its_setting(
 
 
 def test_a_signal_at_any_line_of_an_experiment_puts_everything_back(root: Path, place: Path) -> None:
-    def experiment(at: int) -> int:
+    def experiment(line: int) -> int:
         """Gets the signal before the line of that number; the number of lines."""
         count = 0
 
@@ -532,7 +532,7 @@ def test_a_signal_at_any_line_of_an_experiment_puts_everything_back(root: Path, 
             nonlocal count
             if event == "line":
                 count += 1
-                if count == at:
+                if count == line:
                     os.kill(os.getpid(), signal.SIGTERM)
             return local
 
@@ -549,9 +549,9 @@ def test_a_signal_at_any_line_of_an_experiment_puts_everything_back(root: Path, 
         return count
 
     lines = experiment(0)
-    for at in range(1, lines + 1):
-        experiment(at)
-        assert nr_requests(root) == "256", f"line {at}"
+    for line in range(1, lines + 1):
+        experiment(line)
+        assert nr_requests(root) == "256", f"line {line}"
         left = open_journals(place, root).states.values()
-        assert [entry.name for one in left for entry in one.open_entries] == [], f"line {at}"
+        assert [entry.name for state in left for entry in state.open_entries] == [], f"line {line}"
     assert lines > 50

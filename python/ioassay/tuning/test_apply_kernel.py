@@ -61,14 +61,14 @@ def sysctl(name: str) -> str:
 
 def values(device: str) -> dict[str, str]:
     """Every parameter of the queue."""
-    found = {}
+    texts = {}
     for path in sorted(Path(f"/sys/block/{device}/queue").rglob("*")):
         if path.is_file():
             try:
-                found[path.name] = path.read_text()
+                texts[path.name] = path.read_text()
             except OSError:
                 continue
-    return found
+    return texts
 
 
 def put_back(place: Path) -> list[PutBack]:
@@ -113,11 +113,11 @@ def test_a_value_that_the_kernel_clamps_or_rounds_is_refused_and_restored(
 
 
 def test_words_for_the_kernels_own_value_are_accepted_whatever_is_shown(device: str, place: Path) -> None:
-    own = queue(device, "max_sectors_kb")
+    kernel_value = queue(device, "max_sectors_kb")
     set_queue(device, "max_sectors_kb", "64")
     names = [f"block:{device}/max_sectors_kb=0", f"block:{device}/wbt_lat_usec=-1"]
     apply(plan_changes(map(parse_assignment, names)), place).close()
-    assert queue(device, "max_sectors_kb") == own
+    assert queue(device, "max_sectors_kb") == kernel_value
     put_back(place)
     assert queue(device, "max_sectors_kb") == "64"
 
@@ -224,13 +224,13 @@ def test_another_file_behind_the_same_device_is_another_device(device: str, plac
 def test_the_sysctl_that_was_not_0_is_written_back_of_an_exclusive_pair(
     place: Path, name: str, value: str, other: str
 ) -> None:
-    before = {one: sysctl(one) for one in DIRTY}
+    before = {name: sysctl(name) for name in DIRTY}
     if before[name] != "0":
         pytest.skip(f"{name} is set on this machine")
     apply(plan_changes([parse_assignment(f"sysctl:{name}={value}")]), place).close()
     assert (sysctl(name), sysctl(other)) == (value, "0")
     assert {result.outcome for result in put_back(place)} == {"restored"}
-    assert {one: sysctl(one) for one in DIRTY} == before
+    assert {name: sysctl(name) for name in DIRTY} == before
 
 
 @pytest.mark.usefixtures("sysctls")
@@ -254,7 +254,7 @@ def test_the_pair_is_left_alone_where_something_else_has_set_one_of_them(place: 
 
 @pytest.mark.usefixtures("sysctls")
 def test_an_experiment_moves_between_ratio_and_bytes(place: Path) -> None:
-    before = {one: sysctl(one) for one in DIRTY}
+    before = {name: sysctl(name) for name in DIRTY}
     if before["vm.dirty_ratio"] == "0":
         pytest.skip("vm.dirty_bytes is set on this machine")
     with applied([], place) as settings:
@@ -264,8 +264,8 @@ def test_an_experiment_moves_between_ratio_and_bytes(place: Path) -> None:
             assert sysctl(f"vm.{name}") == value
             assert settings.check() == []
         settings.switch([])
-        assert {one: sysctl(one) for one in DIRTY} == before
-    assert {one: sysctl(one) for one in DIRTY} == before
+        assert {name: sysctl(name) for name in DIRTY} == before
+    assert {name: sysctl(name) for name in DIRTY} == before
 
 
 @pytest.mark.usefixtures("sysctls")
@@ -325,29 +325,29 @@ with applied([], Path(place)) as settings:
 
 
 @pytest.mark.usefixtures("sysctls")
-@pytest.mark.parametrize("at", [*range(1, 14), *range(-13, 0)])
+@pytest.mark.parametrize("line", [*range(1, 14), *range(-13, 0)])
 def test_kill_9_at_any_write_of_an_experiment_leaves_what_a_rollback_puts_back(
-    device: str, place: Path, at: int
+    device: str, place: Path, line: int
 ) -> None:
     """Positive: just before the write of that number; negative: just after it, before the journal knows."""
-    before = values(device), {one: sysctl(one) for one in (*DIRTY, "vm.vfs_cache_pressure")}
+    before = values(device), {name: sysctl(name) for name in (*DIRTY, "vm.vfs_cache_pressure")}
     queue_ = f"block:{device}"
     trials = [
         f"{queue_}/scheduler=mq-deadline {queue_}/nr_requests=64 sysctl:vm.vfs_cache_pressure=90",
         f"{queue_}/scheduler=mq-deadline {queue_}/read_ahead_kb=1020 sysctl:vm.dirty_bytes=100000000",
         f"{queue_}/max_sectors_kb=64 sysctl:vm.vfs_cache_pressure=80",
     ]
-    killed = subprocess.run([sys.executable, "-c", _KILLED, place, str(at), *trials], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, place, str(line), *trials], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     results = put_back(place)
     assert {result.outcome for result in results} <= {"restored", "already back"}, results
-    assert (values(device), {one: sysctl(one) for one in (*DIRTY, "vm.vfs_cache_pressure")}) == before
+    assert (values(device), {name: sysctl(name) for name in (*DIRTY, "vm.vfs_cache_pressure")}) == before
     assert open_journals(place).states == {}
 
 
 @pytest.mark.usefixtures("sysctls")
-@pytest.mark.parametrize("at", [1, 2, 3, -1, -2, -3])
-def test_kill_9_at_any_write_of_a_rollback_is_mended_by_the_next_one(device: str, place: Path, at: int) -> None:
+@pytest.mark.parametrize("line", [1, 2, 3, -1, -2, -3])
+def test_kill_9_at_any_write_of_a_rollback_is_mended_by_the_next_one(device: str, place: Path, line: int) -> None:
     before = values(device)
     texts = (
         f"block:{device}/scheduler=mq-deadline",
@@ -361,7 +361,7 @@ def test_kill_9_at_any_write_of_a_rollback_is_mended_by_the_next_one(device: str
         "from ioassay.tuning.rollback import roll_back\n"
         "roll_back(Journal.reopen(next(iter(open_journals(Path(place)).states))))\n"
     )
-    killed = subprocess.run([sys.executable, "-c", program, place, str(at)], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", program, place, str(line)], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert {result.outcome for result in put_back(place)} <= {"restored", "already back"}
     assert values(device) == before
@@ -399,7 +399,8 @@ def test_on_a_full_disk_the_settings_so_far_go_back(device: str, tmp_path: Path)
     try:
         (place / "filler").write_bytes(b"\0" * 4096)  # a page for the lock, and one for the first lines
         texts = [
-            f"block:{device}/{one}" for one in ("nr_requests=64", "read_ahead_kb=512", "rq_affinity=2", "nomerges=2")
+            f"block:{device}/{setting}"
+            for setting in ("nr_requests=64", "read_ahead_kb=512", "rq_affinity=2", "nomerges=2")
         ]
         with pytest.raises(CannotRun, match="cannot be written: No space left on device") as refused:
             apply(plan_changes(map(parse_assignment, texts)), place, command=["x" * 3000])

@@ -63,15 +63,17 @@ def test_options_without_meaning_for_a_check_are_refused(asked: dict[str, Any], 
 
 def test_rules_about_what_splits_requests_have_the_evidence() -> None:
     asked = CheckRequest.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
-    found = {finding.rule.name: finding.evidence for finding in examine([tuned_systems.md3460_oss()], asked).findings}
+    evidence = {
+        finding.rule.name: finding.evidence for finding in examine([tuned_systems.md3460_oss()], asked).findings
+    }
     path = "the I/O path to dm-0, dm-1, … dm-5 (6 alike) on oss1"
-    assert found["max-sectors-kb"] == [f"max_sectors_kb 512 splits requests on {path}."]
-    assert found["max-sgl-entries"] == [f"sg_tablesize 128 × 4 KiB splits requests on {path}."]
-    assert found["raid-segment-size"] == [
+    assert evidence["max-sectors-kb"] == [f"max_sectors_kb 512 splits requests on {path}."]
+    assert evidence["max-sgl-entries"] == [f"sg_tablesize 128 × 4 KiB splits requests on {path}."]
+    assert evidence["raid-segment-size"] == [
         f"Writes on {path} cover parts of stripes, so the RAID reads before it writes."
     ]
-    assert not found["vfs-cache-pressure"]
-    assert not found["nr-requests"]
+    assert not evidence["vfs-cache-pressure"]
+    assert not evidence["nr-requests"]
     tuned = examine([tuned_systems.md3460_oss_tuned()], asked).findings
     assert not [finding for finding in tuned if finding.evidence]
 
@@ -97,26 +99,28 @@ def _recommended(rule: str, files: Mapping[str, str]) -> list[Change]:
     made = tuned_systems.md3460_oss()
     known = replace(made, files={**made.files, **{path: text.encode() for path, text in files.items()}})
     asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[rule])
-    return [one for _, one in examine([known], asked).of_kind(Change)]
+    return [change for _, change in examine([known], asked).of_kind(Change)]
 
 
 def test_a_recommendation_that_the_profile_of_tuned_undoes_says_where_to_change_it() -> None:
     scheduler = _TUNED["usr/lib/tuned/throughput-performance/tuned.conf"].replace("readahead=>512", "elevator=none")
     files = {**_TUNED, "usr/lib/tuned/throughput-performance/tuned.conf": scheduler}
-    found = _recommended("scheduler", files)
-    assert found
+    recommended = _recommended("scheduler", files)
+    assert recommended
     assert all(
-        "profile throughput-performance (/usr/lib/tuned/throughput-performance/tuned.conf:8)" in one.because
-        for one in found
+        "profile throughput-performance (/usr/lib/tuned/throughput-performance/tuned.conf:8)" in change.because
+        for change in recommended
     )
-    assert all("sets it to none: change it there, or in a profile of your own" in one.because for one in found)
+    assert all(
+        "sets it to none: change it there, or in a profile of your own" in change.because for change in recommended
+    )
 
 
 def test_a_recommendation_that_the_profile_leaves_alone_does_not_name_it() -> None:
-    found = _recommended("read-ahead-kb", _TUNED)
-    assert found
-    assert not [one for one in found if "TuneD" in one.because]
-    assert not [one for one in _recommended("scheduler", _TUNED) if "TuneD" in one.because]
+    recommended = _recommended("read-ahead-kb", _TUNED)
+    assert recommended
+    assert not [change for change in recommended if "TuneD" in change.because]
+    assert not [change for change in _recommended("scheduler", _TUNED) if "TuneD" in change.because]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_a_recommendation_that_the_profile_leaves_alone_does_not_name_it() -> No
 def test_the_profile_undoes_a_recommendation_where_its_value_means_another(value: str, is_undone: bool) -> None:
     files = {**_TUNED, "usr/lib/tuned/throughput-performance/tuned.conf": f"[sysctl]\nvm.swappiness={value}\n"}
     change = Change("oss1", "60", "10", assignments=(Assignment("sysctl:vm.swappiness", "10"),))
-    (found,) = with_owners([change], profile_of(snapshot(files)))
-    assert isinstance(found, Change)
-    assert ("TuneD's profile" in found.because) == is_undone
-    assert ("(TuneD computes the value)" in found.because) == value.startswith("$")
+    (owned,) = with_owners([change], profile_of(snapshot(files)))
+    assert isinstance(owned, Change)
+    assert ("TuneD's profile" in owned.because) == is_undone
+    assert ("(TuneD computes the value)" in owned.because) == value.startswith("$")

@@ -40,11 +40,11 @@ def _whole() -> bytes:
 
 
 def test_an_archive_is_read_into_files_links_and_what_commands_printed() -> None:
-    found = parse(_whole(), "s.tar.gz")
-    assert (found.host, found.target) == ("oss1", "/scratch")
-    assert found.number("proc/sys/vm/swappiness") == 60
-    assert found.outputs == {"commands/lctl-dl.txt": b"0 UP"}
-    assert found.links == {"sys/block/sda": "../devices/pci0/block/sda"}
+    parsed = parse(_whole(), "s.tar.gz")
+    assert (parsed.host, parsed.target) == ("oss1", "/scratch")
+    assert parsed.number("proc/sys/vm/swappiness") == 60
+    assert parsed.outputs == {"commands/lctl-dl.txt": b"0 UP"}
+    assert parsed.links == {"sys/block/sda": "../devices/pci0/block/sda"}
 
 
 def test_a_path_is_followed_through_links_as_the_kernel_does() -> None:
@@ -93,7 +93,7 @@ def test_a_command_that_failed_is_unreadable_with_its_error_and_one_that_was_not
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is no snapshot"),
         (b"PK\x03\x04 something else", "is no snapshot"),
@@ -106,8 +106,8 @@ def test_a_command_that_failed_is_unreadable_with_its_error_and_one_that_was_not
     ],
     ids=("empty", "zip", "gzip", "no document", "cut", "no keys", "version", "wrong type"),
 )
-def test_a_file_that_is_no_snapshot_is_refused_with_a_remedy(content: bytes, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as refused:
+def test_a_file_that_is_no_snapshot_is_refused_with_a_remedy(content: bytes, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as refused:
         parse(content, "s.tar.gz")
     assert "apture" in refused.value.remedy or "tune capture" in refused.value.remedy
 
@@ -122,8 +122,8 @@ def test_an_archive_that_grows_without_bound_is_refused() -> None:
 
 
 def test_paths_that_lead_out_of_the_archive_stay_names() -> None:
-    found = parse(_archive({"snapshot.json": _document(), "root/../../etc/passwd": b"x"}, {"root/e": "/../.."}), "s")
-    assert found.text("e/etc/passwd") is None
+    parsed = parse(_archive({"snapshot.json": _document(), "root/../../etc/passwd": b"x"}, {"root/e": "/../.."}), "s")
+    assert parsed.text("e/etc/passwd") is None
 
 
 def test_a_damaged_archive_is_refused_or_read_but_never_breaks() -> None:
@@ -134,13 +134,13 @@ def test_a_damaged_archive_is_refused_or_read_but_never_breaks() -> None:
         for _ in range(chance.randint(1, 8)):
             content[chance.randrange(len(content))] = chance.randrange(256)
         packed = gzip.compress(bytes(content[: chance.choice((len(content), chance.randrange(len(content))))]), 1)
-        for one in (packed, whole[: chance.randrange(len(whole))]):
+        for damaged in (packed, whole[: chance.randrange(len(whole))]):
             try:
-                found = parse(one, "s.tar.gz")
+                parsed = parse(damaged, "s.tar.gz")
             except UsageError:
                 continue
-            assert isinstance(found, Snapshot)
-            found.names("sys")
+            assert isinstance(parsed, Snapshot)
+            parsed.names("sys")
 
 
 def test_the_quick_reader_and_tarfile_read_the_same_of_archives_of_either_format() -> None:
@@ -168,7 +168,10 @@ def test_snapshots_read_together_are_those_read_one_by_one(tmp_path: Path) -> No
         paths[-1].write_bytes(_archive(files, {"root/disk": f"d/{link}"}))
     together = read_all(paths)
     assert together == [read(path) for path in paths]
-    seen = [(one.host, one.number("proc/sys/vm/swappiness"), one.text("disk"), one.exists("disk")) for one in together]
+    seen = [
+        (captured.host, captured.number("proc/sys/vm/swappiness"), captured.text("disk"), captured.exists("disk"))
+        for captured in together
+    ]
     assert seen == [("a", 60, "1", True), ("b", 1, "1", True), ("c", 1, None, False)]
     assert read_all([]) == []
 

@@ -35,7 +35,7 @@ def data(answer: Answer) -> dict[str, Any]:
         ],
         "points": [
             {
-                **point.at.model_dump(exclude={"value"}),
+                **point.coordinates.model_dump(exclude={"value"}),
                 "before": point.today.ends(),
                 "after": point.point.ends(),
                 "gain": point.gain,

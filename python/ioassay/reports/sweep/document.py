@@ -134,7 +134,7 @@ def _points(answer: Answer) -> list[Block]:
     columns = [Column("Point of the study"), *numbers("Before", "After", "Gain"), Column("Interval")]
     rows: list[Sequence[Text]] = [
         [
-            _point_name(point.at),
+            _point_name(point.coordinates),
             scale.shown(point.today.median),
             scale.shown(point.point.median),
             wording.gain(point.gain),

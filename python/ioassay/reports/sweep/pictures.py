@@ -72,12 +72,12 @@ def _points(answer: Answer) -> Picture | None:
     """`None` for a study with a single point: the table says as much."""
     rows = [
         {
-            "workload": point.at.workload,
-            "job": point.at.phase,
-            "phase": point.at.phase,
-            "clients": point.at.clients,
-            "ranks": point.at.ranks,
-            "point": point.at.point,
+            "workload": point.coordinates.workload,
+            "job": point.coordinates.phase,
+            "phase": point.coordinates.phase,
+            "clients": point.coordinates.clients,
+            "ranks": point.coordinates.ranks,
+            "point": point.coordinates.point,
             "number": number,
         }
         for number, point in enumerate(answer.points)

@@ -114,7 +114,7 @@ def study_command(document: TuneIo500Document, ranks: int) -> str:
     hosts = ["--hosts", ",".join(document.hosts)] if document.hosts else []
     options = ["--launcher-options", shlex.join(document.launcher_options)] if document.launcher_options else []
     lab = ["--clients", document.clients] if document.clients and not document.target.startswith("lab:") else []
-    set_all = [word for one in words(settings) for word in ("--set", one)]
+    set_all = [word for setting_word in words(settings) for word in ("--set", setting_word)]
     return shlex.join(
         ["ioassay", "run", "io500", "--target", document.target, *launched, *hosts, *options, *lab, *set_all]
     )

@@ -2,9 +2,9 @@
 
 The rank counts are measured in rounds, each count once in a round, in an order that turns, so that a drift of the
 system meets all of them. The one with the highest median leads. Another one is worse where the interval of its ratio to
-the leader lies below 1, over the rounds that both were in; it cannot be told apart where the interval has settled or
-the most rounds were measured. Both end its comparison. Where the leader is the smallest or the largest of those that
-were measured, its next neighbour joins, until the leader has one on each side or none is left.
+the leader lies below 1, over the rounds that both were in; it does not differ significantly where the interval has
+settled or the most rounds were measured. Both end its comparison. Where the leader is the smallest or the largest of
+those that were measured, its next neighbour joins, until the leader has one on each side or none is left.
 
 It begins with the result of step 4 and both of its neighbours: metadata may want more or fewer ranks than bandwidth.
 """
@@ -75,7 +75,9 @@ class Balance:
 
 def balance(rounds: Sequence[Round], optimum: int, counts: Sequence[int], limits: Limits) -> Balance:
     """How the rank counts stand. `counts`: those that may be tried, ascending; `optimum`: the one of step 4."""
-    candidates = sorted({*_around(optimum, counts), *(ranks for one in rounds for ranks in one)})
+    candidates = sorted(
+        {*_around(optimum, counts), *(ranks for scores_of_round in rounds for ranks in scores_of_round)}
+    )
     while True:
         state = _judged(rounds, candidates, limits)
         if state.best is None or any(candidate.standing == "open" for candidate in state.candidates):
@@ -86,20 +88,22 @@ def balance(rounds: Sequence[Round], optimum: int, counts: Sequence[int], limits
 
 
 def _around(ranks: int, counts: Sequence[int]) -> list[int]:
-    at = counts.index(ranks)
-    return list(counts[max(0, at - 1) : at + 2])
+    index = counts.index(ranks)
+    return list(counts[max(0, index - 1) : index + 2])
 
 
-def _neighbours(best: int, found: Sequence[int], counts: Sequence[int]) -> list[int]:
+def _neighbours(best: int, measured: Sequence[int], counts: Sequence[int]) -> list[int]:
     """The next rank count beyond an end of those found, where the best is at that end."""
-    return [ranks for ranks in _around(best, counts) if ranks not in found] if best in counts else []
+    return [ranks for ranks in _around(best, counts) if ranks not in measured] if best in counts else []
 
 
-def _judged(rounds: Sequence[Round], found: Sequence[int], limits: Limits) -> Balance:
-    scores = {ranks: [score for one in rounds if (score := one.get(ranks))] for ranks in found}
-    known = [ranks for ranks in found if scores[ranks] and not _has_failed(rounds, ranks)]
+def _judged(rounds: Sequence[Round], measured: Sequence[int], limits: Limits) -> Balance:
+    scores = {
+        ranks: [score for scores_of_round in rounds if (score := scores_of_round.get(ranks))] for ranks in measured
+    }
+    known = [ranks for ranks in measured if scores[ranks] and not _has_failed(rounds, ranks)]
     best = max(known, key=lambda ranks: median(scores[ranks]), default=None)
-    candidates = [_candidate(rounds, ranks, best, scores[ranks], limits) for ranks in found]
+    candidates = [_candidate(rounds, ranks, best, scores[ranks], limits) for ranks in measured]
     wanted = [candidate.ranks for candidate in candidates if candidate.standing == "open"]
     if wanted and best is not None and best not in wanted:
         wanted = sorted([*wanted, best])
@@ -107,8 +111,8 @@ def _judged(rounds: Sequence[Round], found: Sequence[int], limits: Limits) -> Ba
 
 
 def _turned(ranks: Sequence[int], turns: int) -> list[int]:
-    at = turns % len(ranks) if ranks else 0
-    return [*ranks[at:], *ranks[:at]]
+    start = turns % len(ranks) if ranks else 0
+    return [*ranks[start:], *ranks[:start]]
 
 
 def _candidate(
@@ -121,17 +125,20 @@ def _candidate(
     if ranks == best:
         return Candidate(ranks, scores, "leads" if len(scores) >= min(FEWEST_OF_ANSWER, limits.most_rounds) else "open")
     both = [
-        Pair(today=leading, point=own)
-        for one in rounds
-        if (leading := one.get(best)) is not None and (own := one.get(ranks)) is not None and leading and own
+        Pair(today=leading, point=score)
+        for scores_of_round in rounds
+        if (leading := scores_of_round.get(best)) is not None
+        and (score := scores_of_round.get(ranks)) is not None
+        and leading
+        and score
     ]
     return Candidate(ranks, scores, _standing(both, limits), pairs.gain(both))
 
 
 def _has_failed(rounds: Sequence[Round], ranks: int) -> bool:
     """Whether it cannot be measured: several invalid runs, and more than valid ones."""
-    invalid = sum(ranks in one and not one[ranks] for one in rounds)
-    return invalid >= MOST_INVALID and 2 * invalid > sum(ranks in one for one in rounds)
+    invalid = sum(ranks in scores_of_round and not scores_of_round[ranks] for scores_of_round in rounds)
+    return invalid >= MOST_INVALID and 2 * invalid > sum(ranks in scores_of_round for scores_of_round in rounds)
 
 
 def _standing(both: Sequence[Pair], limits: Limits) -> Standing:

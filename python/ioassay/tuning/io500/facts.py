@@ -1,7 +1,7 @@
 """Step 1: the system and its theoretical ceiling, each value with its source.
 
-The snapshot is of this node; the others are taken to be like it, which is said. What it does not tell is said to be
-unknown and never guessed.
+The snapshot is of this node; the others are assumed to be like it, and the fact states that. What the snapshot lacks is
+reported as unknown and never guessed.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def _links(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
 def facts(
     snapshot: Snapshot | None, why_no_snapshot: str, nodes: Sequence[str], processors_known: SourcedNumber
 ) -> list[SystemFact]:
-    """What is said of the system, besides its ceiling and its storage targets."""
-    found = [
+    """The facts of the system, besides its ceiling and its storage targets."""
+    general = [
         SystemFact(
             name="Nodes available",
             value=f"{len(nodes)} ({', '.join(nodes[:4])}{', …' if len(nodes) > 4 else ''})" if nodes else "1",
@@ -150,8 +150,8 @@ def facts(
         ),
     ]
     if snapshot is None:
-        return [*found, SystemFact(name="Snapshot", value="none", source=why_no_snapshot)]
-    return [*found, *_of_node(snapshot)]
+        return [*general, SystemFact(name="Snapshot", value="none", source=why_no_snapshot)]
+    return [*general, *_of_node(snapshot)]
 
 
 def _of_node(snapshot: Snapshot) -> Iterator[SystemFact]:

@@ -66,9 +66,9 @@ def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
     return state
 
 
-def _pairs(own: Sequence[Io500Measurement], lower: int, higher: int) -> list[Pair]:
+def _pairs(measurements: Sequence[Io500Measurement], lower: int, higher: int) -> list[Pair]:
     turns: dict[int, dict[int, Rates]] = {}
-    for measurement in own:
+    for measurement in measurements:
         if (known := rates(measurement)) is not None:
             turns.setdefault(measurement.turn, {})[measurement.ranks] = known
     return [

@@ -61,7 +61,7 @@ class Finished:
 
 
 def finished(run: LoadedRun, stage: Io500Stage) -> Finished:
-    """What became of a run of a stage."""
+    """The result of a run of a stage."""
     document = run.document
     return Finished(observe(run, stage), document.state == "interrupted", document.leftovers)
 
@@ -77,7 +77,7 @@ def _measured(run: LoadedRun, stage: Io500Stage) -> Observed:
     write, read = _rate(run, WRITE), _rate(run, READ)
     if stage == "ior-easy":
         return Observed(write, read, why_invalid=None if write and read else _doubted(run, (WRITE, READ)))
-    score = next((one for one in io500.scores(run) if one.list == "standard"), None)
+    score = next((scored for scored in io500.scores(run) if scored.list == "standard"), None)
     if score is None:
         return Observed(write, read, why_invalid="nothing was measured")
     phases = {phase.rule.phase: phase.score for phase in score.phases if score.counts(phase)}

@@ -65,12 +65,12 @@ def prepare(asked: Io500Request) -> TuneIo500Document:
             "Start it in an allocation (salloc or a job script) with --launcher srun.",
         )
     chosen = _settings(asked)
-    found, why_not = _snapshot(asked.place)
+    snapshot, why_not = _snapshot(asked.place)
     nodes = _nodes(asked)
-    processors = facts.processors(found)
-    count = node_count(facts.storage_targets(found, asked.storage_targets), max(1, len(nodes)))
+    processors = facts.processors(snapshot)
+    count = node_count(facts.storage_targets(snapshot, asked.storage_targets), max(1, len(nodes)))
     net = read_net(asked.ceilings) if asked.ceilings else None
-    ceiling, unknown = facts.ceiling(asked.theory_bytes_per_s, net, found, count.nodes)
+    ceiling, unknown = facts.ceiling(asked.theory_bytes_per_s, net, snapshot, count.nodes)
     most = asked.most_ranks or processors.value
     settings = chosen | {"stonewall": _stonewall(asked, chosen)}
     return TuneIo500Document(
@@ -88,10 +88,10 @@ def prepare(asked: Io500Request) -> TuneIo500Document:
         launcher_options=list(asked.launcher_options),
         clients=asked.place.clients,
         stonewall=settings["stonewall"],
-        facts=facts.facts(found, why_not, [node.name for node in nodes], processors),
+        facts=facts.facts(snapshot, why_not, [node.name for node in nodes], processors),
         ceiling=ceiling,
         ceiling_unknown=unknown,
-        striping=_striping(asked, found, settings, count.nodes * most),
+        striping=_striping(asked, snapshot, settings, count.nodes * most),
         nodes=count,
         most_ranks=most,
         most_ranks_source="--most-ranks" if asked.most_ranks else "processors of a node",
@@ -139,15 +139,15 @@ def _nodes(asked: Io500Request) -> list[Node]:
     return nodes or (allocated() if find_launcher(asked.launcher).needs_mpi else [])
 
 
-def _striping(asked: Io500Request, found: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
+def _striping(asked: Io500Request, snapshot: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
     """Step 2 for a file of ior-hard that so many ranks write."""
-    if not facts.is_lustre(found):
+    if not facts.is_lustre(snapshot):
         place = asked.place
-        mount = mounts.mount_of(place.target.place) if found is None and place.clients is None else None
-        return striping.not_applicable(facts.file_system(found) or (mount.file_system if mount else ""))
+        mount = mounts.mount_of(place.target.place) if snapshot is None and place.clients is None else None
+        return striping.not_applicable(facts.file_system(snapshot) or (mount.file_system if mount else ""))
     hard = parse_bytes(str(_of_study(asked, settings)["hard_size"]))
-    targets = facts.storage_targets(found, asked.storage_targets)
-    return striping.striping(asked.place.target.place, targets, hard * ranks, facts.rpc_bytes(found))
+    targets = facts.storage_targets(snapshot, asked.storage_targets)
+    return striping.striping(asked.place.target.place, targets, hard * ranks, facts.rpc_bytes(snapshot))
 
 
 def easy_settings(document: TuneIo500Document, api: str) -> dict[str, str]:

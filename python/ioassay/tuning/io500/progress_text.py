@@ -1,4 +1,4 @@
-"""What is said while the procedure measures: a line when a pair or round begins, and one of what is known after it."""
+"""Progress lines of the procedure: one when a pair or round begins, and one with what is known after it."""
 
 from __future__ import annotations
 
@@ -33,17 +33,24 @@ def known(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
     counts = sorted(turn.ranks for turn in turns)
     if first.stage == "ior-easy":
         return f"  {_step(document, counts[0], counts[-1])}"
-    scores = {ranks: [score for one in history.rounds(document) if (score := one.get(ranks))] for ranks in counts}
-    texts = (f"{format_count(ranks, 'rank')} {format_number(median(own))}" for ranks, own in scores.items() if own)
+    scores = {
+        ranks: [score for scores_of_round in history.rounds(document) if (score := scores_of_round.get(ranks))]
+        for ranks in counts
+    }
+    texts = (
+        f"{format_count(ranks, 'rank')} {format_number(median(known_scores))}"
+        for ranks, known_scores in scores.items()
+        if known_scores
+    )
     return f"  score so far: {'; '.join(texts) or 'none'}"
 
 
 def _step(document: TuneIo500Document, lower: int, higher: int) -> str:
     step = history.ramp_step(document, lower, higher)
     rates = (
-        f"{format_count(ranks, 'rank')} {_rate(median(map(history.worth, own)))}"
-        for ranks, own in ((lower, step.lower_rates), (higher, step.higher_rates))
-        if own
+        f"{format_count(ranks, 'rank')} {_rate(median(map(history.worth, measurements)))}"
+        for ranks, measurements in ((lower, step.lower_rates), (higher, step.higher_rates))
+        if measurements
     )
     gain = pairs.gain(step.pairs)
     interval = (

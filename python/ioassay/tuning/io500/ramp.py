@@ -1,7 +1,7 @@
 """Step 4: whether ior-easy gains from the next larger number of ranks per node.
 
 Two rank counts are measured in pairs, one right after the other (`tuning.sweep.pairs`), and after each pair from the
-fourth on the interval of their ratio is looked at. The larger count gains where the whole interval lies above 1 and the
+fourth on the interval of their ratio is examined. The larger count gains where the whole interval lies above 1 and the
 estimate is a gain of at least `LEAST_GAIN`: twice the ranks for less are not worth it. It gains nothing where the
 interval ends below that, and where it is still open after the most pairs.
 

@@ -21,7 +21,7 @@ _SHIFTS = {"stat_shift": 1, "read_shift": 2, "delete_shift": 3}
 
 def typed(settings: Sequence[str]) -> dict[str, str]:
     """`KEY=VALUE` each, by key. Raises `UsageError`."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
@@ -31,8 +31,8 @@ def typed(settings: Sequence[str]) -> dict[str, str]:
                 f"--set {key}: the procedure decides it.",
                 "Use --hosts or --clients for the nodes and --most-ranks for the ranks of a node.",
             )
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def of_run(settings: Mapping[str, str], nodes: int, ranks: int) -> dict[str, str]:

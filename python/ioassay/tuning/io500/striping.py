@@ -30,7 +30,7 @@ LEAST_BYTES = 64 << 10
 """Stripes are multiples of this."""
 
 DEFAULT_RPC_BYTES = 4 << 20
-"""Of Lustre since 2.11, where the snapshot does not tell."""
+"""The default of Lustre since 2.11, for snapshots that lack the value."""
 
 TIMES_EACH = 4
 """How often the file of ior-hard returns to each storage target at least."""

@@ -17,10 +17,10 @@ def _run(state: str = "complete") -> LoadedRun:
 
 @pytest.mark.parametrize(("state", "is_interrupted"), [("failed", False), ("interrupted", True)])
 def test_a_run_that_is_not_complete_has_no_rates(state: str, is_interrupted: bool) -> None:
-    found = finished(_run(state), "ior-easy")
-    assert found.is_interrupted is is_interrupted
-    assert found.observed.why_invalid == f"the run is {state}"
-    assert found.observed.write_bytes_per_s is None
+    finished_phase = finished(_run(state), "ior-easy")
+    assert finished_phase.is_interrupted is is_interrupted
+    assert finished_phase.observed.why_invalid == f"the run is {state}"
+    assert finished_phase.observed.write_bytes_per_s is None
 
 
 def test_the_error_of_a_case_is_the_reason() -> None:

@@ -25,60 +25,61 @@ def _tuned(path: Path, system: ArtificialSystem, document: TuneIo500Document | N
 
 
 def _decided(path: Path, system: ArtificialSystem, ceiling: float | None = None) -> Answer:
-    found = _tuned(path, system, tune_document(ceiling))
-    assert found.document.state == "complete"
-    assert found.is_decided
-    assert {measurement.run for measurement in found.document.measurements} == {
-        f"{at:04}-{one.stage}-{one.ranks}" for at, one in enumerate(found.document.measurements, start=1)
+    result = _tuned(path, system, tune_document(ceiling))
+    assert result.document.state == "complete"
+    assert result.is_decided
+    assert {measurement.run for measurement in result.document.measurements} == {
+        f"{index:04}-{measurement.stage}-{measurement.ranks}"
+        for index, measurement in enumerate(result.document.measurements, start=1)
     }
-    return found
+    return result
 
 
 def test_a_curve_that_saturates_ends_at_the_ceiling(tmp_path: Path) -> None:
     def curve(ranks: int) -> float:
         return min(36 * GB, 5 * GB * ranks)
 
-    found = _decided(tmp_path / "t", ArtificialSystem(curve, flat(50_000)), ceiling=36 * GB)
-    assert (found.ramp.end, found.ramp.ranks) == ("ceiling", 8)
+    result = _decided(tmp_path / "t", ArtificialSystem(curve, flat(50_000)), ceiling=36 * GB)
+    assert (result.ramp.end, result.ramp.ranks) == ("ceiling", 8)
 
 
 def test_one_rank_that_has_the_ceiling_already_ends_it_at_once(tmp_path: Path) -> None:
-    found = _decided(tmp_path / "t", ArtificialSystem(flat(35 * GB), flat(50_000)), ceiling=36 * GB)
-    assert (found.ramp.end, found.ramp.ranks) == ("ceiling", 1)
+    result = _decided(tmp_path / "t", ArtificialSystem(flat(35 * GB), flat(50_000)), ceiling=36 * GB)
+    assert (result.ramp.end, result.ramp.ranks) == ("ceiling", 1)
 
 
 def test_a_ceiling_that_is_exceeded_stops_nothing(tmp_path: Path) -> None:
-    found = _decided(tmp_path / "t", ArtificialSystem(peaked(36 * GB, 8), flat(50_000)), ceiling=10 * GB)
-    assert (found.ramp.end, found.ramp.ranks) == ("loss", 8)
+    result = _decided(tmp_path / "t", ArtificialSystem(peaked(36 * GB, 8), flat(50_000)), ceiling=10 * GB)
+    assert (result.ramp.end, result.ramp.ranks) == ("loss", 8)
 
 
 @pytest.mark.parametrize("peak", [1, 4, 32])
 def test_a_peak_ends_the_ramp(tmp_path: Path, peak: int) -> None:
-    found = _decided(tmp_path / "t", ArtificialSystem(peaked(20 * GB, peak), flat(50_000)))
-    assert (found.ramp.end, found.ramp.ranks) == ("loss", peak)
-    assert found.balance.best == peak
+    result = _decided(tmp_path / "t", ArtificialSystem(peaked(20 * GB, peak), flat(50_000)))
+    assert (result.ramp.end, result.ramp.ranks) == ("loss", peak)
+    assert result.balance.best == peak
 
 
 def test_a_curve_without_a_ceiling_ends_where_the_gain_does(tmp_path: Path) -> None:
     """Doubling brings 33 % from 4 to 8, 5 % and less beyond 32."""
-    found = _decided(tmp_path / "t", ArtificialSystem(saturating(30 * GB, 2), flat(50_000), noise=0.005))
-    assert (found.ramp.end, found.ramp.ranks) == ("no gain", 32)
+    result = _decided(tmp_path / "t", ArtificialSystem(saturating(30 * GB, 2), flat(50_000), noise=0.005))
+    assert (result.ramp.end, result.ramp.ranks) == ("no gain", 32)
 
 
 def test_a_flat_curve_ends_at_one_rank(tmp_path: Path) -> None:
-    found = _decided(tmp_path / "t", ArtificialSystem(flat(3 * GB), flat(50_000)))
-    assert (found.ramp.end, found.ramp.ranks) == ("no gain", 1)
+    result = _decided(tmp_path / "t", ArtificialSystem(flat(3 * GB), flat(50_000)))
+    assert (result.ramp.end, result.ramp.ranks) == ("no gain", 1)
 
 
 def test_a_curve_that_only_rises_ends_at_the_most_ranks(tmp_path: Path) -> None:
-    found = _decided(tmp_path / "t", ArtificialSystem(lambda ranks: ranks * GB, flat(50_000)))
-    assert (found.ramp.end, found.ramp.ranks) == ("most ranks", 64)
+    result = _decided(tmp_path / "t", ArtificialSystem(lambda ranks: ranks * GB, flat(50_000)))
+    assert (result.ramp.end, result.ramp.ranks) == ("most ranks", 64)
 
 
 def test_a_steady_drift_is_not_taken_for_a_loss(tmp_path: Path) -> None:
     """1 % slower from run to run: 64 ranks are measured when half of the rate of the beginning is left."""
-    found = _decided(tmp_path / "t", ArtificialSystem(lambda ranks: ranks * GB, flat(50_000), drift=0.01))
-    assert found.ramp.ranks == 64
+    result = _decided(tmp_path / "t", ArtificialSystem(lambda ranks: ranks * GB, flat(50_000), drift=0.01))
+    assert result.ramp.ranks == 64
 
 
 @pytest.mark.parametrize(
@@ -93,9 +94,9 @@ def test_metadata_moves_the_optimum_of_bandwidth(tmp_path: Path, metadata: Curve
     def bandwidth(ranks: int) -> float:
         return 20 * GB * min(math.pow(ranks / 16, 0.7), math.pow(16 / ranks, 0.4))
 
-    found = _decided(tmp_path / "t", ArtificialSystem(bandwidth, metadata))
-    assert found.ramp.ranks == 16
-    assert found.balance.best == best
+    result = _decided(tmp_path / "t", ArtificialSystem(bandwidth, metadata))
+    assert result.ramp.ranks == 16
+    assert result.balance.best == best
 
 
 def test_a_procedure_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
@@ -118,8 +119,8 @@ def test_the_run_of_a_killed_procedure_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "t"
     with TuneIo500Directory.create(path, tune_document(most_ranks=1)) as directory:
         directory.run("0001-balance-1").mkdir()
-    found = _tuned(path, ArtificialSystem(flat(GB), flat(1000)))
-    assert found.document.measurements[0].run == "0001-balance-1-again"
+    result = _tuned(path, ArtificialSystem(flat(GB), flat(1000)))
+    assert result.document.measurements[0].run == "0001-balance-1-again"
 
 
 def test_a_rank_count_that_cannot_be_measured_ends_the_ramp(tmp_path: Path) -> None:
@@ -128,16 +129,18 @@ def test_a_rank_count_that_cannot_be_measured_ends_the_ramp(tmp_path: Path) -> N
         flat(50_000),
         why_invalid=lambda stage, ranks: "No space left on device" if ranks >= 8 else None,
     )
-    found = _decided(tmp_path / "t", system)
-    assert (found.ramp.end, found.ramp.ranks) == ("failed", 4)
-    assert found.balance.best == 4
+    result = _decided(tmp_path / "t", system)
+    assert (result.ramp.end, result.ramp.ranks) == ("failed", 4)
+    assert result.balance.best == 4
     assert max(ranks for stage, ranks in system.measured if stage == "balance") == 4
 
 
 @pytest.mark.parametrize("stage", ["ior-easy", "balance"])
 def test_a_system_that_cannot_be_measured_at_all_fails(tmp_path: Path, stage: str) -> None:
     system = ArtificialSystem(
-        lambda ranks: ranks * GB, flat(50_000), why_invalid=lambda at, ranks: "no space" if at == stage else None
+        lambda ranks: ranks * GB,
+        flat(50_000),
+        why_invalid=lambda measured, ranks: "no space" if measured == stage else None,
     )
     with pytest.raises(CannotRun, match=r"No valid measurement with .*: no space"):
         _tuned(tmp_path / "t", system, tune_document(most_ranks=4))
@@ -188,9 +191,9 @@ def test_the_front_end_is_configured_as_the_study_runs() -> None:
 
 def test_pairs_are_measured_in_turns(tmp_path: Path) -> None:
     system = ArtificialSystem(flat(GB), flat(1000))
-    found = _decided(tmp_path / "t", system)
+    result = _decided(tmp_path / "t", system)
     turns = [
-        [measurement.ranks for measurement in history.easy(found.document) if measurement.turn == turn]
+        [measurement.ranks for measurement in history.easy(result.document) if measurement.turn == turn]
         for turn in range(4)
     ]
     assert turns == [[1, 2], [2, 1], [1, 2], [2, 1]]

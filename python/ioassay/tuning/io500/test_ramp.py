@@ -33,7 +33,7 @@ def test_rank_counts_double_up_to_the_most(most: int, wanted: list[int]) -> None
 
 
 def _pairs(*ratios: float) -> list[Pair]:
-    return [Pair(100.0 + at, (100.0 + at) * ratio) for at, ratio in enumerate(ratios)]
+    return [Pair(100.0 + index, (100.0 + index) * ratio) for index, ratio in enumerate(ratios)]
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_a_step_is_judged_by_the_interval_of_its_ratio(ratios: tuple[float, ...]
 
 
 def test_a_sure_gain_of_less_than_5_percent_does_not_pay() -> None:
-    assert verdict([Pair(100.0, 103.0 + at / 100) for at in range(4)], _MOST) == "no gain"
+    assert verdict([Pair(100.0, 103.0 + index / 100) for index in range(4)], _MOST) == "no gain"
 
 
 def _goes_on(chance: random.Random, ratio: float, scatter: float) -> bool:
     known: list[Pair] = []
-    while (said := verdict(known, _MOST)) == "pair":
+    while (standing := verdict(known, _MOST)) == "pair":
         known.append(Pair(chance.lognormvariate(0, scatter), ratio * chance.lognormvariate(0, scatter)))
-    return said == "gain"
+    return standing == "gain"
 
 
 def _share(ratio: float, scatter: float, tries: int = 600) -> float:

@@ -14,9 +14,9 @@ from ioassay.tuning.io500.settings import of_run, typed, words
 
 
 def test_settings_that_the_procedure_decides_are_refused() -> None:
-    for one in ("clients=4", "ranks=2"):
+    for setting in ("clients=4", "ranks=2"):
         with pytest.raises(UsageError, match="the procedure decides it"):
-            typed([one])
+            typed([setting])
     with pytest.raises(UsageError, match="has no value"):
         typed(["easy_size"])
 
@@ -45,13 +45,17 @@ def test_ior_easy_alone_is_that_of_the_study(scale: str | None) -> None:
         for name in (ior_easy_study(), "io500")
     )
     for phase in (WRITE, READ):
-        own, its = (
-            next(step for workload in found.study.workloads.values() for step in workload.steps if step.name == phase)
-            for found in (alone, whole)
+        alone_step, its = (
+            next(
+                step for workload in resolved.study.workloads.values() for step in workload.steps if step.name == phase
+            )
+            for resolved in (alone, whole)
         )
-        assert own == its
+        assert alone_step == its
     files = [
-        next(workload.files["ior-easy"] for workload in found.study.workloads.values() if "ior-easy" in workload.files)
-        for found in (alone, whole)
+        next(
+            workload.files["ior-easy"] for workload in resolved.study.workloads.values() if "ior-easy" in workload.files
+        )
+        for resolved in (alone, whole)
     ]
     assert files[0] == files[1]

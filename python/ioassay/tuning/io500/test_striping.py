@@ -39,9 +39,9 @@ def test_the_hard_tests_get_all_storage_targets() -> None:
     assert entry.progressive_command == "lfs setstripe -E 1M -c 1 -E -1 -c 40 -S 4096k '/scratch/my dir'"
 
 
-@pytest.mark.parametrize(("file_system", "said"), [("xfs", "the target is xfs"), ("", "not known to be Lustre")])
-def test_other_file_systems_have_no_striping_to_set(file_system: str, said: str) -> None:
+@pytest.mark.parametrize(("file_system", "reason"), [("xfs", "the target is xfs"), ("", "not known to be Lustre")])
+def test_other_file_systems_have_no_striping_to_set(file_system: str, reason: str) -> None:
     entry = not_applicable(file_system)
     assert not entry.applies
-    assert said in entry.why
+    assert reason in entry.why
     assert not assignments(entry)

@@ -4,7 +4,7 @@ Whatever ends the process, the journal says what each setting was before and wha
 by a kill or a power cut is the last one, and announces a step that was not taken yet.
 
     records     the lines of the file and their form, which a new version would change
-    state       what the lines add up to: per setting its value of before, which values are ours, what is left to do
+    state       what the lines add up to: per setting its previous value, which values are ours, what is left to do
     reader      a file → its state; refuses what is damaged or what others could have written
     writer      `Journal`: lines that are on the disk when `write` returns
     lock        one process at a time

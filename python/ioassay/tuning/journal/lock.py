@@ -21,7 +21,7 @@ class Lock:
 
     @classmethod
     def acquire(cls, place: Path, root: Path = Path("/")) -> Lock:
-        """Takes both locks. Raises `UsageError` while another process has one, `CannotRun` where they cannot be had."""
+        """Takes both locks. Raises `UsageError` while another process has one, `CannotRun` if it cannot."""
         lock = cls([])
         try:
             for path in (place / _NAME, root / _OF_MACHINE):

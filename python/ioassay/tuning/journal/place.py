@@ -53,21 +53,21 @@ class OpenJournals:
 
 def open_journals(place: Path, root: Path = Path("/")) -> OpenJournals:
     """All open journals in a directory."""
-    found = OpenJournals({}, [], [])
+    open_now = OpenJournals({}, [], [])
     for path in journals(place):
         try:
             state, _ = read(path)
             if not state.is_closed:
                 refuse_other_machine(state.header, path, root)
-                found.states[path] = state
+                open_now.states[path] = state
         except Headerless:
             continue
         except OtherMachine:
-            found.of_other_machines.append(path)
+            open_now.of_other_machines.append(path)
         except UsageError as error:
-            found.damaged.append(error)
-    newest_first = sorted(found.states.items(), key=lambda item: item[1].header.started, reverse=True)
-    return OpenJournals(dict(newest_first), found.of_other_machines, found.damaged)
+            open_now.damaged.append(error)
+    newest_first = sorted(open_now.states.items(), key=lambda item: item[1].header.started, reverse=True)
+    return OpenJournals(dict(newest_first), open_now.of_other_machines, open_now.damaged)
 
 
 def find(place: Path, name: str) -> Path:

@@ -57,7 +57,7 @@ class WillSet(_Record):
     order: Count
     leader: Text | None = None
     identity: dict[str, Text] = Field(default_factory=dict)
-    at: Moment
+    moment: Moment = Field(alias="at")
 
 
 class Set(_Record):
@@ -80,11 +80,11 @@ class Checked(_Record):
 
     name: Text = Field(alias="checked")
     value: Text | None
-    at: Moment
+    moment: Moment = Field(alias="at")
 
 
 class Restored(_Record):
-    """A setting has its value of before."""
+    """A setting has its previous value again."""
 
     name: Text = Field(alias="restored")
 
@@ -93,7 +93,7 @@ class LeftAlone(_Record):
     """A setting is not ours any more and keeps what it has."""
 
     name: Text = Field(alias="left-alone")
-    found: Text | None
+    value: Text | None = Field(alias="found")
     why: Text
 
 
@@ -115,7 +115,7 @@ class Removed(_Record):
 class Closed(_Record):
     """Nothing is left to put back."""
 
-    at: Moment = Field(alias="closed")
+    moment: Moment = Field(alias="closed")
 
 
 Record = WillSet | Set | Failed | Checked | Restored | LeftAlone | WillWrite | Removed | Closed
@@ -144,14 +144,17 @@ def parsed(line: bytes, *, is_first: bool) -> Header | Record:
 
 def stored(definitions: Mapping[str, Command]) -> dict[str, StoredCommand]:
     """The user's commands as they stand in a header."""
-    return {name: StoredCommand(get=one.get, set=one.set, timeout_s=one.timeout) for name, one in definitions.items()}
+    return {
+        name: StoredCommand(get=command.get, set=command.set, timeout_s=command.timeout)
+        for name, command in definitions.items()
+    }
 
 
 def commands(header: Header) -> dict[str, Command]:
     """The user's commands that stand in a header."""
     return {
-        name: Command.model_construct(get=one.get, set=one.set, timeout=one.timeout_s)
-        for name, one in header.definitions.items()
+        name: Command.model_construct(get=command.get, set=command.set, timeout=command.timeout_s)
+        for name, command in header.definitions.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""What the lines of a journal add up to: of each setting its value of before, and which values are ours."""
+"""The state that the lines of a journal add up to: the previous value of each setting, and which values are ours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry:
     """A change is announced, and it is unknown whether it happened."""
     was_set: bool = False
     is_done: bool = False
-    """Put back or given up: nothing of it is ours."""
+    """Put back or given up: it is not ours any more."""
     seen: str | None = None
     """What a check found last."""
 
@@ -99,9 +99,9 @@ class State:
         known = self.entries.get(record.name)
         if known is None or known.is_done:
             self.entries[record.name] = known = Entry(
-                record.name, record.before, record.order, record.wanted, record.leader, record.identity, record.at
+                record.name, record.before, record.order, record.wanted, record.leader, record.identity, record.moment
             )
-        known.wanted, known.leader, known.since = record.wanted, record.leader, record.at
+        known.wanted, known.leader, known.since = record.wanted, record.leader, record.moment
         if known.was_set:
             known.earlier |= {known.ours}
         known.is_pending = True

@@ -44,7 +44,7 @@ def journal(tmp_path: Path, root: Path) -> Journal:
 
 
 def will_set(name: str, before: str = "1", wanted: str | None = "2", order: int = 1) -> WillSet:
-    return WillSet(name=name, before=before, wanted=wanted, order=order, at=now())
+    return WillSet(name=name, before=before, wanted=wanted, order=order, moment=now())
 
 
 def test_written_lines_are_read_back(journal: Journal) -> None:
@@ -88,7 +88,7 @@ def test_a_torn_last_line_is_a_step_that_was_not_taken(journal: Journal, root: P
         journal.path.write_bytes(whole + torn)
         assert [*read(journal.path)[0].entries] == ["a"]
     with Journal.reopen(journal.path, root) as opened:
-        opened.write(LeftAlone(name="a", found="3", why="changed"), Closed(at=now()))
+        opened.write(LeftAlone(name="a", value="3", why="changed"), Closed(moment=now()))
     state, _ = read(journal.path)
     assert state.is_closed
 
@@ -120,7 +120,7 @@ def test_any_other_damage_is_refused_with_its_line(journal: Journal, root: Path,
 
 
 def test_a_line_after_the_last_one_is_refused(journal: Journal) -> None:
-    journal.write(Closed(at=now()))
+    journal.write(Closed(moment=now()))
     journal.write(will_set("a"))
     journal.close()
     with pytest.raises(UsageError, match=":3: follows the line that closes the journal"):
@@ -130,8 +130,8 @@ def test_a_line_after_the_last_one_is_refused(journal: Journal) -> None:
 @pytest.mark.parametrize("text", ["", '{"kind":"tuning-jou'])
 def test_a_journal_that_was_killed_at_its_birth_is_passed_over(tmp_path: Path, root: Path, text: str) -> None:
     (tmp_path / "20260101T000000Z-0000.jsonl").write_text(text)
-    found = open_journals(tmp_path, root)
-    assert (found.states, found.damaged) == ({}, [])
+    open_now = open_journals(tmp_path, root)
+    assert (open_now.states, open_now.damaged) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_a_journal_of_another_machine_is_refused(journal: Journal, root: Path, t
     (other / "etc/machine-id").write_text("f" * 32)
     with pytest.raises(OtherMachine, match=f"was written on another machine, {socket.gethostname()}"):
         Journal.reopen(journal.path, other)
-    found = open_journals(journal.path.parent, other)
-    assert (found.states, found.of_other_machines) == ({}, [journal.path])
+    open_now = open_journals(journal.path.parent, other)
+    assert (open_now.states, open_now.of_other_machines) == ({}, [journal.path])
     Journal.reopen(journal.path, root).close()
 
 
@@ -275,7 +275,7 @@ from pathlib import Path
 from ioassay.tuning.journal import *
 journal = Journal.create(Path({str(tmp_path)!r}), [], root=Path({str(root)!r}))
 for number in range(5):
-    journal.write(WillSet(name=str(number), before="1", wanted="2", order=number, at=now()))
+    journal.write(WillSet(name=str(number), before="1", wanted="2", order=number, moment=now()))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     subprocess.run([sys.executable, "-c", program], check=False)

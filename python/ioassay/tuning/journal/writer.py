@@ -119,7 +119,9 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _append(self, *records: Header | Record) -> None:
@@ -139,8 +141,8 @@ class Journal:
 def _make_durably(directory: Path) -> None:
     made = [above for above in (directory, *directory.parents) if not above.exists()]
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for one in made:
-        _sync_directory(one.parent)
+    for created in made:
+        _sync_directory(created.parent)
 
 
 def _sync_directory(directory: Path) -> None:

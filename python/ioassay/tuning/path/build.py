@@ -28,7 +28,7 @@ def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> lis
     if not clients:
         return _merged(path for system in systems for path in _paths(system, transfer))
     servers = [system for system in systems if not client.is_client(system)]
-    return _merged(path for one in clients for path in _of_client(one, servers, transfer))
+    return _merged(path for client in clients for path in _of_client(client, servers, transfer))
 
 
 def _merged(paths: Iterable[IoPath]) -> list[IoPath]:
@@ -47,22 +47,22 @@ def _merged(paths: Iterable[IoPath]) -> list[IoPath]:
             tuple(text.replace(path.representative, "") for text in path.unknown),
         )
         alike.setdefault(key, []).append(path)
-    return [replace(same[0], alike_hosts=_each(one.representative for one in same)) for same in alike.values()]
+    return [replace(same[0], alike_hosts=_each(path.representative for path in same)) for same in alike.values()]
 
 
-def _of_client(found: System, servers: Sequence[System], transfer: Transfer) -> list[IoPath]:
+def _of_client(client_system: System, servers: Sequence[System], transfer: Transfer) -> list[IoPath]:
     """The paths of a client through each of the servers, to the network where none was captured."""
-    side = client.side(found, transfer)
+    side = client.side(client_system, transfer)
     paths = []
     for system in servers:
-        served = _served(system, found)
-        head = _Head(side.steps, side.rpc_bytes, (found.host, system.host))
+        served = _served(system, client_system)
+        head = _Head(side.steps, side.rpc_bytes, (client_system.host, system.host))
         alike = _alike(system, served, transfer, has_cache=False)
         paths += [_made(transfer, head, group, (*side.unknown, *served.unknown)) for group in alike]
     if not paths:
-        missing = f"The path ends at the network: no server of {_mounted(found)} was captured."
+        missing = f"The path ends at the network: no server of {_mounted(client_system)} was captured."
         nothing = _Group((), (), (), (), (), None, None)
-        head = _Head(side.steps, side.rpc_bytes, (found.host,))
+        head = _Head(side.steps, side.rpc_bytes, (client_system.host,))
         paths = [_made(transfer, head, nothing, (*side.unknown, missing))]
     return paths
 
@@ -79,9 +79,9 @@ def both_ways(systems: Sequence[System], transfer: Transfer | None = None) -> li
     paths: list[IoPath] = []
     for write in io_paths(systems, transfer):
         ours = reads.pop(_ends(write), [])
-        others = [one for one in ours if problems(one) != problems(write)]
-        alike = [one for one in ours if one not in others]
-        unknown = dict.fromkeys((*write.unknown, *(text for one in alike for text in one.unknown)))
+        others = [read for read in ours if problems(read) != problems(write)]
+        alike = [read for read in ours if read not in others]
+        unknown = dict.fromkeys((*write.unknown, *(text for read in alike for text in read.unknown)))
         paths += [replace(write, reads_alike=bool(alike), unknown=tuple(unknown)), *others]
     return [*paths, *(path for left in reads.values() for path in left)]
 
@@ -172,10 +172,12 @@ def _group(system: System, members: list[tuple[Placed, Chain]], transfer: Transf
                 whole = max(whole, chain.array.stripe_bytes)  # which MD joins from the page cache's requests
             cache = (client.page_cache(system, subject, whole),)
     return _Group(
-        devices=_each(one.name for one, _ in members),
-        disks=_each(one.disk for _, one in members),
-        targets=_each(one.steps[0].subject for one, _ in members if one.steps),
-        volumes=tuple(_each(one.volumes[at] for _, one in members) for at in range(len(chain.volumes))),
+        devices=_each(placed_device.name for placed_device, _ in members),
+        disks=_each(member_chain.disk for _, member_chain in members),
+        targets=_each(placed_device.steps[0].subject for placed_device, _ in members if placed_device.steps),
+        volumes=tuple(
+            _each(member_chain.volumes[index] for _, member_chain in members) for index in range(len(chain.volumes))
+        ),
         steps=(*cache, *placed.steps, *chain.steps),
         chain=chain,
         stripe_bytes=placed.stripe_bytes,

@@ -112,8 +112,8 @@ def assumed_rpc(size_bytes: int) -> Step:
 def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     file_system = mount.source.rpartition(":/")[2].partition("/")[0]
     unknown: list[str] = []
-    found = matching(system.lustre, f"osc.{file_system}-OST*.max_pages_per_rpc")
-    pages = {name: int(text) for name, text in found.items() if is_whole(text) and 0 < int(text) < _MOST_PAGES}
+    limits = matching(system.lustre, f"osc.{file_system}-OST*.max_pages_per_rpc")
+    pages = {name: int(text) for name, text in limits.items() if is_whole(text) and 0 < int(text) < _MOST_PAGES}
     smallest = min(pages, key=lambda name: pages[name], default=None)
     if smallest is not None:
         rpc = pages[smallest] * PAGE_BYTES

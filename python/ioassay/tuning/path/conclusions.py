@@ -51,7 +51,7 @@ def problems(path: IoPath) -> set[tuple[str, str, int]]:
     """What is wrong on a path, by host and setting, and what pieces it leaves: whether reads suffer as writes do."""
     splits = ((cause, split.request_bytes) for split in path.splits for cause in _causes(path, split))
     others = ((cause, 0) for conclusion in (*_joins(path), *_alignment(path)) for cause in conclusion.causes)
-    return {(one.host, _SAME.get(one.parameter, one.parameter), pieces) for one, pieces in (*splits, *others)}
+    return {(cause.host, _SAME.get(cause.parameter, cause.parameter), pieces) for cause, pieces in (*splits, *others)}
 
 
 _SAME = {"rsize": "wsize"}
@@ -152,7 +152,7 @@ def _what(path: IoPath, split: Layer) -> str:
 
 
 def _pieces(layer: Layer) -> str:
-    """What becomes of the largest request that arrives."""
+    """The pieces that the largest arriving request is split into, as text."""
     largest = max(layer.arriving, key=lambda request: request.size_bytes)
     return sizes(
         [request for request in layer.requests if largest.offset_bytes <= request.offset_bytes < largest.end_bytes]
@@ -213,7 +213,7 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
 
 def _of_array(path: IoPath) -> tuple[Cause, ...]:
     """The settings that say how large a stripe is."""
-    layer = next((one for one in path.layers if one.step.striping is path.array), None)
+    layer = next((layer for layer in path.layers if layer.step.striping is path.array), None)
     if layer is None:
         return ()
     return (_cause(path, layer, "chunk_size" if layer.kind == "volume" else "segment size"),)
@@ -273,9 +273,9 @@ def _geometry(path: IoPath) -> Iterator[Conclusion]:
             f"{format_bytes(array.stripe_bytes)}.",
             True,
             tuple(
-                Cause(cause.host, one, areas=("file system",))
+                Cause(cause.host, parameter, areas=("file system",))
                 for cause in _of_array(path)
-                for one in ("sunit", "stripe")
+                for parameter in ("sunit", "stripe")
             ),
         )
     arrives = next((layer.arriving_bytes for layer in path.layers if layer.step.striping is array), 0)
@@ -310,13 +310,13 @@ _OF_STRIPES = ("chunk_size", "segment size")
 def evidence(path: IoPath) -> dict[tuple[str, str], str]:
     """By host and parameter, in a sentence, what requests on the path suffer from the parameter's value."""
     causes = {limit for split in path.splits for limit in path.causes(split) or split.limits}
-    found = {
+    limits = {
         (layer.step.host, limit.parameter): f"{limit.text} splits {_kind(path)} on the I/O path to {path.title}."
         for layer in path.layers
         for limit in layer.step.all_limits
         if limit in causes
     }
-    found |= {
+    limits |= {
         (layer.step.host, less.parameter): f"{less.text} keeps reads small on the I/O path to {path.title}."
         for layer in path.layers
         if (less := layer.step.joins_less) is not None
@@ -325,8 +325,8 @@ def evidence(path: IoPath) -> dict[tuple[str, str], str]:
     if work is not None and work.array.parity_disks and work.full_stripes < work.stripe_writes:
         text = f"Writes on the I/O path to {path.title} cover parts of stripes, so the RAID reads before it writes."
         host = next(layer.step.host for layer in path.layers if layer.step.striping is path.array)
-        found |= {(host, parameter): text for parameter in _OF_STRIPES}
-    for (host, parameter), text in list(found.items()):
+        limits |= {(host, parameter): text for parameter in _OF_STRIPES}
+    for (host, parameter), text in list(limits.items()):
         if host == path.representative:
-            found |= {(alike, parameter): text for alike in path.alike_hosts}
-    return found
+            limits |= {(alike, parameter): text for alike in path.alike_hosts}
+    return limits

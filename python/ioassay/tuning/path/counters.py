@@ -89,7 +89,7 @@ class OperationCounters:
 
 def lustre_calls(text: str) -> OperationCounters | None:
     """`read_bytes` and `write_bytes` of a `stats` file of Lustre: samples and their sum."""
-    found = {
+    counts = {
         line[1]: (int(line[2]), int(line[3]))
         for line in re.finditer(
             r"^(read_bytes|write_bytes)\s+(\d{1,18}) samples \[bytes\]\s+\d+\s+\d+\s+(\d{1,18})\b", text, re.MULTILINE
@@ -97,7 +97,9 @@ def lustre_calls(text: str) -> OperationCounters | None:
     }
     if not text.startswith("snapshot_time"):
         return None
-    (reads, read_bytes), (writes, write_bytes) = (found.get(f"{one}_bytes", (0, 0)) for one in ("read", "write"))
+    (reads, read_bytes), (writes, write_bytes) = (
+        counts.get(f"{operation}_bytes", (0, 0)) for operation in ("read", "write")
+    )
     return OperationCounters((reads, writes), (read_bytes, write_bytes))
 
 

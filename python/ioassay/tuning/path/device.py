@@ -58,7 +58,7 @@ def _down(system: System, device: BlockDevice, start_bytes: int, operation: Oper
         yield _lowest(system, device, start_bytes)
         return
     for name in system.snapshot.names(f"sys/block/{device.name}/slaves"):
-        below = next((one for one in device.below if one.name == name or _has_part(one, name)), None)
+        below = next((member for member in device.below if member.name == name or _has_part(member, name)), None)
         if below is None:
             continue
         step, shift, array, unknown = _volume(system, device, name, start_bytes, operation)
@@ -151,7 +151,7 @@ def _mapping(system: System, device: BlockDevice, member: str) -> tuple[int, Arr
 
 
 def _has_numbers(fields: list[str]) -> bool:
-    return all(at < len(fields) and is_whole(fields[at]) for at in _NUMBERS.get(fields[2], ()))
+    return all(index < len(fields) and is_whole(fields[index]) for index in _NUMBERS.get(fields[2], ()))
 
 
 def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
@@ -309,7 +309,7 @@ def _number(device: BlockDevice, attribute: str, unknown: list[str]) -> int | No
 
 def _lacking(device: BlockDevice, attribute: str, what: str) -> Iterator[str]:
     """Says that a limit which every queue has was not captured: what it splits is not in the picture."""
-    with suppress(Unreadable):  # which is said already
+    with suppress(Unreadable):  # which is reported already
         if device.has_queue and device.text(f"queue/{attribute}") is None:
             path = f"/sys/block/{device.name}/queue/{attribute}"
             yield f"{what.format(device.name)} is unknown: the snapshot lacks {path}."
@@ -323,7 +323,7 @@ def _text(device: BlockDevice, attribute: str, unknown: list[str]) -> str | None
         return None
 
 
-_OF_LIMIT = attrgetter(*(one.name for one in fields(Limit) if one.name not in ("reason", "source")))
+_OF_LIMIT = attrgetter(*(field.name for field in fields(Limit) if field.name not in ("reason", "source")))
 _NAMES = ("host", "subject", "limits", "ineffective_limits", "joins_less", "alignment_source", "notes")
 _OF_STEP = attrgetter(*(field.name for field in fields(Step) if field.name not in _NAMES))
 

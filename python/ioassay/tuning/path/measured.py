@@ -166,7 +166,7 @@ def _reset(what: str, host: str) -> str:
 
 
 def _of_device(host: str, device: DeviceActivity) -> MeasuredLayer:
-    reads, writes = (Sizes(device.counted.ios[at], device.mean_bytes(at)) for at in (0, 1))
+    reads, writes = (Sizes(device.counted.ios[index], device.mean_bytes(index)) for index in (0, 1))
     return MeasuredLayer(host, "queue", device.name, f"/sys/block/{device.name}/stat", reads, writes)
 
 
@@ -220,13 +220,22 @@ def _lustre(
     """A layer from histograms, that of `title` being the one of its sizes."""
     first, last = map(histograms, texts)
     target = name.split(".")[1]
-    changes = {one: counters.histogram_since(known, first.get(one, {})) for one, known in last.items()}
+    changes = {
+        name_of_histogram: counters.histogram_since(known, first.get(name_of_histogram, {}))
+        for name_of_histogram, known in last.items()
+    }
     change = changes.get(title, {})
     if change is None:
         problems.append(_reset(target, host))
     elif change:
-        reads, writes = (_estimated({at * _SIZES[title]: pair[of] for at, pair in change.items()}) for of in (0, 1))
-        others = {one: known for one, known in changes.items() if one not in _SIZES and known}
+        reads, writes = (
+            _estimated({bucket * _SIZES[title]: pair[of] for bucket, pair in change.items()}) for of in (0, 1)
+        )
+        others = {
+            name_of_histogram: known
+            for name_of_histogram, known in changes.items()
+            if name_of_histogram not in _SIZES and known
+        }
         yield MeasuredLayer(host, kind, target, f"lctl get_param {name}", reads, writes, others)
 
 
@@ -292,7 +301,7 @@ def compared(path: IoPath, measured: Iterable[MeasuredHost]) -> list[Comparison]
     known = [layer for host in measured if host.host in path.hosts for layer in host.layers]
     comparisons = []
     for layer in path.layers:
-        layers = [one for one in known if _belongs(one, layer, path)]
+        layers = [measured_layer for measured_layer in known if _belongs(measured_layer, layer, path)]
         if layers:
             write = path.transfer.operation == "write"
             total = _total([layer.writes if write else layer.reads for layer in layers])
@@ -359,8 +368,8 @@ def _added(
     several: Sequence[Mapping[int, _Count]], add: Callable[[_Count, _Count], _Count], nothing: _Count
 ) -> dict[int, _Count]:
     counts: dict[int, _Count] = {}
-    for one in several:
-        for bucket, value in one.items():
+    for counts_of_layer in several:
+        for bucket, value in counts_of_layer.items():
             counts[bucket] = add(counts.get(bucket, nothing), value)
     return dict(sorted(counts.items()))
 
@@ -369,31 +378,32 @@ def verdicts(path: IoPath, comparisons: Sequence[Comparison]) -> list[str]:
     """Where measured and computed sizes differ, and what that means, in sentences."""
     operation = path.transfer.operation
     sentences = []
-    for at, one in enumerate(comparisons):
-        if one.layer.kind == "application":
+    for index, comparison in enumerate(comparisons):
+        if comparison.layer.kind == "application":
             continue
-        what = f"{_requests(one, operation)} averaged {one.sizes.text}"
-        match one.agreement:
+        what = f"{_requests(comparison, operation)} averaged {comparison.sizes.text}"
+        match comparison.agreement:
             case "nothing":
-                sentences.append(f"{_requests(one, operation)} were not counted.")
+                sentences.append(f"{_requests(comparison, operation)} were not counted.")
             case "as computed":
-                sentences.append(f"{what}, as computed ({one.computed_text}).")
+                sentences.append(f"{what}, as computed ({comparison.computed_text}).")
             case "smaller":
-                above = next((other for other in reversed(comparisons[:at]) if other.agreement == "smaller"), None)
+                above = next((other for other in reversed(comparisons[:index]) if other.agreement == "smaller"), None)
                 cause = (
                     f"they already arrive small from the {above.layer.name}"
                     if above is not None and above.layer.kind != "application"
                     else "the workload's transfers or missing merges keep them small"
                 )
                 sentences.append(
-                    f"{what}, although the settings allow {one.computed_text}: {cause}, not this layer's settings."
+                    f"{what}, although the settings allow {comparison.computed_text}: "
+                    f"{cause}, not this layer's settings."
                 )
             case "larger":
                 sentences.append(
-                    f"{what}, more than the {one.computed_text} computed for the worst case: memory was contiguous, or "
-                    "neighbouring requests were merged."
+                    f"{what}, more than the {comparison.computed_text} computed for the worst case: "
+                    "memory was contiguous, or neighbouring requests were merged."
                 )
-        sentences += _fragments(one, operation)
+        sentences += _fragments(comparison, operation)
     return sentences
 
 

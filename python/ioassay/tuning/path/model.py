@@ -249,7 +249,7 @@ class IoPath:
 
     def volumes(self, layer: Layer) -> tuple[str, ...]:
         """The devices of a layer that is a stacked device."""
-        places = [one for one in self.layers if one.kind == "volume"]
+        places = [layer for layer in self.layers if layer.kind == "volume"]
         return self.volume_names[places.index(layer)]
 
     def causes(self, split: Layer) -> list[Limit]:
@@ -263,11 +263,13 @@ class IoPath:
 
     def _limits_from(self, split: Layer) -> list[Limit]:
         """From a layer on, up to the next that spreads requests, all limits that the unsplit request exceeds."""
-        at = self.layers.index(split)
+        first = self.layers.index(split)
         # The queue and what serves it are limited together.
-        at -= split.kind == "adapter"
-        end = next((place for place in range(at, len(self.layers)) if self.layers[place].is_spread), len(self.layers))
-        limits = [limit for layer in self.layers[at:end] for limit in layer.step.all_limits]
+        first -= split.kind == "adapter"
+        end = next(
+            (place for place in range(first, len(self.layers)) if self.layers[place].is_spread), len(self.layers)
+        )
+        limits = [limit for layer in self.layers[first:end] for limit in layer.step.all_limits]
         return [limit for limit in limits if limit.size_bytes < split.arriving_bytes]
 
     @property

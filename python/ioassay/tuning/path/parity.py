@@ -59,7 +59,7 @@ class StripeWrite:
         if self.method == "read-modify-write":
             return list(self.written_segments)
         if self.method == "reconstruct-write":
-            return [one for one in range(self.array.data_disks) if one not in self._segments_not_read()]
+            return [index for index in range(self.array.data_disks) if index not in self._segments_not_read()]
         return []
 
     @property
@@ -75,7 +75,7 @@ class StripeWrite:
 def stripe_writes(requests: Iterable[Request], array: Array) -> list[StripeWrite]:
     """What each request that arrives at the array writes, stripe by stripe, in the order of the requests."""
     parts = []
-    for at, request in enumerate(requests):
+    for index, request in enumerate(requests):
         first = request.address_bytes // array.stripe_bytes
         last = (request.address_bytes + request.size_bytes - 1) // array.stripe_bytes
         for stripe in range(first, last + 1):
@@ -83,7 +83,7 @@ def stripe_writes(requests: Iterable[Request], array: Array) -> list[StripeWrite
             start = max(request.address_bytes, begin) - begin
             end = min(request.address_bytes + request.size_bytes, begin + array.stripe_bytes) - begin
             offset = request.offset_bytes - (request.address_bytes - begin)
-            parts.append(_stripe_write(array, start, end, (at, request.member, stripe, offset)))
+            parts.append(_stripe_write(array, start, end, (index, request.member, stripe, offset)))
     return parts
 
 
@@ -115,8 +115,8 @@ def _covering(start: int, end: int, segment: int) -> list[int]:
     """The segments that are written wherever parity changes."""
     rows = _rows(start, end, segment)
     segments = range(start // segment, -(-end // segment))
-    written = {one: min(end, (one + 1) * segment) - max(start, one * segment) for one in segments}
-    return [one for one, size in written.items() if size == rows]
+    written = {index: min(end, (index + 1) * segment) - max(start, index * segment) for index in segments}
+    return [index for index, size in written.items() if size == rows]
 
 
 @dataclass(frozen=True)

@@ -137,19 +137,19 @@ def _stripe_row(path: IoPath, layer: Layer, writes: Sequence[StripeWrite]) -> Ro
     segments: list[Box] = []
     for write in writes:
         start = write.stripe_offset_bytes - begin
-        for at in range(array.data_disks):
-            low, high = at * array.segment_bytes, (at + 1) * array.segment_bytes
-            segments.append(Box(start + low, start + high, "request", str(at + 1)))
+        for index in range(array.data_disks):
+            low, high = index * array.segment_bytes, (index + 1) * array.segment_bytes
+            segments.append(Box(start + low, start + high, "request", str(index + 1)))
             first, last = max(low, write.start_bytes), min(high, write.end_bytes)
             is_modify = write.method == "read-modify-write"
             if first < last:
                 what: What = "read and written" if is_modify else "written"
-                boxes.append(Box(start + first, start + last, what, str(at + 1)))
-            if at in write.read_segments and not is_modify:
+                boxes.append(Box(start + first, start + last, what, str(index + 1)))
+            if index in write.read_segments and not is_modify:
                 reads = _read_parts(write, low, high)
-                boxes += [Box(start + left, start + right, "read first", str(at + 1)) for left, right in reads]
+                boxes += [Box(start + left, start + right, "read first", str(index + 1)) for left, right in reads]
     is_read = any(write.reads_parity for write in writes)
-    names = (_PARITY_NAMES[at] if at < len(_PARITY_NAMES) else str(at) for at in range(array.parity_disks))
+    names = (_PARITY_NAMES[index] if index < len(_PARITY_NAMES) else str(index) for index in range(array.parity_disks))
     total = len({write.request for write in path.stripe_writes})
     return Row(
         layer.name if layer.kind == "raid" else f"{layer.name} stripe",

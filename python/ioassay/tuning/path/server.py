@@ -67,7 +67,7 @@ def lustre(system: System) -> ServerSide:
         if device is None:
             unknown.append(f"{target} lies on {path}, which is no block device of {system.host}; not followed further.")
             continue
-        mount = next((one for one in system.mounts if one.source == path), None)
+        mount = next((mount for mount in system.mounts if mount.source == path), None)
         layout, stripe = _file_system(system, mount, "ldiskfs", target)
         placed.append(Placed(device, name, start, (step, layout), stripe))
     return ServerSide(tuple(placed), min(rpc, default=None), tuple(unknown))
@@ -104,7 +104,7 @@ def local(system: System) -> ServerSide:
         return ServerSide((Placed(device, name, start, (), None),), None)
     if mount is not None:
         return ServerSide(tuple(_of_mount(system, mount, (), unknown)), None, tuple(unknown))
-    tops = [device for device in system.concerned() if not any(one.size_bytes for one in device.above)]
+    tops = [device for device in system.concerned() if not any(holder.size_bytes for holder in device.above)]
     return ServerSide(tuple(Placed(device, device.name, 0, (), None) for device in tops), None)
 
 
@@ -152,13 +152,13 @@ def _over_members(step: Step, of_btrfs: BtrfsFileSystem, members: int, unknown: 
 
 def _targets(system: System) -> dict[str, str]:
     """The object storage targets with their devices: `scratch-OST0000` on `/dev/sdb`."""
-    found = {
+    devices = {
         name.split(".")[1]: text
         for name, text in matching(system.lustre, "osd-*.*-OST*.mntdev").items()
         if text and "\n" not in text
     }
-    if found:
-        return dict(sorted(found.items()))
+    if devices:
+        return dict(sorted(devices.items()))
     return {
         mount.options.get("svname", mount.source.rpartition("/")[2]): mount.source
         for mount in system.mounts

@@ -156,24 +156,26 @@ def test_nfs_counts_its_operations_and_their_bytes() -> None:
 
 def test_the_split_of_the_study_is_seen_on_every_layer_of_the_server() -> None:
     def taken(full: int, when: int) -> Snapshot:
-        files = {f"sys/fs/lustre/osd-ldiskfs/scratch-OST000{at}/brw_stats": BRW_STATS.format(full=full, halves=2 * full)
-                 for at in range(6)}  # fmt: skip
+        statistics = BRW_STATS.format(full=full, halves=2 * full)
+        files = {f"sys/fs/lustre/osd-ldiskfs/scratch-OST000{ost}/brw_stats": statistics for ost in range(6)}
         where = "sys/devices/pci0000:00/0000:00:03.0/host0/target0:0:{0}/0:0:{0}:0/block/sd{1}/stat"
         stat = f"0 0 0 0 {2 * full} 0 {2 * full * 1024} 0 0 0 0"
-        files |= {where.format(at, letter): stat for at, letter in enumerate("bcdefg")}
+        files |= {where.format(index, letter): stat for index, letter in enumerate("bcdefg")}
         return oss_snapshot(more=files, taken_s=when)
 
     before, after = taken(10, EARLIER), taken(1010, LATER)
     (path,) = io_paths([System(after, RAID6)])
-    found = compared(path, [between(before, after)])
-    assert [(comparison.layer.kind, comparison.sizes.count, comparison.agreement) for comparison in found] == [
+    comparisons = compared(path, [between(before, after)])
+    assert [(comparison.layer.kind, comparison.sizes.count, comparison.agreement) for comparison in comparisons] == [
         ("server", 6000, "as computed"),
         ("file system", 12000, "as computed"),
         ("adapter", 12000, "as computed"),
     ]
-    said = verdicts(path, found)
-    assert said[1] == "Lustre OST: 100 % of 6,000 write RPCs became several disk I/Os."
-    assert said[3] == ("Adapter: write requests of sdb, sdc, … sdg (6 alike) averaged 512 KiB, as computed (512 KiB).")
+    sentences = verdicts(path, comparisons)
+    assert sentences[1] == "Lustre OST: 100 % of 6,000 write RPCs became several disk I/Os."
+    assert sentences[3] == (
+        "Adapter: write requests of sdb, sdc, … sdg (6 alike) averaged 512 KiB, as computed (512 KiB)."
+    )
 
 
 def test_small_rpcs_are_the_workload_and_not_the_settings() -> None:
@@ -183,11 +185,15 @@ def test_small_rpcs_are_the_workload_and_not_the_settings() -> None:
 
     before, after = taken(10, EARLIER), taken(110, LATER)
     (path,) = io_paths([System(after)])
-    (found,) = compared(path, [between(before, after)])
-    assert (found.sizes.count, found.sizes.mean_bytes, found.sizes.is_upper_bound) == (100, 256 * KIB, True)
-    assert found.sizes.histogram == {256 * KIB: 100}
-    assert found.others["rpcs in flight"] == {8: (0, 100)}
-    assert verdicts(path, [found]) == [
+    (comparison,) = compared(path, [between(before, after)])
+    assert (comparison.sizes.count, comparison.sizes.mean_bytes, comparison.sizes.is_upper_bound) == (
+        100,
+        256 * KIB,
+        True,
+    )
+    assert comparison.sizes.histogram == {256 * KIB: 100}
+    assert comparison.others["rpcs in flight"] == {8: (0, 100)}
+    assert verdicts(path, [comparison]) == [
         "Lustre RPC: write requests of scratch-OST0000-osc-ffff9c1a8b7d2800 averaged at most 256 KiB, although the "
         "settings allow 1 MiB: the workload's transfers or missing merges keep them small, not this layer's settings."
     ]
@@ -202,8 +208,8 @@ def test_an_nfs_mount_has_the_mean_of_its_rpcs() -> None:
 
     before, after = taken(0, EARLIER), taken(100, LATER)
     (path,) = io_paths([System(after)], Transfer(256 * KIB, is_direct=True))
-    (found,) = compared(path, [between(before, after)])
-    assert (found.sizes.mean_bytes, found.agreement) == (256 * KIB, "as computed")
+    (comparison,) = compared(path, [between(before, after)])
+    assert (comparison.sizes.mean_bytes, comparison.agreement) == (256 * KIB, "as computed")
 
 
 def test_requests_that_are_larger_than_the_worst_case_had_contiguous_memory() -> None:
@@ -211,5 +217,5 @@ def test_requests_that_are_larger_than_the_worst_case_had_contiguous_memory() ->
     before = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 0 0 0 0 0 0 0"}, target="/dev/sdb")
     after = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 10 0 10240 0 0 0 0"}, target="/dev/sdb", taken_s=LATER)
     (path,) = io_paths([System(after)])
-    (found,) = compared(path, [between(before, after)])
-    assert (found.agreement, found.computed_text) == ("larger", "128 KiB")
+    (comparison,) = compared(path, [between(before, after)])
+    assert (comparison.agreement, comparison.computed_text) == ("larger", "128 KiB")

@@ -94,12 +94,12 @@ def test_the_kernel_applies_bytes_and_segments_together() -> None:
 def test_contiguous_memory_does_not_lift_the_limit_of_the_queue() -> None:
     queue = {"max_segments": 254, "max_segment_size": 0xFFFF_FFFF, "max_hw_sectors_kb": 1 << 30}
 
-    def told(kibibytes: int) -> str:
+    def conclusions(kibibytes: int) -> str:
         files = disk("vda", queue=queue | {"max_sectors_kb": kibibytes})
         return _said(_only(System(snapshot(files, target="/dev/vda")), transfer=Transfer(4 * MIB)))
 
-    assert "virtio (vda) takes up to 1.25 MiB." in told(1280)
-    assert "Where memory is contiguous" not in told(1016)
+    assert "virtio (vda) takes up to 1.25 MiB." in conclusions(1280)
+    assert "Where memory is contiguous" not in conclusions(1016)
 
 
 def test_a_transfer_that_is_not_known_is_assumed_and_said() -> None:
@@ -209,7 +209,7 @@ def test_a_multipath_device_is_followed_to_its_paths() -> None:
     files, links = scsi_disks("bc", {"max_sectors_kb": 1024}, 256, vendor="DELL", model="MD34xx")
     files |= below("sys/block/dm-0", {"dev": "253:0", "size": 7814037168, "dm/name": "mpatha", "dm/uuid": "mpath-1"})
     files |= below("sys/block/dm-0/queue", {"max_sectors_kb": 512, "max_segments": 256})
-    links |= {f"sys/block/dm-0/slaves/sd{one}": f"../../sd{one}" for one in "bc"}
+    links |= {f"sys/block/dm-0/slaves/sd{letter}": f"../../sd{letter}" for letter in "bc"}
     files["proc/self/mountinfo"] = "30 1 0:50 / /mnt/ost0 ro - lustre /dev/mapper/mpatha ro,svname=scratch-OST0000"
     path = _only(System(snapshot(files, links=links), RAID6))
     assert (path.devices, path.disks) == (("mpatha",), ("sdb", "sdc"))
@@ -365,11 +365,11 @@ def test_lustre_reads_are_joined_no_further_than_the_client_reads_ahead() -> Non
 
 
 def test_clients_that_are_alike_have_one_path_and_none_is_the_server_of_another() -> None:
-    def node(at: int, rsize: int = 1 << 20) -> System:
+    def node(number: int, rsize: int = 1 << 20) -> System:
         mount = f"50 1 0:40 / /mnt rw - nfs4 server:/data rw,vers=4.2,rsize={rsize},wsize=1048576"
-        return System(snapshot({"proc/self/mountinfo": mount}, target="/mnt", host=f"n{at:03}"))
+        return System(snapshot({"proc/self/mountinfo": mount}, target="/mnt", host=f"n{number:03}"))
 
-    alike, odd = io_paths([*(node(at) for at in range(1, 20)), node(20, 4096)], Transfer(operation="read"))
+    alike, odd = io_paths([*(node(number) for number in range(1, 20)), node(20, 4096)], Transfer(operation="read"))
     assert (alike.title, odd.title) == ("n[001-019]", "n020")
     assert alike.devices == ()
 
@@ -382,7 +382,7 @@ _CONTENTS = ["", "0", "1", "-1", "7", "9" * 30, "9" * 5000, "²", "4096 8 x", "\
 @settings(max_examples=50, deadline=None)
 def test_damaged_files_never_make_it_fail_otherwise_than_by_saying_what_cannot_be_read(data: st.DataObject) -> None:
     systems = []
-    for system in data.draw(st.sampled_from([[one] for one in _SYSTEMS] + [[_SYSTEMS[1], _SYSTEMS[0]]])):
+    for system in data.draw(st.sampled_from([[client] for client in _SYSTEMS] + [[_SYSTEMS[1], _SYSTEMS[0]]])):
         files = dict(system.snapshot.files)
         for name in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=4)):
             files[name] = data.draw(st.sampled_from(_CONTENTS)).encode()

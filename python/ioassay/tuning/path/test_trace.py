@@ -39,12 +39,12 @@ def test_requests_of_every_layer_are_the_transfer_without_gap_or_overlap_and_wit
     layers = trace((APPLICATION, *steps), transfer)
     largest = transfer
     for layer in layers:
-        at = 0
+        end = 0
         for request in layer.requests:
-            assert request.offset_bytes == at
+            assert request.offset_bytes == end
             assert request.size_bytes > 0
-            at = request.end_bytes
-        assert at == transfer
+            end = request.end_bytes
+        assert end == transfer
         for limit in layer.step.limits:
             assert layer.request_bytes <= limit.size_bytes
         assert layer.request_bytes <= largest  # never joined again

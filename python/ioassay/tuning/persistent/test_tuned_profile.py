@@ -160,7 +160,7 @@ def applied(root: Path, place: Path, *texts: str, journal: str = ID) -> None:
 
 
 def put_back(place: Path, root: Path, journal: str = ID) -> dict[str, PutBack]:
-    (path,) = (one for one in journals(place) if journal in one.name)
+    (path,) = (candidate for candidate in journals(place) if journal in candidate.name)
     with Journal.reopen(path, root) as reopened:
         return {result.name: result for result in roll_back(reopened, root)}
 
@@ -263,16 +263,16 @@ from ioassay.tuning.persistent.forms import persistent_form
 from ioassay.tuning.rollback import roll_back
 from ioassay.tuning.settings import parse_assignment
 
-what, root, place, at, journal = sys.argv[1:]
+what, root, place, line, journal = sys.argv[1:]
 write, count = Journal.write, 0
 
 def dying(self, *records):
     global count
     count += 1
-    if count == int(at):
+    if count == int(line):
         os.kill(os.getpid(), signal.SIGKILL)
     write(self, *records)
-    if count == -int(at):
+    if count == -int(line):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Journal.write = dying
@@ -289,17 +289,17 @@ else:
 """
 
 
-def killed(what: str, root: Path, place: Path, at: int) -> bool:
-    words: list[str | Path] = [sys.executable, "-c", _KILLED, what, root, place, str(at), ID]
+def killed(what: str, root: Path, place: Path, line: int) -> bool:
+    words: list[str | Path] = [sys.executable, "-c", _KILLED, what, root, place, str(line), ID]
     return subprocess.run(words, check=False, timeout=120).returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("at", [*range(1, 7), *range(-6, 0)])
+@pytest.mark.parametrize("line", [*range(1, 7), *range(-6, 0)])
 def test_kill_9_at_any_line_of_the_journal_of_an_apply_leaves_what_a_rollback_puts_back(
-    root: Path, tmp_path: Path, at: int
+    root: Path, tmp_path: Path, line: int
 ) -> None:
     """Positive: before a line is on the disk, after the step before it; negative: before the step that it announces."""
-    assert killed("apply", root, tmp_path / "j", at)
+    assert killed("apply", root, tmp_path / "j", line)
     put_back(tmp_path / "j", root)
     assert (active(root), swappiness(root)) == ("site", "10")
     assert (root / "sys/block/sda/queue/nr_requests").read_text() == "256\n"
@@ -307,12 +307,12 @@ def test_kill_9_at_any_line_of_the_journal_of_an_apply_leaves_what_a_rollback_pu
     assert is_closed(tmp_path / "j")
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 4, 5, -1, -2, -3, -4, -5])
+@pytest.mark.parametrize("line", [1, 2, 3, 4, 5, -1, -2, -3, -4, -5])
 def test_kill_9_at_any_line_of_the_journal_of_a_rollback_is_mended_by_the_next_one(
-    root: Path, tmp_path: Path, at: int
+    root: Path, tmp_path: Path, line: int
 ) -> None:
     applied(root, tmp_path / "j", "sysctl:vm.swappiness=1", "block:sda/nr_requests=64")
-    assert killed("rollback", root, tmp_path / "j", at)
+    assert killed("rollback", root, tmp_path / "j", line)
     if not is_closed(tmp_path / "j"):
         put_back(tmp_path / "j", root)
     assert (active(root), swappiness(root)) == ("site", "10")

@@ -130,7 +130,7 @@ def _take_disks(
     """Gives each disk a section of its own, with the options that it has of the active profile."""
     for device, options in disks.items():
         unit = next(
-            (one for one in active.units.values() if one.plugin == "disk" and matches(one.devices, device)), None
+            (unit for unit in active.units.values() if unit.plugin == "disk" and matches(unit.devices, device)), None
         )
         inherited: dict[str, str] = {}
         if unit is not None:

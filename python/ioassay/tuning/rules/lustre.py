@@ -620,7 +620,9 @@ def _default_layout_of_mount(mount: Mount, system: System) -> Iterator[Judgement
         yield NotReadable(f"the default layout of {where}", why)
         return
     count, size = _default_layout_number(text, "stripe_count"), _default_layout_number(text, "stripe_size")
-    count = 1 if count == 0 else count  # which stands for the file system's default, 1 unless somebody set another
+    count = (
+        1 if count == 0 else count
+    )  # which stands for the file system's default, 1 unless an administrator set another
     if "lcm_" in text:
         yield _progressive(where, text, system)
     elif count is None or size is None:

@@ -38,7 +38,8 @@ def page() -> str:
 def _rule(rule: Rule) -> str:
     parameters = ", ".join(f"`{name}`" for name in rule.parameters)
     bounds = "".join(
-        f"- On any node: `{name}` {one.text}. Source: {_source(one.source)}\n" for name, one in rule.bounds.items()
+        f"- On any node: `{name}` {bound.text}. Source: {_source(bound.source)}\n"
+        for name, bound in rule.bounds.items()
     )
     weight = f"- Weight: {rule.weight}, because {rule.weight_reason}\n" if rule.weight_reason else ""
     return (

@@ -7,8 +7,8 @@ import pytest
 from ioassay.testing import snapshots, tuned_systems
 from ioassay.testing.rule_judgements import (
     assignments,
-    change,
-    changes,
+    change_of,
+    changes_of,
     fine,
     judged,
     not_applicable,
@@ -166,8 +166,8 @@ def test_all_paths_are_up() -> None:
 
 @pytest.mark.parametrize("states", ["failed faulty running", "active ready offline", "failed undef unknown"])
 def test_a_path_is_down(states: str) -> None:
-    found = only(judged(MULTIPATH_PATHS, _with_multipath(_PATHS.replace("active ready running", states))), Change)
-    assert (found.value, found.wanted) == (f"sdb: {states}", "2 paths up")
+    change = only(judged(MULTIPATH_PATHS, _with_multipath(_PATHS.replace("active ready running", states))), Change)
+    assert (change.value, change.wanted) == (f"sdb: {states}", "2 paths up")
 
 
 def test_paths_that_are_not_known() -> None:
@@ -199,12 +199,12 @@ class TestNvmeOverFabrics:
         assert not_readable(rule, _nvme_with(**{attribute: None}))
 
     def test_a_connection_that_is_down(self) -> None:
-        found = change(NVME_CONNECTION_STATE, _nvme_with(state="connecting"))
-        assert (found.subject, found.value) == ("nvme0 (tcp)", "connecting")
+        change = change_of(NVME_CONNECTION_STATE, _nvme_with(state="connecting"))
+        assert (change.subject, change.value) == ("nvme0 (tcp)", "connecting")
 
     def test_the_default_policy_uses_one_path(self) -> None:
-        found = change(NVME_PATH_POLICY, network_client().with_files({_NVME_POLICY: "numa"}))
-        assert assignments(found) == {"sys:class/nvme-subsystem/nvme-subsys0/iopolicy": "round-robin"}
+        change = change_of(NVME_PATH_POLICY, network_client().with_files({_NVME_POLICY: "numa"}))
+        assert assignments(change) == {"sys:class/nvme-subsystem/nvme-subsys0/iopolicy": "round-robin"}
         assert fine(NVME_PATH_POLICY, network_client().with_files({_NVME_POLICY: "queue-depth"}))
         assert not_readable(NVME_PATH_POLICY, network_client().with_files({_NVME_POLICY: None, f"{_NVME_POLICY}x": ""}))
 
@@ -218,7 +218,7 @@ class TestNvmeOverFabrics:
         assert isinstance(judged(NVME_QUEUE_COUNT, _nvme_with(queue_count=count))[0], kind)
 
     def test_one_queue_for_all_processors(self) -> None:
-        assert change(NVME_QUEUE_COUNT, _nvme_with(queue_count=2)).wanted == "16 queues"
+        assert change_of(NVME_QUEUE_COUNT, _nvme_with(queue_count=2)).wanted == "16 queues"
 
     def test_a_short_queue(self) -> None:
-        assert [one.value for one in changes(NVME_QUEUE_SIZE, _nvme_with(sqsize=31))] == ["32 commands"]
+        assert [change.value for change in changes_of(NVME_QUEUE_SIZE, _nvme_with(sqsize=31))] == ["32 commands"]

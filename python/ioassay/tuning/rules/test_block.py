@@ -109,7 +109,7 @@ def test_a_long_queue_is_restored_after_the_scheduler_has_reset_it() -> None:
 def test_a_path_is_scheduled_by_its_multipath_device() -> None:
     judgements = judged(SCHEDULER, tuned_systems.md3460_oss())
     assert [judgement.subject for judgement in judgements if isinstance(judgement, Change)] == [
-        f"dm-{at}" for at in range(6)
+        f"dm-{index}" for index in range(6)
     ]
     paths = [judgement.why for judgement in judgements if isinstance(judgement, NotApplicable)]
     assert len(paths) == 12
@@ -188,7 +188,7 @@ def test_paths_that_differ_from_their_multipath_device_are_named() -> None:
     differing = snapshots.snapshot(
         {**{name: text.decode() for name, text in tuned.files.items()}, path: "512"}, links=tuned.links
     )
-    change = next(one for one in judged(MAX_SECTORS_KB, differing) if isinstance(one, Change))
+    change = next(judgement for judgement in judged(MAX_SECTORS_KB, differing) if isinstance(judgement, Change))
     assert change.subject == "dm-0"
     assert change.value == "512 KiB and 1024 KiB"
     assert change.because.startswith("sdb below it differ")
@@ -203,7 +203,7 @@ def test_a_path_alone_keeps_to_its_multipath_device() -> None:
 
 def test_read_ahead_is_that_of_the_upper_device() -> None:
     judgements = judged(READ_AHEAD_KB, tuned_systems.md3460_oss())
-    assert settings_of(judgements) == [f"block:dm-{at}/read_ahead_kb=8192" for at in range(6)]
+    assert settings_of(judgements) == [f"block:dm-{index}/read_ahead_kb=8192" for index in range(6)]
     assert sum("part of dm-" in judgement.why for judgement in judgements if isinstance(judgement, NotApplicable)) == 12
 
 

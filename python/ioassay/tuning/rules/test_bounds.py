@@ -64,8 +64,8 @@ def _node(
 
 def _harmful(files: Mapping[str, str]) -> dict[str, Change]:
     system = System(snapshots.snapshot(files))
-    found = ((rule.name, judgement) for rule in RULES for judgement in rule.judgements(system))
-    return {name: one for name, one in found if isinstance(one, Change) and one.is_harmful}
+    judgements = ((rule.name, judgement) for rule in RULES for judgement in rule.judgements(system))
+    return {name: judgement for name, judgement in judgements if isinstance(judgement, Change) and judgement.is_harmful}
 
 
 def test_defaults_of_the_kernel_and_lustre_harm_no_node() -> None:
@@ -112,11 +112,11 @@ def test_defaults_of_the_kernel_and_lustre_harm_no_node() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_value_that_ruins_io_is_found_on_every_node_and_can_be_put_right(rule: str, files: dict[str, str]) -> None:
-    found = _harmful(files)
-    assert list(found) == [rule]
-    assert found[rule].because
-    assert found[rule].assignments
-    after = applied(snapshots.snapshot(files), found[rule].assignments)
+    harmful = _harmful(files)
+    assert list(harmful) == [rule]
+    assert harmful[rule].because
+    assert harmful[rule].assignments
+    after = applied(snapshots.snapshot(files), harmful[rule].assignments)
     again = {name: value.decode() for name, value in after.files.items()}
     assert _harmful(again) == {}
 
@@ -132,13 +132,13 @@ def test_values_that_ruin_io_are_found_on_a_loop_device_too(attribute: str, valu
 
 @pytest.mark.parametrize("name", ["loop0", "zram1"])
 def test_read_ahead_of_a_device_that_is_no_disk_goes_back_to_the_kernels_own(name: str) -> None:
-    found = _harmful(disk(name, queue={"read_ahead_kb": 0, "rotational": 1}))
-    assert found["read-ahead-kb"].wanted == "128 KiB"
+    harmful = _harmful(disk(name, queue={"read_ahead_kb": 0, "rotational": 1}))
+    assert harmful["read-ahead-kb"].wanted == "128 KiB"
 
 
 def test_a_rotating_loop_device_is_given_no_longer_queue_than_its_driver_has() -> None:
-    found = _harmful(disk("loop0", queue={"nr_requests": 4, "rotational": 1}))
-    assert found["nr-requests"].wanted == "128"  # more is refused (EINVAL), seen with Linux 6.18
+    harmful = _harmful(disk("loop0", queue={"nr_requests": 4, "rotational": 1}))
+    assert harmful["nr-requests"].wanted == "128"  # more is refused (EINVAL), seen with Linux 6.18
 
 
 def test_a_disk_that_takes_one_command_at_a_time_needs_no_long_queue() -> None:
@@ -155,9 +155,11 @@ def test_swappiness_above_100_is_right_for_swap_in_memory_and_idle_without_swap(
 def test_a_disk_of_which_the_snapshot_lacks_whether_it_rotates_is_not_taken_for_flash(rule: str) -> None:
     files = disk("sda")
     del files["sys/block/sda/queue/rotational"]
-    (found,) = next(one for one in RULES if one.name == rule).judgements(System(snapshots.snapshot(files)))
-    assert isinstance(found, NotReadable)
-    assert found.what == "/sys/block/sda/queue/rotational"
+    (judgement,) = next(candidate for candidate in RULES if candidate.name == rule).judgements(
+        System(snapshots.snapshot(files))
+    )
+    assert isinstance(judgement, NotReadable)
+    assert judgement.what == "/sys/block/sda/queue/rotational"
 
 
 @pytest.mark.parametrize(
@@ -177,14 +179,16 @@ def test_a_file_of_the_queue_that_the_snapshot_lacks_is_missing_and_not_a_device
 ) -> None:
     files = disk("sda")
     del files[f"sys/block/sda/queue/{attribute}"]
-    (found,) = next(one for one in RULES if one.name == rule).judgements(System(snapshots.snapshot(files)))
-    assert isinstance(found, NotReadable)
-    assert found.what == f"/sys/block/sda/queue/{attribute}"
+    (judgement,) = next(candidate for candidate in RULES if candidate.name == rule).judgements(
+        System(snapshots.snapshot(files))
+    )
+    assert isinstance(judgement, NotReadable)
+    assert judgement.what == f"/sys/block/sda/queue/{attribute}"
 
 
 def test_a_partition_of_which_the_snapshot_lacks_where_it_starts_is_not_taken_for_aligned() -> None:
     files = _node()
     del files["sys/block/sda/sda1/start"]
-    rule = next(one for one in RULES if one.name == "partition-alignment")
-    (found,) = rule.judgements(System(snapshots.snapshot(files)))
-    assert isinstance(found, NotReadable)
+    rule = next(candidate for candidate in RULES if candidate.name == "partition-alignment")
+    (judgement,) = rule.judgements(System(snapshots.snapshot(files)))
+    assert isinstance(judgement, NotReadable)

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from ioassay.testing.rule_judgements import assignments, change, changes, fine, judged, not_applicable, not_readable
+from ioassay.testing.rule_judgements import (
+    assignments,
+    change_of,
+    changes_of,
+    fine,
+    judged,
+    not_applicable,
+    not_readable,
+)
 from ioassay.testing.snapshots import below
 from ioassay.testing.storage_nodes import DUMPE2FS, MOUNTINFO, XFS_INFO, Node, ext4_host, nfs_client, nfs_server
 from ioassay.tuning.rule import Fine, Rule
@@ -66,33 +74,33 @@ def test_mounts_that_cannot_be_read(rule: Rule) -> None:
 def test_each_file_system_is_judged_once_without_a_target() -> None:
     node = nfs_server()
     twice = node.files[MOUNTINFO] + "71 25 9:0 /sub /srv rw,noatime shared:41 - xfs /dev/md0 rw,inode64,logbsize=256k\n"
-    found = judged(ACCESS_TIMES, Node(node.host, {**node.files, MOUNTINFO: twice}, node.links))
-    assert [one.subject for one in found if isinstance(one, Fine)] == ["/", "/export"]
+    judgements = judged(ACCESS_TIMES, Node(node.host, {**node.files, MOUNTINFO: twice}, node.links))
+    assert [judgement.subject for judgement in judgements if isinstance(judgement, Fine)] == ["/", "/export"]
 
 
 class TestXfsStripe:
     def test_a_width_that_a_mount_can_set(self) -> None:
-        found = change(XFS_STRIPE, _xfs("sunit=256,swidth=2048", "sunit=128,swidth=1024"))
-        assert (found.value, found.wanted) == ("unit 64 KiB, width 512 KiB", "unit 128 KiB, width 1024 KiB")
-        assert found.command == "umount /export && mount -o sunit=256,swidth=2048 /dev/md0 /export"
-        assert not found.assignments
+        change = change_of(XFS_STRIPE, _xfs("sunit=256,swidth=2048", "sunit=128,swidth=1024"))
+        assert (change.value, change.wanted) == ("unit 64 KiB, width 512 KiB", "unit 128 KiB, width 1024 KiB")
+        assert change.command == "umount /export && mount -o sunit=256,swidth=2048 /dev/md0 /export"
+        assert not change.assignments
 
     def test_groups_that_do_not_fit_the_chunk(self) -> None:
         # Linux 6.18: "alignment check failed: sunit/swidth vs. agsize(65520)"
         info = XFS_INFO.replace("agsize=268435424", "agsize=65520")
         node = _xfs("sunit=256,swidth=2048", "sunit=128,swidth=512").with_printed({"xfs_info /export": info})
-        found = change(XFS_STRIPE, node)
-        assert found.command.startswith("mkfs.xfs")
-        assert "allocation groups" in found.because
+        change = change_of(XFS_STRIPE, node)
+        assert change.command.startswith("mkfs.xfs")
+        assert "allocation groups" in change.because
 
     def test_no_stripe_means_mkfs(self) -> None:
-        found = change(XFS_STRIPE, _xfs(",sunit=256,swidth=2048", ""))
-        assert (found.value, found.assignments) == ("no stripe", ())
-        assert found.command.startswith("mkfs.xfs -d su=128k,sw=8 /dev/md0")
-        assert found.because == "md0 has 8 data disks with chunks of 128 KiB"
+        change = change_of(XFS_STRIPE, _xfs(",sunit=256,swidth=2048", ""))
+        assert (change.value, change.assignments) == ("no stripe", ())
+        assert change.command.startswith("mkfs.xfs -d su=128k,sw=8 /dev/md0")
+        assert change.because == "md0 has 8 data disks with chunks of 128 KiB"
 
     def test_alignment_that_is_turned_off(self) -> None:
-        assert change(XFS_STRIPE, _xfs("sunit=256,swidth=2048", "noalign")).value == "noalign"
+        assert change_of(XFS_STRIPE, _xfs("sunit=256,swidth=2048", "noalign")).value == "noalign"
 
     def test_a_single_disk_has_no_stripe(self) -> None:
         node = nfs_server().with_files({"sys/block/md0/md": None})
@@ -103,30 +111,30 @@ class TestXfsStripe:
 
     def test_the_raid_of_a_controller(self) -> None:
         node = _ext4("- ext4 /dev/sdb1 rw,stripe=256", "- xfs /dev/sdb1 rw,inode64,logbsize=32k")
-        assert change(XFS_STRIPE, node, array=ARRAY).command.startswith("mkfs.xfs -d su=128k,sw=8 /dev/sdb1")
+        assert change_of(XFS_STRIPE, node, array=ARRAY).command.startswith("mkfs.xfs -d su=128k,sw=8 /dev/sdb1")
 
 
 class TestXfs:
     def test_log_buffers(self) -> None:
-        found = change(XFS_LOG_BUFFERS, _xfs("logbsize=256k", "logbsize=32k"))
-        assert (found.value, found.wanted, found.assignments) == ("32 KiB", "256 KiB", ())
+        change = change_of(XFS_LOG_BUFFERS, _xfs("logbsize=256k", "logbsize=32k"))
+        assert (change.value, change.wanted, change.assignments) == ("32 KiB", "256 KiB", ())
         assert not_readable(XFS_LOG_BUFFERS, _xfs("logbsize=256k,", ""))
         assert "read-only" in not_applicable(XFS_LOG_BUFFERS, _xfs(" rw,noatime shared:40", " ro,noatime shared:40"))
 
     def test_inode_numbers(self) -> None:
-        assert assignments(change(XFS_INODE_NUMBERS, _xfs("inode64", "inode32"))) == {"mount:/export/inode64": "on"}
+        assert assignments(change_of(XFS_INODE_NUMBERS, _xfs("inode64", "inode32"))) == {"mount:/export/inode64": "on"}
 
     def test_a_file_system_that_has_grown(self) -> None:
         grown = XFS_INFO.replace("agcount=32, agsize=268435424", "agcount=119226, agsize=65536")
-        found = change(XFS_ALLOCATION_GROUPS, nfs_server().with_printed({"xfs_info /export": grown}))
-        assert found.value == "119226 groups of 256 MiB"
+        change = change_of(XFS_ALLOCATION_GROUPS, nfs_server().with_printed({"xfs_info /export": grown}))
+        assert change.value == "119226 groups of 256 MiB"
 
     def test_few_groups_on_flash(self) -> None:
         few = XFS_INFO.replace("agcount=32, agsize=268435424", "agcount=4, agsize=1953406976")
         node = nfs_server().with_printed({"xfs_info /export": few})
         assert fine(XFS_ALLOCATION_GROUPS, node)
         flash = node.with_files({f"sys/block/sd{letter}/queue/rotational": 0 for letter in "bcdefghijk"})
-        assert change(XFS_ALLOCATION_GROUPS, flash).wanted == "16 groups"
+        assert change_of(XFS_ALLOCATION_GROUPS, flash).wanted == "16 groups"
 
     def test_groups_that_are_not_known(self) -> None:
         assert not_readable(XFS_ALLOCATION_GROUPS, nfs_server().with_printed({"xfs_info /export": None}))
@@ -135,9 +143,9 @@ class TestXfs:
 class TestExt4:
     def test_another_stripe(self) -> None:
         dumped = _dumped("RAID stripe width:        256\n", "")
-        found = change(EXT4_STRIPE, dumped.with_text("proc/self/mountinfo", ",stripe=256", ""), array=ARRAY)
-        assert (found.value, assignments(found)) == ("no stripe", {"mount:/data/stripe": "256"})
-        assert found.command == "tune2fs -E stride=32,stripe_width=256 /dev/sdb1"
+        change = change_of(EXT4_STRIPE, dumped.with_text("proc/self/mountinfo", ",stripe=256", ""), array=ARRAY)
+        assert (change.value, assignments(change)) == ("no stripe", {"mount:/data/stripe": "256"})
+        assert change.command == "tune2fs -E stride=32,stripe_width=256 /dev/sdb1"
         assert fine(EXT4_STRIPE, dumped, array=ARRAY) == ["stripe 1024 KiB, by an option of the mount"]
 
     def test_a_superblock_that_cannot_be_read(self) -> None:
@@ -150,13 +158,15 @@ class TestExt4:
 
     @pytest.mark.parametrize(("mode", "why"), [("journal", "twice"), ("writeback", "after a crash")])
     def test_journal_modes(self, mode: str, why: str) -> None:
-        found = change(EXT4_JOURNAL_MODE, _ext4("rw,stripe=256", f"rw,stripe=256,data={mode}"))
-        assert why in found.because
-        assert found.command.startswith("set data=ordered for /data")
+        change = change_of(EXT4_JOURNAL_MODE, _ext4("rw,stripe=256", f"rw,stripe=256,data={mode}"))
+        assert why in change.because
+        assert change.command.startswith("set data=ordered for /data")
 
     def test_a_small_journal(self) -> None:
-        found = change(EXT4_JOURNAL_SIZE, _dumped("Total journal size:       1024M", "Total journal size:       128M"))
-        assert (found.value, found.wanted) == ("128 MiB", "1024 MiB")
+        change = change_of(
+            EXT4_JOURNAL_SIZE, _dumped("Total journal size:       1024M", "Total journal size:       128M")
+        )
+        assert (change.value, change.wanted) == ("128 MiB", "1024 MiB")
         small = DUMPE2FS.replace("976754176", "26214400").replace("1024M", "512M")
         assert fine(EXT4_JOURNAL_SIZE, ext4_host().with_printed({"dumpe2fs -h /dev/sdb1": small})) == ["512 MiB"]
 
@@ -166,13 +176,15 @@ class TestExt4:
         assert "another device" in not_applicable(EXT4_JOURNAL_SIZE, elsewhere)
 
     def test_barriers(self) -> None:
-        found = changes(EXT4_WRITE_BARRIERS, _ext4("rw,stripe=256", "rw,nobarrier,journal_async_commit,stripe=256"))
-        assert [one.value for one in found] == ["nobarrier", "journal_async_commit"]
-        assert found[0].because == "the device says that its write cache is volatile"
-        assert assignments(found[0]) == {"mount:/data/nobarrier": "off"}
+        changes = changes_of(
+            EXT4_WRITE_BARRIERS, _ext4("rw,stripe=256", "rw,nobarrier,journal_async_commit,stripe=256")
+        )
+        assert [change.value for change in changes] == ["nobarrier", "journal_async_commit"]
+        assert changes[0].because == "the device says that its write cache is volatile"
+        assert assignments(changes[0]) == {"mount:/data/nobarrier": "off"}
 
     def test_lazy_times(self) -> None:
-        assert assignments(change(EXT4_LAZY_TIMES, _ext4(",lazytime", ""))) == {"mount:/data/lazytime": "on"}
+        assert assignments(change_of(EXT4_LAZY_TIMES, _ext4(",lazytime", ""))) == {"mount:/data/lazytime": "on"}
         assert "read-only" in not_applicable(EXT4_LAZY_TIMES, _ext4(" rw,noatime", " ro,noatime"))
 
     def test_lazy_times_are_judged_where_a_workload_goes(self) -> None:
@@ -183,25 +195,25 @@ class TestExt4:
 
 class TestAccessTimes:
     def test_every_read_writes(self) -> None:
-        assert assignments(change(ACCESS_TIMES, _ext4("noatime,", ""))) == {"mount:/data/noatime": "on"}
+        assert assignments(change_of(ACCESS_TIMES, _ext4("noatime,", ""))) == {"mount:/data/noatime": "on"}
 
     def test_relatime_is_enough_unless_exported(self) -> None:
         assert fine(ACCESS_TIMES, _ext4("noatime", "relatime")) == ["relatime"]
-        assert "exported" in change(ACCESS_TIMES, _xfs("noatime", "relatime")).because
+        assert "exported" in change_of(ACCESS_TIMES, _xfs("noatime", "relatime")).because
 
 
 class TestPartitionAlignment:
     start = "sys/block/sdb/sdb1/start"
 
     def test_a_partition_of_old_tools(self) -> None:
-        found = change(PARTITION_ALIGNMENT, ext4_host().with_files({self.start: 63}))
-        assert (found.subject, found.value, found.wanted) == ("sdb1", "starts at 31.5 KiB", "a multiple of 1024 KiB")
-        far = change(PARTITION_ALIGNMENT, ext4_host().with_files({self.start: 1953525170}))
+        change = change_of(PARTITION_ALIGNMENT, ext4_host().with_files({self.start: 63}))
+        assert (change.subject, change.value, change.wanted) == ("sdb1", "starts at 31.5 KiB", "a multiple of 1024 KiB")
+        far = change_of(PARTITION_ALIGNMENT, ext4_host().with_files({self.start: 1953525170}))
         assert far.value == "starts at 976762585 KiB"
 
     def test_the_stripe_of_the_raid_counts(self) -> None:
         wide = Array(data_disks=10, segment_bytes=128 << 10)
-        assert "the RAID stripe" in change(PARTITION_ALIGNMENT, ext4_host(), array=wide).because
+        assert "the RAID stripe" in change_of(PARTITION_ALIGNMENT, ext4_host(), array=wide).because
         aligned = ext4_host().with_files({self.start: 2560})
         assert fine(PARTITION_ALIGNMENT, aligned, array=wide) == ["starts at 1280 KiB"]
 
@@ -213,7 +225,7 @@ class TestPartitionAlignment:
             {**below("sys/block/sdb/sdb1", {"partition": 1, "start": 63, "size": 9, "dev": "8:17"})}
         )
         node = node.with_links({"sys/block/sdb/sdb1/holders/md0": "../../../md0"})
-        assert change(PARTITION_ALIGNMENT, node).subject == "sdb1"
+        assert change_of(PARTITION_ALIGNMENT, node).subject == "sdb1"
 
     def test_a_start_that_cannot_be_read(self) -> None:
         node = ext4_host().with_unreadable("sys/block/sdb/sdb1/dev")

@@ -46,8 +46,8 @@ from ioassay.tuning.system import System
     ],
 )
 def test_the_rule_of_a_setting(setting: str, file_system: str, rule: str | None) -> None:
-    found = rule_of(setting, file_system)
-    assert (found.name if found else None) == rule
+    known_rule = rule_of(setting, file_system)
+    assert (known_rule.name if known_rule else None) == rule
 
 
 def test_each_setting_that_a_rule_recommends_is_known_to_a_rule() -> None:

@@ -103,7 +103,8 @@ _SIMPLE: list[tuple[Rule, _Make, Mapping[str, object], Mapping[str, object], lis
     ),
 ]
 of_a_parameter = pytest.mark.parametrize(
-    ("rule", "make", "bad", "good", "wanted"), [pytest.param(*one, id=one[0].name) for one in _SIMPLE]
+    ("rule", "make", "bad", "good", "wanted"),
+    [pytest.param(*parameters, id=parameters[0].name) for parameters in _SIMPLE],
 )
 
 
@@ -290,8 +291,8 @@ _ENDS_ON_ONE = (
 @pytest.mark.parametrize("layout", [_ONE, _ENDS_ON_ONE, _ONE.replace("1 stripe_size", "0 stripe_size")])
 def test_one_stripe_is_judged_by_how_files_are_used(layout: str) -> None:
     def judgement(workload: Workload | None) -> Judgement:
-        (found,) = LUSTRE_DEFAULT_LAYOUT.judgements(System(client(layout), workload=workload))
-        return found
+        (judgement,) = LUSTRE_DEFAULT_LAYOUT.judgements(System(client(layout), workload=workload))
+        return judgement
 
     unknown = judgement(None)
     assert isinstance(unknown, NotJudged)

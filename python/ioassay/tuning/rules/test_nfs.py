@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.testing.rule_judgements import assignments, change, fine, judged, not_applicable, not_readable
+from ioassay.testing.rule_judgements import assignments, change_of, fine, judged, not_applicable, not_readable
 from ioassay.testing.storage_nodes import MOUNTINFO, Node, ext4_host, nfs_client, nfs_server
 from ioassay.tuning.rule import Change, NotJudged, Rule
 from ioassay.tuning.rules.nfs import (
@@ -56,8 +56,8 @@ def test_a_node_without_nfs(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", CLIENT_RULES, ids=lambda rule: rule.name)
 def test_mounts_that_cannot_be_read(rule: Rule) -> None:
-    [found] = not_readable(rule, nfs_client().with_unreadable(MOUNTINFO))
-    assert found.what == "/proc/self/mountinfo"
+    [unreadable] = not_readable(rule, nfs_client().with_unreadable(MOUNTINFO))
+    assert unreadable.what == "/proc/self/mountinfo"
 
 
 def test_every_mount_is_judged_without_a_target() -> None:
@@ -66,62 +66,62 @@ def test_every_mount_is_judged_without_a_target() -> None:
 
 class TestTransferSize:
     def test_small_transfers(self) -> None:
-        found = change(NFS_TRANSFER_SIZE, _with_option("vers=3,rsize=1048576", "vers=3,rsize=65536"))
-        assert (found.subject, found.value, found.wanted) == ("/scratch rsize", "64 KiB", "1024 KiB")
-        assert assignments(found) == {"mount:/scratch/rsize": "1048576"}
-        assert "umount /scratch && mount /scratch" in found.command
+        change = change_of(NFS_TRANSFER_SIZE, _with_option("vers=3,rsize=1048576", "vers=3,rsize=65536"))
+        assert (change.subject, change.value, change.wanted) == ("/scratch rsize", "64 KiB", "1024 KiB")
+        assert assignments(change) == {"mount:/scratch/rsize": "1048576"}
+        assert "umount /scratch && mount /scratch" in change.command
 
     def test_udp_has_other_worries(self) -> None:
         assert "UDP" in not_applicable(NFS_TRANSFER_SIZE, _with_option(_TCP, "hard,proto=udp,mountaddr"))
 
     def test_a_size_that_is_not_listed(self) -> None:
-        [found] = not_readable(NFS_TRANSFER_SIZE, _with_option("vers=3,rsize=1048576,", "vers=3,"))
-        assert found.what == "/scratch rsize"
+        [unreadable] = not_readable(NFS_TRANSFER_SIZE, _with_option("vers=3,rsize=1048576,", "vers=3,"))
+        assert unreadable.what == "/scratch rsize"
 
 
 class TestConnections:
-    one = "hard,proto=tcp,timeo=600,retrans=2,sec=sys,mountaddr"
+    one_connection = "hard,proto=tcp,timeo=600,retrans=2,sec=sys,mountaddr"
 
     @pytest.mark.parametrize(("megabits", "wanted"), [(100_000, "16"), (25_000, "8"), (10_000, "8")])
     def test_one_connection_on_a_fast_link(self, megabits: int, wanted: str) -> None:
         speed = "sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0/net/ens1f0/speed"
-        found = change(NFS_CONNECTIONS, _with_option(_TCP, self.one).with_files({speed: megabits}))
-        assert (found.value, found.wanted) == ("1 connection", wanted)
-        assert assignments(found) == {"mount:/scratch/nconnect": wanted}
+        change = change_of(NFS_CONNECTIONS, _with_option(_TCP, self.one_connection).with_files({speed: megabits}))
+        assert (change.value, change.wanted) == ("1 connection", wanted)
+        assert assignments(change) == {"mount:/scratch/nconnect": wanted}
 
     def test_one_connection_fills_a_slow_link(self) -> None:
         speed = "sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0/net/ens1f0/speed"
-        node = _with_option(_TCP, self.one).with_files({speed: 1000})
+        node = _with_option(_TCP, self.one_connection).with_files({speed: 1000})
         assert "1 Gb/s" in not_applicable(NFS_CONNECTIONS, node)
 
     def test_a_link_of_unknown_speed(self) -> None:
         speed = "sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0/net/ens1f0/speed"
-        [found] = not_readable(NFS_CONNECTIONS, _with_option(_TCP, self.one).with_unreadable(speed))
-        assert "speed" in found.reason
+        [unreadable] = not_readable(NFS_CONNECTIONS, _with_option(_TCP, self.one_connection).with_unreadable(speed))
+        assert "speed" in unreadable.reason
 
     def test_rdma_and_udp(self) -> None:
-        node = _with_option(_TCP, self.one.replace("proto=tcp", "proto=rdma"))
+        node = _with_option(_TCP, self.one_connection.replace("proto=tcp", "proto=rdma"))
         assert "RDMA" in not_applicable(NFS_CONNECTIONS, node)
 
     def test_other_mounts_of_the_server_are_named(self) -> None:
-        node = _with_option(_TCP, self.one)
+        node = _with_option(_TCP, self.one_connection)
         line = node.files[MOUNTINFO].splitlines()[1].replace(" / /scratch ", " / /tools ").replace("0:52", "0:54")
         node = Node(node.host, {**node.files, MOUNTINFO: f"{node.files[MOUNTINFO]}{line}\n"}, node.links)
-        found = [one.because for one in judged(NFS_CONNECTIONS, node) if isinstance(one, Change)]
-        assert any("set it for /tools as well" in because for because in found)
+        reasons = [judgement.because for judgement in judged(NFS_CONNECTIONS, node) if isinstance(judgement, Change)]
+        assert any("set it for /tools as well" in because for because in reasons)
 
 
 class TestTrunking:
     fstab = "homes:/home /home nfs vers=4.1,trunkdiscovery 0 0\n"
 
     def test_a_server_of_which_only_the_user_knows_the_addresses(self) -> None:
-        (found,) = judged(NFS_TRUNKING, nfs_client().at("/home"))
-        assert isinstance(found, NotJudged)
-        assert "several addresses" in found.why
+        (judgement,) = judged(NFS_TRUNKING, nfs_client().at("/home"))
+        assert isinstance(judgement, NotJudged)
+        assert "several addresses" in judgement.why
 
     def test_addresses_that_are_found_and_dropped(self) -> None:
-        found = change(NFS_TRUNKING, nfs_client().at("/home").with_files({"etc/fstab": self.fstab}))
-        assert assignments(found) == {"mount:/home/max_connect": "16"}
+        change = change_of(NFS_TRUNKING, nfs_client().at("/home").with_files({"etc/fstab": self.fstab}))
+        assert assignments(change) == {"mount:/home/max_connect": "16"}
 
     def test_addresses_that_are_used(self) -> None:
         node = nfs_client().at("/home").with_text(MOUNTINFO, "vers=4.1,", "vers=4.1,max_connect=4,")
@@ -134,36 +134,36 @@ class TestTrunking:
 
 class TestCaches:
     def test_noac(self) -> None:
-        found = change(NFS_ATTRIBUTE_CACHE, _with_option("vers=3,", "vers=3,noac,"))
-        assert assignments(found) == {"mount:/scratch/noac": "off"}
+        change = change_of(NFS_ATTRIBUTE_CACHE, _with_option("vers=3,", "vers=3,noac,"))
+        assert assignments(change) == {"mount:/scratch/noac": "off"}
         assert "noac" in not_applicable(NFS_SYNCHRONOUS_WRITES, _with_option("vers=3,", "vers=3,noac,sync,"))
 
     def test_attributes_that_expire_at_once(self) -> None:
         zeros = "vers=3,acregmin=0,acregmax=0,acdirmin=0,acdirmax=0,"
-        found = change(NFS_ATTRIBUTE_CACHE, _with_option("vers=3,", zeros))
-        assert assignments(found)["mount:/scratch/acdirmin"] == "30"
+        change = change_of(NFS_ATTRIBUTE_CACHE, _with_option("vers=3,", zeros))
+        assert assignments(change)["mount:/scratch/acdirmin"] == "30"
 
     def test_longer_times_are_fine(self) -> None:
         assert fine(NFS_ATTRIBUTE_CACHE, _with_option("vers=3,", "vers=3,acregmax=600,")) == ["acregmax=600"]
 
     def test_lookups(self) -> None:
-        found = change(NFS_LOOKUP_CACHE, _with_option("vers=3,", "vers=3,lookupcache=none,"))
-        assert assignments(found) == {"mount:/scratch/lookupcache": "pos"}
+        change = change_of(NFS_LOOKUP_CACHE, _with_option("vers=3,", "vers=3,lookupcache=none,"))
+        assert assignments(change) == {"mount:/scratch/lookupcache": "pos"}
 
     def test_synchronous_writes(self) -> None:
-        found = change(NFS_SYNCHRONOUS_WRITES, _with_option("rw,vers=3", "rw,sync,vers=3"))
-        assert assignments(found) == {"mount:/scratch/sync": "off"}
+        change = change_of(NFS_SYNCHRONOUS_WRITES, _with_option("rw,vers=3", "rw,sync,vers=3"))
+        assert assignments(change) == {"mount:/scratch/sync": "off"}
 
 
 class TestSafety:
     def test_udp(self) -> None:
-        found = change(NFS_TRANSPORT, _with_option(_TCP, "hard,proto=udp,mountaddr"))
-        assert (found.value, assignments(found)) == ("UDP", {"mount:/scratch/proto": "tcp"})
+        change = change_of(NFS_TRANSPORT, _with_option(_TCP, "hard,proto=udp,mountaddr"))
+        assert (change.value, assignments(change)) == ("UDP", {"mount:/scratch/proto": "tcp"})
 
     @pytest.mark.parametrize("option", ["soft", "softerr"])
     def test_soft_mounts(self, option: str) -> None:
         node = _with_option(_TCP, f"{option},proto=tcp,mountaddr")
-        assert assignments(change(NFS_HARD_MOUNT, node)) == {f"mount:/scratch/{option}": "off"}
+        assert assignments(change_of(NFS_HARD_MOUNT, node)) == {f"mount:/scratch/{option}": "off"}
 
     def test_a_read_only_soft_mount_loses_nothing(self) -> None:
         node = _with_option("rw,vers=3", "ro,vers=3").with_text(MOUNTINFO, _TCP, "soft,mountaddr")
@@ -174,8 +174,8 @@ class TestReadAhead:
     path = "sys/devices/virtual/bdi/0:52/read_ahead_kb"
 
     def test_the_default_since_5_4(self) -> None:
-        found = change(NFS_READ_AHEAD, nfs_client().with_files({self.path: 128}))
-        assert assignments(found) == {"sys:class/bdi/0:52/read_ahead_kb": "15360"}
+        change = change_of(NFS_READ_AHEAD, nfs_client().with_files({self.path: 128}))
+        assert assignments(change) == {"sys:class/bdi/0:52/read_ahead_kb": "15360"}
 
     def test_one_read_ahead_is_enough(self) -> None:
         assert fine(NFS_READ_AHEAD, nfs_client().with_files({self.path: 1024})) == ["1024 KiB"]
@@ -188,7 +188,7 @@ class TestReadAhead:
 class TestSlots:
     def test_few_slots(self) -> None:
         node = nfs_client().with_files({"proc/sys/sunrpc/tcp_max_slot_table_entries": 16})
-        assert assignments(change(NFS_RPC_SLOTS, node)) == {"sysctl:sunrpc.tcp_max_slot_table_entries": "128"}
+        assert assignments(change_of(NFS_RPC_SLOTS, node)) == {"sysctl:sunrpc.tcp_max_slot_table_entries": "128"}
 
     def test_slots_that_cannot_be_read(self) -> None:
         assert not_readable(NFS_RPC_SLOTS, nfs_client().with_files({"proc/sys/sunrpc": None}))
@@ -201,26 +201,26 @@ class TestSlots:
 
     def test_the_default_of_sessions(self) -> None:
         node = nfs_client().at("/home/u").with_files({"sys/module/nfs/parameters/max_session_slots": 64})
-        assert assignments(change(NFS_SESSION_SLOTS, node)) == {"module:nfs/max_session_slots": "180"}
+        assert assignments(change_of(NFS_SESSION_SLOTS, node)) == {"module:nfs/max_session_slots": "180"}
         gone = nfs_client().at("/home/u").with_files({"sys/module/nfs": None})
         assert not_readable(NFS_SESSION_SLOTS, gone)
 
 
 class TestServer:
     def test_the_default_number_of_threads(self) -> None:
-        found = change(NFS_SERVER_THREADS, nfs_server().with_files({"proc/fs/nfsd/threads": 8}))
-        assert (found.value, found.wanted) == ("8 threads", "64 threads")
-        assert "nfsconf --set nfsd threads 64" in found.command
+        change = change_of(NFS_SERVER_THREADS, nfs_server().with_files({"proc/fs/nfsd/threads": 8}))
+        assert (change.value, change.wanted) == ("8 threads", "64 threads")
+        assert "nfsconf --set nfsd threads 64" in change.command
 
     def test_packets_that_wait_ask_for_threads(self) -> None:
         stats = "# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n0 1000 400 600 0\n"
         node = nfs_server().with_files({"proc/fs/nfsd/threads": 32, "proc/fs/nfsd/pool_stats": stats})
-        assert change(NFS_SERVER_THREADS, node).because == "40% of packets found no idle thread"
+        assert change_of(NFS_SERVER_THREADS, node).because == "40% of packets found no idle thread"
         assert fine(NFS_SERVER_THREADS, node.with_files({"proc/fs/nfsd/pool_stats": None})) == ["32 threads"]
 
     def test_threads_from_the_statistics(self) -> None:
         node = nfs_server().with_files({"proc/fs/nfsd": None, "proc/net/rpc/nfsd": "rc 0 0 0\nth 8 0 0.000 0.000\n"})
-        assert change(NFS_SERVER_THREADS, node).value == "8 threads"
+        assert change_of(NFS_SERVER_THREADS, node).value == "8 threads"
 
     @pytest.mark.parametrize("rule", SERVER_RULES[:3], ids=lambda rule: rule.name)
     def test_a_server_that_is_stopped(self, rule: Rule) -> None:
@@ -231,18 +231,18 @@ class TestServer:
         assert not_readable(rule, nfs_server().with_unreadable("proc/fs/nfsd/threads"))
 
     def test_small_blocks(self) -> None:
-        found = change(NFS_SERVER_BLOCK_SIZE, nfs_server().with_files({"proc/fs/nfsd/max_block_size": 262144}))
-        assert (found.value, found.assignments) == ("256 KiB", ())
-        assert "echo 1048576 > /proc/fs/nfsd/max_block_size" in found.command
+        change = change_of(NFS_SERVER_BLOCK_SIZE, nfs_server().with_files({"proc/fs/nfsd/max_block_size": 262144}))
+        assert (change.value, change.assignments) == ("256 KiB", ())
+        assert "echo 1048576 > /proc/fs/nfsd/max_block_size" in change.command
         assert not_readable(NFS_SERVER_BLOCK_SIZE, nfs_server().with_files({"proc/fs/nfsd/max_block_size": None}))
 
     def test_one_pool_for_two_nodes(self) -> None:
         path = "sys/module/sunrpc/parameters/pool_mode"
-        found = change(NFS_SERVER_POOL_MODE, nfs_server().with_files({path: "global"}))
-        assert (found.wanted, found.because) == ("pernode", "it has 2 NUMA nodes")
+        change = change_of(NFS_SERVER_POOL_MODE, nfs_server().with_files({path: "global"}))
+        assert (change.wanted, change.because) == ("pernode", "it has 2 NUMA nodes")
         assert not_readable(NFS_SERVER_POOL_MODE, nfs_server().with_files({path: None}))
-        one = nfs_server().with_files({"sys/devices/system/node/node1": None})
-        assert "one NUMA node" in not_applicable(NFS_SERVER_POOL_MODE, one)
+        without_second_node = nfs_server().with_files({"sys/devices/system/node/node1": None})
+        assert "one NUMA node" in not_applicable(NFS_SERVER_POOL_MODE, without_second_node)
 
 
 class TestExports:
@@ -255,8 +255,8 @@ class TestExports:
     )
 
     def test_async_exports(self) -> None:
-        found = change(NFS_EXPORT_SYNC, nfs_server().with_printed({"exportfs -v": self.printed}))
-        assert (found.subject, found.wanted) == ("/srv/a for 10.0.0.0/24", "sync")
+        change = change_of(NFS_EXPORT_SYNC, nfs_server().with_printed({"exportfs -v": self.printed}))
+        assert (change.subject, change.wanted) == ("/srv/a for 10.0.0.0/24", "sync")
 
     def test_exports_as_configured(self) -> None:
         files = {
@@ -265,7 +265,7 @@ class TestExports:
             "etc/exports.d/ignored": "/srv/ignored host(rw,async)\n",
         }
         node = nfs_server().with_printed({"exportfs -v": None}).with_files(files)
-        subjects = [one.subject for one in judged(NFS_EXPORT_SYNC, node) if isinstance(one, Change)]
+        subjects = [judgement.subject for judgement in judged(NFS_EXPORT_SYNC, node) if isinstance(judgement, Change)]
         assert subjects == ["/srv/with space for *", "/srv/more for host"]
 
     def test_exports_that_cannot_be_read(self) -> None:

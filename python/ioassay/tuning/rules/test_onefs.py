@@ -26,27 +26,27 @@ def test_the_settings_that_the_user_may_give_are_those_that_rules_ask_for() -> N
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_mount_does_not_tell_that_it_is_onefs(rule: Rule) -> None:
-    [found] = rule.judgements(System(nfs_client().snapshot()))
-    assert isinstance(found, NotApplicable)
-    assert "--storage onefs" in found.why
+    [judgement] = rule.judgements(System(nfs_client().snapshot()))
+    assert isinstance(judgement, NotApplicable)
+    assert "--storage onefs" in judgement.why
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_client_cannot_read_the_cluster(rule: Rule) -> None:
-    found = rule.judgements(_system())
+    judgements = rule.judgements(_system())
     assert all(
         isinstance(judgement, NotReadable) and "only the cluster shows it: isi" in judgement.reason
-        for judgement in found
+        for judgement in judgements
     )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_values_that_the_user_read(rule: Rule) -> None:
     assert all(isinstance(judgement, Fine) for judgement in rule.judgements(_system(**WANTED)))
-    found = rule.judgements(_system(**dict.fromkeys(WANTED, "other")))
+    judgements = rule.judgements(_system(**dict.fromkeys(WANTED, "other")))
     assert all(
         isinstance(judgement, Change) and judgement.command.startswith("isi") and not judgement.assignments
-        for judgement in found
+        for judgement in judgements
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.testing.rule_judgements import assignments, change, changes, fine, not_applicable, not_readable
+from ioassay.testing.rule_judgements import assignments, change_of, changes_of, fine, not_applicable, not_readable
 from ioassay.testing.snapshots import below, disk
 from ioassay.testing.storage_nodes import (
     Node,
@@ -53,20 +53,20 @@ def test_a_node_without_fast_links_and_frequencies(rule: Rule) -> None:
     ],
 )
 def test_values_that_cannot_be_read(rule: Rule, path: str) -> None:
-    [found] = not_readable(rule, nfs_client().with_unreadable(path))
-    assert found.what == f"/{path}"
+    [unreadable] = not_readable(rule, nfs_client().with_unreadable(path))
+    assert unreadable.what == f"/{path}"
 
 
 class TestFrequency:
     def test_powersave_of_intel(self) -> None:
-        found = change(CPU_GOVERNOR, nfs_client().with_files(frequency("powersave")))
-        assert (found.value, found.wanted) == ("powersave on 16 processors", "performance")
-        assert "not the slowest clock" in found.because
-        assert assignments(found) == {"sys:devices/system/cpu/cpu*/cpufreq/scaling_governor": "performance"}
+        change = change_of(CPU_GOVERNOR, nfs_client().with_files(frequency("powersave")))
+        assert (change.value, change.wanted) == ("powersave on 16 processors", "performance")
+        assert "not the slowest clock" in change.because
+        assert assignments(change) == {"sys:devices/system/cpu/cpu*/cpufreq/scaling_governor": "performance"}
 
     def test_one_processor_that_differs(self) -> None:
-        found = change(CPU_GOVERNOR, nfs_client().with_files({GOVERNOR: "schedutil"}))
-        assert found.value == "schedutil on 1 processor"
+        change = change_of(CPU_GOVERNOR, nfs_client().with_files({GOVERNOR: "schedutil"}))
+        assert change.value == "schedutil on 1 processor"
 
     def test_a_governor_that_the_kernel_lacks(self) -> None:
         files = {
@@ -77,7 +77,7 @@ class TestFrequency:
 
     def test_preferences(self) -> None:
         node = nfs_client().with_files(frequency("powersave", preference="balance_performance"))
-        assert change(CPU_ENERGY_PREFERENCE, node).value == "balance_performance on 16 processors"
+        assert change_of(CPU_ENERGY_PREFERENCE, node).value == "balance_performance on 16 processors"
         calm = nfs_client().with_files(frequency("powersave", preference="performance"))
         assert fine(CPU_ENERGY_PREFERENCE, calm) == ["performance on 16 processors"]
         assert "cpu-governor" in not_applicable(CPU_ENERGY_PREFERENCE, nfs_client())
@@ -85,9 +85,9 @@ class TestFrequency:
 
 class TestNuma:
     def test_the_adapter_of_one_node(self) -> None:
-        found = change(NUMA_PLACEMENT, nfs_client())
-        assert (found.value, found.wanted) == ("ens1f0 on node 1", "ranks that use them on processors 8-15")
-        assert found.command.startswith("numactl --cpunodebind=1 --preferred=1 COMMAND")
+        change = change_of(NUMA_PLACEMENT, nfs_client())
+        assert (change.value, change.wanted) == ("ens1f0 on node 1", "ranks that use them on processors 8-15")
+        assert change.command.startswith("numactl --cpunodebind=1 --preferred=1 COMMAND")
 
     def test_an_adapter_on_each_node(self) -> None:
         node = plugged(nfs_client(), infiniband("mlx5_0"))
@@ -100,34 +100,34 @@ class TestNuma:
         node = Node("n", {**nfs_client().files, **files, **below(slot, {"numa_node": 0})}).with_links(
             {"sys/block/nvme0n1": f"../{path.removeprefix('sys/')}"}
         )
-        assert change(NUMA_PLACEMENT, node).value == "nvme0n1 on node 0"
+        assert change_of(NUMA_PLACEMENT, node).value == "nvme0n1 on node 0"
 
     def test_a_firmware_that_does_not_say(self) -> None:
-        [found] = not_readable(NUMA_PLACEMENT, nfs_client().with_files({f"{SLOT}/numa_node": -1}))
-        assert found.what == "NUMA node of ens1f0"
+        [unreadable] = not_readable(NUMA_PLACEMENT, nfs_client().with_files({f"{SLOT}/numa_node": -1}))
+        assert unreadable.what == "NUMA node of ens1f0"
 
 
 class TestInterrupts:
     def _all_on(self, cpus: str) -> Node:
-        return nfs_client().with_files({f"proc/irq/{110 + at}/effective_affinity_list": cpus for at in range(8)})
+        return nfs_client().with_files({f"proc/irq/{110 + index}/effective_affinity_list": cpus for index in range(8)})
 
     def test_one_processor_for_all(self) -> None:
-        found = change(INTERRUPT_AFFINITY, self._all_on("0"))
-        assert (found.value, found.because) == ("8 interrupts on processors 0", "one processor handles all queues")
+        change = change_of(INTERRUPT_AFFINITY, self._all_on("0"))
+        assert (change.value, change.because) == ("8 interrupts on processors 0", "one processor handles all queues")
 
     def test_another_numa_node(self) -> None:
-        assert change(INTERRUPT_AFFINITY, self._all_on("0-3")).wanted == "processors 8-15"
+        assert change_of(INTERRUPT_AFFINITY, self._all_on("0-3")).wanted == "processors 8-15"
 
     def test_isolated_processors(self) -> None:
         node = nfs_client().with_files({"sys/devices/system/cpu/isolated": "10-11"})
-        assert change(INTERRUPT_AFFINITY, node).because == "processors 10-11 are isolated for applications"
-        assert change(ISOLATED_PROCESSORS, node).because == "ranks without binding share the 14 that are left"
+        assert change_of(INTERRUPT_AFFINITY, node).because == "processors 10-11 are isolated for applications"
+        assert change_of(ISOLATED_PROCESSORS, node).because == "ranks without binding share the 14 that are left"
 
     def test_interrupts_that_are_not_listed(self) -> None:
         assert not_readable(INTERRUPT_AFFINITY, nfs_client().with_files({"proc/interrupts": None}))
 
     def test_interrupts_named_after_the_interface(self) -> None:
-        text = "".join(f"{110 + at}: 0 0 PCI-MSI 1 i40e-ens1f0-TxRx-{at}\n" for at in range(8))
+        text = "".join(f"{110 + index}: 0 0 PCI-MSI 1 i40e-ens1f0-TxRx-{index}\n" for index in range(8))
         assert fine(INTERRUPT_AFFINITY, nfs_client().with_files({"proc/interrupts": text}))
         other = text.replace("ens1f0", "ens1f01")
         assert not_readable(INTERRUPT_AFFINITY, nfs_client().with_files({"proc/interrupts": other}))
@@ -142,12 +142,12 @@ def test_interrupts_of_an_infiniband_adapter_are_judged_once() -> None:
     lines = "".join(f"{number}: 0 0 IR-PCI-MSI 1 mlx5_comp{number}@pci:0000:02:00.0\n" for number in range(50, 54))
     targets = {f"proc/irq/{number}/effective_affinity_list": "2" for number in range(50, 54)}
     node = gpfs_client().with_files({"proc/interrupts": lines, **targets})
-    found = change(INTERRUPT_AFFINITY, node)
-    assert (found.subject, found.because) == ("mlx5_0", "one processor handles all queues")
+    change = change_of(INTERRUPT_AFFINITY, node)
+    assert (change.subject, change.because) == ("mlx5_0", "one processor handles all queues")
     over_ethernet = below(f"{slot}/net/ens2", {"mtu": 9000, "speed": 100000, "type": 1, "operstate": "up"})
     both = node.with_files(over_ethernet).with_links({f"{slot}/net/ens2/device": "../../../0000:02:00.0"})
     both = both.with_links({"sys/class/net/ens2": "../../devices/pci0000:00/0000:00:02.0/0000:02:00.0/net/ens2"})
-    assert change(INTERRUPT_AFFINITY, both).subject == "ens2"
+    assert change_of(INTERRUPT_AFFINITY, both).subject == "ens2"
 
 
 class TestAdaptersOfDisks:
@@ -157,7 +157,8 @@ class TestAdaptersOfDisks:
 
     def node(self, processor: int | None) -> Node:
         files = {
-            path.replace("sys/block/sda", f"{self.slot}/host0/block/sda"): one for path, one in disk("sda").items()
+            path.replace("sys/block/sda", f"{self.slot}/host0/block/sda"): content
+            for path, content in disk("sda").items()
         }
         files |= below(f"{self.slot}/host0/scsi_host/host0", {"proc_name": "mpt3sas", "can_queue": 500})
         files[f"{self.slot}/numa_node"] = "1"
@@ -173,9 +174,9 @@ class TestAdaptersOfDisks:
         return Node(bare.host, bare.files, bare.links)
 
     def test_interrupts_that_one_processor_handles(self) -> None:
-        found = change(INTERRUPT_AFFINITY, self.node(3))
-        assert (found.subject, found.because) == ("host0 (mpt3sas)", "one processor handles all queues")
-        assert "for irq in 200 201 202 203 204 205; do echo 8-15" in found.command
+        change = change_of(INTERRUPT_AFFINITY, self.node(3))
+        assert (change.subject, change.because) == ("host0 (mpt3sas)", "one processor handles all queues")
+        assert "for irq in 200 201 202 203 204 205; do echo 8-15" in change.command
 
     def test_interrupts_that_are_spread(self) -> None:
         assert fine(INTERRUPT_AFFINITY, self.node(None))[1] == "6 interrupts on processors 8-13"
@@ -185,5 +186,7 @@ class TestAdaptersOfDisks:
         assert not_readable(INTERRUPT_AFFINITY, node)[0].what == "interrupts of host0 (mpt3sas)"
 
     def test_ranks_run_near_the_adapter(self) -> None:
-        found = changes(NUMA_PLACEMENT, self.node(None))
-        assert ("adapters of disks", "host0 (mpt3sas) on node 1") in [(one.subject, one.value) for one in found]
+        changes = changes_of(NUMA_PLACEMENT, self.node(None))
+        assert ("adapters of disks", "host0 (mpt3sas) on node 1") in [
+            (change.subject, change.value) for change in changes
+        ]

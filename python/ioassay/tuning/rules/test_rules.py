@@ -75,27 +75,27 @@ def _snapshots() -> Mapping[str, Snapshot]:
 def _systems() -> Mapping[str, System]:
     """Every system with every array, once for all rules: what it knows of its files is expensive."""
     return {
-        f"{name}, array {at}": System(known, array)
+        f"{name}, array {index}": System(known, array)
         for name, known in _snapshots().items()
-        for at, array in enumerate(_ARRAYS)
+        for index, array in enumerate(_ARRAYS)
     }
 
 
 @cache
 def _damaged() -> Mapping[str, System]:
     """Every system with garbage in few, in some and in all of its files, each time other garbage in other files."""
-    found = {}
+    systems = {}
     for name, known in _snapshots().items():
-        for share, at in product(_DAMAGED, range(_SEEDS)):
-            seed = f"{name}, {share:.0%} damaged, seed {at}"
+        for share, index in product(_DAMAGED, range(_SEEDS)):
+            seed = f"{name}, {share:.0%} damaged, seed {index}"
             chance = random.Random(seed)
             files = {
                 path: chance.choice((*_GARBAGE, chance.randbytes(20))) if chance.random() < share else content
                 for path, content in known.files.items()
             }
             made = Snapshot(known.document, files, known.links, known.outputs)
-            found[seed] = System(made, _ARRAYS[at % len(_ARRAYS)])
-    return found
+            systems[seed] = System(made, _ARRAYS[index % len(_ARRAYS)])
+    return systems
 
 
 @cache
@@ -223,7 +223,7 @@ def test_commands_that_fail_make_no_rule_recommend_otherwise(rule: Rule) -> None
     for name, system in _systems().items():
         with _about(name):
             ran = system.snapshot.document["commands"]
-            failed = [CommandOutput(argv=one["argv"], exit_code=1, error="Permission denied") for one in ran]
+            failed = [CommandOutput(argv=output["argv"], exit_code=1, error="Permission denied") for output in ran]
             assert _recommended(rule, system, failed) == _recommended(rule, system, [])
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from ioassay.testing.rule_judgements import (
     assignments,
-    change,
-    changes,
+    change_of,
+    changes_of,
     fine,
     judged,
     not_applicable,
@@ -58,8 +58,8 @@ def test_a_node_without_zfs(rule: Rule, node: Node) -> None:
 
 @pytest.mark.parametrize("rule", _OF_DATASETS, ids=lambda rule: rule.name)
 def test_properties_that_cannot_be_read(rule: Rule) -> None:
-    [found] = not_readable(rule, zfs_server().with_failed({ZFS_GET_LINE: "permission denied"}))
-    assert found.what == ZFS_GET_LINE
+    [unreadable] = not_readable(rule, zfs_server().with_failed({ZFS_GET_LINE: "permission denied"}))
+    assert unreadable.what == ZFS_GET_LINE
     [absent] = not_readable(rule, zfs_server().with_printed({ZFS_GET_LINE: None}))
     assert "the snapshot does not have it" in absent.reason
     [unlisted] = not_readable(rule, zfs_server().with_printed({ZFS_GET_LINE: "tank/scratch\ttype\tfilesystem\t-\n"}))
@@ -79,16 +79,16 @@ class TestRecordSize:
         return ZFS_RECORD_SIZE.judgements(System(node.snapshot(), transfer_bytes=size))
 
     def test_record_sizes_are_not_judged_without_the_size_of_requests(self) -> None:
-        (found,) = judged(ZFS_RECORD_SIZE, zfs_server())
-        assert isinstance(found, NotJudged)
-        assert (found.value, "--transfer" in found.why) == ("1 MiB", True)
+        (judgement,) = judged(ZFS_RECORD_SIZE, zfs_server())
+        assert isinstance(judgement, NotJudged)
+        assert (judgement.value, "--transfer" in judgement.why) == ("1 MiB", True)
 
     @pytest.mark.parametrize(
         ("recordsize", "size"),
         [(1 << 20, 1 << 20), (1 << 20, 16 << 20), (128 << 10, 128 << 10), (16 << 10, 4 << 10), (16 << 10, 16 << 10)],
     )
     def test_records_that_suit(self, recordsize: int, size: int) -> None:
-        assert [type(one) for one in self.of(str(recordsize), size)] == [Fine, Fine]
+        assert [type(judgement) for judgement in self.of(str(recordsize), size)] == [Fine, Fine]
 
     def test_large_requests_on_small_records(self) -> None:
         writes, reads = self.of("131072", 1 << 20)
@@ -111,15 +111,19 @@ class TestRecordSize:
         options = "ro,svname=scratch-OST0000,mgsnode=10.1.0.1@o2ib,osd=osd-zfs"
         line = f"92 25 0:61 / /ost0 ro,relatime shared:62 - lustre tank/scratch {options}\n"
         bare = Node(node.host, {**node.files, MOUNTINFO: line}, printed=node.printed)
-        found = [one for one in judged(ZFS_RECORD_SIZE, bare) if isinstance(one, Change)]
-        assert [(one.subject, one.wanted) for one in found] == [
+        judgements = [judgement for judgement in judged(ZFS_RECORD_SIZE, bare) if isinstance(judgement, Change)]
+        assert [(judgement.subject, judgement.wanted) for judgement in judgements] == [
             ("tank/scratch writes", "1 MiB"),
             ("tank/scratch reads", "1 MiB"),
         ]
-        assert [one.subject for one in judged(ZFS_RECORD_SIZE, bare.at("/ost0")) if isinstance(one, Change)]
+        assert [
+            judgement.subject
+            for judgement in judged(ZFS_RECORD_SIZE, bare.at("/ost0"))
+            if isinstance(judgement, Change)
+        ]
         assert fine(ZFS_COMPRESSION, bare.at("/ost0")) == ["lz4"]
         of_metadata = bare.with_text(MOUNTINFO, "OST0000", "MDT0000")
-        assert not [one for one in judged(ZFS_RECORD_SIZE, of_metadata) if isinstance(one, Change)]
+        assert not [judgement for judgement in judged(ZFS_RECORD_SIZE, of_metadata) if isinstance(judgement, Change)]
 
     def test_a_request_that_is_no_power_of_two(self) -> None:
         (writes, _) = self.of("131072", 47008)
@@ -138,9 +142,9 @@ class TestDirectIo:
         assert len(fine(ZFS_DIRECT_IO, self.of("standard"))) == 2
 
     def test_it_is_ignored(self) -> None:
-        assert change(ZFS_DIRECT_IO, self.of("disabled")).wanted == "direct=standard"
-        found = change(ZFS_DIRECT_IO, self.of("standard", enabled=0))
-        assert assignments(found) == {"module:zfs/zfs_dio_enabled": "1"}
+        assert change_of(ZFS_DIRECT_IO, self.of("disabled")).wanted == "direct=standard"
+        change = change_of(ZFS_DIRECT_IO, self.of("standard", enabled=0))
+        assert assignments(change) == {"module:zfs/zfs_dio_enabled": "1"}
 
     def test_what_never_uses_the_arc(self) -> None:
         assert isinstance(judged(ZFS_DIRECT_IO, self.of("always"))[1], NotJudged)
@@ -157,13 +161,13 @@ class TestDirectIo:
 class TestProperties:
     @pytest.mark.parametrize("value", ["disabled", "always"])
     def test_sync_that_is_not_standard(self, value: str) -> None:
-        found = change(ZFS_SYNCHRONOUS_WRITES, zfs_server(sync=value))
-        assert (found.value, found.wanted) == (f"sync={value}", "sync=standard")
-        assert ("crash loses" in found.because) == (value == "disabled")
+        change = change_of(ZFS_SYNCHRONOUS_WRITES, zfs_server(sync=value))
+        assert (change.value, change.wanted) == (f"sync={value}", "sync=standard")
+        assert ("crash loses" in change.because) == (value == "disabled")
 
     @pytest.mark.parametrize("value", ["off", "gzip", "gzip-9", "lzjb"])
     def test_other_compression(self, value: str) -> None:
-        assert change(ZFS_COMPRESSION, zfs_server(compression=value)).wanted == "lz4"
+        assert change_of(ZFS_COMPRESSION, zfs_server(compression=value)).wanted == "lz4"
 
     @pytest.mark.parametrize("value", ["on", "lz4", "zstd-3", "zstd-fast", "zle"])
     def test_compression_to_keep(self, value: str) -> None:
@@ -172,26 +176,26 @@ class TestProperties:
     @pytest.mark.parametrize(("release", "is_fine"), [("2.1.15-1", False), ("2.2.7-1", False), ("2.3.0-1", True)])
     def test_attributes_are_in_directories_before_2_3(self, release: str, is_fine: bool) -> None:
         node = zfs_server(xattr="on").with_files({"sys/module/zfs/version": release})
-        (found,) = judged(ZFS_EXTENDED_ATTRIBUTES, node)
-        assert isinstance(found, Fine if is_fine else Change)
+        (judgement,) = judged(ZFS_EXTENDED_ATTRIBUTES, node)
+        assert isinstance(judgement, Fine if is_fine else Change)
 
     def test_without_a_target_what_is_inherited_is_said_once(self) -> None:
         node = zfs_server()
         all_off = node.with_printed({ZFS_GET_LINE: node.printed[ZFS_GET_LINE].replace("\tlz4\t", "\toff\t")})
-        found = changes(ZFS_COMPRESSION, Node(node.host, node.files, printed=all_off.printed))
-        assert [one.subject for one in found] == ["tank"]
+        changes = changes_of(ZFS_COMPRESSION, Node(node.host, node.files, printed=all_off.printed))
+        assert [change.subject for change in changes] == ["tank"]
 
 
 class TestSpecialVdev:
     def test_less_redundant_than_the_data(self) -> None:
         node = _status("\t    /dev/nvme1n1p1  ONLINE       0     0     0\n", "")
-        found = change(ZFS_SPECIAL_VDEV, node)
-        assert (found.value, found.wanted) == ("mirror-1 survives 1 failed disks", "2, as its data")
-        assert found.command == "zpool attach tank /dev/nvme0n1p1 DISK"
+        change = change_of(ZFS_SPECIAL_VDEV, node)
+        assert (change.value, change.wanted) == ("mirror-1 survives 1 failed disks", "2, as its data")
+        assert change.command == "zpool attach tank /dev/nvme0n1p1 DISK"
 
     def test_all_blocks_are_small(self) -> None:
-        found = change(ZFS_SPECIAL_VDEV, zfs_server(recordsize="131072", special_small_blocks="131072"))
-        assert (found.value, found.wanted) == ("128 KiB", "at most 64 KiB")
+        change = change_of(ZFS_SPECIAL_VDEV, zfs_server(recordsize="131072", special_small_blocks="131072"))
+        assert (change.value, change.wanted) == ("128 KiB", "at most 64 KiB")
 
     def test_without_one(self) -> None:
         begin, end = ZPOOL_STATUS.index("\tspecial"), ZPOOL_STATUS.index("\tspares")
@@ -201,21 +205,21 @@ class TestSpecialVdev:
 class TestModule:
     def test_no_prefetch(self) -> None:
         node = zfs_server().with_files({f"{_PARAMETERS}/zfs_prefetch_disable": 1})
-        assert assignments(change(ZFS_PREFETCH, node)) == {"module:zfs/zfs_prefetch_disable": "0"}
+        assert assignments(change_of(ZFS_PREFETCH, node)) == {"module:zfs/zfs_prefetch_disable": "0"}
         assert not_readable(ZFS_PREFETCH, zfs_server().with_unreadable(f"{_PARAMETERS}/zfs_prefetch_disable"))
 
     @pytest.mark.parametrize("name", ["zfs_nocacheflush", "zil_nocacheflush"])
     def test_no_flushes(self, name: str) -> None:
-        found = change(ZFS_CACHE_FLUSH, zfs_server().with_files({f"{_PARAMETERS}/{name}": 1}))
-        assert "power failure" in found.because
-        assert assignments(found) == {f"module:zfs/{name}": "0"}
+        change = change_of(ZFS_CACHE_FLUSH, zfs_server().with_files({f"{_PARAMETERS}/{name}": 1}))
+        assert "power failure" in change.because
+        assert assignments(change) == {f"module:zfs/{name}": "0"}
         assert not_readable(ZFS_CACHE_FLUSH, zfs_server().with_files({f"{_PARAMETERS}/{name}": None}))
 
     @pytest.mark.parametrize(("limit", "because"), [(1 << 20, "ignores"), (64 << 30, "1 GiB"), (1 << 30, "metadata")])
     def test_limits_of_the_arc(self, limit: int, because: str) -> None:
-        found = change(ZFS_ARC_LIMIT, zfs_server().with_files({f"{_PARAMETERS}/zfs_arc_max": limit}))
-        assert because in found.because
-        assert assignments(found) == {"module:zfs/zfs_arc_max": str(32 << 30)}
+        change = change_of(ZFS_ARC_LIMIT, zfs_server().with_files({f"{_PARAMETERS}/zfs_arc_max": limit}))
+        assert because in change.because
+        assert assignments(change) == {"module:zfs/zfs_arc_max": str(32 << 30)}
 
     def test_limits_of_the_arc_to_keep(self) -> None:
         assert fine(ZFS_ARC_LIMIT, zfs_server()) == ["the default, 32 GiB of 64 GiB"]
@@ -237,8 +241,8 @@ class TestPools:
     def test_sectors_larger_than_blocks(self) -> None:
         node = zfs_server()
         small = node.with_printed({"zpool get -Hp all": node.printed["zpool get -Hp all"].replace("\t12\t", "\t9\t")})
-        found = change(ZFS_SECTOR_SIZE, small)
-        assert (found.value, found.wanted) == ("ashift 9 (512 bytes)", "ashift 12 (4096 bytes)")
+        change = change_of(ZFS_SECTOR_SIZE, small)
+        assert (change.value, change.wanted) == ("ashift 9 (512 bytes)", "ashift 12 (4096 bytes)")
 
     def test_an_ashift_that_was_detected(self) -> None:
         node = zfs_server()
@@ -246,7 +250,7 @@ class TestPools:
         assert "zdb -C" in not_readable(ZFS_SECTOR_SIZE, auto)[0].reason
         of_vdevs = "root-0\tashift\t0\t-\nraidz2-0\tashift\t9\t-\nsdb1\tashift\t9\t-\nmirror-1\tashift\t12\t-\n"
         listed = auto.with_printed({"zpool get -Hp ashift tank all-vdevs": of_vdevs})
-        assert [one.subject for one in changes(ZFS_SECTOR_SIZE, listed)] == ["tank raidz2-0"]
+        assert [all_change.subject for all_change in changes_of(ZFS_SECTOR_SIZE, listed)] == ["tank raidz2-0"]
 
     @pytest.mark.parametrize(
         ("old", "new", "value"),
@@ -265,17 +269,17 @@ class TestPools:
         ],
     )
     def test_a_pool_that_is_not_whole_or_not_idle(self, old: str, new: str, value: str) -> None:
-        assert change(ZFS_POOL_COMPLETENESS, _status(old, new)).value == value
+        assert change_of(ZFS_POOL_COMPLETENESS, _status(old, new)).value == value
 
     def test_a_full_pool(self) -> None:
         node = zfs_server()
         full = node.with_printed({"zpool get -Hp all": node.printed["zpool get -Hp all"].replace("\t41\t", "\t96\t")})
-        assert change(ZFS_POOL_SPACE, full).value == "96 % used, free space 7 % fragmented"
+        assert change_of(ZFS_POOL_SPACE, full).value == "96 % used, free space 7 % fragmented"
 
     @pytest.mark.parametrize("printed", ["", "no pools available\n", "  pool: other\n state: ONLINE\n"])
     def test_the_targets_pool_is_not_listed(self, printed: str) -> None:
-        found = not_readable(ZFS_POOL_COMPLETENESS, zfs_server().with_printed({"zpool status -LP": printed}))
-        assert [one.what for one in found] == ["pool tank"]
+        unreadable = not_readable(ZFS_POOL_COMPLETENESS, zfs_server().with_printed({"zpool status -LP": printed}))
+        assert [listed.what for listed in unreadable] == ["pool tank"]
 
     def test_a_disk_that_is_being_replaced(self) -> None:
         replaced = (

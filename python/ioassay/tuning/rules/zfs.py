@@ -170,7 +170,7 @@ _DIRECT_IO_PATH = f"sys/module/zfs/parameters/{_DIRECT_IO_ENABLED}"
 
 
 def _direct_io(system: System) -> Iterator[Judgement]:
-    """What becomes of direct I/O."""
+    """Whether direct I/O is obeyed or ignored."""
     release = version(system.snapshot)
     if not is_used(system.snapshot, system.target_mount):
         yield NotApplicable(NO_ZFS)

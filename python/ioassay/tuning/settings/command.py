@@ -71,7 +71,10 @@ def load_commands(path: Path) -> dict[str, Command]:
 
 def commands_text(commands: Mapping[str, Command]) -> str:
     """The file that `load_commands` reads as these."""
-    body = {name: {"get": one.get, "set": one.set, "timeout": f"{one.timeout:g}s"} for name, one in commands.items()}
+    body = {
+        name: {"get": command.get, "set": command.set, "timeout": f"{command.timeout:g}s"}
+        for name, command in commands.items()
+    }
     return yaml.safe_dump({"commands": body}, sort_keys=False)
 
 

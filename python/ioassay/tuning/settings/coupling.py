@@ -14,7 +14,7 @@ from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system.tuned import LiveFiles, Option, active_profile
 
 TUNED_PROFILE = "tuned:profile"
-"""Another profile gives everything that the active one sets its value of before, and sets its own."""
+"""Another profile restores the previous value of everything that the active one sets, then sets its own."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def belongs_to(name: str) -> str:
 
 def excluded(name: str) -> str:
     """The setting that is 0 while this one is not; empty if there is none."""
-    return next((other for pair in EXCLUSIVE for one, other in (pair, pair[::-1]) if one == name), "")
+    return next((other for pair in EXCLUSIVE for setting, other in (pair, pair[::-1]) if setting == name), "")
 
 
 def takes_no_zero(name: str) -> bool:

@@ -56,12 +56,12 @@ class Sysctl(Setting):
         """As the base says."""
         paths = self._expanded(self._root.joinpath(*self._parts))
         if not paths:
-            at = self._root
+            directory = self._root
             for part in self._parts:
-                if not glob.glob(str(at / part)):
-                    raise UsageError(f"{self.name}: no such parameter; {nearest_of(part, names(at))}")
-                at /= part
-            raise UsageError(f"{self.name}: a directory, not a parameter; {nearest_of('', names(at))}")
+                if not glob.glob(str(directory / part)):
+                    raise UsageError(f"{self.name}: no such parameter; {nearest_of(part, names(directory))}")
+                directory /= part
+            raise UsageError(f"{self.name}: a directory, not a parameter; {nearest_of('', names(directory))}")
         return paths
 
     def exact(self) -> Instance:
@@ -70,7 +70,7 @@ class Sysctl(Setting):
 
     def _expanded(self, path: Path) -> list[Instance]:
         paths = [path] if path.is_file() else map(Path, sorted(glob.glob(str(path))))
-        return [self._named(one) for one in paths if one.is_file()]
+        return [self._named(file) for file in paths if file.is_file()]
 
     def _named(self, path: Path) -> Instance:
         parts = path.relative_to(self._root).parts
@@ -93,15 +93,15 @@ class Sys(Setting):
     def instances(self) -> list[Instance]:
         """As the base says."""
         paths = [self._path] if self._path.is_file() else map(Path, sorted(glob.glob(str(self._path))))
-        found = {one.name: one for one in (self._named(path) for path in paths if path.is_file())}
-        if not found:
-            at = next(above for above in self._path.parents if glob.glob(str(above)))
-            part = self._path.relative_to(at).parts[0]
-            if glob.glob(str(at / part)):
-                raise UsageError(f"{self.name}: a directory, not a file; {nearest_of('', names(at / part))}")
-            there = sorted({name for directory in glob.glob(str(at)) for name in names(Path(directory))})
+        instances = {instance.name: instance for instance in (self._named(path) for path in paths if path.is_file())}
+        if not instances:
+            deepest = next(above for above in self._path.parents if glob.glob(str(above)))
+            part = self._path.relative_to(deepest).parts[0]
+            if glob.glob(str(deepest / part)):
+                raise UsageError(f"{self.name}: a directory, not a file; {nearest_of('', names(deepest / part))}")
+            there = sorted({name for directory in glob.glob(str(deepest)) for name in names(Path(directory))})
             raise UsageError(f"{self.name}: no such file; {nearest_of(part, there)}")
-        return [*found.values()]
+        return [*instances.values()]
 
     def exact(self) -> Instance:
         """As the base says."""

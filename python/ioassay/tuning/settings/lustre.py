@@ -137,7 +137,7 @@ class StripeInstance(Instance):
             ) from None
 
     def write(self, value: str) -> None:
-        """As the base says. `lfs setstripe` forgets what it is not told, so everything is told."""
+        """As the base says. `lfs setstripe` resets every option that is not given, so all are given."""
         try:
             striping = {what: self._get(what) for what in _STRIPING} | {self.what: value}
             listed = [

@@ -68,7 +68,7 @@ class ModuleInstance(FileInstance):
             for directory in reversed(_DIRECTORIES)  # of files with one name the first directory's counts
             for path in (self._root / directory).glob("*.conf")
         }
-        found = None
+        value = None
         for _, path in sorted(files.items()):
             try:
                 text = path.read_text(errors="replace").replace("\\\n", " ")
@@ -78,8 +78,8 @@ class ModuleInstance(FileInstance):
                 match line.partition("#")[0].split():
                     case ["options", module, *options] if module.replace("-", "_") == self.module:
                         values = dict(option.partition("=")[::2] for option in options)
-                        found = values.get(self.parameter, found)
-        return found
+                        value = values.get(self.parameter, value)
+        return value
 
 
 class Module(Setting):
@@ -98,14 +98,14 @@ class Module(Setting):
 
     def instances(self) -> list[Instance]:
         """As the base says."""
-        one = self._instance
-        if not one.path.exists() and one.configured() is None:
-            directory = one.path.parent
+        instance = self._instance
+        if not instance.path.exists() and instance.configured() is None:
+            directory = instance.path.parent
             if not directory.parent.is_dir():
                 loaded = names(self._root / "sys/module")
-                raise UsageError(f"{self.name}: {one.module} is not loaded; {nearest_of(one.module, loaded)}")
-            raise UsageError(f"{self.name}: no such parameter; {nearest_of(one.parameter, names(directory))}")
-        return [one]
+                raise UsageError(f"{self.name}: {instance.module} is not loaded; {nearest_of(instance.module, loaded)}")
+            raise UsageError(f"{self.name}: no such parameter; {nearest_of(instance.parameter, names(directory))}")
+        return [instance]
 
     def exact(self) -> Instance:
         """As the base says."""

@@ -1,4 +1,4 @@
-"""Lustre's parameters and striping, with programs that keep what they are told."""
+"""Lustre's parameters and striping, with programs that store what they are given."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("tree")
 def test_a_pattern_stands_for_the_parameter_of_each_target() -> None:
-    found = parse("lctl:osc.*.max_rpcs_in_flight").instances()
-    assert [instance.name for instance in found] == [
+    instances = parse("lctl:osc.*.max_rpcs_in_flight").instances()
+    assert [instance.name for instance in instances] == [
         f"lctl:osc.scratch-OST000{n}-osc-ffff8f.max_rpcs_in_flight" for n in range(2)
     ]
-    found[1].write("16")
-    assert [instance.read() for instance in found] == ["8", "16"]
+    instances[1].write("16")
+    assert [instance.read() for instance in instances] == ["8", "16"]
 
 
 @pytest.mark.usefixtures("tree")

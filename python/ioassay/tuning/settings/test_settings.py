@@ -99,8 +99,8 @@ def test_a_partition_is_refused_with_its_device(root: Path) -> None:
 def test_a_pattern_stands_for_each_file_that_it_names(root: Path) -> None:
     files = {f"sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor": "powersave" for n in range(3)}
     write_tree(root, files)
-    found = names("sys:devices/system/cpu/cpu*/cpufreq/scaling_governor", root)
-    assert found == [f"sys:devices/system/cpu/cpu{n}/cpufreq/scaling_governor" for n in range(3)]
+    matching = names("sys:devices/system/cpu/cpu*/cpufreq/scaling_governor", root)
+    assert matching == [f"sys:devices/system/cpu/cpu{n}/cpufreq/scaling_governor" for n in range(3)]
     assert names("block:sd*/nr_requests", root) == ["block:sda/nr_requests", "block:sdb/nr_requests"]
 
 

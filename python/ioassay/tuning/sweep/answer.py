@@ -1,4 +1,4 @@
-"""What the measurements of a sweep say: which point is best, what it truly brings, which parameters bring it.
+"""What the measurements of a sweep say: which point is best, its significant gain, and which parameters bring it.
 
 A function of the document. Gains are factors: 1.5 is half as much again; of a latency, two thirds of it.
 """
@@ -44,7 +44,7 @@ class Contribution:
 class StudyPoint:
     """A point of the study's own sweep, before and after."""
 
-    at: PointValue
+    coordinates: PointValue
     today: Spread
     point: Spread
     gain: Interval | None
@@ -113,15 +113,15 @@ def answer(document: SweepDocument) -> Answer:
     )
 
 
-def _verdict(document: SweepDocument, found: Trial | None, confirmed: Trial | None) -> Verdict:
+def _verdict(document: SweepDocument, best: Trial | None, confirmed: Trial | None) -> Verdict:
     gain = confirmed.gain if confirmed is not None else None
     if gain is None:
         reported_trials = (
-            [confirmed] if confirmed is not None else [] if found is not None else trials(document, "search")
+            [confirmed] if confirmed is not None else [] if best is not None else trials(document, "search")
         )
         if any(trial.is_void for trial in reported_trials):
             return "withheld"
-        return "nothing better" if document.state == "complete" and found is None else "unfinished"
+        return "nothing better" if document.state == "complete" and best is None else "unfinished"
     if gain.low > 1:
         return "better"
     return "worse" if gain.high < 1 else "no difference"
@@ -137,14 +137,14 @@ def _contributions(document: SweepDocument) -> list[Contribution]:
 
 def _points(trial: Trial) -> list[StudyPoint]:
     sides = {side: _by_point(trial, side) for side in ("today", "point")}
-    found = []
-    for key, (at, today) in sides["today"].items():
+    points = []
+    for key, (coordinates, today) in sides["today"].items():
         if key in sides["point"]:
             after = sides["point"][key][1]
             ratio = intervals.of_ratio(today, after) if is_latency(trial.document.objective) else None
             gain = ratio or intervals.of_ratio(after, today)
-            found.append(StudyPoint(at, Spread(today), Spread(after), gain))
-    return found
+            points.append(StudyPoint(coordinates, Spread(today), Spread(after), gain))
+    return points
 
 
 _Key = tuple[object, ...]

@@ -54,7 +54,7 @@ def past_page_cache(
 
 
 def varies_page_cache(parameters: Sequence[ParameterEntry]) -> bool:
-    """Whether a setting of the page cache is among them, so that direct I/O would measure nothing of it."""
+    """Whether a setting of the page cache is among them, so that direct I/O would not measure its effect."""
     return any(part in (parameter.setting or "") for parameter in parameters for part in _BUFFERED)
 
 

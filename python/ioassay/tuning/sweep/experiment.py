@@ -35,7 +35,7 @@ class ParameterPart(Part):
     def _is_one_thing(self) -> Self:
         if (self.get is None) != (self.set is None):
             raise ValueError("has one of `get` and `set`; write both, so that the value can be put back")
-        if sum(one is not None for one in (self.setting, self.key, self.get)) != 1:
+        if sum(name is not None for name in (self.setting, self.key, self.get)) != 1:
             raise ValueError("does not say what it is; write one of `setting`, `key`, or `get` with `set`")
         if len(set(self.values)) < len(self.values):
             raise ValueError("has a value twice; write each value once")

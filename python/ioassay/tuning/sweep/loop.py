@@ -91,7 +91,10 @@ class Loop:
             if self._is_void():
                 return
         while not self._is_late() and (point := search.ask()) is not None:
-            values = {one.name: one.values[at] for one, at in zip(self._document.parameters, point, strict=True)}
+            values = {
+                parameter.name: parameter.values[index]
+                for parameter, index in zip(self._document.parameters, point, strict=True)
+            }
             self._say(f"Trial {number + 1} of {min(search.trials, search.points)}: {_shown(values)}")
             trial = Trial("search", number, values, self._today, (), self._document)
             self._try(search, trial)
@@ -117,7 +120,7 @@ class Loop:
             search.tell(self._point(trial.values), None)
 
     def _is_refused(self, trial: Trial) -> bool:
-        return any(one.point == trial.values for one in self._document.refused)
+        return any(refusal.point == trial.values for refusal in self._document.refused)
 
     def _point(self, values: Values) -> Point:
         return tuple(parameter.values.index(values[parameter.name] or "") for parameter in self._document.parameters)
@@ -131,8 +134,10 @@ class Loop:
         parameters = self._document.parameters
         values = [parameter.values for parameter in parameters]
         today = [parameter.today if parameter.today in parameter.values else None for parameter in parameters]
-        places = [one.index(value) for one, value in zip(values, today, strict=True) if value is not None]
-        known = {at: one.suggested for at, one in enumerate(parameters) if one.suggested is not None}
+        places = [candidates.index(value) for candidates, value in zip(values, today, strict=True) if value is not None]
+        known = {
+            index: parameter.suggested for index, parameter in enumerate(parameters) if parameter.suggested is not None
+        }
         return Search(
             sizes=[len(value) for value in values],
             trials=self._document.trials,
@@ -151,19 +156,19 @@ class Loop:
         limit = self._document.time_ns
         return limit is not None and (time.monotonic() - self._began) * 1e9 >= limit
 
-    def _confirm(self, found: Trial) -> None:
+    def _confirm(self, best: Trial) -> None:
         precision = replace(self._precision, fewest=_FEWEST_OF_ANSWER)
-        self._say(f"Confirmation with fresh pairs: {_shown(found.values)}")
-        trial = self._resumed("confirmation", 0, found.values, self._today)
+        self._say(f"Confirmation with fresh pairs: {_shown(best.values)}")
+        trial = self._resumed("confirmation", 0, best.values, self._today)
         confirmed = self._finish(trial, precision, is_answer=True)
-        changed = [name for name, value in found.values.items() if value != self._today[name]]
+        changed = [name for name, value in best.values.items() if value != self._today[name]]
         gain = confirmed.gain
         if len(changed) < 2 or gain is None or gain.low <= 1:
             return
         for number, name in enumerate(changed):
-            self._say(f"Contribution of {name}: {found.values[name]} beside {self._today[name] or 'the study’s'}")
-            without = {**found.values, name: self._today[name]}
-            self._finish(self._resumed("contribution", number, found.values, without), precision, is_answer=True)
+            self._say(f"Contribution of {name}: {best.values[name]} beside {self._today[name] or 'the study’s'}")
+            without = {**best.values, name: self._today[name]}
+            self._finish(self._resumed("contribution", number, best.values, without), precision, is_answer=True)
 
     def _resumed(self, stage: Stage, number: int, values: Values, today: Values) -> Trial:
         known = (trial for trial in trials(self._document, stage) if trial.number == number)
@@ -238,8 +243,8 @@ class Loop:
             started=started,
             objective=None if why else observed.value,
             points=list(observed.points),
-            constraints=[one.value for one in limited],
-            doubts_of_constraints=[dict(one.doubts) for one in limited],
+            constraints=[measured.value for measured in limited],
+            doubts_of_constraints=[dict(measured.doubts) for measured in limited],
             why_invalid=why or None,
             doubts=dict(observed.doubts),
         )

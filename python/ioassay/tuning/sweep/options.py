@@ -45,7 +45,7 @@ def experiment(options: Options, tree: Entries | None = None) -> Experiment:
     _extend(entries, "parameters", _parameters(options.vary))
     if options.objective is not None:
         entries["objective"] = _objective(options.objective)
-    keep: list[Node] = [_kept(one) for one in options.keep]
+    keep: list[Node] = [_kept(text) for text in options.keep]
     if keep:
         entries["constraints"] = Items(keep, keep[0].origin)
     budget = {name: value for name, value in options.budget.items() if value is not None}

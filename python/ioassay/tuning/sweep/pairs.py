@@ -1,6 +1,6 @@
 """When a point has been measured often enough: pairs of today's settings and the point's, one right after the other.
 
-A storage system drifts: other jobs come and go, caches age, disks fill. What is measured in turns drifts alike, so each
+A storage system drifts: other jobs come and go, caches age, disks fill. Alternating measurements drift alike, so each
 measurement of a point has one of today's settings beside it, and which of the two comes first changes from pair to pair
 (the counterbalanced design of Box, Hunter and Hunter, *Statistics for Experimenters*, 2005, chapter 4).
 

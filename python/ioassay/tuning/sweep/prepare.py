@@ -104,7 +104,11 @@ def definitions(parameters: Mapping[str, ParameterPart] | Sequence[ParameterEntr
         if isinstance(parameters, Mapping)
         else ((parameter.name, parameter) for parameter in parameters)
     )
-    return {name: Command(get=one.get, set=one.set) for name, one in pairs if one.get and one.set}
+    return {
+        name: Command(get=parameter.get, set=parameter.set)
+        for name, parameter in pairs
+        if parameter.get and parameter.set
+    }
 
 
 def setting_name(parameter: ParameterEntry) -> str | None:
@@ -135,8 +139,8 @@ def _parameter(
 def about(setting: str, recommended: Mapping[str, tuple[str, Rule]]) -> tuple[str, Rule] | tuple[None, None]:
     """What is recommended for a setting, or for one that its pattern stands for, or whose pattern stands for it."""
     matching = (
-        found
-        for name, found in recommended.items()
+        recommendation
+        for name, recommendation in recommended.items()
         if name == setting or fnmatch.fnmatchcase(name, setting) or fnmatch.fnmatchcase(setting, name)
     )
     return next(matching, (None, None))
@@ -191,7 +195,9 @@ def _refuse_unknown_phase(experiment: Experiment, resolved: ResolvedStudy) -> No
     for part in parts:
         if part.workload is not None and part.workload not in workloads:
             raise UsageError(f"The study has no workload `{part.workload}`.", nearest(part.workload, workloads))
-        named = [step for name, one in workloads.items() if part.workload in (None, name) for step in one.steps]
+        named = [
+            step for name, workload in workloads.items() if part.workload in (None, name) for step in workload.steps
+        ]
         known = {word for step in named for word in (step.name, step.verb) if word}
         if part.phase is not None and part.phase not in known:
             raise UsageError(f"The study has no phase `{part.phase}`.", nearest(part.phase, known))

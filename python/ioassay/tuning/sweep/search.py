@@ -4,7 +4,7 @@ A grid that fits the budget is tried whole. Of a larger one, Optuna's tree-struc
 et al., *Algorithms for Hyper-Parameter Optimization*, NIPS 2011), after the points that the rules suggest. Values are
 ordered, so the estimator knows that 256 lies between 128 and 512.
 
-A search is a function of its seed and of what it was told, so a sweep that is resumed tells it again what is known.
+A search is a function of its seed and of the results given to it, so a resumed sweep gives it all results again.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Search:
         return self._next_of_grid() if self.is_grid else self._next_of_estimator()
 
     def tell(self, point: Point, gain: float | None, *, is_allowed: bool = True) -> None:
-        """What came of a point: its gain over today's settings. `None`: it could not be measured."""
+        """Give the result of a point: its gain over today's settings. `None`: it could not be measured."""
         worth = math.log(gain) if gain and is_allowed else _INFEASIBLE
         self._known[point] = worth
         if self.is_grid:
@@ -137,7 +137,7 @@ class Search:
         from optuna.distributions import IntDistribution  # noqa: PLC0415
         from optuna.trial import create_trial  # noqa: PLC0415
 
-        names = [str(at) for at in range(len(self.sizes))]
+        names = [str(index) for index in range(len(self.sizes))]
         return create_trial(
             params=dict(zip(names, point, strict=True)),
             distributions={name: IntDistribution(0, size - 1) for name, size in zip(names, self.sizes, strict=True)},
@@ -146,7 +146,7 @@ class Search:
 
     def _at(self, trial: Trial) -> Point:
         """The point of a trial; the first time it is asked, the estimator chooses it."""
-        return tuple(trial.suggest_int(str(at), 0, size - 1) for at, size in enumerate(self.sizes))
+        return tuple(trial.suggest_int(str(index), 0, size - 1) for index, size in enumerate(self.sizes))
 
 
 def suggestions(values: Sequence[Sequence[str]], today: Sequence[str], known: Mapping[int, str]) -> list[Point]:
@@ -155,12 +155,15 @@ def suggestions(values: Sequence[Sequence[str]], today: Sequence[str], known: Ma
     `known`: by parameter, the value that a rule recommends; the nearest of the list is taken, of numbers by ratio. The
     other parameters keep today's value, or have the one of the list that is nearest to it.
     """
-    base = [_nearest(one, value) for one, value in zip(values, today, strict=True)]
-    wanted = {at: _nearest(values[at], value) for at, value in known.items()}
+    base = [_nearest(candidates, value) for candidates, value in zip(values, today, strict=True)]
+    wanted = {index: _nearest(values[index], value) for index, value in known.items()}
     if not wanted:
         return []
-    together = tuple(wanted.get(at, place) for at, place in enumerate(base))
-    alone = [tuple(place if one == at else base[one] for one in range(len(base))) for at, place in wanted.items()]
+    together = tuple(wanted.get(index, place) for index, place in enumerate(base))
+    alone = [
+        tuple(place if position == index else base[position] for position in range(len(base)))
+        for index, place in wanted.items()
+    ]
     return list(dict.fromkeys([together, *alone]))
 
 
@@ -170,6 +173,6 @@ def _nearest(values: Sequence[str], wanted: str) -> int:
         return values.index(wanted)
     try:
         target = float(wanted)
-        return min(range(len(values)), key=lambda at: abs(math.log((float(values[at]) + 1) / (target + 1))))
+        return min(range(len(values)), key=lambda index: abs(math.log((float(values[index]) + 1) / (target + 1))))
     except ValueError:
         return 0

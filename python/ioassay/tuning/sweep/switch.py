@@ -26,7 +26,7 @@ class _Settings:
 
     def drifted(self) -> list[str]:
         """What something else has changed since, each with what it is now."""
-        return [f"{one.name}: {one.drift}" for one in self._done.check()]
+        return [f"{setting.name}: {setting.drift}" for setting in self._done.check()]
 
 
 class _Nothing:

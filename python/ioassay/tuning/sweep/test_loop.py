@@ -30,8 +30,8 @@ _TODAY = {"size": "128", "depth": "8"}
 
 def _prefers_512(values: Mapping[str, str]) -> float:
     """Best at 512 with any depth but 1."""
-    at = _SIZES.index(values["size"])
-    return 1e9 * (0.3 + 0.7 / (1 + abs(at - 3))) * (0.9 if values["depth"] == "1" else 1.0)
+    index = _SIZES.index(values["size"])
+    return 1e9 * (0.3 + 0.7 / (1 + abs(index - 3))) * (0.9 if values["depth"] == "1" else 1.0)
 
 
 def _document(**changed: object) -> SweepDocument:
@@ -51,23 +51,23 @@ def _swept(path: Path, device: ArtificialDevice, document: SweepDocument | None 
 
 def test_the_optimum_of_a_grid_is_found_and_confirmed_with_fresh_pairs(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
-    found = _swept(tmp_path / "sweep", device, _document_of_many_points())
-    assert found.verdict == "better"
-    assert found.confirmed is not None
-    assert found.confirmed.values["size"] == "512"
-    assert found.confirmed.gain is not None
+    swept = _swept(tmp_path / "sweep", device, _document_of_many_points())
+    assert swept.verdict == "better"
+    assert swept.confirmed is not None
+    assert swept.confirmed.values["size"] == "512"
+    assert swept.confirmed.gain is not None
     truth = _prefers_512({"size": "512", "depth": "8"}) / _prefers_512(_TODAY)
-    assert found.confirmed.gain.low < truth < found.confirmed.gain.high
-    assert {measurement.run for measurement in found.confirmed.measurements}.isdisjoint(
-        measurement.run for measurement in (found.best.measurements if found.best else [])
+    assert swept.confirmed.gain.low < truth < swept.confirmed.gain.high
+    assert {measurement.run for measurement in swept.confirmed.measurements}.isdisjoint(
+        measurement.run for measurement in (swept.best.measurements if swept.best else [])
     )
 
 
 def test_a_parameter_without_effect_is_not_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, noise=0.02, seed=4)
-    found = _swept(tmp_path / "sweep", device, _document_of_many_points())
-    assert found.recommended == {"size": "512"}
-    assert {contribution.name: contribution.matters for contribution in found.contributions} == {
+    swept = _swept(tmp_path / "sweep", device, _document_of_many_points())
+    assert swept.recommended == {"size": "512"}
+    assert {contribution.name: contribution.matters for contribution in swept.contributions} == {
         "size": True,
         "depth": False,
     }
@@ -81,10 +81,10 @@ def test_a_sweep_whose_measurements_all_carry_a_doubt_that_voids_them_ends_early
         objective, "observe", lambda run, of: replace(observe(run, of), doubts={"device-moved-less": "use direct I/O"})
     )
     device = ArtificialDevice(_prefers_512, _TODAY)
-    found = _swept(tmp_path / "sweep", device, _document())
-    assert (found.verdict, found.recommended) == ("withheld", {})
-    assert found.document.state == "complete"
-    assert len(found.document.measurements) == 6  # three pairs of the first point
+    swept = _swept(tmp_path / "sweep", device, _document())
+    assert (swept.verdict, swept.recommended) == ("withheld", {})
+    assert swept.document.state == "complete"
+    assert len(swept.document.measurements) == 6  # three pairs of the first point
 
 
 def test_a_constraint_whose_measurements_memory_gave_withholds_the_answer(
@@ -93,15 +93,17 @@ def test_a_constraint_whose_measurements_memory_gave_withholds_the_answer(
     observe = objective.observe
 
     def doubted(run: LoadedRun, of: ObjectiveEntry | ConstraintEntry) -> objective.Observed:
-        found = observe(run, of)
-        return replace(found, doubts={"cache-resident": "drop caches"}) if isinstance(of, ConstraintEntry) else found
+        observed = observe(run, of)
+        return (
+            replace(observed, doubts={"cache-resident": "drop caches"}) if isinstance(of, ConstraintEntry) else observed
+        )
 
     monkeypatch.setattr(objective, "observe", doubted)
     limit = ConstraintEntry(phase="write", least_share=0.5)
     device = ArtificialDevice(_prefers_512, _TODAY)
-    found = _swept(tmp_path / "sweep", device, _document(constraints=[limit]))
-    assert (found.verdict, found.recommended, found.remedies) == ("withheld", {}, ["drop caches"])
-    assert len({measurement.trial for measurement in found.document.measurements}) == 1
+    swept = _swept(tmp_path / "sweep", device, _document(constraints=[limit]))
+    assert (swept.verdict, swept.recommended, swept.remedies) == ("withheld", {}, ["drop caches"])
+    assert len({measurement.trial for measurement in swept.document.measurements}) == 1
 
 
 class _Refusing(ArtificialDevice):
@@ -114,12 +116,12 @@ class _Refusing(ArtificialDevice):
 
 
 def test_a_value_that_a_setting_refuses_costs_its_points_and_not_the_sweep(tmp_path: Path) -> None:
-    found = _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY), _document())
-    assert found.verdict == "better"
-    assert found.recommended["size"] == "512"
-    assert [one.point["size"] for one in found.document.refused] == ["1024", "1024"]
-    assert found.document.refused[0].why == "sys:size: asked 1024, the kernel made it 512."
-    assert _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY)).document.refused == found.document.refused
+    swept = _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY), _document())
+    assert swept.verdict == "better"
+    assert swept.recommended["size"] == "512"
+    assert [refusal.point["size"] for refusal in swept.document.refused] == ["1024", "1024"]
+    assert swept.document.refused[0].why == "sys:size: asked 1024, the kernel made it 512."
+    assert _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY)).document.refused == swept.document.refused
 
 
 def test_a_sweep_reports_that_every_value_is_refused(tmp_path: Path) -> None:
@@ -130,21 +132,21 @@ def test_a_sweep_reports_that_every_value_is_refused(tmp_path: Path) -> None:
 
 def test_no_difference_is_an_answer_where_no_parameter_matters(tmp_path: Path) -> None:
     device = ArtificialDevice(lambda values: 1e9, _TODAY, noise=0.05, seed=2)
-    found = _swept(tmp_path / "sweep", device, _document())
-    assert found.verdict in ("no difference", "nothing better")
-    assert found.recommended == {}
+    swept = _swept(tmp_path / "sweep", device, _document())
+    assert swept.verdict in ("no difference", "nothing better")
+    assert swept.recommended == {}
 
 
 def test_a_device_that_gets_slower_all_the_time_does_not_mislead_it(tmp_path: Path) -> None:
     device = ArtificialDevice(lambda values: 1e9, _TODAY, noise=0.01, drift=0.02)
-    found = _swept(tmp_path / "sweep", device, _document())
-    assert found.recommended == {}
+    swept = _swept(tmp_path / "sweep", device, _document())
+    assert swept.recommended == {}
 
 
 def test_todays_settings_are_measured_in_turns_with_each_point(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
-    found = _swept(tmp_path / "sweep", device, _document())
-    for trial in found.trials:
+    swept = _swept(tmp_path / "sweep", device, _document())
+    for trial in swept.trials:
         sides = [measurement.side for measurement in trial.measurements]
         assert sides[:6] == ["today", "point", "point", "today", "today", "point"]
         assert len(trial.pairs) >= 3
@@ -155,10 +157,10 @@ def test_a_rule_reaches_95_percent_of_the_best_within_5_trials(tmp_path: Path, s
     device = ArtificialDevice(_prefers_512, _TODAY, seed=seed)
     document = _document_of_many_points(trials=5)
     document.parameters[0].suggested = "512"
-    found = _swept(tmp_path / "sweep", device, document)
+    swept = _swept(tmp_path / "sweep", device, document)
     best = max(_prefers_512({"size": size, "depth": depth}) for size, depth in product(_SIZES, _DEPTHS))
-    assert found.confirmed is not None
-    assert _prefers_512({name: value or "" for name, value in found.confirmed.values.items()}) >= 0.95 * best
+    assert swept.confirmed is not None
+    assert _prefers_512({name: value or "" for name, value in swept.confirmed.values.items()}) >= 0.95 * best
 
 
 def _interrupted_at(stop: int, number: int) -> RunState | None:
@@ -192,11 +194,11 @@ def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_pat
 def test_a_point_that_fails_is_passed_over(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
     device.fail = lambda number: "failed" if device.measured[number]["size"] == "1024" else None
-    found = _swept(tmp_path / "sweep", device, _document())
-    hopeless = [trial for trial in found.trials if trial.values["size"] == "1024"]
+    swept = _swept(tmp_path / "sweep", device, _document())
+    hopeless = [trial for trial in swept.trials if trial.values["size"] == "1024"]
     assert hopeless
     assert all(trial.is_hopeless for trial in hopeless)
-    assert found.verdict == "better"
+    assert swept.verdict == "better"
 
 
 def test_a_sweep_without_a_valid_number_of_todays_settings_fails_with_the_reason(tmp_path: Path) -> None:
@@ -225,6 +227,6 @@ def test_leftovers_of_an_interrupted_run_are_named(tmp_path: Path) -> None:
 def test_a_point_that_breaks_a_constraint_is_not_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
     impossible = ConstraintEntry(phase="read", least_share=1.5)
-    found = _swept(tmp_path / "sweep", device, _document(constraints=[impossible]))
-    assert found.verdict == "nothing better"
-    assert all(trial.broken for trial in found.trials if trial.pairs)
+    swept = _swept(tmp_path / "sweep", device, _document(constraints=[impossible]))
+    assert swept.verdict == "nothing better"
+    assert all(trial.broken for trial in swept.trials if trial.pairs)

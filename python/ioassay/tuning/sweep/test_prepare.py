@@ -67,13 +67,13 @@ def test_options_replace_parts_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "experiment.yaml"
     file.write_text("name: file\nparameters:\n  transfer: {key: transfer, values: [4KiB, 1MiB]}\nbudget: {trials: 3}\n")
     tree = read_source(file, "experiment").tree
-    found = experiment(
+    prepared = experiment(
         Options(vary=["transfer=64KiB,256KiB"], objective="read:p99", keep=["write=90%"], budget={"time": "2h"}), tree
     )
-    assert found.parameters["transfer"].values == ["64KiB", "256KiB"]
-    assert (found.objective.phase, found.objective.measure) == ("read", "p99")
-    assert found.constraints[0].at_least == 0.9
-    assert (found.budget.trials, found.budget.time) == (3, 7_200_000_000_000)
+    assert prepared.parameters["transfer"].values == ["64KiB", "256KiB"]
+    assert (prepared.objective.phase, prepared.objective.measure) == ("read", "p99")
+    assert prepared.constraints[0].at_least == 0.9
+    assert (prepared.budget.trials, prepared.budget.time) == (3, 7_200_000_000_000)
 
 
 def _conditions(place: Path, *vary: str, **changed: object) -> SweepDocument:
@@ -85,9 +85,9 @@ def test_settings_of_the_block_layer_are_measured_past_the_page_cache() -> None:
     device = next(
         name for name in sorted(os.listdir("/sys/block")) if Path(f"/sys/block/{name}/queue/nomerges").exists()
     )
-    found = _conditions(Path("/tmp"), f"block:{device}/nomerges=0,1")
-    assert found.study_settings == ["direct=yes"]
-    assert found.notes == ["Direct I/O (direct=yes), so that the device answers, not the page cache."]
+    conditions = _conditions(Path("/tmp"), f"block:{device}/nomerges=0,1")
+    assert conditions.study_settings == ["direct=yes"]
+    assert conditions.notes == ["Direct I/O (direct=yes), so that the device answers, not the page cache."]
     assert (
         _conditions(Path("/tmp"), f"block:{device}/nomerges=0,1", settings=["direct=no"]).study_settings[0]
         == "direct=no"
@@ -103,9 +103,9 @@ def test_settings_of_the_page_cache_are_measured_with_files_beyond_memory_or_the
     (setting,) = _conditions(tmp_path, f"{_PRESSURE}=10,50", "ranks=1,4").study_settings
     assert memory < parse_bytes(setting.removeprefix("size=")) * 4 < 1.2 * memory
     free = 6 << 30
-    found = _conditions(tmp_path, f"{_PRESSURE}=10,50", "ranks=1,4")
-    assert found.study_settings == ["size=1228MiB"]
-    assert "because the target has 6 GiB free" in found.notes[0]
+    conditions = _conditions(tmp_path, f"{_PRESSURE}=10,50", "ranks=1,4")
+    assert conditions.study_settings == ["size=1228MiB"]
+    assert "because the target has 6 GiB free" in conditions.notes[0]
     free = 1 << 30
     assert _conditions(tmp_path, f"{_PRESSURE}=10,50").study_settings == []
     assert _conditions(tmp_path, f"{_PRESSURE}=10,50", settings=["size=2GiB"]).study_settings == ["size=2GiB"]
@@ -126,7 +126,7 @@ class _Value(Instance):
 
 
 def test_a_pattern_stands_for_settings_that_are_alike() -> None:
-    alike = [_Value(f"lctl:osc.{at}.max_dirty_mb", "32") for at in range(4)]
+    alike = [_Value(f"lctl:osc.{number}.max_dirty_mb", "32") for number in range(4)]
     assert todays_value("lctl:osc.*.max_dirty_mb", alike) == "32"
     alike[2].write("64")
     with pytest.raises(UsageError, match=r"stands for 4 settings with different values: .*osc\.2\.max_dirty_mb is 64"):
@@ -134,7 +134,7 @@ def test_a_pattern_stands_for_settings_that_are_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vary", "changed", "said"),
+    ("vary", "changed", "message"),
     [
         (["transfre=1MiB,2MiB"], {}, "`transfre` is not a setting of the study"),
         (["transfer=1MiB"], {}, "nothing to try"),
@@ -154,15 +154,15 @@ def test_a_pattern_stands_for_settings_that_are_alike() -> None:
     ],
 )
 def test_an_experiment_that_makes_no_sense_is_refused_with_its_place(
-    vary: list[str], changed: dict[str, object], said: str
+    vary: list[str], changed: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said.replace("*", r"\*")) as refused:
+    with pytest.raises(UsageError, match=message.replace("*", r"\*")) as refused:
         _prepared(_asked(*vary, **changed))
     assert refused.value.message
 
 
 def test_a_rule_about_some_settings_of_a_pattern_is_about_the_pattern() -> None:
-    rule = next(one for one in RULES if one.name == "lustre-max-rpcs-in-flight")
+    rule = next(rule for rule in RULES if rule.name == "lustre-max-rpcs-in-flight")
     recommended = {"lctl:osc.scratch-*.max_rpcs_in_flight": ("256", rule)}
     assert about("lctl:osc.*.max_rpcs_in_flight", recommended) == ("256", rule)
     assert about("lctl:osc.scratch-OST0000-osc-ffff.max_rpcs_in_flight", recommended) == ("256", rule)

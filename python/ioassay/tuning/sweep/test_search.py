@@ -67,8 +67,8 @@ def test_points_that_cannot_be_measured_and_forbidden_ones_are_not_tried_again()
 
 def test_recommendations_are_suggested_together_and_alone_by_the_nearest_values_of_the_lists() -> None:
     values = [["128", "512", "1024"], ["none", "mq-deadline"], ["1", "2"]]
-    found = suggestions(values, ["512", "none", "1"], {0: "900", 1: "mq-deadline"})
-    assert found == [(2, 1, 0), (2, 0, 0), (1, 1, 0)]
+    points = suggestions(values, ["512", "none", "1"], {0: "900", 1: "mq-deadline"})
+    assert points == [(2, 1, 0), (2, 0, 0), (1, 1, 0)]
     assert suggestions(values, ["512", "none", "1"], {}) == []
 
 
@@ -77,10 +77,10 @@ def _surfaces() -> dict[str, tuple[Sequence[int], Surface]]:
     return {
         "peak": (
             [8, 8, 8],
-            lambda at: 1 + math.exp(-sum((a - b) ** 2 for a, b in zip(at, (5, 2, 6), strict=True)) / 8),
+            lambda point: 1 + math.exp(-sum((a - b) ** 2 for a, b in zip(point, (5, 2, 6), strict=True)) / 8),
         ),
-        "ridge": ([10, 10], lambda at: 1 + math.exp(-((at[0] + at[1] - 12) ** 2) / 4) * (1 + at[0] / 10)),
-        "one of four": ([6, 6, 6, 6], lambda at: 1 + at[1] / 3),
+        "ridge": ([10, 10], lambda point: 1 + math.exp(-((point[0] + point[1] - 12) ** 2) / 4) * (1 + point[0] / 10)),
+        "one of four": ([6, 6, 6, 6], lambda point: 1 + point[1] / 3),
     }
 
 

@@ -80,10 +80,10 @@ class Trial:
         if self.gain is None:
             return any(measurement.objective and measurement.void_doubts for measurement in self.measurements)
         constraints = range(len(self.document.constraints))
-        return any(self._void_in_constraint(at) and not self._can_judge(at) for at in constraints)
+        return any(self._void_in_constraint(index) and not self._can_judge(index) for index in constraints)
 
-    def _can_judge(self, at: int) -> bool:
-        return all(self._limited(at, side) for side in get_args(Side))
+    def _can_judge(self, index: int) -> bool:
+        return all(self._limited(index, side) for side in get_args(Side))
 
     @property
     def is_hopeless(self) -> bool:
@@ -103,13 +103,13 @@ class Trial:
         """The constraints that the point breaks, each as a sentence."""
         if not self.pairs:
             return []
-        broken = (self._broken(at, one) for at, one in enumerate(self.document.constraints))
+        broken = (self._broken(index, constraint) for index, constraint in enumerate(self.document.constraints))
         return [sentence for sentence in broken if sentence]
 
-    def _broken(self, at: int, constraint: ConstraintEntry) -> str:
-        now, then = (self._limited(at, side) for side in ("today", "point"))
+    def _broken(self, index: int, constraint: ConstraintEntry) -> str:
+        now, then = (self._limited(index, side) for side in ("today", "point"))
         name = f"{constraint.workload} {constraint.phase}" if constraint.workload else constraint.phase
-        if (not then or not now) and (kinds := self._void_in_constraint(at)):
+        if (not then or not now) and (kinds := self._void_in_constraint(index)):
             return f"{name} carries doubts ({', '.join(kinds)}), so its constraint cannot be judged"
         if not then or not now:
             return f"{name} was not measured, so its constraint cannot be judged"
@@ -123,18 +123,21 @@ class Trial:
         least = constraint.least_share or 0.0
         return "" if share >= least else f"{name} falls to {share:.0%} of today's rate, below {least:.0%}"
 
-    def _limited(self, at: int, side: Side) -> list[float]:
+    def _limited(self, index: int, side: Side) -> list[float]:
         values = (
-            measurement.constraints[at]
-            if at < len(measurement.constraints) and not _void_doubts(measurement, at)
+            measurement.constraints[index]
+            if index < len(measurement.constraints) and not _void_doubts(measurement, index)
             else None
             for measurement in self.side(side)
         )
         return [value for value in values if value is not None]
 
-    def _void_in_constraint(self, at: int) -> list[str]:
+    def _void_in_constraint(self, index: int) -> list[str]:
         kinds = (
-            kind for side in get_args(Side) for measurement in self.side(side) for kind in _void_doubts(measurement, at)
+            kind
+            for side in get_args(Side)
+            for measurement in self.side(side)
+            for kind in _void_doubts(measurement, index)
         )
         return list(dict.fromkeys(kinds))
 
@@ -175,5 +178,7 @@ def todays(document: SweepDocument) -> dict[str, str | None]:
 def best(document: SweepDocument) -> Trial | None:
     """The trial of the search that gained most and breaks no constraint; `None` where none gained anything."""
     known = [(trial.estimate, trial) for trial in trials(document, "search") if len(trial.pairs) >= pairs.FEWEST]
-    gained = [(estimate, -one.number, one) for estimate, one in known if estimate and estimate > 1 and not one.broken]
+    gained = [
+        (estimate, -trial.number, trial) for estimate, trial in known if estimate and estimate > 1 and not trial.broken
+    ]
     return max(gained)[2] if gained else None

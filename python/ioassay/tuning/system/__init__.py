@@ -47,7 +47,7 @@ class System:
     snapshot: Snapshot
     array: Array | None = None
     storage: str = ""
-    """What the target's storage is, where only the user knows (`--storage onefs`); a mount does not tell."""
+    """What the target's storage is, where only the user knows (`--storage onefs`); a mount does not show it."""
     storage_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of that storage, by its own names, as the user read them there."""
     workload: Workload | None = None

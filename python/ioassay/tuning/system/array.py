@@ -48,7 +48,7 @@ def parse_array(text: str) -> Array:
     """The array that `segment=128k,data=8` describes. Raises `UsageError`."""
     given: dict[str, str] = {}
     for part in text.split(","):
-        key, equals, value = (one.strip() for one in part.partition("="))
+        key, equals, value = (word.strip() for word in part.partition("="))
         if not equals or key not in _KEYS:
             raise UsageError(f'RAID geometry "{text[: units.SHOWN]}": unknown key "{key[: units.SHOWN]}".', _remedy())
         if key in given:

@@ -99,11 +99,11 @@ class GpfsFileSystem:
 
 def gpfs_file_systems(snapshot: Snapshot) -> list[GpfsFileSystem]:
     """The file systems of the cluster; none where `mmlsfs all -Y` was not run. Raises `Unreadable`."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    file_systems: dict[str, dict[str, tuple[str, ...]]] = {}
     for line in (snapshot.printed("mmlsfs", "all", "-Y") or "").splitlines():
         # mmlsfs::0:1:::scratch:blockSize:4194304:other pools:
         words = [unquote(word) for word in line.split(":")]
         if len(words) > _FIELDS and words[0] == "mmlsfs" and words[2] != "HEADER":
-            attributes = found.setdefault(words[6], {})
+            attributes = file_systems.setdefault(words[6], {})
             attributes[words[7]] = (*attributes.get(words[7], ()), words[8])
-    return [GpfsFileSystem(name, attributes) for name, attributes in found.items()]
+    return [GpfsFileSystem(name, attributes) for name, attributes in file_systems.items()]

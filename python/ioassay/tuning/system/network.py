@@ -78,9 +78,9 @@ class PciDevice:
 def pci_device(snapshot: Snapshot, path: str) -> PciDevice | None:
     """The innermost PCI device on the way to a file of /sys; `None` where there is none."""
     parts = snapshot.resolve(path).split("/")
-    for at in range(len(parts), 0, -1):
-        if _ADDRESS.fullmatch(parts[at - 1]):
-            return PciDevice("/".join(parts[:at]), snapshot)
+    for length in range(len(parts), 0, -1):
+        if _ADDRESS.fullmatch(parts[length - 1]):
+            return PciDevice("/".join(parts[:length]), snapshot)
     return None
 
 
@@ -219,8 +219,10 @@ def _quietly(interface: Interface, attribute: str) -> str:
 def storage_adapters(system: System) -> list[tuple[str, PciDevice]]:
     """The SCSI adapters that disks to judge hang on, `host0 (mpt3sas)`, each with its device. Raises `Unreadable`.
 
-    NVMe devices are their own adapters; the kernel places their interrupts, and nobody can move them.
+    NVMe devices are their own adapters; the kernel places their interrupts, and they cannot be moved.
     """
     known = {device.adapter.name: device.adapter for device in system.concerned() if device.adapter is not None}
-    adapters = [(one, pci_device(system.snapshot, f"sys/class/scsi_host/{one.name}")) for one in known.values()]
-    return [(f"{one.name} ({one.driver})", pci) for one, pci in adapters if pci is not None]
+    adapters = [
+        (adapter, pci_device(system.snapshot, f"sys/class/scsi_host/{adapter.name}")) for adapter in known.values()
+    ]
+    return [(f"{adapter.name} ({adapter.driver})", pci) for adapter, pci in adapters if pci is not None]

@@ -93,12 +93,12 @@ def _parsed(text: str) -> Iterator[Export]:
     path = ""
     for line in text.replace("\\\n", " ").splitlines():
         words = line.split("#", 1)[0]
-        found = re.match(r'("[^"]+"|\S+)\s*(.*)', words) if words[:1] not in (" ", "\t", "") else None
-        if found is not None:
-            path, words = found[1].strip('"'), found[2]
+        entry = re.match(r'("[^"]+"|\S+)\s*(.*)', words) if words[:1] not in (" ", "\t", "") else None
+        if entry is not None:
+            path, words = entry[1].strip('"'), entry[2]
         if path:
-            for one in _OPTIONS.finditer(words.replace("<world>", "*")):
-                yield Export(path, one["client"], frozenset((one["options"] or "").split(",")) - {""})
+            for match in _OPTIONS.finditer(words.replace("<world>", "*")):
+                yield Export(path, match["client"], frozenset((match["options"] or "").split(",")) - {""})
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,8 @@ Total journal blocks:     8192
 
 
 def _mounted(line: str, printed: str = STRIPED) -> tuple[Snapshot, Mount]:
-    found = snapshot({"proc/self/mountinfo": line}, printed={"xfs_info /mx": printed})
-    return found, System(found).mounts[0]
+    captured = snapshot({"proc/self/mountinfo": line}, printed={"xfs_info /mx": printed})
+    return captured, System(captured).mounts[0]
 
 
 def test_xfs_with_a_stripe() -> None:
@@ -85,15 +85,15 @@ def test_xfs_with_a_stripe() -> None:
 
 
 def test_xfs_without_a_stripe() -> None:
-    found = parse_xfs_info(PLAIN)
-    assert found is not None
-    assert (found.stripe, found.log_unit_bytes, found.group_bytes) == (Stripe(0, 0), 0, 512 << 20)
+    parsed = parse_xfs_info(PLAIN)
+    assert parsed is not None
+    assert (parsed.stripe, parsed.log_unit_bytes, parsed.group_bytes) == (Stripe(0, 0), 0, 512 << 20)
 
 
 def test_an_external_log() -> None:
-    found = parse_xfs_info(STRIPED.replace("log      =internal log ", "log      =/dev/sdz1    "))
-    assert found is not None
-    assert not found.is_log_internal
+    parsed = parse_xfs_info(STRIPED.replace("log      =internal log ", "log      =/dev/sdz1    "))
+    assert parsed is not None
+    assert not parsed.is_log_internal
 
 
 @pytest.mark.parametrize("text", ["", "xfs_info: /mx is not a mounted XFS filesystem\n", "data = bsize=x\n"])
@@ -103,13 +103,13 @@ def test_what_is_no_xfs_info(text: str) -> None:
 
 @pytest.mark.parametrize(("line", "bytes_"), [(MOUNTED[0], 128 << 10), (MOUNTED[1], 128 << 10), (MOUNTED[2], 0)])
 def test_mounts_count_sectors_and_xfs_info_blocks(line: str, bytes_: int) -> None:
-    found, mount = _mounted(line)
-    assert xfs_stripe(found, mount) == Stripe(bytes_, 8 * bytes_)
+    captured, mount = _mounted(line)
+    assert xfs_stripe(captured, mount) == Stripe(bytes_, 8 * bytes_)
 
 
 def test_xfs_info_is_found_by_the_mount_or_its_device() -> None:
-    found, mount = _mounted(MOUNTED[0])
-    assert xfs_info(found, mount) == parse_xfs_info(STRIPED)
+    captured, mount = _mounted(MOUNTED[0])
+    assert xfs_info(captured, mount) == parse_xfs_info(STRIPED)
     by_device = snapshot({}, printed={"xfs_info /dev/loop0": PLAIN})
     assert xfs_info(by_device, mount) == parse_xfs_info(PLAIN)
     assert xfs_info(snapshot({}), mount) is None
@@ -117,8 +117,8 @@ def test_xfs_info_is_found_by_the_mount_or_its_device() -> None:
 
 def test_ext4() -> None:
     line = "43 27 7:1 / /me rw,relatime - ext4 /dev/loop1 rw,lazytime,stripe=256"
-    found = snapshot({"proc/self/mountinfo": line}, printed={"dumpe2fs -h /dev/loop1": SUPERBLOCK})
-    superblock = ext_superblock(found, System(found).mounts[0])
+    captured = snapshot({"proc/self/mountinfo": line}, printed={"dumpe2fs -h /dev/loop1": SUPERBLOCK})
+    superblock = ext_superblock(captured, System(captured).mounts[0])
     assert superblock is not None
     assert superblock.stripe == Stripe(128 << 10, 1 << 20)
     assert (superblock.size_bytes, superblock.journal_bytes, superblock.has_journal) == (1 << 30, 32 << 20, True)

@@ -27,16 +27,20 @@ unused devices: <none>
 
 
 def test_arrays() -> None:
-    found = listed_arrays(MDSTAT)
-    assert list(found) == ["md1", "md127", "md3", "md4"]
-    assert found["md1"] == ListedArray("raid1", ("sdb2", "sda2"), 0, 2, 2, "idle", None)
-    assert (found["md127"].expected, found["md127"].working) == (6, 5)
-    assert (found["md127"].action, found["md127"].percent, found["md127"].chunk_bytes) == ("recovery", 12.6, 64 << 10)
-    assert found["md127"].members[-1] == "sdc1"
-    assert (found["md3"].level, found["md3"].members, found["md3"].chunk_bytes) == (
+    arrays = listed_arrays(MDSTAT)
+    assert list(arrays) == ["md1", "md127", "md3", "md4"]
+    assert arrays["md1"] == ListedArray("raid1", ("sdb2", "sda2"), 0, 2, 2, "idle", None)
+    assert (arrays["md127"].expected, arrays["md127"].working) == (6, 5)
+    assert (arrays["md127"].action, arrays["md127"].percent, arrays["md127"].chunk_bytes) == (
+        "recovery",
+        12.6,
+        64 << 10,
+    )
+    assert arrays["md127"].members[-1] == "sdc1"
+    assert (arrays["md3"].level, arrays["md3"].members, arrays["md3"].chunk_bytes) == (
         "raid0", ("nvme1n1", "nvme0n1"), 512 << 10,
     )  # fmt: skip
-    assert (found["md4"].level, found["md4"].members) == ("", ("sdz",))
+    assert (arrays["md4"].level, arrays["md4"].members) == ("", ("sdz",))
 
 
 def test_a_raid10_has_a_disk_of_data_for_each_disk_of_copies() -> None:

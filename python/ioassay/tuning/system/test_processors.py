@@ -21,8 +21,8 @@ def test_lists_of_the_kernel() -> None:
 
 def test_nodes_without_processors_are_left_out() -> None:
     directory = "sys/devices/system/node"
-    found = {f"{directory}/node0/cpulist": "0-1", f"{directory}/node1/cpulist": "", f"{directory}/possible": "0-1"}
-    assert nodes(snapshot(found)) == {0: {0, 1}}
+    files = {f"{directory}/node0/cpulist": "0-1", f"{directory}/node1/cpulist": "", f"{directory}/possible": "0-1"}
+    assert nodes(snapshot(files)) == {0: {0, 1}}
 
 
 def test_the_kernels_version() -> None:

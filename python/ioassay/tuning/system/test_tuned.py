@@ -72,9 +72,9 @@ def profile(root: Path, child: str = CHILD, **others: str) -> ActiveProfile:
         }
         | {name.replace("__", "/"): text for name, text in others.items()},
     )
-    found = active_profile(LiveFiles(root))
-    assert found is not None
-    return found
+    active = active_profile(LiveFiles(root))
+    assert active is not None
+    return active
 
 
 def values(root: Path, **others: str) -> dict[str, str]:
@@ -114,9 +114,9 @@ def test_a_section_for_other_processors_does_not_count(tmp_path: Path) -> None:
 def test_a_section_without_the_file_that_decides_is_said_to_be_uncertain(tmp_path: Path) -> None:
     profile(tmp_path)
     (tmp_path / "proc/cpuinfo").unlink()
-    found = active_profile(LiveFiles(tmp_path))
-    assert found is not None
-    assert "cpuinfo_regex" in found.options["sysctl:vm.swappiness"].condition
+    active = active_profile(LiveFiles(tmp_path))
+    assert active is not None
+    assert "cpuinfo_regex" in active.options["sysctl:vm.swappiness"].condition
 
 
 def test_a_value_that_tuned_computes_is_said_to_be_unknown(tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_a_dropped_option_and_a_replaced_section_are_gone(tmp_path: Path) -> Non
 )
 def test_unknown_parts_of_a_profile_are_reported(tmp_path: Path, child: str, problem: str) -> None:
     (tmp_path / "usr/lib/tuned/child").mkdir(parents=True)
-    found = profile(tmp_path, child)
-    assert found.problem == problem
+    child_profile = profile(tmp_path, child)
+    assert child_profile.problem == problem
 
 
 def test_a_node_without_tuned_has_no_profile(tmp_path: Path) -> None:
@@ -209,11 +209,11 @@ def test_a_profile_of_this_machine_is_merged_as_tuned_merges_it(tmp_path: Path, 
     assert merged.returncode == 0, merged.stderr
     (tmp_path / "usr").symlink_to("/usr")
     write_tree(tmp_path, {"etc/tuned/active_profile": name})
-    found = active_profile(LiveFiles(tmp_path))
-    assert found is not None
+    active = active_profile(LiveFiles(tmp_path))
+    assert active is not None
     ours = {
         unit.name: {key: line.value for key, line in unit.options.items() if key != "script"}
-        for unit in found.units.values()
+        for unit in active.units.values()
     }
     theirs = json.loads(merged.stdout)
     assert sorted(ours) == sorted(theirs)
@@ -223,9 +223,9 @@ def test_a_profile_of_this_machine_is_merged_as_tuned_merges_it(tmp_path: Path, 
 def test_a_snapshot_says_the_same_as_the_machine_that_it_was_taken_of(tmp_path: Path) -> None:
     live = profile(tmp_path)
     files = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
-    found = active_profile(snapshot(files))
-    assert found is not None
-    assert found.paths == live.paths
-    assert {name: option.where for name, option in found.options.items()} == {
+    active = active_profile(snapshot(files))
+    assert active is not None
+    assert active.paths == live.paths
+    assert {name: option.where for name, option in active.options.items()} == {
         name: option.where for name, option in live.options.items()
     }

@@ -250,7 +250,7 @@ def is_in_use(path: Path, root: Path = Path("/")) -> bool:
         active = active_profile(LiveFiles(root))
     except Unreadable:
         return False
-    return active is not None and any(path == root / one.lstrip("/") for one in active.paths)
+    return active is not None and any(path == root / profile_file.lstrip("/") for profile_file in active.paths)
 
 
 def user_directory(files: Files) -> str:
@@ -644,13 +644,13 @@ def _option(setting: str, line: Line, unit: Unit, key: str) -> Option:
 
 
 def _sysctl_files(files: Files) -> Iterator[Option]:
-    found = {
+    files_by_name = {
         name: f"{directory}/{name}"
         for directory in reversed(_SYSCTL_DIRECTORIES)
         for name in files.names(directory)
         if name.endswith(".conf")
     }
-    for path in (*(found[name] for name in sorted(found)), "etc/sysctl.conf"):
+    for path in (*(files_by_name[name] for name in sorted(files_by_name)), "etc/sysctl.conf"):
         for number, line in enumerate((_text_or_none(files, path) or "").splitlines(), 1):
             key, equals, value = line.strip().partition("=")
             if equals and not key.startswith(("#", ";", "-")):

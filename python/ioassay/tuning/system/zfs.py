@@ -155,7 +155,11 @@ def sector_exponents(snapshot: Snapshot, pool: Pool) -> Mapping[str, int]:
         of_vdevs = _properties(snapshot, "zpool", "get", "-Hp", "ashift", pool.name)
     except Unreadable:
         of_vdevs = {}  # Properties of vdevs came with OpenZFS 2.2, and are asked for the target's pool only.
-    exponents = {name: int(one["ashift"]) for name, one in of_vdevs.items() if is_whole(one.get("ashift", ""))}
+    exponents = {
+        name: int(properties["ashift"])
+        for name, properties in of_vdevs.items()
+        if is_whole(properties.get("ashift", ""))
+    }
     tops = {name: ashift for name, ashift in exponents.items() if ashift and not name.startswith("root")}
     known = {vdev.name for vdev in pool.vdevs}
     of_pool = pool.number("ashift")
@@ -203,6 +207,6 @@ def _pool(text: str, properties: Mapping[str, Mapping[str, str]]) -> Pool:
             vdevs.append((words[0], use, [words[0]] if words[0].startswith("/") else []))
         elif depth > 2 and vdevs and words[0].startswith("/"):
             vdevs[-1][2].append(words[0])
-    made = tuple(Vdev(one, of, tuple(disks)) for one, of, disks in vdevs)
+    made = tuple(Vdev(name_of_vdev, of, tuple(disks)) for name_of_vdev, of, disks in vdevs)
     activities = tuple(fields[key].strip() for key in ("scan", "remove", "expand") if key in fields)
     return Pool(name, fields.get("state", "").strip(), activities, made, properties.get(name, {}))
