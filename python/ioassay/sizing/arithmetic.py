@@ -18,7 +18,7 @@ from typing import Literal
 from ioassay.systems.amounts import NUMBER, Amount, Dimension, Interval
 
 Kind = Literal["published", "measured", "assumed", "given"]
-"""`published`: printed by a source. `measured`: of a stored run. `assumed`: by whoever wrote the catalogue or this
+"""`published`: printed by a source. `measured`: of a stored run. `assumed`: by the author of the catalogue or of this
 program, who says why. `given`: a count or wish of the configuration or of the requirements."""
 
 
@@ -79,12 +79,12 @@ def exactly(name: str, number: int | Fraction, dimension: Dimension = NUMBER, or
 
 
 def given(name: str, amount: Amount, dimension: Dimension | None = None) -> Value:
-    """A number that somebody asks for, which is meant as it is written; `dimension` where its unit does not say it."""
+    """A number that the user requires, exact as written; `dimension` where its unit does not say it."""
     return Value(name, amount.exact, dimension or amount.dimension, Origin("given"), amount.text)
 
 
 def assumed(name: str, number: int | Fraction, dimension: Dimension, why: str, written: str = "") -> Value:
-    """A number that somebody had to choose."""
+    """A number chosen by the author of the catalogue or of this program."""
     return replace(exactly(name, number, dimension, Origin("assumed", why)), written=written)
 
 
@@ -148,16 +148,16 @@ def applied(
     `function` takes a `Fraction` for each value, in base units, and gives one in the base unit of `dimension`.
     """
     rising = [value.interval for value in values]
-    low = function(*(one.high if at in falling else one.low for at, one in enumerate(rising)))
-    high = function(*(one.low if at in falling else one.high for at, one in enumerate(rising)))
-    interval = Interval(low, function(*(one.nominal for one in rising)), high)
+    low = function(*(bounds.high if index in falling else bounds.low for index, bounds in enumerate(rising)))
+    high = function(*(bounds.low if index in falling else bounds.high for index, bounds in enumerate(rising)))
+    interval = Interval(low, function(*(bounds.nominal for bounds in rising)), high)
     return Value(name, interval, dimension, Formula("function", values, text, source), note=note)
 
 
 def _common(name: str, values: Sequence[Value]) -> Dimension:
     dimensions = {value.dimension for value in values}
     if len(dimensions) > 1:
-        raise ValueError(f"{name}: {', '.join(f'{one.name} is in {one.dimension.unit}' for one in values)}")
+        raise ValueError(f"{name}: {', '.join(f'{value.name} is in {value.dimension.unit}' for value in values)}")
     return values[0].dimension
 
 
@@ -170,7 +170,7 @@ class Derivation:
 
     @property
     def assumptions(self) -> list[tuple[Value, str]]:
-        """The inputs that somebody had to choose, each with the reason."""
+        """The assumed inputs, each with the reason."""
         return [
             (value, value.origin.source)
             for value in self.inputs
@@ -183,8 +183,8 @@ def derivation(*values: Value) -> Derivation:
     derived = Derivation()
     seen: set[int] = set()
     for value in values:
-        for one in _depth_first(value, seen):
-            (derived.steps if isinstance(one.origin, Formula) else derived.inputs).append(one)
+        for step in _depth_first(value, seen):
+            (derived.steps if isinstance(step.origin, Formula) else derived.inputs).append(step)
     derived.inputs = list(dict.fromkeys(derived.inputs))
     return derived
 

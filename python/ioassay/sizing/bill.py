@@ -42,10 +42,10 @@ class BillLine:
 
     def together(self, what: Takes) -> Value | None:
         """What all of them take; `None` where it is unknown, or counted elsewhere."""
-        one = self.each.get(what)
-        if one is None or what not in self.counted:
+        each = self.each.get(what)
+        if each is None or what not in self.counted:
             return None
-        return product(f"{what.replace('_', ' ')} of all {self.name}", self.count, one)
+        return product(f"{what.replace('_', ' ')} of all {self.name}", self.count, each)
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,8 @@ class Catalogue:
 
     def entry(self, name: str) -> Entry:
         """The component of that name, of whatever kind. Raises `UsageError` that says which is nearest."""
-        if (found := self.entries.get(name)) is not None:
-            return found
+        if (named := self.entries.get(name)) is not None:
+            return named
         # They are too many to list.
         close = suggestion(name, {other: entry.component for other, entry in self.entries.items()})
         which = "." if close is None else f": {close}"
@@ -130,12 +130,12 @@ class Catalogue:
         return replace(self, changed={**self.changed, (name, key): factor})
 
 
-def load(own: Sequence[Path] = ()) -> Catalogue:
+def load(own_paths: Sequence[Path] = ()) -> Catalogue:
     """The built-in catalogues and `own`. Raises `SourceError` with every problem of a file.
 
     Components of one of `own` may be built of those of another.
     """
-    sources = [(LIBRARY.find(str(path) if "/" in str(path) else f"./{path}"), path.parent) for path in own]
+    sources = [(LIBRARY.find(str(path) if "/" in str(path) else f"./{path}"), path.parent) for path in own_paths]
     return Catalogue(_added(_builtin(), sources), {})
 
 
@@ -223,10 +223,10 @@ def number(
     return Value(what, interval, amount_written.dimension, origin, amount_written.text, quantity.note or "")
 
 
-def _cited(at: Place, sources: Mapping[str, Document]) -> str:
-    document = sources.get(at.source)
-    title = document.title if document else at.source
-    lines = str(at).removeprefix(at.source).removeprefix(":")
+def _cited(printed: Place, sources: Mapping[str, Document]) -> str:
+    document = sources.get(printed.source)
+    title = document.title if document else printed.source
+    lines = str(printed).removeprefix(printed.source).removeprefix(":")
     return f"{title}, line{'s' if ',' in lines or '-' in lines else ''} {lines}" if lines else title
 
 

@@ -223,7 +223,7 @@ class Scaling(Part):
     def with_runs_in(self, folder: Path) -> Self:
         """The same, and the paths of its runs are absolute; those written were relative to `folder`."""
         points = {
-            kind: [one.model_copy(update={"rate": one.rate.with_run_in(folder)}) for one in several]
+            kind: [point.model_copy(update={"rate": point.rate.with_run_in(folder)}) for point in several]
             for kind, several in self.points.items()
         }
         return self.model_copy(update={"points": points})

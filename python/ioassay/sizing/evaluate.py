@@ -33,7 +33,7 @@ def evaluate(
 ) -> Size:
     """All that follows, rates in these conditions. Raises `UsageError` for what the catalogue does not have.
 
-    Without conditions, bricks need not make one storage system: nothing is said of what they do together.
+    Without conditions, bricks need not make one storage system: their joint rates are not computed.
     """
     counts = _counts(catalogue, configuration)
     if conditions:
@@ -46,18 +46,21 @@ def evaluate(
         return _whole(
             key,
             [
-                *((one.brick, counts[one], getattr(size, key)) for one, size in bricks.items()),
-                *((one, configuration.metadata[one], getattr(size, key)) for one, size in modules.items()),
-                *((one, count, catalogue.value(one, key, f"{key} of {one}")) for one, count in switches.items()),
+                *((choice.brick, counts[choice], getattr(size, key)) for choice, size in bricks.items()),
+                *((module, configuration.metadata[module], getattr(size, key)) for module, size in modules.items()),
+                *(
+                    (switch, count, catalogue.value(switch, key, f"{key} of {switch}"))
+                    for switch, count in switches.items()
+                ),
             ],
         )
 
     bought: list[Name] = [*counts, *configuration.metadata, *switches]
-    used = {currency for one in bought for currency in currencies(catalogue, one)}
+    used = {currency for part in bought for currency in currencies(catalogue, part)}
     heights = [
-        *((one.brick, counts[one], size.rack_units) for one, size in bricks.items()),
-        *((one, configuration.metadata[one], size.rack_units) for one, size in modules.items()),
-        *((one, count, _height(catalogue, one)) for one, count in switches.items()),
+        *((choice.brick, counts[choice], size.rack_units) for choice, size in bricks.items()),
+        *((module, configuration.metadata[module], size.rack_units) for module, size in modules.items()),
+        *((switch, count, _height(catalogue, switch)) for switch, count in switches.items()),
     ]
     return Size(
         name=name,
@@ -85,9 +88,10 @@ def _refuse_other_software(catalogue: Catalogue, configuration: Configuration) -
         if software is not None:
             named.setdefault(software, name)
     if len(named) > 1:
-        (one, first), (other, second), *_ = named.items()
+        (first_software, first), (second_software, second), *_ = named.items()
         raise UsageError(
-            f"{first} is part of {one} and {second} of {other}; they do not make one storage system.",
+            f"{first} is part of {first_software} and {second} of {second_software}; "
+            "they do not make one storage system.",
             "Combine bricks and metadata modules of the same `software`.",
         )
 
@@ -139,13 +143,17 @@ def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
 def _capacity(counts: Mapping[BrickChoice, int], bricks: Mapping[BrickChoice, BrickSize]) -> Capacity:
     def added(what: str, values: Iterable[tuple[BrickChoice, Value]]) -> Value:
         return total(
-            what, *(product(f"{what} of {one.brick}", exactly("bricks", counts[one]), value) for one, value in values)
+            what,
+            *(
+                product(f"{what} of {choice.brick}", exactly("bricks", counts[choice]), value)
+                for choice, value in values
+            ),
         )
 
     return Capacity(
-        raw=added("raw capacity", ((one, size.capacity.raw) for one, size in bricks.items())),
-        protected=added("protected capacity", ((one, size.capacity.protected) for one, size in bricks.items())),
-        usable=added("usable capacity", ((one, size.capacity.usable) for one, size in bricks.items())),
+        raw=added("raw capacity", ((choice, size.capacity.raw) for choice, size in bricks.items())),
+        protected=added("protected capacity", ((choice, size.capacity.protected) for choice, size in bricks.items())),
+        usable=added("usable capacity", ((choice, size.capacity.usable) for choice, size in bricks.items())),
     )
 
 
@@ -171,9 +179,9 @@ def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) 
 
 def _whole(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
     """Of all bricks, modules and switches together; `None` where one of them is unknown."""
-    found = []
+    products = []
     for name, count, value in parts:
         if value is None:
             return None
-        found.append(product(f"{key} of all {name}", exactly(name, count), value))
-    return total(key, *found)
+        products.append(product(f"{key} of all {name}", exactly(name, count), value))
+    return total(key, *products)

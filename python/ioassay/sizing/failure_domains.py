@@ -52,24 +52,24 @@ def survives(catalogue: Catalogue, choice: BrickChoice) -> Survival:
     )
 
 
-def _drives(found: Geometry) -> Tolerance:
-    count = found.tolerated
-    if found.layout == "none":
+def _drives(geometry: Geometry) -> Tolerance:
+    count = geometry.tolerated
+    if geometry.layout == "none":
         return Tolerance(0, "Nothing protects the drives.")
-    if found.layout in ("mirror", "raid10"):
+    if geometry.layout in ("mirror", "raid10"):
         copies = f"{count + 1} copies"
         return Tolerance(count, f"Every block has {copies}; the loss of all drives with the same blocks is fatal.")
-    return Tolerance(count, f"{found.layout} has {found.parity} parity to {found.data} data in each stripe.")
+    return Tolerance(count, f"{geometry.layout} has {geometry.parity} parity to {geometry.data} data in each stripe.")
 
 
-def _servers(brick: Brick, found: Geometry) -> Tolerance:
+def _servers(brick: Brick, geometry: Geometry) -> Tolerance:
     count = sum(brick.servers.values())
     if count == 0:
         return Tolerance(0, "The catalogue has no servers for it.")
     if count == 1:
         return Tolerance(0, "It has one server.")
     if brick.redundancy.spread_over == "servers":
-        return _spread(found, count, "server")
+        return _spread(geometry, count, "server")
     if not brick.enclosures:
         return Tolerance(
             0,
@@ -83,51 +83,51 @@ def _servers(brick: Brick, found: Geometry) -> Tolerance:
     )
 
 
-def _enclosures(catalogue: Catalogue, brick: Brick, found: Geometry) -> Tolerance:
+def _enclosures(catalogue: Catalogue, brick: Brick, geometry: Geometry) -> Tolerance:
     count = sum(brick.enclosures.values())
     if count == 0:
         return Tolerance(0, "The catalogue has no enclosures for it.")
     if count == 1:
         return Tolerance(0, "It has one enclosure.")
     if brick.redundancy.spread_over == "enclosures":
-        spread = _spread(found, count, "enclosure")
+        spread = _spread(geometry, count, "enclosure")
         if not brick.controllers:
             return spread
         outside = f"{spread.reason} The RAID controllers are taken not to be inside one of them."
         return Tolerance(spread.count, outside, is_assumed=True)
     smallest = min(catalogue.find(name, Enclosure).slots for name in brick.enclosures)
-    if found.drives <= smallest:
-        drives = format_count(found.drives, "drive")
+    if geometry.drives <= smallest:
+        drives = format_count(geometry.drives, "drive")
         return Tolerance(0, f"Each group of {drives} is taken to lie within one enclosure.", is_assumed=True)
     return Tolerance(
         0,
-        f"Groups of {found.drives} drives do not fit into an enclosure of {smallest}, and the catalogue does not say "
-        "how they are spread over several.",
+        f"Groups of {geometry.drives} drives do not fit into an enclosure of {smallest}, and the catalogue does not "
+        "say how they are spread over several.",
         is_assumed=True,
     )
 
 
-def _spread(found: Geometry, count: int, what: str) -> Tolerance:
-    """Of `count` boxes over which drives are dealt out evenly."""
-    noun, drives = _dealt_out(found)
+def _spread(geometry: Geometry, count: int, what: str) -> Tolerance:
+    """Of `count` boxes over which drives are evenly distributed."""
+    noun, drives = _distributed_pieces(geometry)
     most = -(-drives // count)
     are = "is" if most == 1 else "are"
     return Tolerance(
-        found.tolerated // most,
-        f"Of the {drives} {noun}, {most} {are} in one of {count} {what}s, and {found.tolerated} may be lost.",
+        geometry.tolerated // most,
+        f"Of the {drives} {noun}, {most} {are} in one of {count} {what}s, and {geometry.tolerated} may be lost.",
     )
 
 
-def _dealt_out(found: Geometry) -> tuple[str, int]:
-    """What is dealt out, and how many: all that must not be lost together.
+def _distributed_pieces(geometry: Geometry) -> tuple[str, int]:
+    """The pieces that are distributed, and how many: they must not be lost together.
 
     OpenZFS permutes the drives of dRAID, so that a stripe may have as many in one box as its group has there.
     """
-    if found.layout in ("mirror", "raid10"):
-        return "copies of a block", found.tolerated + 1
-    if found.layout.startswith("draid"):
-        return "drives of a group", found.drives
-    return "drives of a stripe", found.width
+    if geometry.layout in ("mirror", "raid10"):
+        return "copies of a block", geometry.tolerated + 1
+    if geometry.layout.startswith("draid"):
+        return "drives of a group", geometry.drives
+    return "drives of a stripe", geometry.width
 
 
 def _controllers(catalogue: Catalogue, brick: Brick) -> Tolerance:

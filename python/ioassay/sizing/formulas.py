@@ -24,7 +24,7 @@ from ioassay.systems.amounts import (
 )
 
 _DIGITS = 4
-"""Significant digits: with three, 1.364 PiB could not be told from 1.36, on which the reading of a 1.4 PB hangs."""
+"""Significant digits: with three, 1.364 PiB would read as 1.36, on which the reading of a 1.4 PB hangs."""
 
 _UNITS: dict[Dimension, tuple[tuple[Fraction, str], ...]] = {
     BYTES: tuple(
@@ -94,7 +94,7 @@ def formula(value: Value) -> str:
         case "product" if operands[0].name.startswith(_TIMES):
             factor, *others = operands
             whose = factor.name.removeprefix(_TIMES)
-            return f"{brief(factor)} × {whose} ({_SIGNS['product'].join(_operand(one) for one in others)})"
+            return f"{brief(factor)} × {whose} ({_SIGNS['product'].join(_operand(operand) for operand in others)})"
         case rule:
             return _SIGNS[rule].join(_operand(operand) for operand in operands)
 
@@ -141,7 +141,7 @@ def _units(dimension: Dimension) -> tuple[tuple[Fraction, str], ...]:
 
 def _unit(number: Fraction, units: tuple[tuple[Fraction, str], ...]) -> tuple[Fraction, str]:
     """How much the unit is that suits a number, and the unit."""
-    least, unit = next((one for one in units if abs(number) >= one[0]), units[-1])
+    least, unit = next((known_unit for known_unit in units if abs(number) >= known_unit[0]), units[-1])
     return _LENGTHS.get(unit, least), unit
 
 

@@ -75,7 +75,7 @@ class Rate:
 
 
 Rates = Mapping[RateKind, Rate]
-"""Kinds without any ceiling that is known are missing: nothing is said of them."""
+"""Kinds without a known ceiling are missing: their rate is unknown."""
 
 
 @dataclass(frozen=True)

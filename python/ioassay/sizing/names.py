@@ -100,7 +100,9 @@ def _wrong_figure(quantity: Quantity, source: Source, path: Steps) -> Iterator[P
         if system is None:
             yield origin.problem(f"the system {quoted(name)} is unknown", nearest(name, known_systems()))
         elif figure is None:
-            yield origin.problem(f"{name} has no figure {quoted(id)}", nearest(id, [one.id for one in system.figures]))
+            yield origin.problem(
+                f"{name} has no figure {quoted(id)}", nearest(id, [known.id for known in system.figures])
+            )
         else:
             amount = figure.amount
     if amount is not None and amount.dimension not in (allowed := _dimensions(quantity, path)):
@@ -132,7 +134,12 @@ def unknown_components(
 
 def suggestion(word: str, known: Mapping[str, Component]) -> str | None:
     """`did you mean X?` where a component is called like `word`, or is also called so; `None` where none is."""
-    called = {_plain(other): name for name, one in known.items() if isinstance(one, FileSystem) for other in one.also}
+    called = {
+        _plain(other): name
+        for name, component in known.items()
+        if isinstance(component, FileSystem)
+        for other in component.also
+    }
     called |= {_plain(name): name for name in known}
     close = difflib.get_close_matches(_plain(word), called, n=1)
     close = close or [other for other in called if _plain(word) and other.startswith(_plain(word))]

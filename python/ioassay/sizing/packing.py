@@ -106,7 +106,7 @@ def first_fit(items: Sequence[Item], limits: RackLimits) -> list[list[Item]] | N
     """The items in racks, each in the first that takes it, the tallest first; `None` where one fits into none."""
     racks: list[list[Item]] = []
     before, full = None, 0
-    for item in sorted(items, key=lambda one: (one.rack_units, one.weight or 0), reverse=True):
+    for item in sorted(items, key=lambda unpacked: (unpacked.rack_units, unpacked.weight or 0), reverse=True):
         if item != before:
             before, full = item, 0
         while full < len(racks) and not limits.takes([*racks[full], item]):
@@ -131,4 +131,4 @@ def patterns(heights: Sequence[int], units: int) -> list[tuple[int, ...]]:
 
 
 def _within(most: Fraction | None, each: Iterable[Fraction | None]) -> bool:
-    return most is None or sum((one or Fraction(0) for one in each), Fraction(0)) <= most
+    return most is None or sum((amount or Fraction(0) for amount in each), Fraction(0)) <= most

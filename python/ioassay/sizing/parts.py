@@ -53,8 +53,12 @@ def whole_of(name: Name) -> str:
 
 def currencies(catalogue: Catalogue, name: Name) -> set[str]:
     """Those of the prices that are counted: its own, which stands for all its parts, else its parts'."""
-    own = catalogue.entry(whole_of(name)).component.price
-    prices = [own] if own is not None else [catalogue.entry(part).component.price for part in parts_of(catalogue, name)]
+    whole_price = catalogue.entry(whole_of(name)).component.price
+    prices = (
+        [whole_price]
+        if whole_price is not None
+        else [catalogue.entry(part).component.price for part in parts_of(catalogue, name)]
+    )
     return {price.currency for price in prices if price is not None}
 
 

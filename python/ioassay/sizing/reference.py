@@ -192,7 +192,7 @@ def _figures_of(catalogue: Catalogue, entry: Entry) -> Iterator[list[str]]:
 
 
 def _sources() -> str:
-    """Every document that a catalogue cites, with who published it, when, and where it can be had."""
+    """Every document that a catalogue cites, with its publisher, date and address."""
     return table(
         ["catalogue", "document", "publisher", "date", "address"],
         [

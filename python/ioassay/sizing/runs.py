@@ -51,7 +51,7 @@ def measured_by_ranks(quantity: Quantity, kind: str, folder: Path | None) -> tup
     """What a run measured for `kind` of I/O by the number of ranks of all clients, ascending.
 
     Where several numbers of clients had as many ranks, the best with the range of all. Units and errors are those of
-    `measured_rate`; empty where a run does not tell its ranks.
+    `measured_rate`; empty where a run does not record its ranks.
     """
     path, curve = _curve(quantity, kind, folder)
     points: dict[int, list[Value]] = {}

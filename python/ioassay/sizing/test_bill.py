@@ -59,50 +59,50 @@ def _bill(folder: Path, **counts: int) -> Bill:
     return bill(load([folder / "priced.yaml"]), Configuration(bricks=bricks))
 
 
-def _total(found: Bill, what: str, currency: str | None = None) -> float:
-    value = found.total(what, currency)  # type: ignore[arg-type]
+def _total(parts_bill: Bill, what: str, currency: str | None = None) -> float:
+    value = parts_bill.total(what, currency)  # type: ignore[arg-type]
     assert value is not None
     return value.nominal
 
 
 def test_parts_are_counted_in_every_brick_and_added_up(tmp_path: Path) -> None:
-    found = _bill(tmp_path, of_parts=3)
-    drives = next(line for line in found.lines if line.name == "d")
+    parts_bill = _bill(tmp_path, of_parts=3)
+    drives = next(line for line in parts_bill.lines if line.name == "d")
     assert drives.count.nominal == 30
     together = drives.together("price")
     assert together is not None
     assert together.nominal == 3000
-    assert _total(found, "price", "EUR") == 3 * (10 * 100 + 2000)
-    assert _total(found, "rack_units") == 6
+    assert _total(parts_bill, "price", "EUR") == 3 * (10 * 100 + 2000)
+    assert _total(parts_bill, "rack_units") == 6
 
 
 def test_the_price_of_a_whole_brick_stands_for_all_its_parts(tmp_path: Path) -> None:
-    found = _bill(tmp_path, as_a_whole=2)
-    assert _total(found, "price", "EUR") == 5000
-    assert _total(found, "rack_units") == 10
-    assert all(line.together("price") is None for line in found.lines if line.within)
-    assert not found.unknown("price")
+    parts_bill = _bill(tmp_path, as_a_whole=2)
+    assert _total(parts_bill, "price", "EUR") == 5000
+    assert _total(parts_bill, "rack_units") == 10
+    assert all(line.together("price") is None for line in parts_bill.lines if line.within)
+    assert not parts_bill.unknown("price")
 
 
 def test_prices_of_two_currencies_are_never_added_up(tmp_path: Path) -> None:
-    found = _bill(tmp_path, abroad=1)
-    assert set(found.currencies) == {"EUR", "USD"}
-    assert (_total(found, "price", "EUR"), _total(found, "price", "USD")) == (1000, 3000)
+    parts_bill = _bill(tmp_path, abroad=1)
+    assert set(parts_bill.currencies) == {"EUR", "USD"}
+    assert (_total(parts_bill, "price", "EUR"), _total(parts_bill, "price", "USD")) == (1000, 3000)
 
 
 def test_figures_missing_from_the_catalogue_are_named_and_not_zero(tmp_path: Path) -> None:
-    found = _bill(tmp_path, of_parts=1)
-    assert found.total("power") is None
-    assert set(found.unknown("power")) == {"d", "s"}
+    parts_bill = _bill(tmp_path, of_parts=1)
+    assert parts_bill.total("power") is None
+    assert set(parts_bill.unknown("power")) == {"d", "s"}
 
 
 def test_the_published_rack_takes_as_many_units_as_its_evaluation_says() -> None:
     file, catalogue = read("md3460-racks")
-    found = bill(catalogue, file.configurations["performance-8"], racks=1)
-    height = found.total("rack_units")
+    parts_bill = bill(catalogue, file.configurations["performance-8"], racks=1)
+    height = parts_bill.total("rack_units")
     assert height is not None
     assert height.interval.nominal == Fraction(40)
-    assert [(line.name, line.count.nominal) for line in found.lines if line.name == "nl-sas-4tb"] == [
+    assert [(line.name, line.count.nominal) for line in parts_bill.lines if line.name == "nl-sas-4tb"] == [
         ("nl-sas-4tb", 480)
     ]
-    assert found.lines[-1].kind == "rack"
+    assert parts_bill.lines[-1].kind == "rack"

@@ -32,18 +32,18 @@ CHOICES = [
 ]
 
 
-def assert_printed(value: str, qualifier: Qualifier, at: Place, sources: dict[str, Document]) -> None:
+def assert_printed(value: str, qualifier: Qualifier, place: Place, sources: dict[str, Document]) -> None:
     """Fails unless each named line of a seed prints `value`, and qualifies it so; other sources have no lines."""
-    file = sources[at.source].file
+    file = sources[place.source].file
     if file is None:
-        assert not at.lines, f"{at} names lines of a text that is not held"
+        assert not place.lines, f"{place} names lines of a text that is not held"
         return
-    assert at.lines, at
+    assert place.lines, place
     written = {value, value.replace("Gbit/s", "GbE")}
-    for line in map(str, at.lines):
+    for line in map(str, place.lines):
         assert written & {*PRINTED[file].lines.get(line, [])}, f"{value} is not in {file}:{line}"
-        said = {how for how, lines in PRINTED[file].qualified.items() if value in lines.get(line, [])}
-        assert said == {qualifier} - {"exact"}, f"{value} at {file}:{line}"
+        qualifiers = {how for how, lines in PRINTED[file].qualified.items() if value in lines.get(line, [])}
+        assert qualifiers == {qualifier} - {"exact"}, f"{value} at {file}:{line}"
 
 
 @pytest.mark.parametrize("name", FILES)

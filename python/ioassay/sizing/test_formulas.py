@@ -62,7 +62,7 @@ def test_one_of_a_kind_is_singular() -> None:
 
 
 @pytest.mark.parametrize(
-    ("several", "one"),
+    ("several", "singular"),
     [
         ("enclosures", "1 enclosure"),
         ("drives of a group", "1 drive of a group"),
@@ -73,8 +73,8 @@ def test_one_of_a_kind_is_singular() -> None:
         ("copies of a mirror", "1 copy of a mirror"),
     ],
 )
-def test_one_thing_is_named_in_the_singular(several: str, one: str) -> None:
-    assert counted(exactly(several, 1)) == one
+def test_one_thing_is_named_in_the_singular(several: str, singular: str) -> None:
+    assert counted(exactly(several, 1)) == singular
     assert counted(exactly(several, 2)) == f"2 {several}"
 
 

@@ -208,12 +208,12 @@ SHAPES: st.SearchStrategy[object] = st.one_of(
 
 def places(value: object, path: Path_) -> list[Path_]:
     """The way to everything in a document."""
-    found = [path]
+    paths = [path]
     if isinstance(value, dict):
-        found += [way for key, entry in value.items() for way in places(entry, [*path, key])]
+        paths += [way for key, entry in value.items() for way in places(entry, [*path, key])]
     elif isinstance(value, list):
-        found += [way for index, item in enumerate(value) for way in places(item, [*path, index])]
-    return found
+        paths += [way for index, item in enumerate(value) for way in places(item, [*path, index])]
+    return paths
 
 
 def changed(value: Any, path: Path_, new: object) -> Any:
@@ -232,7 +232,7 @@ def changed(value: Any, path: Path_, new: object) -> Any:
 
 def in_up_to_three_places(document: dict[str, Any], change: Callable[[Path_], st.SearchStrategy[object]]) -> Documents:
     """The document with other things in some places, which `change` has for the way to each."""
-    one = st.sampled_from(places(document, [])[1:]).flatmap(lambda path: st.tuples(st.just(path), change(path)))
+    single = st.sampled_from(places(document, [])[1:]).flatmap(lambda path: st.tuples(st.just(path), change(path)))
 
     def apply(changes: list[tuple[Path_, object]]) -> object:
         result: Any = document
@@ -241,7 +241,7 @@ def in_up_to_three_places(document: dict[str, Any], change: Callable[[Path_], st
                 result = changed(result, path, new)
         return result
 
-    return st.lists(one, min_size=1, max_size=3).map(apply)
+    return st.lists(single, min_size=1, max_size=3).map(apply)
 
 
 def mutated(document: dict[str, Any]) -> Documents:
@@ -279,9 +279,9 @@ def explained(folder: Path, catalogue: object = CATALOGUE, file: object = CONFIG
     (folder / "catalogue.yaml").write_text(yaml.safe_dump(catalogue, allow_unicode=True))
     (folder / "mine.yaml").write_text(yaml.safe_dump(file, allow_unicode=True))
     read, components = configurations.read(str(folder / "mine.yaml"))
-    name, one = configurations.choose(read, None)
+    name, configuration = configurations.choose(read, None)
     text = str(explanation.report(read, components, None).data())
-    predict(resolve(find_study("quick"), None, []), storage(components, name, one, read.sources), name, "")
+    predict(resolve(find_study("quick"), None, []), storage(components, name, configuration, read.sources), name, "")
     return text
 
 

@@ -55,14 +55,14 @@ def test_the_time_to_fill_times_the_rate_is_the_capacity(size: Size) -> None:
 
 
 def test_a_checkpoint_takes_its_size_over_the_write_rate(size: Size) -> None:
-    found = checkpoint_time(size, exactly("memory of all nodes", 100 * 10**12, BYTES))
-    assert found is not None
-    assert found.nominal == pytest.approx(100e12 / size.rates["healthy"]["write"].value.nominal)
+    time = checkpoint_time(size, exactly("memory of all nodes", 100 * 10**12, BYTES))
+    assert time is not None
+    assert time.nominal == pytest.approx(100e12 / size.rates["healthy"]["write"].value.nominal)
 
 
 def test_a_checkpoint_takes_longer_while_a_drive_is_rebuilt_or_a_server_is_down(size: Size) -> None:
     state = exactly("memory of all nodes", 10**14, BYTES)
-    times = [checkpoint_time(size, state, one) for one in ("healthy", "rebuilding", "failed_over")]
+    times = [checkpoint_time(size, state, condition) for condition in ("healthy", "rebuilding", "failed_over")]
     healthy, *others = (time.nominal for time in times if time is not None)
     assert all(healthy <= other for other in others)
 

@@ -85,8 +85,8 @@ class CheckpointSchedule:
 def checkpoint_schedule(written_in: Value, failures_every: Value) -> CheckpointSchedule:
     """The best schedule of checkpoints that take `written_in`, where failures come every `failures_every` on average.
 
-    Both in seconds. Failures come at a constant rate, also while a checkpoint is written; nothing is said of the time
-    that a restart takes.
+    Both in seconds. Failures come at a constant rate, also while a checkpoint is written; the time
+    that a restart takes is not included.
     """
     operands = (written_in, failures_every)
     meaning = f"δ = {formulas.brief(written_in)} to write one, M = {formulas.brief(failures_every)} between failures"

@@ -94,6 +94,7 @@ CLEAN_COMMENTS: Sequence[str] = (
             "processes",
             "remote",
             "reports",
+            "sizing",
             "studies",
             "systems",
             "text",
@@ -130,6 +131,7 @@ CLEAN_NAMES: Sequence[str] = (
             "processes",
             "remote",
             "reports",
+            "sizing",
             "tuning",
             "yaml_models",
         )
@@ -137,7 +139,9 @@ CLEAN_NAMES: Sequence[str] = (
 )
 """Directories and files whose names are clean."""
 
-ALLOWED: Mapping[str, Sequence[str]] = {}
+ALLOWED: Mapping[str, Sequence[str]] = {
+    "at": tuple(f"python/ioassay/sizing/{name}.py" for name in ("components", "configuration", "quantities")),
+}
 """Where a phrase is right, in lower case: directories and files."""
 
 

@@ -40,13 +40,15 @@ def brick_capacity(catalogue: Catalogue, choice: BrickChoice) -> Capacity:
     )
 
 
-def _protected(found: Geometry, drive: Value, record: Value, sector: Value) -> Value:
+def _protected(geometry: Geometry, drive: Value, record: Value, sector: Value) -> Value:
     """What a group holds of data."""
     name = "protected capacity of a group"
-    in_use = exactly("drives less distributed spares" if found.distributed_spares else "drives", found.drives_in_use)
-    if found.is_zfs:
-        return product(name, in_use, drive, data_share(found, record, sector))
-    if found.is_declustered:
-        data, width = exactly("data pieces", found.data), exactly("pieces of a stripe", found.width)
+    in_use = exactly(
+        "drives less distributed spares" if geometry.distributed_spares else "drives", geometry.drives_in_use
+    )
+    if geometry.is_zfs:
+        return product(name, in_use, drive, data_share(geometry, record, sector))
+    if geometry.is_declustered:
+        data, width = exactly("data pieces", geometry.data), exactly("pieces of a stripe", geometry.width)
         return product(name, in_use, drive, quotient("share for data", data, width))
-    return product(name, exactly("data drives", found.data), drive)
+    return product(name, exactly("data drives", geometry.data), drive)

@@ -98,7 +98,10 @@ def limits(catalogue: Catalogue, size: Size) -> Iterator[FileSystemLimit]:
 
 def most_of_brick(catalogue: Catalogue, brick: Brick) -> int | None:
     """How many of a brick one file system takes; `None` where nothing says that."""
-    most = [int(one.interval.nominal) // brick.redundancy.groups for _, one in _most_targets(catalogue, brick)]
+    most = [
+        int(most_targets.interval.nominal) // brick.redundancy.groups
+        for _, most_targets in _most_targets(catalogue, brick)
+    ]
     return min(most, default=None)
 
 

@@ -78,7 +78,7 @@ class Geometry:
 
     @property
     def has_spares(self) -> bool:
-        """True if a rebuild can begin before somebody replaces the drive.
+        """True if a rebuild can begin before the failed drive is replaced.
 
         A declustered erasure code without spares, such as that of OneFS, rebuilds into free space.
         """
@@ -158,18 +158,18 @@ def _parity(name: str, redundancy: Redundancy) -> int:
     return parity
 
 
-def _check_drives(name: str, brick: Brick, found: Geometry) -> None:
-    used = found.groups * found.drives + found.spares
+def _check_drives(name: str, brick: Brick, geometry: Geometry) -> None:
+    used = geometry.groups * geometry.drives + geometry.spares
     if used == brick.drive_count:
         return
-    inside = f", {found.distributed_spares} of them distributed spares" if found.distributed_spares else ""
+    inside = f", {geometry.distributed_spares} of them distributed spares" if geometry.distributed_spares else ""
     off = brick.drive_count - used
     are = "is" if abs(off) == 1 else "are"
     outcome = f"{off} {are} neither in a group nor a spare" if off > 0 else f"{-off} {are} missing"
     _refuse(
         name,
-        f"{format_count(found.groups, 'group')} of {format_count(found.drives, 'drive')}{inside} and "
-        f"{format_count(found.spares, 'spare')} make {format_count(used, 'drive')}, but "
+        f"{format_count(geometry.groups, 'group')} of {format_count(geometry.drives, 'drive')}{inside} and "
+        f"{format_count(geometry.spares, 'spare')} make {format_count(used, 'drive')}, but "
         f"the brick has {brick.drive_count}: {outcome}",
         "Change `drive_count`, `groups` or `spares` until they add up.",
     )
@@ -178,7 +178,7 @@ def _check_drives(name: str, brick: Brick, found: Geometry) -> None:
 def _check_slots(catalogue: Catalogue, name: str, brick: Brick) -> None:
     if not brick.enclosures:
         return
-    slots = sum(count * catalogue.find(one, Enclosure).slots for one, count in brick.enclosures.items())
+    slots = sum(count * catalogue.find(enclosure, Enclosure).slots for enclosure, count in brick.enclosures.items())
     if brick.drive_count > slots:
         _refuse(
             name,

@@ -26,9 +26,9 @@ def capacity(redundancy: str, drives: int, drive: str = "4TB", file_system: str 
 
 def test_eight_data_drives_of_4_tb_are_29_1_tib_and_29_as_lustre_shows_them() -> None:
     """The MD3460 paper, line 89: each target provides 29 TB, counted in 1024s."""
-    found = capacity("layout: raid6, data: 8, groups: 1", 10, file_system="ldiskfs-2.8")
-    assert round(found.protected.nominal / TIB, 1) == 29.1
-    assert round(found.usable.nominal / TIB) == 29
+    sized = capacity("layout: raid6, data: 8, groups: 1", 10, file_system="ldiskfs-2.8")
+    assert round(sized.protected.nominal / TIB, 1) == 29.1
+    assert round(sized.usable.nominal / TIB) == 29
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_the_racks_of_the_md3460_paper_hold_what_their_data_drives_hold(
 @pytest.mark.parametrize("shelves", [1, 2])
 def test_pixstor_arrays_have_the_raw_and_formatted_capacity_that_is_published(arrays: int, shelves: int) -> None:
     """ME4084 of 84 drives of 12 TB, with and without ME484; published of four with expansion: 8064 and 6144 TB."""
-    found = capacity(f"layout: raid6, data: 8, groups: {8 * shelves}, spares: {4 * shelves}", 84 * shelves, "12TB")
-    assert arrays * found.raw.nominal == 8064 * TB * arrays * shelves / 8
-    assert arrays * found.protected.nominal == 6144 * TB * arrays * shelves / 8
+    sized = capacity(f"layout: raid6, data: 8, groups: {8 * shelves}, spares: {4 * shelves}", 84 * shelves, "12TB")
+    assert arrays * sized.raw.nominal == 8064 * TB * arrays * shelves / 8
+    assert arrays * sized.protected.nominal == 6144 * TB * arrays * shelves / 8
 
 
 def astra(layout: str, file_system: str) -> float:
@@ -102,18 +102,18 @@ def test_usable_is_no_more_than_protected_and_that_no_more_than_raw(
 ) -> None:
     data = 1 if layout == "mirror" else data
     redundancy = f"layout: {layout}, data: {data}, groups: {groups}, record: {record}"
-    found = capacity(redundancy, groups * (data + PARITY[layout]), "4TB", file_system)
-    assert 0 < found.usable.nominal <= found.protected.nominal <= found.raw.nominal
+    sized = capacity(redundancy, groups * (data + PARITY[layout]), "4TB", file_system)
+    assert 0 < sized.usable.nominal <= sized.protected.nominal <= sized.raw.nominal
 
 
 @given(st.integers(1, 16), st.sampled_from(["raidz", "draid"]), st.sampled_from(["zfs", "lustre-zfs"]))
 def test_more_parity_never_gives_more_space(data: int, layout: str, file_system: str) -> None:
     width = data + 3
-    found = [
+    usable = [
         capacity(f"layout: {layout}{parity}, data: {width - parity}, groups: 1", width, "4TB", file_system)
         for parity in (1, 2, 3)
     ]
-    for more, less in itertools.pairwise(found):
+    for more, less in itertools.pairwise(usable):
         assert less.protected.nominal <= more.protected.nominal
         assert less.usable.nominal <= more.usable.nominal
 

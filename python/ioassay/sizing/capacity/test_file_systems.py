@@ -104,15 +104,17 @@ def test_every_built_in_file_system_is_known_or_says_its_overhead() -> None:
 
 
 def test_an_overhead_that_a_catalogue_gives_is_taken_off() -> None:
-    own = "file_systems:\n  own: {title: Own, overhead: {value: 2%, assumed: Test.}}"
-    of = catalogue("layout: raid6, data: 8, groups: 1", 10, more="file_system: own", components=own)
+    own_file_system = "file_systems:\n  own: {title: Own, overhead: {value: 2%, assumed: Test.}}"
+    of = catalogue("layout: raid6, data: 8, groups: 1", 10, more="file_system: own", components=own_file_system)
     assert brick_capacity(of, CHOICE).usable.nominal == pytest.approx(0.98 * 32e12)
 
 
 def test_an_unknown_overhead_is_refused() -> None:
-    own = "file_systems:\n  own: {title: Own}"
+    own_file_system = "file_systems:\n  own: {title: Own}"
     with pytest.raises(UsageError, match='What the file system "own" takes for itself is not known'):
-        brick_capacity(catalogue("layout: none, groups: 1", 1, more="file_system: own", components=own), CHOICE)
+        brick_capacity(
+            catalogue("layout: none, groups: 1", 1, more="file_system: own", components=own_file_system), CHOICE
+        )
 
 
 def test_only_zfs_is_made_on_raidz() -> None:

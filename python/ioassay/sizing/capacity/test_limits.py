@@ -65,9 +65,9 @@ def _exceeded(catalogue: Catalogue) -> list[FileSystemLimit]:
 def test_targets_beyond_what_is_supported_are_seen(
     tmp_path: Path, file_system: str, data: int, drive: str, what: list[str]
 ) -> None:
-    found = _exceeded(_catalogue(tmp_path, file_system, data, drive))
-    assert [limit.what for limit in found] == what
-    assert all(limit.source for limit in found)
+    exceeded = _exceeded(_catalogue(tmp_path, file_system, data, drive))
+    assert [limit.what for limit in exceeded] == what
+    assert all(limit.source for limit in exceeded)
 
 
 def test_a_wide_raidz_group_is_beyond_what_is_recommended_and_is_still_considered(tmp_path: Path) -> None:
@@ -93,9 +93,13 @@ def test_more_targets_than_one_file_can_use_are_named_and_still_considered(
     catalogue = _catalogue(tmp_path, file_system, 8, "10TB")
     for count, is_kept in ((most, True), (most + 1, False)):
         configuration = Configuration(bricks=[BrickCount.model_construct(brick="brick", count=count, drive="drive")])
-        *_, one = limits(catalogue, evaluate(catalogue, "many", configuration, ["healthy"]))
-        assert (one.what, one.kind, one.is_kept) == (f"targets of {file_system} for one file", "recommended", is_kept)
-        assert note in one.source
+        *_, limit = limits(catalogue, evaluate(catalogue, "many", configuration, ["healthy"]))
+        assert (limit.what, limit.kind, limit.is_kept) == (
+            f"targets of {file_system} for one file",
+            "recommended",
+            is_kept,
+        )
+        assert note in limit.source
 
 
 def test_targets_of_beegfs_are_counted_whatever_file_system_they_have() -> None:
@@ -109,19 +113,19 @@ def test_a_search_leaves_out_what_is_beyond_the_limits_and_says_so_with_the_sour
     _catalogue(tmp_path, "ldiskfs-2.8", 10, "30TB")
     file = tmp_path / "needs.yaml"
     file.write_text("name: test\ncatalogues: [own.yaml]\nbricks: [brick]\nusable: 1PB\n")
-    found = search(*read(file))
-    assert found.verdict == "impossible"
-    (told,) = found.beyond_limits
-    assert told.startswith(
+    result = search(*read(file))
+    assert result.verdict == "impossible"
+    (beyond,) = result.beyond_limits
+    assert beyond.startswith(
         "brick with drive: capacity of a target 300 TB (272.8 TiB), at most 281.5 TB (256 TiB) supported."
     )
-    assert "Lustre Operations Manual" in told
+    assert "Lustre Operations Manual" in beyond
 
 
 def test_a_search_buys_no_more_targets_than_one_file_system_takes(tmp_path: Path) -> None:
     _catalogue(tmp_path, "ldiskfs", 8, "10TB")
     file = tmp_path / "needs.yaml"
     file.write_text("name: test\ncatalogues: [own.yaml]\nbricks: [brick]\nwrite: 8200GB/s\n")
-    found = search(*read(file))
-    assert found.verdict == "impossible"
-    assert found.shortfalls[0].best.nominal == 8150e9
+    result = search(*read(file))
+    assert result.verdict == "impossible"
+    assert result.shortfalls[0].best.nominal == 8150e9

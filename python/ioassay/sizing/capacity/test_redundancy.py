@@ -12,13 +12,13 @@ SHELF = "enclosures:\n  shelf: {title: Shelf, assumed: Test., slots: 84}"
 
 
 def test_an_array_of_84_drives_has_eight_groups_of_ten_and_four_spares() -> None:
-    found = geometry(catalogue("layout: raid6, data: 8, groups: 8, spares: 4", 84), "brick")
-    assert (found.width, found.parity, found.spares, found.tolerated) == (10, 2, 4, 2)
+    layout = geometry(catalogue("layout: raid6, data: 8, groups: 8, spares: 4", 84), "brick")
+    assert (layout.width, layout.parity, layout.spares, layout.tolerated) == (10, 2, 4, 2)
 
 
 def test_distributed_spares_are_drives_of_the_group() -> None:
-    found = geometry(catalogue("layout: draid2, data: 8, groups: 2, spares: 2, children: 42", 84), "brick")
-    assert (found.drives, found.distributed_spares, found.spares) == (42, 2, 0)
+    layout = geometry(catalogue("layout: draid2, data: 8, groups: 2, spares: 2, children: 42", 84), "brick")
+    assert (layout.drives, layout.distributed_spares, layout.spares) == (42, 2, 0)
 
 
 @pytest.mark.parametrize(

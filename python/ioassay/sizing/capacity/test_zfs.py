@@ -71,7 +71,7 @@ def test_records_below_128_kib_hold_less_than_df_shows_and_larger_ones_are_not_s
 
 def test_every_assumption_is_among_the_inputs() -> None:
     of = catalogue("layout: raidz2, data: 8, groups: 1", 10, more="file_system: lustre-zfs")
-    inputs = {one.name for one in derivation(brick_capacity(of, CHOICE).usable).inputs}
+    inputs = {value.name for value in derivation(brick_capacity(of, CHOICE).usable).inputs}
     assert {"sector size", "most slop space", "partition table and labels of a drive"} <= inputs
-    inputs = {one.name for one in derivation(brick_capacity(of, CHOICE).protected).inputs}
+    inputs = {value.name for value in derivation(brick_capacity(of, CHOICE).protected).inputs}
     assert {"sector size", "record size"} <= inputs

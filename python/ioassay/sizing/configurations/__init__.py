@@ -30,8 +30,10 @@ def read(name_or_path: str) -> tuple[ConfigurationFile, Catalogue]:
     if problems := list(unresolved(file, source, catalogue)):
         raise SourceError(problems)
     configurations = {
-        name: one if one.scaling is None else one.model_copy(update={"scaling": one.scaling.with_runs_in(folder)})
-        for name, one in file.configurations.items()
+        name: configuration
+        if configuration.scaling is None
+        else configuration.model_copy(update={"scaling": configuration.scaling.with_runs_in(folder)})
+        for name, configuration in file.configurations.items()
     }
     return file.model_copy(update={"configurations": configurations}), catalogue
 

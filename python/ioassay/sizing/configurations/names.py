@@ -18,9 +18,9 @@ from ioassay.yaml_models.source import Problem, Source, SourceError, locate, nea
 def unresolved(file: ConfigurationFile, source: Source, catalogue: Catalogue) -> Iterator[Problem]:
     """Every name in a file of configurations that means nothing."""
     yield from unresolved_origins(file, source, file.sources)
-    for name, one in file.configurations.items():
-        yield from _of_configuration(one, source, catalogue, ["configurations", name])
-        for index, stated in enumerate(one.stated):
+    for name, configuration in file.configurations.items():
+        yield from _of_configuration(configuration, source, catalogue, ["configurations", name])
+        for index, stated in enumerate(configuration.stated):
             if stated.relative_to is not None and stated.relative_to not in file.configurations:
                 origin = locate(source.tree, ["configurations", name, "stated", index, "relative_to"])
                 wrong = f"there is no configuration {quoted(stated.relative_to)} in this file"
@@ -65,12 +65,12 @@ def _resolved(
     problems = []
     for index, word in enumerate(words):
         origin = locate(source.tree, [*path, index])
-        found = matching(word, known)
-        if not found:
+        matches = matching(word, known)
+        if not matches:
             problems.append(origin.problem(*unmatched(word, kind, known)))
         elif word in words[:index]:
             problems.append(origin.problem(f"{quoted(word)} is named twice", "write it once"))
-        names += found
+        names += matches
     return list(dict.fromkeys(names)), problems
 
 
@@ -91,9 +91,9 @@ def _of_configuration(
     known = _known(catalogue)
     chosen: set[BrickChoice] = set()
     for index, counted in enumerate(configuration.bricks):
-        at: Steps = [*path, "bricks", index]
-        unknown = [*unknown_components(counted.brick, Brick, known, source, [*at, "brick"])]
-        yield from unknown or _of_brick(counted, source, catalogue, at, chosen)
+        place: Steps = [*path, "bricks", index]
+        unknown = [*unknown_components(counted.brick, Brick, known, source, [*place, "brick"])]
+        yield from unknown or _of_brick(counted, source, catalogue, place, chosen)
     yield from unknown_components(configuration.metadata, MetadataModule, known, source, [*path, "metadata"])
     yield from unknown_components(configuration.switches, Switch, known, source, [*path, "switches"])
     yield from unknown_components(configuration.rack, Rack, known, source, [*path, "rack"])

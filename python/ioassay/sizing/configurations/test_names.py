@@ -101,8 +101,8 @@ def test_a_wrong_name_in_a_configuration_is_refused_with_its_line(
 ) -> None:
     with pytest.raises(SourceError) as error:
         read_configurations(str(written(tmp_path, CONFIGURATIONS.replace(right, wrong))))
-    (told,) = problems(error)
-    assert re.match(problem, told)
+    (message,) = problems(error)
+    assert re.match(problem, message)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_a_wrong_name_in_requirements_is_refused_with_its_line(
 ) -> None:
     with pytest.raises(SourceError) as error:
         read_requirements(written(tmp_path, REQUIREMENTS.replace(right, wrong)))
-    (told,) = problems(error)
-    assert re.match(problem, told)
+    (message,) = problems(error)
+    assert re.match(problem, message)
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_a_wrong_name_in_requirements_is_refused_with_its_line(
     ],
 )
 def test_bricks_are_named_by_names_words_and_patterns(tmp_path: Path, named: str, meant: set[str]) -> None:
-    found, _ = read_requirements(written(tmp_path, f"name: x\nusable: 1PB\n{named}\n"))
-    assert {*found.bricks, *(name for tier in found.tiers.values() for name in tier.bricks)} == meant
+    requirement, _ = read_requirements(written(tmp_path, f"name: x\nusable: 1PB\n{named}\n"))
+    assert {*requirement.bricks, *(name for tier in requirement.tiers.values() for name in tier.bricks)} == meant
 
 
 def test_a_star_names_all_bricks_of_all_catalogues(tmp_path: Path) -> None:
-    found, catalogue = read_requirements(written(tmp_path, 'name: x\nusable: 1PB\nbricks: "*"\n'))
-    assert found.bricks == [entry.name for entry in catalogue.all(Brick)]
+    requirement, catalogue = read_requirements(written(tmp_path, 'name: x\nusable: 1PB\nbricks: "*"\n'))
+    assert requirement.bricks == [entry.name for entry in catalogue.all(Brick)]
 
 
 @pytest.mark.parametrize(
@@ -167,15 +167,15 @@ def test_a_star_names_all_bricks_of_all_catalogues(tmp_path: Path) -> None:
 def test_a_word_that_names_nothing_is_refused_with_its_line(tmp_path: Path, named: str, problem: str) -> None:
     with pytest.raises(SourceError) as error:
         read_requirements(written(tmp_path, f"name: x\nusable: 1PB\n{named}\n"))
-    (told,) = problems(error)
-    assert re.match(problem, told)
+    (message,) = problems(error)
+    assert re.match(problem, message)
 
 
 def test_every_wrong_name_of_a_file_is_told_at_once(tmp_path: Path) -> None:
     text = CONFIGURATIONS.replace("brick: md", "brick: m").replace("sb7800", "sb").replace("at: sheet", "at: shed")
     with pytest.raises(SourceError) as error:
         read_configurations(str(written(tmp_path, text)))
-    assert {told.split(":")[0] for told in problems(error)} == {"8", "12", "20", "25"}
+    assert {problem.split(":")[0] for problem in problems(error)} == {"8", "12", "20", "25"}
 
 
 @pytest.mark.parametrize("text", [CONFIGURATIONS, REQUIREMENTS])
@@ -184,7 +184,7 @@ def test_a_missing_catalogue_is_told_with_the_line_that_names_it(tmp_path: Path,
     with pytest.raises(SourceError) as error:
         read_configurations(str(path)) if text == CONFIGURATIONS else read_requirements(path)
     first = text.count("\n") + 2
-    assert [told.split(":")[0] for told in problems(error)] == [str(first), str(first + 1)]
+    assert [problem.split(":")[0] for problem in problems(error)] == [str(first), str(first + 1)]
     assert 'there is no file "other.yaml"' in str(error.value)
 
 
@@ -193,9 +193,9 @@ def test_runs_of_a_scaling_are_found_beside_the_file(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     scaling = "scaling: {by: table, points: {write: [{count: 1, rate: {run: runs/one}}]}}\n"
     file = written(tmp_path / "below", REQUIREMENTS + scaling).relative_to(tmp_path)
-    found = read_requirements(file)[0].scaling
-    assert found is not None
-    assert found.points["write"][0].rate.run == str(tmp_path / "below/runs/one")
+    scaling_found = read_requirements(file)[0].scaling
+    assert scaling_found is not None
+    assert scaling_found.points["write"][0].rate.run == str(tmp_path / "below/runs/one")
     text = CONFIGURATIONS.replace("figure: md3460-ieel/brick", "run: ../one")
     of_configuration = read_configurations(str(written(tmp_path / "below", text)))[0].configurations["small"].scaling
     assert of_configuration is not None

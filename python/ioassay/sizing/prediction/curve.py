@@ -26,11 +26,11 @@ def expected(curve: Curve, spot: Spot, carried: Value) -> Value | None:
     above = next((point for point in curve if point[0] >= each), None)
     if below is None or above is None:
         return None
-    one = below[1] if below[0] == above[0] else _interpolated(each, below, above)
+    at_peak = below[1] if below[0] == above[0] else _interpolated(each, below, above)
     # Both are of the same peak, whose interval is that of the curve already.
     exact = Interval(times, times, times)
     multiple = Value("multiple of the measured brick", exact, NUMBER, Formula("quotient", (carried, peak)))
-    return product(f"predicted rate of {spot.job.ranks} ranks", multiple, one)
+    return product(f"predicted rate of {spot.job.ranks} ranks", multiple, at_peak)
 
 
 def _interpolated(ranks: Fraction, below: tuple[int, Value], above: tuple[int, Value]) -> Value:

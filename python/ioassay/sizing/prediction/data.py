@@ -121,7 +121,7 @@ def _between(storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: V
 
     def network(rates: tuple[Fraction, ...]) -> list[Stations]:
         total, *each = map(float, rates)
-        links = [Stations(spot.taking_part, 1 / (spot.taking_part * one)) for one in each]
+        links = [Stations(spot.taking_part, 1 / (spot.taking_part * link_rate)) for link_rate in each]
         return [Stations(int(parts.nominal), 1 / total), *links]
 
     def of(name: str, rule: Callable[[int, list[Stations]], float], requests: int, text: str, source: str) -> Value:

@@ -19,12 +19,12 @@ _REASONS_SHOWN = 3
 def predict(study: ResolvedStudy, storage: Storage, name: str, title: str = "") -> Prediction:
     """What `study` should measure on the configuration `name`, of which `storage` is what a prediction sees.
 
-    Raises `UsageError` where nothing of it can be predicted.
+    Raises `UsageError` where no point of the study can be predicted.
     """
     series: dict[SeriesName, list[Predicted]] = {}
     for spot in spots(study):
         series.setdefault(spot.series, []).append(_predicted(storage, spot))
-    whole = tuple((one, tuple(points)) for one, points in series.items())
+    whole = tuple((series_name, tuple(points)) for series_name, points in series.items())
     prediction = Prediction(study.entry, name, title, whole, _remarks(storage, whole))
     if all(point.value is None for point in prediction.points):
         reasons = list(dict.fromkeys(point.why_not for point in prediction.points))

@@ -37,8 +37,8 @@ def expected(requests: int, stations: Sequence[Stations]) -> float:
     """
     queues, throughput = [0.0] * len(stations), 0.0
     for circulating in range(1, requests + 1):
-        times = [one.demand * (1 + queue) for one, queue in zip(stations, queues, strict=True)]
-        throughput = circulating / sum(one.number * time for one, time in zip(stations, times, strict=True))
+        times = [station.demand * (1 + queue) for station, queue in zip(stations, queues, strict=True)]
+        throughput = circulating / sum(station.number * time for station, time in zip(stations, times, strict=True))
         queues = [throughput * time for time in times]
     return throughput
 

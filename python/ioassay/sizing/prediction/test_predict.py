@@ -22,8 +22,8 @@ def known(prediction: Prediction, title: str) -> list[Value]:
 
 
 def test_few_clients_are_limited_by_their_links_and_many_by_the_storage(predicts: Predicts) -> None:
-    one, eight = series(predicts(), "Sequential, write")
-    assert (one.limit, eight.limit) == ("link of 1 client", "RAID controllers")
+    single, eight = series(predicts(), "Sequential, write")
+    assert (single.limit, eight.limit) == ("link of 1 client", "RAID controllers")
     first, last = known(predicts(), "Sequential, write")
     assert float(first.interval.high) == 2e9
     assert float(last.interval.high) == pytest.approx(8e9, rel=1e-3)
@@ -39,8 +39,8 @@ def test_the_least_is_the_balanced_job_bound(predicts: Predicts) -> None:
 
 def test_small_random_reads_wait_for_one_disk_each(predicts: Predicts) -> None:
     """80 disks do 8000 IOPS: as many ranks without reading ahead do no more than 100 each."""
-    one, eight = known(predicts(), "Random, read")
-    assert float(one.interval.high) == pytest.approx(100, rel=0.01)
+    single, eight = known(predicts(), "Random, read")
+    assert float(single.interval.high) == pytest.approx(100, rel=0.01)
     assert float(eight.interval.high) == pytest.approx(800, rel=0.01)
     assert eight.dimension.unit == "operations/s"
 
@@ -56,9 +56,9 @@ LIMITED = CATALOGUE.replace(
 def test_a_lone_request_may_be_faster_than_its_share_where_disks_do_not_limit(
     predicts: Predicts, catalogue: str, most: int
 ) -> None:
-    one, _ = known(predicts(catalogue=catalogue), "Random, read")
-    assert float(one.interval.high) == pytest.approx(most, rel=0.01)
-    assert one.nominal == pytest.approx(most / 80, rel=0.01)
+    single, _ = known(predicts(catalogue=catalogue), "Random, read")
+    assert float(single.interval.high) == pytest.approx(most, rel=0.01)
+    assert single.nominal == pytest.approx(most / 80, rel=0.01)
 
 
 def test_a_prediction_without_ground_says_so(predicts: Predicts) -> None:
@@ -77,8 +77,8 @@ def test_a_study_of_which_nothing_can_be_predicted_is_refused_with_the_reasons(p
 
 
 def test_more_clients_than_there_are_have_no_prediction(predicts: Predicts) -> None:
-    one, eight = series(predicts(configuration=CONFIGURATION.replace("count: 8,", "count: 4,")), "Sequential, read")
-    assert one.value is not None
+    single, eight = series(predicts(configuration=CONFIGURATION.replace("count: 8,", "count: 4,")), "Sequential, read")
+    assert single.value is not None
     assert eight.why_not == "The configuration has 4 clients."
 
 
@@ -95,7 +95,7 @@ def test_files_that_fit_into_the_servers_have_a_note(predicts: Predicts) -> None
 
 
 def test_every_assumption_is_found_below_a_prediction(predicts: Predicts) -> None:
-    assumed = {one.name: why for one, why in predicts().assumptions}
+    assumed = {assumption.name: why for assumption, why in predicts().assumptions}
     assert assumed["link of a client"] == "round"
     assert "max_rpcs_in_flight" in assumed["requests in flight of a rank"]
 
@@ -137,10 +137,10 @@ def spot_with(predicts: Predicts, ranks: int) -> Predicted:
 
 def test_a_measured_curve_is_scaled_in_ranks_and_rate(predicts: Predicts) -> None:
     """Two bricks with 8 ranks do twice what one did with 4, which lies a third of the way from 2 to 8."""
-    found = curve.expected(CURVE, spot_with(predicts, 8).spot, measured(8e9))
-    assert found is not None
-    assert found.nominal == pytest.approx(2 * (2e9 + 2e9 / 3))
-    assert float(found.interval.low) == pytest.approx(0.9 * found.nominal)
+    rate = curve.expected(CURVE, spot_with(predicts, 8).spot, measured(8e9))
+    assert rate is not None
+    assert rate.nominal == pytest.approx(2 * (2e9 + 2e9 / 3))
+    assert float(rate.interval.low) == pytest.approx(0.9 * rate.nominal)
 
 
 @pytest.mark.parametrize("ranks", [32, 64])

@@ -34,7 +34,7 @@ def _check_table(rows: Mapping[str, Row], catalogue: Catalogue | None = None) ->
             "configurations": {name: _configuration(*row) for name, row in rows.items()},
         }
     )
-    sizes = {name: evaluate(known, name, one) for name, one in file.configurations.items()}
+    sizes = {name: evaluate(known, name, configuration) for name, configuration in file.configurations.items()}
     return check(known, file, sizes)
 
 

@@ -49,14 +49,14 @@ def shared_units(figures: Iterable[Figure]) -> tuple[UnitFinding, ...]:
 def _unit_finding(kind: UnitKind, figures: Sequence[Figure]) -> UnitFinding:
     readings = dict.fromkeys(trial.reading for figure in figures for trial in figure.trials)
     shared = [_shared(reading, figures) for reading in readings if reading.neighbour is None]
-    shared.sort(key=lambda one: (len(one.contradicting), one.weight))
-    units = tuple(one for one in shared if one.reading.is_unit_alone)
+    shared.sort(key=lambda common: (len(common.contradicting), common.weight))
+    units = tuple(common for common in shared if common.reading.is_unit_alone)
     return UnitFinding(
         kind=kind,
         label=figures[0].label.base,
         figures=tuple(figures),
         units=units,
-        others=tuple(one for one in shared if not one.reading.is_unit_alone and not one.contradicting),
+        others=tuple(common for common in shared if not common.reading.is_unit_alone and not common.contradicting),
         losses=tuple(sorted(_losses(units, figures), key=lambda loss: (loss.weight, -loss.left.high))),
     )
 
@@ -104,14 +104,14 @@ def rates_of_one_brick(
         if figure.arithmetic is None or len(bricks) != 1 or figure.stated.qualifier == "at-least":
             continue
         ((choice, brick),) = bricks.items()
-        one = stated_rate(brick.rates["healthy"], figure.stated.what)
-        if one is not None:
-            needed = _needed(figure, one, _interval(figure, units))
-            key = choice.brick, figure.stated.what, one.interval
-            groups.setdefault(key, (one, []))[1].append(needed)
+        stated = stated_rate(brick.rates["healthy"], figure.stated.what)
+        if stated is not None:
+            needed = _needed(figure, stated, _interval(figure, units))
+            key = choice.brick, figure.stated.what, stated.interval
+            groups.setdefault(key, (stated, []))[1].append(needed)
     findings = (
-        _rate_finding(brick, one, needed)
-        for (brick, *_), (one, needed) in groups.items()
+        _rate_finding(brick, stated, needed)
+        for (brick, *_), (stated, needed) in groups.items()
         if len({rate.figure.configuration for rate in needed}) > 1
     )
     return tuple(finding for finding in findings if finding.contradicting)
@@ -139,7 +139,7 @@ def _rate_finding(brick: str, value: Value, needed: Sequence[NeededRate]) -> Rat
         for start in needed
     ]
     common = [reduce(_intersection, (other.value.interval for other in agreeing)) for agreeing in sets]
-    best = max(range(len(sets)), key=lambda at: (len(sets[at]), common[at].meets(value.interval)))
+    best = max(range(len(sets)), key=lambda index: (len(sets[index]), common[index].meets(value.interval)))
     agreeing = tuple(sets[best])
     contradicting = tuple(rate for rate in needed if all(rate is not other for other in agreeing))
     return RateFinding(brick, value, common[best], agreeing, contradicting)
@@ -156,12 +156,12 @@ def repetitions(figures: Iterable[Figure], units: Sequence[UnitFinding]) -> tupl
     def subject(figure: Figure) -> tuple[str, str, str]:
         return figure.configuration, figure.stated.what, figure.stated.relative_to or ""
 
-    exact = sorted((one for one in figures if one.stated.qualifier != "at-least"), key=subject)
+    exact = sorted((printed for printed in figures if printed.stated.qualifier != "at-least"), key=subject)
     groups = [tuple(group) for _, group in groupby(exact, key=subject)]
     return tuple(
         RepeatedNumber(group)
         for group in groups
-        if any(not _interval(one, units).meets(_interval(other, units)) for one, other in combinations(group, 2))
+        if any(not _interval(first, units).meets(_interval(other, units)) for first, other in combinations(group, 2))
     )
 
 

@@ -115,7 +115,7 @@ class Figure:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the number follows, looked at alone."""
+        """Whether the number follows by itself, without the others."""
         if self.arithmetic is None:
             return "not recomputed"
         if not self.agreeing:
@@ -193,7 +193,7 @@ class RateFinding:
 
     brick: str
     """Its name in the catalogue; with any of its drives, as far as these do not change the rate."""
-    one: Value
+    of_brick: Value
     """What the catalogue says that one does."""
     common: Interval
     """What one does if as many of the printed rates as possible are true, in base units."""

@@ -143,7 +143,9 @@ def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapp
         for measure in get_args(Measure)
         if (hypothesis := asked.hypothesis(measure, scope)) is not None
     ]
-    hypotheses.sort(key=lambda one: (not one.is_possible, len(one.common_in), -one.same_as_whole))
+    hypotheses.sort(
+        key=lambda hypothesis: (not hypothesis.is_possible, len(hypothesis.common_in), -hypothesis.same_as_whole)
+    )
     return PriceFinding(stated, asked.bricks[0], tuple(hypotheses), asked.assumptions)
 
 
@@ -178,10 +180,10 @@ class _Asked:
     def _dearer_drives(self) -> Iterable[tuple[str, str]]:
         names = dict.fromkeys(choice.drive for choice in self.bricks)
         sized = [(name, self.catalogue.find(name, Drive)) for name in names]
-        for (one, its), (other, others) in combinations(sized, 2):
-            mine, theirs = (self._capacity(name) for name in (one, other))
-            if its.media == others.media and mine != theirs:
-                yield (one, other) if mine > theirs else (other, one)
+        for (first, first_drive), (second, second_drive) in combinations(sized, 2):
+            first_capacity, second_capacity = self._capacity(first), self._capacity(second)
+            if first_drive.media == second_drive.media and first_capacity != second_capacity:
+                yield (first, second) if first_capacity > second_capacity else (second, first)
 
     def _capacity(self, drive: str) -> Fraction:
         value = self.catalogue.value(drive, "capacity", "capacity")
@@ -280,8 +282,8 @@ class _Asked:
                 Origin("published", str(figure.stated.at)),
                 figure.stated.value,
             )
-            above, below = (_measured(one, measure, self.catalogue) for one in (size, reference))
-            counts = [exactly("bricks", one.configuration.bricks[0].count) for one in (reference, size)]
+            above, below = (_measured(measured_size, measure, self.catalogue) for measured_size in (size, reference))
+            counts = [exactly("bricks", sized.configuration.bricks[0].count) for sized in (reference, size)]
             factors = [] if above == below else [exactly(f"ratio of {_NOUNS[measure]}", above / below)]
             whole = product("price of all bricks", printed, counts[0], *factors)
             value = quotient(f"price of {choice.brick} in {unit.brick}", whole, counts[1])

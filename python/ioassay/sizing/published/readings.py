@@ -116,9 +116,11 @@ def _source(catalogue: Catalogue, size: Size, stated: StatedNumber) -> _Source |
             return "A relative price has no arithmetic of its own; see what all of them allow together."
         case "drives":
             drives = [
-                product("drives", exactly(one.brick, one.count), exactly("drives of a brick", brick.drive_count))
-                for one in size.configuration.bricks
-                for brick in [catalogue.find(one.brick, Brick)]
+                product(
+                    "drives", exactly(counted.brick, counted.count), exactly("drives of a brick", brick.drive_count)
+                )
+                for counted in size.configuration.bricks
+                for brick in [catalogue.find(counted.brick, Brick)]
             ]
             return _Source(total("drives", *drives), {}, {})
         case "rack_units":
@@ -138,7 +140,7 @@ def stated_rate(rates: Mapping[Any, Rate], kind: str) -> Value | None:
     `rates` are by a `RateKind`, or by those of data alone.
     """
     kinds = ("write", "read") if kind == "write_and_read" else (kind,)
-    known_rates = [rates.get(one) for one in kinds]
+    known_rates = [rates.get(rate_kind) for rate_kind in kinds]
     known = [rate.value for rate in known_rates if rate is not None]
     return min(known, key=lambda value: value.nominal) if len(known) == len(kinds) else None
 
@@ -154,17 +156,17 @@ def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "prote
     bases = {basis: value for basis, value in others.items() if value is not whole}
     if len(size.bricks) > 1:
         return _Source(whole, bases, {})
-    ((choice, one),) = size.bricks.items()
+    ((choice, brick),) = size.bricks.items()
     drive = catalogue.value(choice.drive, "capacity", f"capacity of {choice.drive}")
     assert drive is not None  # every drive has one
     multiplied = capacity.protected if what == "usable" else whole
     parts: dict[PartName, tuple[Value, Value]] = {
         "drive": (drive, multiplied),
-        "brick": (getattr(one.capacity, what), whole),
+        "brick": (getattr(brick.capacity, what), whole),
     }
     if what == "usable":
         groups = exactly("groups of a brick", catalogue.find(choice.brick, Brick).redundancy.groups)
-        parts["group"] = (quotient("usable capacity of a group", one.capacity.usable, groups), whole)
+        parts["group"] = (quotient("usable capacity of a group", brick.capacity.usable, groups), whole)
     return _Source(whole, bases, {name: part for name, part in parts.items() if part[0].is_exact})
 
 
@@ -209,7 +211,7 @@ def _step(base: Base) -> int:
 
 def _power(part: Value, base: Base) -> int:
     """Of the unit in which it is 1 or more: 4 of T."""
-    return max((one for one in range(1, 6) if _step(base) ** one <= part.interval.nominal), default=1)
+    return max((exponent for exponent in range(1, 6) if _step(base) ** exponent <= part.interval.nominal), default=1)
 
 
 def _rounded(part: Value, base: Base, decimals: int, power: int) -> Value:
@@ -270,7 +272,7 @@ def _ratio(size: Size, other: Size, figure: Figure, stated: StatedNumber, whole:
     if figure.stated.what != stated.what or figure.arithmetic is None or len(size.bricks) > 1 or len(other.bricks) > 1:
         return None
     (mine,), (theirs,) = size.bricks, other.bricks
-    counts = [one.configuration.bricks[0].count for one in (size, other)]
+    counts = [sized.configuration.bricks[0].count for sized in (size, other)]
     differs_in_one = mine.brick == theirs.brick and (mine.drive == theirs.drive) != (counts[0] == counts[1])
     if not differs_in_one or not figure.arithmetic.nominal:
         return None

@@ -22,18 +22,22 @@ metadata:
 """
 
 
-def prices(found: Published) -> PriceFinding:
-    assert found.prices is not None
-    return found.prices
+def prices(published: Published) -> PriceFinding:
+    assert published.prices is not None
+    return published.prices
 
 
-def hypothesis(found: Published, measure: Measure, scope: str = "listed") -> PriceHypothesis:
-    return next(one for one in prices(found).hypotheses if (one.measure, one.scope) == (measure, scope))
+def hypothesis(published: Published, measure: Measure, scope: str = "listed") -> PriceHypothesis:
+    return next(
+        candidate
+        for candidate in prices(published).hypotheses
+        if (candidate.measure, candidate.scope) == (measure, scope)
+    )
 
 
 def implied(of: PriceHypothesis, what: str) -> tuple[float, float | None, float | None]:
-    one = next(one for one in of.implied if one.what == what)
-    return round(one.low, 3), one.high and round(one.high, 3), one.exact and round(one.exact, 3)
+    price = next(price for price in of.implied if price.what == what)
+    return round(price.low, 3), price.high and round(price.high, 3), price.exact and round(price.exact, 3)
 
 
 def test_two_racks_with_one_price_contradict_each_other_as_prices_of_the_whole(
@@ -42,7 +46,7 @@ def test_two_racks_with_one_price_contradict_each_other_as_prices_of_the_whole(
     whole = hypothesis(check_table(racks), "whole")
     assert [round(ratio.value.nominal, 3) for ratio in whole.ratios] == [1.95, 1.733, 1.733]
     assert whole.common_in == ("performance-6",)
-    assert [implied(whole, one.what) for one in whole.implied[-1:]] == [(1.061, 1.42, 1.238)]
+    assert [implied(whole, price.what) for price in whole.implied[-1:]] == [(1.061, 1.42, 1.238)]
 
 
 def test_per_usable_capacity_a_capacity_brick_costs_1_95_performance_bricks_in_all_tables(
@@ -80,15 +84,15 @@ def test_a_listed_metadata_module_makes_prices_of_the_whole_possible(
         name: (f"{parts} mds" if name in ("performance-6", "capacity-2") else parts, stated)
         for name, (parts, stated) in racks.items()
     }
-    found = check_table(with_metadata, load([tmp_path / "own.yaml"]))
-    assert implied(hypothesis(found, "whole"), "mds") == (1.061, 1.42, 1.238)
-    assert implied(hypothesis(found, "usable"), "mds")[:2] == (0.0, 0.174)
-    assert hypothesis(found, "usable", "bricks").is_possible
-    assert hypothesis(found, "whole", "bricks").common_in == ("performance-6",)
+    published = check_table(with_metadata, load([tmp_path / "own.yaml"]))
+    assert implied(hypothesis(published, "whole"), "mds") == (1.061, 1.42, 1.238)
+    assert implied(hypothesis(published, "usable"), "mds")[:2] == (0.0, 0.174)
+    assert hypothesis(published, "usable", "bricks").is_possible
+    assert hypothesis(published, "whole", "bricks").common_in == ("performance-6",)
 
 
 def test_only_the_prices_that_contradict_each_other_are_named(check_table: CheckTable) -> None:
-    found = check_table(
+    published = check_table(
         {
             "reference": ("6 md3460-performance nl-sas-4tb", {}),
             "half": ("3 md3460-performance nl-sas-4tb", {"price": "0.50 of reference"}),
@@ -96,7 +100,7 @@ def test_only_the_prices_that_contradict_each_other_are_named(check_table: Check
             "four": ("4 md3460-capacity nl-sas-4tb", {"price": "1.00 of reference"}),
         }
     )
-    whole = hypothesis(found, "whole")
+    whole = hypothesis(published, "whole")
     assert not whole.is_possible
     assert [figure.configuration for figure in whole.conflict] == ["two", "four"]
 
@@ -119,14 +123,14 @@ def test_prices_that_exist_are_always_possible(
 ) -> None:
     server, drive, larger, enclosure = parts
     rows: dict[str, Row] = {}
-    for at, (performance, capacity, size) in enumerate(counts):
+    for index, (performance, capacity, size) in enumerate(counts):
         each = drive if size == 4 else drive * larger
         dear, cheap = capacity * (server + 2 * enclosure + 180 * each), performance * (server + 60 * each)
         relative = dear / cheap * (1.0 if measure == "whole" else performance / (3 * capacity))
         assume(relative > 0.02)
-        rows[f"performance-{at}"] = (f"{performance} md3460-performance nl-sas-{size}tb", {})
-        price = {"price": f"{relative:.2f} of performance-{at}"}
-        rows[f"capacity-{at}"] = (f"{capacity} md3460-capacity nl-sas-{size}tb", price)
-    found = hypothesis(check_table(rows), measure)
-    assert found.is_possible
-    assert found.common_in == ()
+        rows[f"performance-{index}"] = (f"{performance} md3460-performance nl-sas-{size}tb", {})
+        price = {"price": f"{relative:.2f} of performance-{index}"}
+        rows[f"capacity-{index}"] = (f"{capacity} md3460-capacity nl-sas-{size}tb", price)
+    possible = hypothesis(check_table(rows), measure)
+    assert possible.is_possible
+    assert possible.common_in == ()

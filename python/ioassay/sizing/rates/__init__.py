@@ -83,14 +83,17 @@ def configuration_rates(
     rates: dict[RateKind, Rate] = {}
     for kind in get_args(IoKind):
         limits = together(
-            kind, [(one, size.rates[condition].get(kind)) for one, size in zip(data, chosen, strict=True)]
+            kind,
+            [(alike_bricks, size.rates[condition].get(kind)) for alike_bricks, size in zip(data, chosen, strict=True)],
         )
         if limits:
             unit = OPERATION if is_random(kind) else None
             limits += network_ceilings(catalogue, configuration, rate_name(kind), unit)
             rates[kind] = _rate(kind, limits, note(data))
     for kind in get_args(MetadataKind):
-        if limits := together(kind, [(one, modules[one.name].rates.get(kind)) for one in metadata]):
+        if limits := together(
+            kind, [(alike_modules, modules[alike_modules.name].rates.get(kind)) for alike_modules in metadata]
+        ):
             rates[kind] = _rate(kind, limits, note(metadata))
     return rates
 
@@ -102,10 +105,10 @@ def scaling_used(catalogue: Catalogue, configuration: Configuration) -> str:
     """
     clauses: dict[str, list[str]] = {}
     for alike_ones in (_bricks(catalogue, configuration), _modules(catalogue, configuration)):
-        if sum(one.count for one in alike_ones) > 1:
-            for one in alike_ones:
-                assert one.scaled is not None  # `alike` sees to it
-                clauses.setdefault(words(one.scaled.scaling), []).append(one.name)
+        if sum(alike_bricks.count for alike_bricks in alike_ones) > 1:
+            for alike_bricks in alike_ones:
+                assert alike_bricks.scaled is not None  # `alike` sees to it
+                clauses.setdefault(words(alike_bricks.scaled.scaling), []).append(alike_bricks.name)
     if len(clauses) < 2:
         return next(iter(clauses), "none, there is one brick")
     return "; ".join(f"{' and '.join(names)}: {clause}" for clause, names in clauses.items())
@@ -124,7 +127,9 @@ def _modules(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
     return alike(catalogue, counts, "metadata modules", configuration.scaling)
 
 
-def _rate(kind: RateKind, found: Sequence[Ceiling], note: str = "") -> Rate:
-    if len(found) == 1:
-        return Rate(kind, replace(found[0].value, name=rate_name(kind), note=note or found[0].value.note), tuple(found))
-    return Rate(kind, lowest(rate_name(kind), *(ceiling.value for ceiling in found), note=note), tuple(found))
+def _rate(kind: RateKind, ceilings: Sequence[Ceiling], note: str = "") -> Rate:
+    if len(ceilings) == 1:
+        return Rate(
+            kind, replace(ceilings[0].value, name=rate_name(kind), note=note or ceilings[0].value.note), tuple(ceilings)
+        )
+    return Rate(kind, lowest(rate_name(kind), *(ceiling.value for ceiling in ceilings), note=note), tuple(ceilings))

@@ -59,12 +59,12 @@ def _filled(io: BrickIo) -> list[tuple[str, int, Fraction]]:
     of_groups = {name: slots - slots % io.groups.drives for name, slots in sizes.items()}
     if sum(count * of_groups[name] for name, count in io.brick.enclosures.items()) >= drives:
         sizes = of_groups
-    left, found = drives, []
+    left, filled = drives, []
     for name, count in io.brick.enclosures.items():
         if (slots := sizes[name]) == 0:
             continue
         full, rest = divmod(min(left, count * slots), slots)
-        found += [(name, full, Fraction(slots, drives))] if full else []
-        found += [(name, 1, Fraction(rest, drives))] if rest else []
+        filled += [(name, full, Fraction(slots, drives))] if full else []
+        filled += [(name, 1, Fraction(rest, drives))] if rest else []
         left -= full * slots + rest
-    return found
+    return filled

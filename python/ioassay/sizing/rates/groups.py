@@ -87,17 +87,17 @@ def groups_of(catalogue: Catalogue, choice: BrickChoice) -> Groups:
     )
 
 
-def _records(catalogue: Catalogue, name: str, brick: Brick, found: Geometry) -> tuple[Value | None, Value | None]:
+def _records(catalogue: Catalogue, name: str, brick: Brick, geometry: Geometry) -> tuple[Value | None, Value | None]:
     """Of ZFS: the record, and the bytes moved for each of its bytes."""
-    if not found.is_zfs:
+    if not geometry.is_zfs:
         return None, None
-    file_system = file_systems.name_for(catalogue, name, brick.file_system, found)
+    file_system = file_systems.name_for(catalogue, name, brick.file_system, geometry)
     record = record_size(brick.redundancy, *file_systems.record_default(file_system))
-    share = data_share(found, record, sector_size(brick.redundancy))
+    share = data_share(geometry, record, sector_size(brick.redundancy))
     moved = quotient("bytes moved per byte written", exactly("whole", Fraction(1)), share)
     return replace(record, dimension=PER_OPERATION), moved
 
 
-def _stripe_over_data(found: Geometry) -> Value:
-    drives, of_data = exactly("drives of a stripe", found.width), exactly("data drives of a stripe", found.data)
+def _stripe_over_data(geometry: Geometry) -> Value:
+    drives, of_data = exactly("drives of a stripe", geometry.width), exactly("data drives of a stripe", geometry.data)
     return quotient("drives of a stripe per data drive", drives, of_data)

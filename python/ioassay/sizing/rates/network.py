@@ -73,7 +73,11 @@ def _link(catalogue: Catalogue, name: str) -> Value:
 def network_ports(catalogue: Catalogue, parts: Mapping[str, int]) -> int:
     """The ports of switches that a brick or metadata module of these parts takes, by their names and counts."""
     adapters = ((catalogue.entries[name].component, count) for name, count in parts.items())
-    return sum(count * one.ports for one, count in adapters if isinstance(one, Adapter) and one.side == "network")
+    return sum(
+        count * adapter.ports
+        for adapter, count in adapters
+        if isinstance(adapter, Adapter) and adapter.side == "network"
+    )
 
 
 def _clients(clients: Clients | None, rate: str, unit: Value | None) -> list[Ceiling]:

@@ -1,8 +1,8 @@
 """What several bricks, or metadata modules, do together: so many times one, and by which law.
 
 Published systems do not scale linearly, so nothing scales here unless a catalogue or a configuration says how: linear
-for a stated reason; a table of measured multiples, between which it is interpolated and beyond which nothing is said;
-or the Universal Scalability Law fitted to measured points (`ioassay.analysis.scalability`), which goes beyond them.
+for a stated reason; a table of measured multiples, interpolated between them and unknown beyond them; or the Universal
+Scalability Law fitted to measured points (`ioassay.analysis.scalability`), which goes beyond them.
 
 Each kind of brick scales by its own count. What hardware carries adds up whatever the scaling (`together`).
 
@@ -116,7 +116,7 @@ def _of_law(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
     """By the fitted law. Both terms are at their ends at once in its interval, which is wide beyond the points."""
     from ioassay.analysis.scalability import FEWEST  # noqa: PLC0415  (half a second; few scale by a law)
 
-    fit = _fit(tuple((at, rate.nominal) for at, rate in points.items()))
+    fit = _fit(tuple((number, rate.nominal) for number, rate in points.items()))
     if fit is None:
         raise UsageError(
             f"{format_count(len(points), 'point')} of the {rate_name(kind)} cannot be fitted; "

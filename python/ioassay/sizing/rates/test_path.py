@@ -23,8 +23,10 @@ MIRROR = {"layout": "mirror", "groups": 30}
 RAIDZ = {"layout": "raidz2", "data": 8, "groups": 6, "record": "1m"}
 
 
-def of(found: Catalogue, kind: IoKind = "write", condition: Condition = "healthy", choice: BrickChoice = DISKS) -> Rate:
-    return brick_rates(found, choice, condition)[kind]
+def of(
+    catalogue: Catalogue, kind: IoKind = "write", condition: Condition = "healthy", choice: BrickChoice = DISKS
+) -> Rate:
+    return brick_rates(catalogue, choice, condition)[kind]
 
 
 def places(rate: Rate) -> dict[str, float]:
@@ -53,10 +55,10 @@ def test_writes_of_half_a_stripe_are_half_as_fast() -> None:
 
 
 def test_zfs_collects_small_writes_into_full_stripes() -> None:
-    found = with_redundancy(**RAIDZ)
-    assert places(brick_rates(found, DISKS, request_bytes=4096)["write"]) == places(of(found))
+    components = with_redundancy(**RAIDZ)
+    assert places(brick_rates(components, DISKS, request_bytes=4096)["write"]) == places(of(components))
     # A record of 1 MiB has 256 sectors, 64 of parity, and one of padding.
-    assert places(of(found))["raidz full-stripe writes"] == pytest.approx(12_000 * 256 / 321, abs=0.1)
+    assert places(of(components))["raidz full-stripe writes"] == pytest.approx(12_000 * 256 / 321, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -73,16 +75,16 @@ def test_zfs_collects_small_writes_into_full_stripes() -> None:
     ],
 )
 def test_random_io_has_the_penalty_of_its_layout(redundancy: dict[str, Any], reads: float, writes: float) -> None:
-    found = with_redundancy(**redundancy)
-    assert of(found, "random_read").value.nominal == pytest.approx(reads)
-    assert of(found, "random_write").value.nominal == pytest.approx(writes)
+    components = with_redundancy(**redundancy)
+    assert of(components, "random_read").value.nominal == pytest.approx(reads)
+    assert of(components, "random_write").value.nominal == pytest.approx(writes)
 
 
 def test_parity_crosses_the_links_of_enclosures() -> None:
     shelves = {"near": {"title": "Near", "slots": 60, "link": figure("4GB/s")}}
-    found = catalogue({"brick": brick(enclosures={"near": 1})}, enclosures=shelves)
-    assert places(of(found))["links of the enclosures"] == 3_200
-    assert places(of(found, "read"))["links of the enclosures"] == 4_000
+    components = catalogue({"brick": brick(enclosures={"near": 1})}, enclosures=shelves)
+    assert places(of(components))["links of the enclosures"] == 3_200
+    assert places(of(components, "read"))["links of the enclosures"] == 4_000
 
 
 def test_each_enclosure_carries_the_lower_of_its_drives_and_its_link() -> None:
@@ -90,18 +92,18 @@ def test_each_enclosure_carries_the_lower_of_its_drives_and_its_link() -> None:
     redundancy = RAID6 | {"groups": 18}
     three = brick(drive_count=180, redundancy=redundancy, enclosures={"shelf": 1, "far": 2})
     # The first has 9.6 GB/s of drives and no link that limits; the others 2.4 GB/s with parity each.
-    found = catalogue({"brick": three}, enclosures=shelves)
-    assert places(of(found))["links of the enclosures"] == 9_600 + 2 * 1_920
-    assert of(found).limit.place == "links of the enclosures"
+    components = catalogue({"brick": three}, enclosures=shelves)
+    assert places(of(components))["links of the enclosures"] == 9_600 + 2 * 1_920
+    assert of(components).limit.place == "links of the enclosures"
 
 
 def test_slots_that_are_too_few_for_another_group_hold_spares() -> None:
     shelves = {"large": {"title": "Large", "slots": 84, "link": figure("10GB/s")}}
     keys: dict[str, Any] = {"drive_count": 168, "redundancy": RAID6 | {"groups": 16, "spares": 8}}
-    found = catalogue({"brick": brick(**keys, enclosures={"large": 2})}, enclosures=shelves)
+    components = catalogue({"brick": brick(**keys, enclosures={"large": 2})}, enclosures=shelves)
     # Eight groups in each, whose 80 drives write 12.8 GB/s; a link carries 8 GB/s of data.
-    assert places(of(found))["links of the enclosures"] == 16_000
-    assert "2 enclosures × 8 GB/s" in formulas.formula(of(found).ceilings[2].value)
+    assert places(of(components))["links of the enclosures"] == 16_000
+    assert "2 enclosures × 8 GB/s" in formulas.formula(of(components).ceilings[2].value)
 
 
 def test_parity_crosses_sas_adapters_only_where_servers_compute_it() -> None:
@@ -121,14 +123,14 @@ def test_an_adapter_carries_its_ports_less_encoding_and_no_more_than_its_slot() 
 
 def test_links_limit_random_io_by_4_kib_an_operation() -> None:
     slow = {"ib": {"title": "Slow", "side": "network", "link": figure("4096KB/s")}}
-    found = catalogue({"brick": brick(adapters={"ib": 1})}, adapters=slow)
-    assert of(found, "random_read").value.nominal == 1000
-    assert of(found, "random_read").limit.place == "network adapters"
+    components = catalogue({"brick": brick(adapters={"ib": 1})}, adapters=slow)
+    assert of(components, "random_read").value.nominal == 1000
+    assert of(components, "random_read").limit.place == "network adapters"
 
 
 def test_cables_alone_say_nothing_of_a_brick_whose_drives_are_unknown() -> None:
-    found = catalogue({"brick": brick(drives=["unknown"], adapters={"ib": 1})}, adapters=IB)
-    assert brick_rates(found, BrickChoice("brick", "unknown")) == {}
+    components = catalogue({"brick": brick(drives=["unknown"], adapters={"ib": 1})}, adapters=IB)
+    assert brick_rates(components, BrickChoice("brick", "unknown")) == {}
 
 
 def test_a_place_of_which_a_component_has_no_figure_has_no_ceiling() -> None:
@@ -140,39 +142,39 @@ def test_a_place_of_which_a_component_has_no_figure_has_no_ceiling() -> None:
 
 def test_a_measured_brick_is_limited_where_its_measurement_says() -> None:
     measured = {"write": {"rate": figure("4GB/s"), "limited_by": "RAID controllers"}, "read": {"rate": figure("3GB/s")}}
-    found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
-    assert (of(found).limit.place, of(found).value.nominal) == ("RAID controllers", 4e9)
-    assert [ceiling.place for ceiling in of(found).ceilings].count("RAID controllers") == 1
-    assert (of(found, "read").limit.place, of(found, "read").value.nominal) == ("brick as assumed", 3e9)
+    components = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
+    assert (of(components).limit.place, of(components).value.nominal) == ("RAID controllers", 4e9)
+    assert [ceiling.place for ceiling in of(components).ceilings].count("RAID controllers") == 1
+    assert (of(components, "read").limit.place, of(components, "read").value.nominal) == ("brick as assumed", 3e9)
 
 
 def test_a_measurement_refutes_what_was_computed_lower() -> None:
     # 1000 random writes a second by the write penalty, of a brick whose cache merges them to five times as many.
     measured = {"random_write": {"rate": figure("5 kIOPS")}}
-    found = catalogue({"brick": brick(measured=measured, adapters={"ib": 1})}, adapters=IB)
-    assert of(found, "random_write").value.nominal == 5000
-    assert "RAID parity updates" not in places(of(found, "random_write"))
-    assert of(found, "random_write", "rebuilding").value.nominal < 0.7 * 5000
+    components = catalogue({"brick": brick(measured=measured, adapters={"ib": 1})}, adapters=IB)
+    assert of(components, "random_write").value.nominal == 5000
+    assert "RAID parity updates" not in places(of(components, "random_write"))
+    assert of(components, "random_write", "rebuilding").value.nominal < 0.7 * 5000
 
 
 def test_a_measurement_of_full_stripes_does_not_refute_the_cost_of_smaller_writes() -> None:
-    found = catalogue({"brick": brick(measured={"write": {"rate": figure("15GB/s")}})})
-    assert of(found).value.nominal == 15e9
-    small = brick_rates(found, DISKS, request_bytes=512 << 10)["write"]
+    components = catalogue({"brick": brick(measured={"write": {"rate": figure("15GB/s")}})})
+    assert of(components).value.nominal == 15e9
+    small = brick_rates(components, DISKS, request_bytes=512 << 10)["write"]
     assert (small.limit.place, small.value.nominal) == ("RAID reconstruct-writes", 4.8e9)
 
 
 def test_a_measurement_as_high_as_the_lowest_place_was_limited_there() -> None:
     measured = {"write": {"rate": figure("4.5GB/s")}}
-    found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
-    assert [ceiling.place for ceiling in of(found).ceilings].count("brick as assumed") == 0
-    assert of(found, "write", "rebuilding").value.nominal == 4.5e9
+    components = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
+    assert [ceiling.place for ceiling in of(components).ceilings].count("brick as assumed") == 0
+    assert of(components, "write", "rebuilding").value.nominal == 4.5e9
 
 
 def test_a_measurement_in_the_wrong_unit_is_refused() -> None:
-    found = catalogue({"brick": brick(measured={"write": {"rate": figure("400 IOPS")}})})
+    components = catalogue({"brick": brick(measured={"write": {"rate": figure("400 IOPS")}})})
     with pytest.raises(UsageError, match=r"write rate at the brick as assumed is in operations/s, not in bytes/s"):
-        of(found)
+        of(components)
 
 
 def test_a_rebuild_takes_its_share_of_full_stripes() -> None:
@@ -184,9 +186,9 @@ def test_a_rebuild_takes_its_share_of_full_stripes() -> None:
 def test_random_reads_of_a_lost_drive_cost_a_read_of_every_data_drive() -> None:
     # Nine drives serve a read each of nine tenths, and eight for the last tenth: 9 ÷ 17 of ten drives.
     assert of(catalogue(), "random_read", "rebuilding").value.nominal == pytest.approx(0.7 * 6000 * 9 / 17)
-    found = with_redundancy(**MIRROR)
-    assert of(found, "random_read", "rebuilding").value.nominal == pytest.approx(0.7 * 3000)
-    assert of(found, "random_write", "rebuilding").value.nominal == pytest.approx(0.7 * 3000)
+    components = with_redundancy(**MIRROR)
+    assert of(components, "random_read", "rebuilding").value.nominal == pytest.approx(0.7 * 3000)
+    assert of(components, "random_write", "rebuilding").value.nominal == pytest.approx(0.7 * 3000)
 
 
 def test_a_brick_without_parity_has_no_rate_while_a_drive_is_replaced() -> None:
@@ -195,9 +197,9 @@ def test_a_brick_without_parity_has_no_rate_while_a_drive_is_replaced() -> None:
 
 def test_a_measured_limit_of_unknown_place_falls_with_the_rebuild_and_a_known_one_elsewhere_stays() -> None:
     measured = {"write": {"rate": figure("2GB/s")}, "read": {"rate": figure("2GB/s"), "limited_by": "RAID controllers"}}
-    found = catalogue({"brick": brick(measured=measured)})
-    assert of(found, "write", "rebuilding").value.nominal == pytest.approx(1.4e9)
-    assert of(found, "read", "rebuilding").value.nominal == pytest.approx(2e9)
+    components = catalogue({"brick": brick(measured=measured)})
+    assert of(components, "write", "rebuilding").value.nominal == pytest.approx(1.4e9)
+    assert of(components, "read", "rebuilding").value.nominal == pytest.approx(2e9)
 
 
 def test_a_server_takes_its_adapters_with_it() -> None:
@@ -213,16 +215,16 @@ def test_a_server_takes_its_adapters_with_it() -> None:
 def test_a_node_takes_its_drives_with_it_where_stripes_are_spread_over_nodes() -> None:
     spread = {"layout": "erasure", "data": 6, "parity": 2, "groups": 1, "children": 60, "spread_over": "servers"}
     keys: dict[str, Any] = {"redundancy": spread, "servers": {"server": 4}, "enclosures": {}}
-    found = catalogue({"brick": brick(**keys, measured={"read": {"rate": figure("6GB/s")}})})
-    assert of(found, "write", "failed_over").value.nominal == pytest.approx(0.75 * 9e9)
-    assert of(found, "read", "failed_over", FLASH).value.nominal == pytest.approx(0.75 * 6e9)
+    components = catalogue({"brick": brick(**keys, measured={"read": {"rate": figure("6GB/s")}})})
+    assert of(components, "write", "failed_over").value.nominal == pytest.approx(0.75 * 9e9)
+    assert of(components, "read", "failed_over", FLASH).value.nominal == pytest.approx(0.75 * 6e9)
     # Of 60 drives 15 are lost, and a read of theirs costs six of the other 45.
-    assert of(found, "random_read", "failed_over").value.nominal == pytest.approx(6000 * 45 / (45 + 15 * 6))
+    assert of(components, "random_read", "failed_over").value.nominal == pytest.approx(6000 * 45 / (45 + 15 * 6))
 
 
 def test_servers_with_drives_inside_do_not_stand_in_for_each_other() -> None:
-    found = catalogue({"brick": brick(servers={"server": 2}, enclosures={})})
-    assert brick_rates(found, DISKS, "failed_over") == {}
+    components = catalogue({"brick": brick(servers={"server": 2}, enclosures={})})
+    assert brick_rates(components, DISKS, "failed_over") == {}
 
 
 def test_stripes_that_are_spread_over_enclosures_wait_for_the_slowest() -> None:
@@ -279,7 +281,7 @@ def test_no_rate_is_above_a_ceiling_and_no_failure_makes_any_faster(
     if layout == "erasure":
         redundancy["parity"] = 2
     drives = {"mirror": 2, "raid10": 2 * data, "draid1": data + 3, "erasure": data + 2}.get(layout)
-    one = brick(
+    single_brick = brick(
         redundancy=redundancy,
         drive_count=groups * (drives or data + PARITY[layout]),
         adapters={"sas": 2, "ib": 2},
@@ -288,12 +290,12 @@ def test_no_rate_is_above_a_ceiling_and_no_failure_makes_any_faster(
         measured={} if measured is None else {"write": {"rate": figure(f"{measured}00MB/s"), "limited_by": limited_by}},
     )
     large = {"large": {"title": "Large", "slots": 1000}}
-    found = catalogue({"brick": one}, adapters=adapters, enclosures=large)
-    healthy = brick_rates(found, choice, "healthy", request)
+    components = catalogue({"brick": single_brick}, adapters=adapters, enclosures=large)
+    healthy = brick_rates(components, choice, "healthy", request)
     assert set(healthy) == {"write", "read", "random_write", "random_read"}
     for condition in ("rebuilding", "failed_over"):
-        for kind, rate in brick_rates(found, choice, condition, request).items():
+        for kind, rate in brick_rates(components, choice, condition, request).items():
             assert rate.value.interval.nominal <= healthy[kind].value.interval.nominal
             assert all(rate.value.interval.nominal <= ceiling.value.interval.nominal for ceiling in rate.ceilings)
             assert rate.limit.value.interval.nominal == rate.value.interval.nominal
-    assert healthy["write"].value.interval.nominal <= brick_rates(found, choice)["write"].value.interval.nominal
+    assert healthy["write"].value.interval.nominal <= brick_rates(components, choice)["write"].value.interval.nominal

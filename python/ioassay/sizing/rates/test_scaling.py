@@ -58,8 +58,8 @@ def test_a_kind_that_was_not_measured_is_refused() -> None:
 
 def test_the_law_is_found_again_and_says_where_it_extrapolates() -> None:
     law = Law(4.5e9, 0.03, 0.0005)
-    found = of_law(law, (1, 2, 4, 8))
-    inside, beyond = multiple(found, "write", 6), multiple(found, "write", 16)
+    law_found = of_law(law, (1, 2, 4, 8))
+    inside, beyond = multiple(law_found, "write", 6), multiple(law_found, "write", 16)
     assert inside.nominal == pytest.approx(law.rate(6) / law.rate(1), rel=1e-4)
     assert beyond.nominal == pytest.approx(law.rate(16) / law.rate(1), rel=1e-3)
     assert inside.note == ""
@@ -94,7 +94,7 @@ def test_each_scaling_has_its_words() -> None:
 
 @given(st.integers(1, 8), st.lists(st.integers(1, 99), min_size=3, max_size=3))
 def test_an_interpolated_multiple_lies_between_its_neighbours(count: int, rates: list[int]) -> None:
-    found = scaling("table", n1=f"{rates[0]}GB/s", n4=f"{rates[1]}GB/s", n8=f"{rates[2]}GB/s")
+    table = scaling("table", n1=f"{rates[0]}GB/s", n4=f"{rates[1]}GB/s", n8=f"{rates[2]}GB/s")
     below, above = (1, 4) if count < 4 else (4, 8)
-    ends = sorted(multiple(found, "write", end).nominal for end in (below, above))
-    assert ends[0] - 1e-9 <= multiple(found, "write", count).nominal <= ends[1] + 1e-9
+    ends = sorted(multiple(table, "write", end).nominal for end in (below, above))
+    assert ends[0] - 1e-9 <= multiple(table, "write", count).nominal <= ends[1] + 1e-9

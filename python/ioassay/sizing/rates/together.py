@@ -61,8 +61,14 @@ def alike(
     for name, component, count in counts:
         entry = catalogue.entries[component]
         assert isinstance(entry.component, Brick | MetadataModule)
-        own = entry.component.scaling
-        scaled = Scaled(own, entry.sources, entry.folder) if own else Scaled(scaling, {}, None) if scaling else None
+        own_scaling = entry.component.scaling
+        scaled = (
+            Scaled(own_scaling, entry.sources, entry.folder)
+            if own_scaling
+            else Scaled(scaling, {}, None)
+            if scaling
+            else None
+        )
         if several and scaled is None:
             raise UsageError(
                 f"Nothing says what several {noun} do together: {component} has no scaling.",
@@ -77,10 +83,10 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
 
     Empty where the rate of one kind, or how it scales, is unknown. Raises `UsageError` where a table ends before.
     """
-    known = [(one, rate) for one, rate in rates if rate is not None and _scales(one, kind)]
+    known = [(parts, rate) for parts, rate in rates if rate is not None and _scales(parts, kind)]
     if not known or len(known) < len(rates):
         return []
-    ceilings_of_each = [_all_alike(kind, one, rate) for one, rate in known]
+    ceilings_of_each = [_all_alike(kind, parts, rate) for parts, rate in known]
     if len(ceilings_of_each) == 1:
         return ceilings_of_each[0]
     name = rate_name(kind)
@@ -94,7 +100,7 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
             place,
             total(
                 f"{name} of the {place}",
-                *(one.value for other in ceilings_of_each if (one := _of(other, place)) is not None),
+                *(same.value for ceilings in ceilings_of_each if (same := _of(ceilings, place)) is not None),
             ),
         )
         for place in common
@@ -103,10 +109,10 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
     if len({limit.place for limit in limits}) == 1 and limits[0].place in common:
         return sums
     each = [
-        lowest(f"{name} of all {one.name}", *(ceiling.value for ceiling in ceilings))
-        for (one, _), ceilings in zip(known, ceilings_of_each, strict=True)
+        lowest(f"{name} of all {parts.name}", *(ceiling.value for ceiling in ceilings))
+        for (parts, _), ceilings in zip(known, ceilings_of_each, strict=True)
     ]
-    place = " and ".join(f"{limit.place} of {one.name}" for limit, (one, _) in zip(limits, known, strict=True))
+    place = " and ".join(f"{limit.place} of {parts.name}" for limit, (parts, _) in zip(limits, known, strict=True))
     return [*sums, Ceiling(place, total(f"{name} of all kinds", *each))]
 
 
@@ -121,21 +127,21 @@ def note(rates: Sequence[Alike]) -> str:
     return " ".join([*sentences, *([_IN_PROPORTION] if len(rates) > 1 else [])])
 
 
-def _scales(one: Alike, kind: RateKind) -> bool:
-    return one.count == 1 or (one.scaled is not None and has_points(one.scaled.scaling, kind))
+def _scales(parts: Alike, kind: RateKind) -> bool:
+    return parts.count == 1 or (parts.scaled is not None and has_points(parts.scaled.scaling, kind))
 
 
-def _all_alike(kind: RateKind, one: Alike, rate: Rate) -> list[Ceiling]:
-    name, count = rate_name(kind), exactly(one.noun, one.count)
+def _all_alike(kind: RateKind, parts: Alike, rate: Rate) -> list[Ceiling]:
+    name, count = rate_name(kind), exactly(parts.noun, parts.count)
     ceilings = [
         Ceiling(ceiling.place, product(f"{name} of the {ceiling.place}", count, ceiling.value))
         for ceiling in rate.ceilings
     ]
-    if one.count == 1 or one.scaled is None or one.scaled.scaling.by == "linear":
+    if parts.count == 1 or parts.scaled is None or parts.scaled.scaling.by == "linear":
         return ceilings
-    times = multiple(one.scaled.scaling, kind, one.count, one.scaled.sources, one.scaled.folder)
-    scaled = product(f"{name} as the {one.noun} scale", times, rate.value)
-    return [*ceilings, Ceiling(f"scaling over {one.noun}", scaled)]
+    times = multiple(parts.scaled.scaling, kind, parts.count, parts.scaled.sources, parts.scaled.folder)
+    scaled = product(f"{name} as the {parts.noun} scale", times, rate.value)
+    return [*ceilings, Ceiling(f"scaling over {parts.noun}", scaled)]
 
 
 def _of(ceilings: Sequence[Ceiling], place: str) -> Ceiling | None:

@@ -178,7 +178,7 @@ def _unreadable(catalogue: Catalogue, choice: BrickChoice, group: Geometry) -> V
     critical = [capacity, exactly("drives that are read", group.data)]
     if group.is_declustered and group.parity > 1:
         others = range(1, group.parity)
-        share = math.prod(Fraction(group.width - one, group.drives - one) for one in others)
+        share = math.prod(Fraction(group.width - failed, group.drives - failed) for failed in others)
         critical.append(exactly("share of stripes without redundancy", share))
     read = product("bytes that a rebuild without redundancy reads", *critical)
     return applied(

@@ -39,7 +39,7 @@ class Assumptions:
 
 
 ASSUMPTIONS = Assumptions()
-"""What is assumed where nothing else is said."""
+"""The defaults, where the user gives no others."""
 
 
 @dataclass(frozen=True)

@@ -26,26 +26,26 @@ def failures(
     return drive_failures(*sized(folder, redundancy, **other))  # type: ignore[arg-type]
 
 
-def rebuilt(found: DriveFailures) -> Rebuild:
-    (brick,) = found.bricks.values()
+def rebuilt(drive_failures: DriveFailures) -> Rebuild:
+    (brick,) = drive_failures.bricks.values()
     assert brick.rebuild is not None
     return brick.rebuild
 
 
-def protected(found: DriveFailures) -> Geometry:
-    (brick,) = found.bricks.values()
+def protected(drive_failures: DriveFailures) -> Geometry:
+    (brick,) = drive_failures.bricks.values()
     return brick.protection
 
 
-def chance(found: DriveFailures) -> float:
-    assert found.loss is not None
-    return found.loss.nominal
+def chance(drive_failures: DriveFailures) -> float:
+    assert drive_failures.loss is not None
+    return drive_failures.loss.nominal
 
 
 def test_a_spare_drive_is_written_at_the_share_of_its_rate_that_rebuilds_get(tmp_path: Path) -> None:
-    found = rebuilt(failures(tmp_path, write="200MB/s", read="250MB/s"))
-    assert found.rate.nominal == pytest.approx(0.3 * 200e6)
-    assert found.time.nominal == pytest.approx(4e12 / 60e6)
+    rebuild = rebuilt(failures(tmp_path, write="200MB/s", read="250MB/s"))
+    assert rebuild.rate.nominal == pytest.approx(0.3 * 200e6)
+    assert rebuild.time.nominal == pytest.approx(4e12 / 60e6)
 
 
 def test_a_rebuild_is_never_faster_than_the_drives_are_read(tmp_path: Path) -> None:
@@ -54,14 +54,14 @@ def test_a_rebuild_is_never_faster_than_the_drives_are_read(tmp_path: Path) -> N
 
 def test_all_surviving_drives_of_a_draid_take_part_in_a_rebuild(tmp_path: Path) -> None:
     """59 drives at 30 % read 8 bytes and write 1 for each that is restored."""
-    found = rebuilt(failures(tmp_path, DRAID2))
-    assert found.rate.nominal == pytest.approx(59 * 0.3 / (8 / 250e6 + 1 / 200e6))
+    rebuild = rebuilt(failures(tmp_path, DRAID2))
+    assert rebuild.rate.nominal == pytest.approx(59 * 0.3 / (8 / 250e6 + 1 / 200e6))
 
 
 def test_a_draid_without_spares_is_rebuilt_to_the_drive_that_replaces_the_failed_one(tmp_path: Path) -> None:
-    found = rebuilt(failures(tmp_path, "{layout: draid2, data: 8, parity: 2, groups: 1, children: 60}"))
-    assert found.rate.nominal == pytest.approx(0.3 * 200e6)
-    assert found.exposed.nominal > found.time.nominal
+    rebuild = rebuilt(failures(tmp_path, "{layout: draid2, data: 8, parity: 2, groups: 1, children: 60}"))
+    assert rebuild.rate.nominal == pytest.approx(0.3 * 200e6)
+    assert rebuild.exposed.nominal > rebuild.time.nominal
 
 
 def test_a_drive_without_a_spare_must_be_replaced_first(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_drive_without_a_spare_must_be_replaced_first(tmp_path: Path) -> None:
 
 def test_another_share_for_rebuilds_takes_the_place_of_the_assumed_one(tmp_path: Path) -> None:
     catalogue, size = sized(tmp_path)
-    found = drive_failures(catalogue, size, Assumptions(share=assumed("share", 1, NUMBER, "nobody works at night")))
-    assert rebuilt(found).rate.nominal == pytest.approx(200e6)
+    estimate = drive_failures(catalogue, size, Assumptions(share=assumed("share", 1, NUMBER, "nobody works at night")))
+    assert rebuilt(estimate).rate.nominal == pytest.approx(200e6)
 
 
 def test_raid10_is_many_mirrors(tmp_path: Path) -> None:
@@ -93,17 +93,17 @@ def test_a_declustered_erasure_code_without_spares_rebuilds_into_free_space(tmp_
 
 
 def test_one_percent_of_120_drives_fail_in_a_year_and_are_replaced(tmp_path: Path) -> None:
-    found = failures(tmp_path)
-    assert found.per_year is not None
-    assert found.per_year.nominal == pytest.approx(120 * 0.01005, rel=1e-3)
+    estimate = failures(tmp_path)
+    assert estimate.per_year is not None
+    assert estimate.per_year.nominal == pytest.approx(120 * 0.01005, rel=1e-3)
 
 
 def test_the_share_of_time_with_a_rebuild_is_about_failures_times_rebuild_time(tmp_path: Path) -> None:
-    found = failures(tmp_path)
-    assert found.per_year is not None
-    assert found.rebuilding is not None
-    years = rebuilt(found).time.nominal / (365 * 86400)
-    assert found.rebuilding.nominal == pytest.approx(found.per_year.nominal * years, rel=0.01)
+    estimate = failures(tmp_path)
+    assert estimate.per_year is not None
+    assert estimate.rebuilding is not None
+    years = rebuilt(estimate).time.nominal / (365 * 86400)
+    assert estimate.rebuilding.nominal == pytest.approx(estimate.per_year.nominal * years, rel=0.01)
 
 
 def test_twice_the_bricks_are_lost_twice_as_often(tmp_path: Path) -> None:
@@ -129,49 +129,54 @@ def test_a_third_parity_drive_makes_loss_rarer_and_a_larger_failure_rate_likelie
 
 
 def test_the_chance_of_loss_covers_what_the_printed_digits_leave_open(tmp_path: Path) -> None:
-    found = failures(tmp_path, annual_failure_rate="1%")
-    assert found.loss is not None
+    estimate = failures(tmp_path, annual_failure_rate="1%")
+    assert estimate.loss is not None
     low, high = (failures(tmp_path, annual_failure_rate=rate) for rate in ("0.5000%", "1.4999%"))
-    assert float(found.loss.interval.low) == pytest.approx(chance(low), rel=0.02)
-    assert float(found.loss.interval.high) == pytest.approx(chance(high), rel=0.02)
+    assert float(estimate.loss.interval.low) == pytest.approx(chance(low), rel=0.02)
+    assert float(estimate.loss.interval.high) == pytest.approx(chance(high), rel=0.02)
 
 
 def test_unreadable_sectors_make_a_loss_likelier(tmp_path: Path) -> None:
-    found = failures(tmp_path, read_error_every="125TB")
-    assert found.loss_or_unreadable is not None
-    assert found.loss_or_unreadable.nominal > 100 * chance(found)
+    estimate = failures(tmp_path, read_error_every="125TB")
+    assert estimate.loss_or_unreadable is not None
+    assert estimate.loss_or_unreadable.nominal > 100 * chance(estimate)
 
 
 def test_few_stripes_of_a_draid_lose_two_pieces(tmp_path: Path) -> None:
     """Of 10 pieces on 60 drives, one other piece of a stripe lies on a given other drive in 9 of 59 cases."""
-    found = failures(tmp_path, DRAID2)
-    assert found.loss_or_unreadable is not None
-    steps = derivation(found.loss_or_unreadable).steps
+    estimate = failures(tmp_path, DRAID2)
+    assert estimate.loss_or_unreadable is not None
+    steps = derivation(estimate.loss_or_unreadable).steps
     read = next(step for step in steps if step.name == "bytes that a rebuild without redundancy reads")
     assert read.nominal == pytest.approx(4e12 * 8 * 9 / 59)
 
 
 @pytest.mark.parametrize("key", ["read", "write"])
 def test_rebuilds_and_losses_are_unknown_without_a_rate_of_the_drive(tmp_path: Path, key: str) -> None:
-    found = drive_failures(*sized(tmp_path, without=key))
-    (brick,) = found.bricks.values()
-    assert (brick.rebuild, found.rebuilding, found.loss, found.loss_or_unreadable) == (None, None, None, None)
-    assert found.per_year is not None
+    estimate = drive_failures(*sized(tmp_path, without=key))
+    (brick,) = estimate.bricks.values()
+    assert (brick.rebuild, estimate.rebuilding, estimate.loss, estimate.loss_or_unreadable) == (None, None, None, None)
+    assert estimate.per_year is not None
     assert brick.missing == (key,)
 
 
 def test_only_the_rebuild_time_is_known_without_a_failure_rate(tmp_path: Path) -> None:
-    found = drive_failures(*sized(tmp_path, without="annual_failure_rate"))
-    assert rebuilt(found).time.nominal > 0
-    assert (found.per_year, found.rebuilding, found.loss, found.loss_or_unreadable) == (None, None, None, None)
+    estimate = drive_failures(*sized(tmp_path, without="annual_failure_rate"))
+    assert rebuilt(estimate).time.nominal > 0
+    assert (estimate.per_year, estimate.rebuilding, estimate.loss, estimate.loss_or_unreadable) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_losses_of_built_in_bricks_are_said_exactly_where_the_catalogue_has_all_figures() -> None:
     file, catalogue = read("md3460-racks")
     for name, configuration in file.configurations.items():
-        found = drive_failures(catalogue, evaluate(catalogue, name, configuration))
-        missing = {key for brick in found.bricks.values() for key in brick.missing}
-        assert (found.loss is None) == bool(missing & {"read", "write", "annual_failure_rate"})
+        estimate = drive_failures(catalogue, evaluate(catalogue, name, configuration))
+        missing = {key for brick in estimate.bricks.values() for key in brick.missing}
+        assert (estimate.loss is None) == bool(missing & {"read", "write", "annual_failure_rate"})
 
 
 def test_no_drive_fails_with_certainty(tmp_path: Path) -> None:

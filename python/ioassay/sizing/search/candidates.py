@@ -1,6 +1,6 @@
 """What can be bought: a brick with its drives, a metadata module, a switch, each with what one gives and takes.
 
-Not: which of them are looked at (`market`), how many of each are bought (`problem`).
+Not: which of them are considered (`market`), how many of each are bought (`problem`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Candidate:
     stands: tuple[tuple[str, int], ...]
     """What stands in the rack, each with its rack units."""
     scaling: Scaling | None = None
-    """How its rates grow with their number; `None`: nothing is said of several."""
+    """How its rates grow with their number; `None`: unknown, so only one is considered."""
     software: str | None = None
     """What it is part of, with nothing else of other software; `None` goes with any."""
     scaled_by: Entry | None = None
@@ -80,11 +80,11 @@ class Candidate:
 
         Hardware carries no more than so many times what one carries, whatever a scaling says (`rates.together`).
         """
-        one = self.gives.get(what, Fraction(0))
+        each = self.gives.get(what, Fraction(0))
         if kind_of(what) == "usable" or self.is_linear or count < 2:
-            return one * count
+            return each * count
         times = self._multiple(what, count)
-        return None if times is None else one * min(times, Fraction(count))
+        return None if times is None else each * min(times, Fraction(count))
 
     def _multiple(self, what: str, count: int) -> Fraction | None:
         key = (what, count)

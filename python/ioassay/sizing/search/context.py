@@ -128,8 +128,8 @@ class Context:
         """What is bought, as a configuration; the same bricks of several tiers together."""
         requirements = self.requirements
         counts = {kind: Counter[Name]() for kind in ("brick", "metadata module", "switch")}
-        for one, count in bought.items():
-            counts[one.kind][one.name] += count
+        for candidate, count in bought.items():
+            counts[candidate.kind][candidate.name] += count
         return Configuration.model_construct(
             bricks=[
                 BrickCount.model_construct(brick=name.brick, count=count, drive=name.drive)
@@ -151,17 +151,17 @@ class Context:
 
     def tiers(self, bought: Mapping[Candidate, int]) -> Mapping[str, Size]:
         """What each tier is. Clients and switches are those of all tiers: they are checked with the whole."""
-        found = {}
+        sizes = {}
         for tier in self.requirements.tiers:
-            of_tier = {one: count for one, count in bought.items() if one.tier == tier}
+            of_tier = {candidate: count for candidate, count in bought.items() if candidate.tier == tier}
             configuration = self.configuration(of_tier).model_copy(update={"clients": None})
-            found[tier] = self._evaluated(tier, of_tier, configuration, get_args(Condition))
-        return found
+            sizes[tier] = self._evaluated(tier, of_tier, configuration, get_args(Condition))
+        return sizes
 
     def _evaluated(
         self, name: str, bought: Mapping[Candidate, int], configuration: Configuration, conditions: Sequence[Condition]
     ) -> Size:
-        key = (name, *((one.title, count) for one, count in bought.items()))
+        key = (name, *((candidate.title, count) for candidate, count in bought.items()))
         if key not in self._sizes:
             self._sizes[key] = evaluate(self.catalogue, name, configuration, conditions)
         return self._sizes[key]
@@ -171,11 +171,11 @@ class Context:
         """What was evaluated: points of a front are found several times."""
         return {}
 
-    def answer(self, problem: Problem, found: BoughtCounts, role: str) -> Answer:
+    def answer(self, problem: Problem, solution: BoughtCounts, role: str) -> Answer:
         """What was found, evaluated again. It meets all needs of `problem`, or this program is wrong."""
-        bought = problem.bought(found.counts)
+        bought = problem.bought(solution.counts)
         size, tiers = self.size(bought), self.tiers(bought)
-        racks = self.racks(found)
+        racks = self.racks(solution)
         margins = []
         for need in self.needs:
             has = self.has(need.what, bought, racks)
@@ -184,9 +184,9 @@ class Context:
             margins.append(Margin(need, has))
         return Answer(role, size.configuration, size, tiers, tuple(margins), racks, self.cost(size))
 
-    def racks(self, found: BoughtCounts) -> tuple[PackedRack, ...]:
+    def racks(self, solution: BoughtCounts) -> tuple[PackedRack, ...]:
         """The racks of what was found."""
-        return tuple(PackedRack(self.rack.units, _upward(rack)) for rack in found.racks)
+        return tuple(PackedRack(self.rack.units, _upward(rack)) for rack in solution.racks)
 
     def holds(self, problem: Problem, counts: Counts) -> bool:
         """Whether all that follows from the counts meets the needs of a search; racks are packed apart."""
@@ -225,13 +225,17 @@ class Context:
                 return rate.value if rate else None
 
     def _heaviest(self, bought: Mapping[Candidate, int], racks: tuple[PackedRack, ...]) -> Value | None:
-        rack = max(racks, key=lambda one: one.weight or Fraction(0), default=None)
+        rack = max(racks, key=lambda packed: packed.weight or Fraction(0), default=None)
         if rack is None or rack.weight is None:
             return None
-        weights = {one.title: self._weight(one, self.size(bought)) for one in bought}
+        weights = {candidate.title: self._weight(candidate, self.size(bought)) for candidate in bought}
         counts = Counter(item.name for item in rack.items)
         known = [(name, count, weights[name]) for name, count in counts.items()]
-        parts = [product(f"weight of all {name}", exactly(name, n), one) for name, n, one in known if one is not None]
+        parts = [
+            product(f"weight of all {name}", exactly(name, n), weight)
+            for name, n, weight in known
+            if weight is not None
+        ]
         return total("weight of the heaviest rack", *parts)
 
     def _weight(self, candidate: Candidate, size: Size) -> Value | None:

@@ -105,8 +105,8 @@ class Formulation:
     def cut_off(self, counts: Counts) -> None:
         """Excludes these counts."""
         program, choices = self.program, []
-        for one, count in zip(self._problem.candidates, counts, strict=True):
-            variable = self._counts[one]
+        for candidate, count in zip(self._problem.candidates, counts, strict=True):
+            variable = self._counts[candidate]
             low, high = program.lower[variable], program.upper[variable]
             if count < high:
                 choices.append(more := program.integer(0, 1))
@@ -125,20 +125,20 @@ class Formulation:
         program, ways = self.program, patterns(heights, self._problem.rack.units)
         filled = [program.integer(0, program.upper[self._racks]) for _ in ways]
         program.row({**_sum(filled), self._racks: -1.0}, upper=0)
-        for at, height in enumerate(heights):
+        for index, height in enumerate(heights):
             tall = {
                 self._counts[candidate]: 1.0
                 for candidate in self._problem.candidates
                 if candidate.takes["rack_units"] >= height
             }
-            places = {rack: -float(sum(way[: at + 1])) for rack, way in zip(filled, ways, strict=True)}
+            places = {rack: -float(sum(way[: index + 1])) for rack, way in zip(filled, ways, strict=True)}
             program.row({**tall, **places}, upper=0)
 
     def cut_off_packing(self, counts: Counts, racks: int) -> None:
         """Excludes everything that has at least as many of each and not more racks than these."""
         program, choices = self.program, []
-        for one, count in self._problem.bought(counts).items():
-            variable = self._counts[one]
+        for candidate, count in self._problem.bought(counts).items():
+            variable = self._counts[candidate]
             high = program.upper[variable]
             choices.append(fewer := program.integer(0, 1))
             program.row({variable: 1.0, fewer: high - count + 1.0}, upper=high)
@@ -175,17 +175,17 @@ class Formulation:
             enough = max(least, default=1)
             limits = [limit for limit in (most, max(enough, 1) if binds else None) if limit is not None]
             return range(max(enough, 1) if is_alone else 1, min(limits, default=MOST_COUNT) + 1)
-        found = []
+        possible = []
         for count in range(1, (MOST_COUNT if most is None else most) + 1):
             together = [(candidate.together(what, count), need) for what, need in needs.items()]
             if not candidate.is_possible(count) or any(total is None for total, _ in together):
                 break
             meets = all(total is not None and total >= need for total, need in together)
             if meets or not is_alone:
-                found.append(count)
+                possible.append(count)
             if meets and binds:
                 break
-        return found
+        return possible
 
     def _counted(self, candidate: Candidate, possible: Sequence[int]) -> int:
         """The variable of the count of a candidate, which is 0 or one of `possible`."""
@@ -232,19 +232,22 @@ class Formulation:
 
     def _rows_of_software(self, bought: Mapping[Candidate, int]) -> None:
         """All is part of one storage system."""
-        named = {one: variable for one, variable in bought.items() if one.software is not None}
-        chosen = {software: self.program.integer(0, 1) for software in dict.fromkeys(one.software for one in named)}
+        named = {candidate: variable for candidate, variable in bought.items() if candidate.software is not None}
+        chosen = {
+            software: self.program.integer(0, 1)
+            for software in dict.fromkeys(candidate.software for candidate in named)
+        }
         if len(chosen) < 2:
             return
         self.program.row(_sum(chosen.values()), upper=1)
-        for one, variable in named.items():
-            self.program.row({variable: 1.0, chosen[one.software]: -self.program.upper[variable]}, upper=0)
+        for candidate, variable in named.items():
+            self.program.row({variable: 1.0, chosen[candidate.software]: -self.program.upper[variable]}, upper=0)
 
     def _rows_of_several(self, bought: Mapping[Candidate, int]) -> None:
         """Where nothing says what several do together, there is one and nothing of its kind besides."""
-        for one, variable in bought.items():
-            if one.is_alone:
-                others = [other for candidate, other in bought.items() if candidate is not one]
+        for part, variable in bought.items():
+            if part.is_alone:
+                others = [other for candidate, other in bought.items() if candidate is not part]
                 most = sum(self.program.upper[other] for other in others)
                 self.program.row({**_sum(others), variable: most}, upper=most)
 
@@ -265,10 +268,10 @@ class Formulation:
             if candidate.kind != "switch"
         }
         chosen = []
-        for one in (candidate for candidate in problem.candidates if candidate.kind == "switch"):
-            most = problem.most_of(one)
-            count = self._counts[one] = program.integer(0, _MOST_SWITCHES if most is None else most)
-            least = max([problem.ports(one, what, need) for what, need in problem.carried_needs.items()], default=1)
+        for switch in (candidate for candidate in problem.candidates if candidate.kind == "switch"):
+            most = problem.most_of(switch)
+            count = self._counts[switch] = program.integer(0, _MOST_SWITCHES if most is None else most)
+            least = max([problem.ports(switch, what, need) for what, need in problem.carried_needs.items()], default=1)
             most_ports = _MOST_PORTS if problem.clients is None else problem.clients
             chosen.append(kind := program.integer(0, 1 if most_ports >= least else 0))
             to_clients = program.integer(0, most_ports)
@@ -277,10 +280,10 @@ class Formulation:
             program.row({to_clients: 1.0, kind: -float(max(least, 1))}, lower=0)
             for tier in problem.tiers if problem.of_clients is not None else ():
                 needs = ((what, need) for what, need in problem.needs.items() if tier_of(what) == tier)
-                ports = max([problem.ports(one, what, need) for what, need in needs], default=0)
+                ports = max([problem.ports(switch, what, need) for what, need in needs], default=0)
                 program.row({**bricks[tier], kind: -float(ports)}, lower=0)
-            free[count] = float(one.gives["ports"])
-            self._to_clients[to_clients] = one.gives["link"]
+            free[count] = float(switch.gives["ports"])
+            self._to_clients[to_clients] = switch.gives["link"]
         program.row(_sum(chosen), upper=1)
         program.row({**free, **dict.fromkeys(self._to_clients, -1.0)}, lower=0)
         of_all = {count: ports for tier in problem.tiers for count, ports in bricks[tier].items()}
@@ -290,8 +293,8 @@ class Formulation:
         """The variable of the speed, and the rows that hold it down."""
         problem = self._problem
         speed = self.program.continuous(0, float(problem.most_speed) if problem.most_speed is not None else math.inf)
-        for what, one in problem.speed.items():
-            self._hold_down(speed, what, one)
+        for what, unit_rate in problem.speed.items():
+            self._hold_down(speed, what, unit_rate)
         return speed
 
     def _cost_and_merit(self, what: str) -> Terms:
@@ -305,7 +308,7 @@ class Formulation:
             for variable, usable in self._given["usable"].items():
                 terms[variable] = terms.get(variable, 0.0) - part * usable / most
         if most := min(
-            (self._most_of_kinds(what) / float(one) for what, one in self._problem.speed.items()), default=0
+            (self._most_of_kinds(what) / float(unit_rate) for what, unit_rate in self._problem.speed.items()), default=0
         ):
             terms[self._speed()] = -part / most
         return terms
@@ -315,7 +318,7 @@ class Formulation:
         return (
             self._problem.kinds
             * len(self._problem.tiers)
-            * max((each * self.program.upper[one] for one, each in self._given[what].items()), default=0.0)
+            * max((each * self.program.upper[variable] for variable, each in self._given[what].items()), default=0.0)
         )
 
     def _most(self, what: str) -> Terms:

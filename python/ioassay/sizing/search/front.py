@@ -39,7 +39,7 @@ class Front:
     first: Mapping[Candidate, int] = field(default_factory=dict)
     """What the first of them buys."""
     most_cost: Fraction | None = None
-    """The cost up to which configurations were looked at; `None` where the limits end them."""
+    """The cost up to which configurations were searched; `None` where the limits end them."""
     is_complete: bool = True
 
 
@@ -47,7 +47,7 @@ class Front:
 class _Point:
     """A configuration of the front."""
 
-    found: BoughtCounts
+    bought: BoughtCounts
     cost: Fraction
     usable: Fraction
     speed: Fraction
@@ -78,26 +78,28 @@ def front(context: Context) -> Front:
             before, points, cost_before = points, list[_Point](), result.most_cost
             for point in _Search(context, replace(problem, kinds=kinds)).points(result):
                 points.append(point)
-                result.is_complete &= point.found.is_best
+                result.is_complete &= point.bought.is_best
     except Expired:
         result.is_complete = False
         points, result.most_cost = [*points, *before], cost_before or result.most_cost
     kept = [point for point in points if not any(other.beats(point) for other in points)]
     distinct = {point.figures: point for point in reversed(kept)}
     for point in sorted(distinct.values(), key=lambda point: point.figures):
-        result.first = result.first or problem.bought(point.found.counts)
-        result.answers.append(context.answer(problem, point.found, _role(context, point, kept)))
+        result.first = result.first or problem.bought(point.bought.counts)
+        result.answers.append(context.answer(problem, point.bought, _role(context, point, kept)))
     return result
 
 
 def _role(context: Context, point: _Point, points: Sequence[_Point]) -> str:
     """In what it is the best of the points, of equal ones the cheapest; `between` where that is nothing."""
     best = {
-        "cheapest" if context.market.cost == "price" else "smallest": min(points, key=lambda one: one.cost),
-        "largest": min(points, key=lambda one: (-one.usable, one.cost)),
-        "fastest": min(points, key=lambda one: (-one.speed, one.cost)) if context.speed else None,
+        "cheapest" if context.market.cost == "price" else "smallest": min(points, key=lambda candidate: candidate.cost),
+        "largest": min(points, key=lambda candidate: (-candidate.usable, candidate.cost)),
+        "fastest": min(points, key=lambda candidate: (-candidate.speed, candidate.cost)) if context.speed else None,
     }
-    named = [role for role, one in best.items() if one is not None and one.figures == point.figures]
+    named = [
+        role for role, best_point in best.items() if best_point is not None and best_point.figures == point.figures
+    ]
     return " and ".join(named) or "between"
 
 
@@ -157,9 +159,9 @@ class _Search:
             return None
         return self._point(problem, bought)
 
-    def _point(self, problem: Problem, found: BoughtCounts) -> _Point:
-        cost, usable = problem.taken(found.counts, self._context.cost_key), problem.total(found.counts, "usable")
-        return _Point(found, cost, usable, problem.speed_of(found.counts))
+    def _point(self, problem: Problem, bought: BoughtCounts) -> _Point:
+        cost, usable = problem.taken(bought.counts, self._context.cost_key), problem.total(bought.counts, "usable")
+        return _Point(bought, cost, usable, problem.speed_of(bought.counts))
 
     def _find(self, problem: Problem, aim: Aim, what: str = "") -> BoughtCounts | None:
         return self._context.finder.find(problem, aim, what, holds=partial(self._context.holds, self.problem))

@@ -30,7 +30,7 @@ MOST_PLACED = 100_000
 def greedy(problem: Problem, cost: str, holds: Holds) -> BoughtCounts | None:
     """The cheapest of those; where that does not fit, the one that takes least of something else.
 
-    Raises `UsageError` where it is of more parts than anybody would place in racks.
+    Raises `UsageError` where it is of more parts than racks would take.
     """
     for key in dict.fromkeys((cost, "rack_units", "power", "price", "weight")):
         if all(key in candidate.takes for candidate in problem.candidates):
@@ -77,10 +77,10 @@ def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int
         if wants_modules
         else ({brick: number} for brick, number in bricks.items())
     )
-    fitting = [one for one in together if len({part.software for part in one} - {None}) < 2]
+    fitting = [parts for parts in together if len({part.software for part in parts} - {None}) < 2]
     return min(
         fitting,
-        key=lambda one: sum((part.takes[key] * number for part, number in one.items()), Fraction(0)),
+        key=lambda parts: sum((part.takes[key] * number for part, number in parts.items()), Fraction(0)),
         default=None,
     )
 
@@ -88,7 +88,7 @@ def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int
 def _fewest(problem: Problem, candidates: Iterable[Candidate]) -> dict[Candidate, int]:
     """The fewest of each kind that meet all needs by themselves; without those of which no number does."""
     counts = {candidate: _count(problem, candidate) for candidate in candidates}
-    return {one: count for one, count in counts.items() if count is not None}
+    return {candidate: count for candidate, count in counts.items() if count is not None}
 
 
 def _count(problem: Problem, candidate: Candidate) -> int | None:
@@ -112,10 +112,10 @@ def _with_switches(problem: Problem, bought: dict[Candidate, int], key: str) -> 
     if not problem.has_switches:
         yield problem.counts(bought)
         return
-    taken = sum(int(one.takes["switch_ports"]) * count for one, count in bought.items())
+    taken = sum(int(candidate.takes["switch_ports"]) * count for candidate, count in bought.items())
     switches = []
-    for one in (candidate for candidate in problem.candidates if candidate.kind == "switch"):
-        to_clients = max([1, *(problem.ports(one, what, need) for what, need in problem.carried_needs.items())])
-        switches.append((one, math.ceil((taken + to_clients) / one.gives["ports"])))
-    for one, count in sorted(switches, key=lambda pair: pair[0].takes[key] * pair[1]):
-        yield problem.counts({**bought, one: count})
+    for switch in (candidate for candidate in problem.candidates if candidate.kind == "switch"):
+        to_clients = max([1, *(problem.ports(switch, what, need) for what, need in problem.carried_needs.items())])
+        switches.append((switch, math.ceil((taken + to_clients) / switch.gives["ports"])))
+    for switch, count in sorted(switches, key=lambda pair: pair[0].takes[key] * pair[1]):
+        yield problem.counts({**bought, switch: count})

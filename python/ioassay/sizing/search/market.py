@@ -1,4 +1,4 @@
-"""Which candidates are looked at: known well enough, surviving what they must, and beaten by no other.
+"""The candidates of a search: known well enough, surviving what they must, and beaten by no other.
 
 Not: what one gives and takes (`candidates`), how many are bought (`problem`).
 """
@@ -88,7 +88,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     has_prices = bool(known) and all("price" in candidate.takes for candidate in known)
     combined = requirements.kinds > 1 or any(candidate.kind == "metadata module" for candidate in known)
     kept = _unbeaten(known, demanded | speed_kinds(needs) | ({"price"} if has_prices else set()), combined)
-    bricks_known, bricks_kept = (sum(one.kind == "brick" for one in some) for some in (known, kept))
+    bricks_known, bricks_kept = (sum(candidate.kind == "brick" for candidate in some) for some in (known, kept))
     return Market(
         candidates=tuple(kept),
         looked_at=len(every_choice),
@@ -188,7 +188,7 @@ def _demanded(requirements: Requirements, catalogue: Catalogue, needs: Iterable[
 def _missing(catalogue: Catalogue, candidate: Candidate, demanded: Iterable[str], currency: str | None) -> list[str]:
     """What is not known of a candidate and would have to be, in words; of what its parts take, of which of them."""
     gives = _GIVES[candidate.kind]
-    found = []
+    lacking_figures = []
     of_tier = [key for key in sorted(demanded) if tier_of(key) in ("", candidate.tier)]
     for key in (kind_of(key) for key in of_tier if key not in candidate.gives and key not in candidate.takes):
         if key not in (*gives, *RESOURCE.values()):
@@ -197,8 +197,8 @@ def _missing(catalogue: Catalogue, candidate: Candidate, demanded: Iterable[str]
         if key == "price":
             noun = f"price in {currency}" if currency else "price in one currency"
         lacking = [] if key in gives else without_figure(catalogue, candidate.name, key, currency)
-        found.append(f"{noun} unknown{f' (that of {_few(lacking)} is not given)' if lacking else ''}")
-    return found
+        lacking_figures.append(f"{noun} unknown{f' (that of {_few(lacking)} is not given)' if lacking else ''}")
+    return lacking_figures
 
 
 def _few(names: Sequence[str]) -> str:
@@ -227,8 +227,8 @@ def _unbeaten(candidates: Sequence[Candidate], relevant: set[str], combined: boo
     What is `combined` with others has rivals only in what can be combined with the same.
     """
 
-    def beats(one: Candidate, other: Candidate) -> bool:
-        return (not combined or one.software == other.software) and _beats(one, other, relevant)
+    def beats(candidate: Candidate, other: Candidate) -> bool:
+        return (not combined or candidate.software == other.software) and _beats(candidate, other, relevant)
 
     kept: list[Candidate] = []
     for candidate in candidates:

@@ -94,7 +94,7 @@ class Shortfall:
 
     need: Need
     best: Value
-    """The nearest that can be had: alone where `together` is empty, else with those met."""
+    """The nearest that is possible: alone where `together` is empty, else with those met."""
     limited_by: str
     """What stands in the way, as a noun with its number: `10 racks of 42 U`, `network links of 16 clients`."""
     together: tuple[Need, ...] = ()
@@ -127,7 +127,7 @@ class Search:
     cost: Cost
     currency: str | None
     candidates: int
-    """Bricks with their drives that were looked at, and how many of them another one beats in everything."""
+    """Bricks with their drives that were considered, and how many of them another one beats in everything."""
     dominated: int
     answers: tuple[Answer, ...]
     """The cheapest first. Empty if the requirements cannot be met."""
@@ -149,7 +149,7 @@ class Search:
     empty_tiers: tuple[str, ...] = ()
     """The tiers of which no brick can be considered."""
     cost_ends_at: Fraction | None = None
-    """The cost up to which larger and faster configurations were looked at, twice the cheapest; `None` where racks,
+    """The cost up to which larger and faster configurations were searched, twice the cheapest; `None` where racks,
     power or budget are limited, which ends them.
     """
 

@@ -1,7 +1,7 @@
 """How the first answer moves when a figure is 20 % lower or higher: one of the catalogue, or a required one.
 
-The counts of the same kinds that then meet all needs are found again. Other kinds are not looked at, because the
-question is how much the answer hangs on the figure and not what else there is.
+The counts of the same kinds that then meet all needs are found again. Other kinds are not considered, because the
+question is how much the answer depends on the figure, not which alternatives exist.
 
 Not: the arithmetic with changed figures (`Catalogue.with_changed`), points of a scaling, of which only ratios count.
 """
@@ -71,22 +71,22 @@ class _Baseline:
 
     def with_figures_of(self, catalogue: Catalogue, component: str) -> tuple[Candidate, ...] | None:
         """The candidates by a catalogue in which a figure of a component differs; `None` where nothing follows."""
-        context, found, differs = self.context, [], False
+        context, candidates, differs = self.context, [], False
         for candidate in self.candidates:
             if component not in (
                 whole_of(candidate.name),
                 *parts_of(catalogue, candidate.name),
                 _file_system(catalogue, candidate),
             ):
-                found.append(candidate)
+                candidates.append(candidate)
                 continue
             other = candidate_of(
                 context.requirements, catalogue, candidate.name, context.market.currency, candidate.tier
             )
             differs |= any(candidate.gives.get(key) != other.gives.get(key) for key in self._counted)
             differs |= any(candidate.takes.get(key) != other.takes.get(key) for key in self._counted)
-            found.append(other)
-        return tuple(found) if differs else None
+            candidates.append(other)
+        return tuple(candidates) if differs else None
 
     @cached_property
     def _counted(self) -> set[str]:
@@ -111,7 +111,7 @@ class _Baseline:
         return Movement(figure, value, factor, before, after, cost)
 
     def _named(self, counts: Counts) -> tuple[tuple[str, int], ...]:
-        return tuple((one.title, count) for one, count in zip(self.candidates, counts, strict=True))
+        return tuple((candidate.title, count) for candidate, count in zip(self.candidates, counts, strict=True))
 
 
 def _components(catalogue: Catalogue, candidates: tuple[Candidate, ...]) -> list[Entry]:

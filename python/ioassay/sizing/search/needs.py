@@ -47,8 +47,8 @@ def needs_of_clients(requirements: Requirements) -> list[Need]:
 def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
     """What one tier must hold and do: its share of the work, and what moves from and to its neighbours."""
     names = list(requirements.tiers)
-    at = names.index(tier)
-    above, below = _at(names, at - 1), _at(names, at + 1)
+    position = names.index(tier)
+    above, below = _at(names, position - 1), _at(names, position + 1)
     usable = _usable_of_tier(requirements, tier)
     if usable is not None:
         yield Need(in_tier(tier, "usable"), usable)
@@ -72,21 +72,25 @@ def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
             yield Need(in_tier(tier, kind), total(name, *known))
 
 
-def _at(names: Sequence[str], at: int) -> str | None:
+def _at(names: Sequence[str], position: int) -> str | None:
     """The tier at a place in the order, if there is one."""
-    return names[at] if 0 <= at < len(names) else None
+    return names[position] if 0 <= position < len(names) else None
 
 
 def _share(requirements: Requirements, tier: str, kind: str, whole: Value) -> Value | None:
     """What a tier takes of a requirement; `None` where that is nothing."""
-    shares: dict[str, Amount | None] = {name: getattr(one, kind) for name, one in requirements.tiers.items()}
+    shares: dict[str, Amount | None] = {
+        name: getattr(share_of_tier, kind) for name, share_of_tier in requirements.tiers.items()
+    }
     silent = [name for name, share in shares.items() if share is None]
     noun, of = f"{whole.name.removeprefix('required ')} of {tier}", f"{kind.replace('_', ' ')} share"
-    own = shares[tier]
-    if own is not None:
-        share = given(f"{of} of {tier}", own)
+    own_share = shares[tier]
+    if own_share is not None:
+        share = given(f"{of} of {tier}", own_share)
     elif tier == silent[-1]:
-        others = [given(f"{of} of {name}", one) for name, one in shares.items() if one is not None]
+        others = [
+            given(f"{of} of {name}", other_share) for name, other_share in shares.items() if other_share is not None
+        ]
         if not others:
             return whole.named(noun)
         share = difference(f"{of} of {tier}", exactly("whole", 1), *others)

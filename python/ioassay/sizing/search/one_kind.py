@@ -47,14 +47,14 @@ def counts_in_order(problem: Problem, aim: Aim, what: str) -> Iterator[Counts]:
                 items = problem.items(counts)
                 return (Fraction(math.ceil(Fraction(len(items), problem.rack.most(items[0])))),)
 
-    def ordered(at: int) -> Iterator[tuple[_Key, Counts]]:
-        one = problem.candidates[at]
+    def ordered(index: int) -> Iterator[tuple[_Key, Counts]]:
+        candidate = problem.candidates[index]
         every = (
-            tuple(number if other == at else 0 for other in range(len(problem.candidates)))
-            for number in _possible(problem, one, descending=aim in ("most", "fastest"))
+            tuple(number if other == index else 0 for other in range(len(problem.candidates)))
+            for number in _possible(problem, candidate, descending=aim in ("most", "fastest"))
         )
         fitting = ((key(counts), counts) for counts in every if problem.fits(counts))
-        return fitting if one.is_linear else iter(sorted(fitting))
+        return fitting if candidate.is_linear else iter(sorted(fitting))
 
     return (counts for _, counts in heapq.merge(*map(ordered, range(len(problem.candidates)))))
 

@@ -72,12 +72,12 @@ class Problem:
     def at_least(self, least: Mapping[str, Fraction]) -> Problem:
         """The same, where so much is needed at least."""
         return replace(
-            self, needs={**self.needs, **{what: max(one, self.needs.get(what, one)) for what, one in least.items()}}
+            self, needs={**self.needs, **{what: max(need, self.needs.get(what, need)) for what, need in least.items()}}
         )
 
     def at_speed(self, speed: Fraction) -> Problem:
         """The same, where such a speed is needed at least."""
-        return self.at_least({kind: one * speed for kind, one in self.speed.items()})
+        return self.at_least({kind: rate * speed for kind, rate in self.speed.items()})
 
     def at_most(self, what: str, most: Fraction) -> Problem:
         """The same, where no more of `what` may be taken."""
@@ -85,7 +85,7 @@ class Problem:
 
     def speed_of(self, counts: Counts) -> Fraction:
         """The speed of counts: of its kinds of I/O the least, as far as switches and clients carry it."""
-        speeds = [self.carried(counts, kind) / one for kind, one in self.speed.items()]
+        speeds = [self.carried(counts, kind) / rate for kind, rate in self.speed.items()]
         return min([*speeds, *([] if self.most_speed is None else [self.most_speed])], default=Fraction(0))
 
     def carried(self, counts: Counts, what: str) -> Fraction:
@@ -96,12 +96,16 @@ class Problem:
     def _links(self, counts: Counts) -> Fraction | None:
         """The bytes/s that switches carry from bricks to clients; `None` where there are no switches."""
         bought = self.bought(counts)
-        switches = {one: count for one, count in bought.items() if one.kind == "switch"}
+        switches = {candidate: count for candidate, count in bought.items() if candidate.kind == "switch"}
         if not switches:
             return None
-        ports = sum(int(one.gives["ports"]) * count for one, count in switches.items())
+        ports = sum(int(switch.gives["ports"]) * count for switch, count in switches.items())
         taken = {
-            kind: sum(int(one.takes["switch_ports"]) * count for one, count in bought.items() if one.kind == kind)
+            kind: sum(
+                int(candidate.takes["switch_ports"]) * count
+                for candidate, count in bought.items()
+                if candidate.kind == kind
+            )
             for kind in ("brick", "metadata module")
         }
         used = [taken["brick"], ports - sum(taken.values()), *([] if self.clients is None else [self.clients])]
@@ -113,10 +117,14 @@ class Problem:
         links = self._links(counts)
         if links is None or self.of_clients is None:  # without tiers, switches limit the rates themselves
             return True
-        (link,) = {one.gives["link"] for one in self.bought(counts) if one.kind == "switch"}
+        (link,) = {candidate.gives["link"] for candidate in self.bought(counts) if candidate.kind == "switch"}
         of_tiers = {
             tier: link
-            * sum(int(one.takes["switch_ports"]) * n for one, n in self.bought(counts).items() if one.tier == tier)
+            * sum(
+                int(candidate.takes["switch_ports"]) * number
+                for candidate, number in self.bought(counts).items()
+                if candidate.tier == tier
+            )
             for tier in self.tiers
         }
         return all(
@@ -133,12 +141,12 @@ class Problem:
 
     def total(self, counts: Counts, what: str) -> Fraction:
         """What they give together; nothing where nothing says that."""
-        parts = (one.together(what, count) for one, count in self.bought(counts).items())
+        parts = (candidate.together(what, count) for candidate, count in self.bought(counts).items())
         return sum((part or Fraction(0) for part in parts), Fraction(0))
 
     def taken(self, counts: Counts, what: str) -> Fraction:
         """What they take together."""
-        return sum((one.takes[what] * count for one, count in self.bought(counts).items()), Fraction(0))
+        return sum((candidate.takes[what] * count for candidate, count in self.bought(counts).items()), Fraction(0))
 
     def needs_of(self, candidate: Candidate) -> dict[str, Fraction]:
         """The needs that candidates of its kind meet in its tier."""
@@ -155,11 +163,11 @@ class Problem:
 
     def items(self, counts: Counts) -> list[Item]:
         """What stands in racks."""
-        return [_item(one) for one, count in self.bought(counts).items() for _ in range(count)]
+        return [_item(candidate) for candidate, count in self.bought(counts).items() for _ in range(count)]
 
     def bought(self, counts: Counts) -> dict[Candidate, int]:
         """Those of which there is at least one."""
-        return {one: count for one, count in zip(self.candidates, counts, strict=True) if count}
+        return {candidate: count for candidate, count in zip(self.candidates, counts, strict=True) if count}
 
 
 def bytes_of(what: str) -> int:

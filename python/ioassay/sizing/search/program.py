@@ -44,7 +44,9 @@ class Program:
         for variable, coefficient in objective.items():
             cost[variable] = coefficient
         entries = [
-            (at, variable, value) for at, (terms, _, _) in enumerate(self._rows) for variable, value in terms.items()
+            (index, variable, value)
+            for index, (terms, _, _) in enumerate(self._rows)
+            for variable, value in terms.items()
         ]
         row, column, values = np.array(entries, float).reshape(-1, 3).T
         return {

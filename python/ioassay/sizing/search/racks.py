@@ -50,7 +50,7 @@ def _exactly(items: Sequence[Item], limits: RackLimits, racks: int, solver: Solv
     solution = solver.solve(program, {})
     if solution is None:
         return None
-    found = [
+    contents = [
         [item for item, variable in rack.items() for _ in range(round(solution.values[variable]))] for rack in placed
     ]
-    return [rack for rack in found if rack] if all(limits.takes(rack) for rack in found) else None
+    return [rack for rack in contents if rack] if all(limits.takes(rack) for rack in contents) else None

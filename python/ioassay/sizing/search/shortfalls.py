@@ -63,7 +63,7 @@ def shortfalls(context: Context) -> list[Shortfall]:
 
 
 def _alone(context: Context, need: Need, limits: Sequence[Need]) -> Shortfall:
-    """A need that the limits rule out, with those that hold it down: without them, more than the best can be had."""
+    """A need that the limits rule out, with those that hold it down: without them, more than the best is possible."""
     best = _best(context, need, limits)
     more = replace(need, value=exactly(need.value.name, best.interval.nominal * _MORE, need.value.dimension))
     in_the_way = [limit for limit in _smallest(context, [*limits, more]) if limit is not more]
@@ -81,7 +81,7 @@ def _in_conflict(context: Context, need: Need, others: Sequence[Need]) -> Shortf
 
 
 def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
-    """The most of a need, or the least of a limit, that can be had while all others are met."""
+    """The most of a need, or the least of a limit, that is possible while all others are met."""
     problem, find = context.problem(others), context.finder.find
     if need.what == "weight_per_rack":
         bought = _lightest(context, need, others)
@@ -101,15 +101,15 @@ def _lightest(context: Context, need: Need, others: Sequence[Need]) -> BoughtCou
     if best is None:
         return None
 
-    def heaviest(found: BoughtCounts) -> Fraction:
-        return max(rack.weight or Fraction(0) for rack in context.racks(found))
+    def heaviest(bought: BoughtCounts) -> Fraction:
+        return max(rack.weight or Fraction(0) for rack in context.racks(bought))
 
     low = need.value.interval.nominal
     while heaviest(best) > low * Fraction(101, 100):
         between = (low + heaviest(best)) / 2
         rack = replace(problem.rack, weight=min(between, problem.rack.weight or between))
-        found = find(replace(problem, rack=rack), "least", RESOURCE[need.what])
-        low, best = (between, best) if found is None else (low, found)
+        lighter = find(replace(problem, rack=rack), "least", RESOURCE[need.what])
+        low, best = (between, best) if lighter is None else (low, lighter)
     return best
 
 

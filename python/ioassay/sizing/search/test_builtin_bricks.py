@@ -61,8 +61,8 @@ def test_a_rate_that_nobody_measured_or_published_is_not_called_measured() -> No
 def test_a_search_finds_as_many_of_a_brick_as_its_rates_ask_for(solver: Solver, name: str, count: int) -> None:
     catalogue = priced(load(), name)
     brick = catalogue.find(name, Brick)
-    one = brick_size(catalogue, BrickChoice(name, brick.drives[0]), conditions=["healthy"])
-    each = float(one.rates["healthy"]["write"].value.nominal)
+    sized_brick = brick_size(catalogue, BrickChoice(name, brick.drives[0]), conditions=["healthy"])
+    each = float(sized_brick.rates["healthy"]["write"].value.nominal)
     requirements = Requirements.model_validate(
         {
             "name": "test",
@@ -72,13 +72,13 @@ def test_a_search_finds_as_many_of_a_brick_as_its_rates_ask_for(solver: Solver, 
             "limits": {"racks": "2", "budget": "1000000", "currency": "EUR"},
         }
     )
-    found = search_with(solver, requirements, catalogue)
-    cheapest = found.answers[0]
+    result = search_with(solver, requirements, catalogue)
+    cheapest = result.answers[0]
     assert [(counted.brick, counted.count) for counted in cheapest.configuration.bricks] == [(name, count)]
     assert cheapest.cost.nominal == count * 100_000
-    assert one.rack_units is not None
+    assert sized_brick.rack_units is not None
     in_racks = sum(item.rack_units for rack in cheapest.racks for item in rack.items)
-    assert in_racks == count * one.rack_units.nominal
+    assert in_racks == count * sized_brick.rack_units.nominal
     assert all(rack.free_units >= 0 for rack in cheapest.racks)
 
 
@@ -86,6 +86,6 @@ def test_a_limit_on_power_counts_what_the_sheet_prints(solver: Solver) -> None:
     requirements = Requirements.model_validate(
         {"name": "test", "bricks": ["ddn-ai400x2-turbo"], "read": "300GB/s", "limits": {"power": "7kW"}}
     )
-    found = search_with(solver, requirements, load())
-    assert not found.answers  # three appliances, of 2400 W each
-    assert [shortfall.limited_by for shortfall in found.shortfalls] == ["7 kW of power"]
+    result = search_with(solver, requirements, load())
+    assert not result.answers  # three appliances, of 2400 W each
+    assert [shortfall.limited_by for shortfall in result.shortfalls] == ["7 kW of power"]

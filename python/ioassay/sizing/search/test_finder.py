@@ -99,9 +99,10 @@ def _fits(heights: Sequence[int], racks: Sequence[int]) -> bool:
     if not heights:
         return True
     return any(
-        height_left >= heights[0] and _fits(heights[1:], [*racks[:at], height_left - heights[0], *racks[at + 1 :]])
-        for at, height_left in enumerate(racks)
-        if height_left not in racks[:at]
+        height_left >= heights[0]
+        and _fits(heights[1:], [*racks[:index], height_left - heights[0], *racks[index + 1 :]])
+        for index, height_left in enumerate(racks)
+        if height_left not in racks[:index]
     )
 
 
@@ -112,24 +113,27 @@ def _tried(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
         problem.rack.units // int(candidate.takes["rack_units"]) * problem.racks for candidate in problem.candidates
     ]
     for counts in product(*(range(number + 1) for number in most)):
-        bought = [(one, count) for one, count in zip(problem.candidates, counts, strict=True) if count]
+        bought = [(candidate, count) for candidate, count in zip(problem.candidates, counts, strict=True) if count]
         if not bought or len(bought) > problem.kinds:
             continue
-        if sum(counts) > 1 and any(one.scaling is None for one, _ in bought):
+        if sum(counts) > 1 and any(candidate.scaling is None for candidate, _ in bought):
             continue
         if any(
-            one.scaling and one.scaling.by == "table" and count > len(one.scaling.points["write"])
-            for one, count in bought
+            candidate.scaling and candidate.scaling.by == "table" and count > len(candidate.scaling.points["write"])
+            for candidate, count in bought
         ):
             continue
-        written = [one.together("write", count) for one, count in bought]
-        price = sum((one.takes["price"] * count for one, count in bought), Fraction(0))
+        written = [candidate.together("write", count) for candidate, count in bought]
+        price = sum((candidate.takes["price"] * count for candidate, count in bought), Fraction(0))
         if (
             sum((rate or 0 for rate in written), Fraction(0)) >= problem.needs["write"]
-            and sum(one.gives["usable"] * count for one, count in bought) >= problem.needs["usable"]
+            and sum(candidate.gives["usable"] * count for candidate, count in bought) >= problem.needs["usable"]
             and price <= problem.most["price"]
             and _fits(
-                sorted((int(one.takes["rack_units"]) for one, count in bought for _ in range(count)), reverse=True),
+                sorted(
+                    (int(candidate.takes["rack_units"]) for candidate, count in bought for _ in range(count)),
+                    reverse=True,
+                ),
                 [problem.rack.units] * problem.racks,
             )
         ):
@@ -141,16 +145,16 @@ def _tried(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
 def test_the_cheapest_is_that_of_all_that_can_be_tried_and_none_as_cheap_beats_it(
     solver: Solver, problem: Problem
 ) -> None:
-    found = Finder(solver).find(problem, "cheapest", "price")
+    bought = Finder(solver).find(problem, "cheapest", "price")
     prices = {counts: price for price, counts in _tried(problem)}
-    if found is None:
+    if bought is None:
         assert not prices
     else:
-        assert prices[found.counts] == min(prices.values())
-        assert len(found.racks) <= (problem.racks or 0)
-        assert all(problem.rack.takes(rack) for rack in found.racks)
-        usable, write = (problem.total(found.counts, what) for what in ("usable", "write"))
-        for counts in (counts for counts, price in prices.items() if price == prices[found.counts]):
+        assert prices[bought.counts] == min(prices.values())
+        assert len(bought.racks) <= (problem.racks or 0)
+        assert all(problem.rack.takes(rack) for rack in bought.racks)
+        usable, write = (problem.total(bought.counts, what) for what in ("usable", "write"))
+        for counts in (counts for counts, price in prices.items() if price == prices[bought.counts]):
             others = (problem.total(counts, "usable"), problem.total(counts, "write"))
             assert others == (usable, write) or others[0] < usable or others[1] < write
 
@@ -168,7 +172,9 @@ def test_the_largest_and_the_fastest_are_those_of_all_that_can_be_tried(solver: 
 
 
 def _bought_in(problem: Problem, counts: Sequence[int], tier: str) -> list[tuple[Candidate, int]]:
-    return [(one, n) for one, n in zip(problem.candidates, counts, strict=True) if n and one.tier == tier]
+    return [
+        (candidate, n) for candidate, n in zip(problem.candidates, counts, strict=True) if n and candidate.tier == tier
+    ]
 
 
 def _tried_in_tiers(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
@@ -182,7 +188,7 @@ def _tried_in_tiers(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...
         if any(not 1 <= len(bought) <= problem.kinds for bought in parts):
             continue
         held = all(problem.total(counts, what) >= need for what, need in problem.needs.items())
-        heights = [int(one.takes["rack_units"]) for bought in parts for one, n in bought for _ in range(n)]
+        heights = [int(candidate.takes["rack_units"]) for bought in parts for candidate, n in bought for _ in range(n)]
         price = problem.taken(counts, "price")
         fits = price <= problem.most["price"] and _fits(
             sorted(heights, reverse=True), [problem.rack.units] * problem.racks
@@ -198,9 +204,11 @@ def _tiered(draw: st.DrawFn) -> Problem:
     candidates: list[Candidate] = []
     needs: dict[str, Fraction] = {}
     for tier in ("flash", "disk"):
-        for one in draw(st.lists(_candidates(), min_size=1, max_size=2)):
-            given = {in_tier(tier, what): rate for what, rate in one.gives.items()} | {"usable": one.gives["usable"]}
-            candidates.append(replace(one, gives=given, scaling=_LINEAR, tier=tier))
+        for candidate in draw(st.lists(_candidates(), min_size=1, max_size=2)):
+            given = {in_tier(tier, what): rate for what, rate in candidate.gives.items()} | {
+                "usable": candidate.gives["usable"]
+            }
+            candidates.append(replace(candidate, gives=given, scaling=_LINEAR, tier=tier))
         needs |= {in_tier(tier, what): Fraction(draw(st.integers(1, 20))) for what in ("usable", "write")}
     return replace(
         problem, candidates=tuple(candidates), needs=needs, tiers=("flash", "disk"), speed={"flash/write": Fraction(1)}
@@ -210,15 +218,15 @@ def _tiered(draw: st.DrawFn) -> Problem:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(problem=_tiered())
 def test_tiers_share_a_budget_and_racks_as_well_as_all_that_can_be_tried(solver: Solver, problem: Problem) -> None:
-    found = Finder(solver).find(problem, "cheapest", "price")
+    bought = Finder(solver).find(problem, "cheapest", "price")
     prices = {counts: price for price, counts in _tried_in_tiers(problem)}
     at_once = greedy(problem, "price", lambda counts: True)
     assert at_once is None or at_once.counts in prices
-    if found is None:
+    if bought is None:
         assert not prices
     else:
-        assert prices[found.counts] == min(prices.values())
-        assert len(found.racks) <= (problem.racks or 0)
+        assert prices[bought.counts] == min(prices.values())
+        assert len(bought.racks) <= (problem.racks or 0)
 
 
 def test_coefficients_are_scaled_even_where_nothing_is_required() -> None:
@@ -267,9 +275,9 @@ def test_boxes_of_three_heights_are_packed_by_the_program_itself(solver: Solver)
         for units, usable in ((8, 17), (5, 10), (3, 5))
     ]
     problem = _problem(boxes, {}, racks=3, units=12, kinds=3)
-    found = Finder(solver).find(problem, "most", "usable")
-    assert found is not None
-    assert problem.total(found.counts, "usable") == 3 * 22
+    bought = Finder(solver).find(problem, "most", "usable")
+    assert bought is not None
+    assert problem.total(bought.counts, "usable") == 3 * 22
     assert (8, 5, 3) in problem.packed_heights
     assert len(set(problem.packed_heights)) == len(problem.packed_heights)  # nothing is packed twice
 
@@ -280,22 +288,22 @@ def test_switches_leave_no_more_of_one_kind_than_several_kinds_must_do(solver: S
     bricks = [
         Candidate(
             "brick",
-            f"brick-{at}",
-            {"usable": Fraction(10 + at), "write": Fraction(50 - at, 10)},
+            f"brick-{index}",
+            {"usable": Fraction(10 + index), "write": Fraction(50 - index, 10)},
             {"rack_units": Fraction(3), "switch_ports": Fraction(2)},
             (("box", 3),),
             _LINEAR,
         )
-        for at in range(11)
+        for index in range(11)
     ]
     ports = {"ports": Fraction(8), "link": Fraction(2)}
     switch = Candidate(
         "switch", "switch", ports, {"rack_units": Fraction(1), "switch_ports": Fraction(0)}, (("switch", 1),)
     )
     problem = _problem([*bricks, switch], {"write": Fraction(1)}, racks=1, units=20, kinds=2)
-    found = Finder(solver).find(problem, aim, what)
-    assert found is not None
-    assert problem.speed_of(found.counts) == 20
+    bought = Finder(solver).find(problem, aim, what)
+    assert bought is not None
+    assert problem.speed_of(bought.counts) == 20
 
 
 def test_first_fit_needs_a_rack_more_where_the_exact_answer_does_not(solver: Solver) -> None:

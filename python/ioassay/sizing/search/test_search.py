@@ -58,7 +58,7 @@ class Place:
         file.write_text(f"name: test\n{text}\n")
         return file
 
-    def own(self, requirements: str, bricks: Mapping[str, str], more: str = "") -> Path:
+    def requirements_file(self, requirements: str, bricks: Mapping[str, str], more: str = "") -> Path:
         """Requirements that are to be met by `bricks`, by name; `more` is the rest of their catalogue."""
         drives = "\n".join(
             f"  drive-{size}TB: {{title: A drive, media: hdd, capacity: {{value: {size}TB, assumed: for a test}}}}"
@@ -71,7 +71,7 @@ class Place:
 
     def searched(self, requirements: str, bricks: Mapping[str, str], more: str = "") -> Search:
         """What a search finds among `bricks`."""
-        return search_with(self.solver, *read(self.own(requirements, bricks, more)))
+        return search_with(self.solver, *read(self.requirements_file(requirements, bricks, more)))
 
     def builtin(self, requirements: str) -> Search:
         """What a search finds among bricks of the built-in catalogue."""
@@ -90,9 +90,9 @@ def _bricks(answer: Answer) -> dict[str, int]:
 
 
 def test_a_petabyte_with_26_gb_per_s_takes_six_performance_bricks_of_a_rack(place: Place) -> None:
-    found = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
-    cheapest, *_, largest = found.answers
-    assert found.is_complete
+    result = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
+    cheapest, *_, largest = result.answers
+    assert result.is_complete
     assert (cheapest.role, _bricks(cheapest)) == ("smallest", {"md3460-performance": 6})
     assert (largest.role, _bricks(largest)) == ("largest and fastest", {"md3460-performance": 8})
     assert [rack.free_units for rack in cheapest.racks] == [12]
@@ -109,8 +109,8 @@ def test_two_kinds_hold_a_petabyte_in_fewer_rack_units_than_one(place: Place) ->
 def test_the_most_that_fits_is_named_beside_a_brick_too_large_for_a_rack(place: Place) -> None:
     tall = _brick("20TB", "1GB/s", 44).replace("drive_count: 10", "drive_count: 20000")
     bricks = {"fits": _brick("20TB", "1GB/s", 4), "too-tall": tall.replace("groups: 1", "groups: 2000")}
-    found = place.searched(f"usable: 8PB\nlimits: {{racks: 1}}\n{_LINEAR}", bricks)
-    (shortfall,) = found.shortfalls
+    result = place.searched(f"usable: 8PB\nlimits: {{racks: 1}}\n{_LINEAR}", bricks)
+    (shortfall,) = result.shortfalls
     assert shortfall.best.nominal == 10 * 160e12
     assert shortfall.limited_by == "1 rack of 42 U"
 
@@ -131,9 +131,9 @@ def test_bricks_and_metadata_modules_of_a_configuration_are_of_one_software(plac
         "tall": _brick("10TB", "2GB/s", 9, "    software: other"),
     }
     requirements = f"usable: 100TB\ncreate: 1000 IOPS\n{_LINEAR}"
-    found = place.searched(requirements, bricks, _MODULE.format(software="other", rate=2000))
-    assert {name for answer in found.answers for name in _bricks(answer)} == {"tall"}
-    assert found.unknown == ("slim with drive-10TB: no metadata module for one has a known create rate.",)
+    result = place.searched(requirements, bricks, _MODULE.format(software="other", rate=2000))
+    assert {name for answer in result.answers for name in _bricks(answer)} == {"tall"}
+    assert result.unknown == ("slim with drive-10TB: no metadata module for one has a known create rate.",)
 
 
 def test_bricks_of_different_software_are_not_mixed(place: Place) -> None:
@@ -141,29 +141,29 @@ def test_bricks_of_different_software_are_not_mixed(place: Place) -> None:
         "fast": _brick("1TB", "9GB/s", 4, "    software: one"),
         "large": _brick("20TB", "1GB/s", 4, "    software: other"),
     }
-    found = place.searched(f"usable: 160TB\nwrite: 9GB/s\nkinds: 2\n{_LINEAR}", bricks)
-    assert [_bricks(answer) for answer in found.answers][:1] == [{"large": 9}]
-    assert all(len(answer.configuration.bricks) == 1 for answer in found.answers)
+    result = place.searched(f"usable: 160TB\nwrite: 9GB/s\nkinds: 2\n{_LINEAR}", bricks)
+    assert [_bricks(answer) for answer in result.answers][:1] == [{"large": 9}]
+    assert all(len(answer.configuration.bricks) == 1 for answer in result.answers)
 
 
 def test_other_answers_cost_up_to_twice_the_cheapest_without_limits(place: Place) -> None:
-    found = place.builtin("usable: 1PB")
-    assert found.cost_ends_at == 40
-    assert max(answer.cost.nominal for answer in found.answers) <= 40
+    result = place.builtin("usable: 1PB")
+    assert result.cost_ends_at == 40
+    assert max(answer.cost.nominal for answer in result.answers) <= 40
 
 
 def test_a_slower_figure_asks_for_more_bricks_and_a_faster_one_does_not_help_where_another_limits(
     place: Place,
 ) -> None:
-    found = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
-    moved = {(movement.figure, movement.factor): movement for movement in found.movements}
+    result = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
+    moved = {(movement.figure, movement.factor): movement for movement in result.movements}
     ((name, before),) = moved["required write rate", 1.2].before
     assert (name, before) == ("md3460-performance with nl-sas-6tb", 6)
     assert moved["write rate of md3460-controllers", 0.8].after == ((name, 8),)
     assert moved["required write rate", 0.8].after == ((name, 5),)
     assert ("write rate of md3460-performance", 1.2) not in moved
-    assert found.movements[0].cost is not None
-    assert found.movements[0].cost.nominal == 40
+    assert result.movements[0].cost is not None
+    assert result.movements[0].cost.nominal == 40
 
 
 def test_the_best_of_one_kind_stands_beside_an_answer_cut_short_by_time(place: Place) -> None:
@@ -181,26 +181,26 @@ def test_the_best_of_one_kind_stands_beside_an_answer_cut_short_by_time(place: P
     requirements, catalogue = read(place.requirements(f"{bricks}\n{_LINEAR}\nusable: 1PB\nkinds: 2"))
     wanted = needs(requirements)
     known = market(requirements, catalogue, wanted)
-    found = front(Context(requirements, catalogue, wanted, known, UntilTheCheapest(place.solver)))
-    assert not found.is_complete
-    first = found.answers[0]
+    answers = front(Context(requirements, catalogue, wanted, known, UntilTheCheapest(place.solver)))
+    assert not answers.is_complete
+    first = answers.answers[0]
     assert (first.role, len(first.configuration.bricks)) == ("smallest", 2)
-    assert "fastest" in found.answers[-1].role
-    assert len(found.answers) > 2
-    assert found.most_cost is not None
-    assert all(answer.cost.interval.nominal <= found.most_cost for answer in found.answers)
+    assert "fastest" in answers.answers[-1].role
+    assert len(answers.answers) > 2
+    assert answers.most_cost is not None
+    assert all(answer.cost.interval.nominal <= answers.most_cost for answer in answers.answers)
 
 
 def test_no_answer_is_beaten_by_another(place: Place) -> None:
-    found = place.builtin("usable: 1PB\nwrite: 5GB/s\nlimits: {racks: 3}\nkinds: 2")
-    assert 2 < len(found.answers) <= 7
+    result = place.builtin("usable: 1PB\nwrite: 5GB/s\nlimits: {racks: 3}\nkinds: 2")
+    assert 2 < len(result.answers) <= 7
     figures = [
         (
             answer.cost.nominal,
             -answer.size.capacity.usable.nominal,
             -answer.size.rates["healthy"]["write"].value.nominal,
         )
-        for answer in found.answers
+        for answer in result.answers
     ]
     assert len(set(figures)) == len(figures)
     for figure in figures:
@@ -214,9 +214,9 @@ def test_more_bricks_than_anybody_places_in_racks_are_refused_at_once(place: Pla
 
 
 def test_an_unmet_need_says_how_much_of_it_fits(place: Place) -> None:
-    found = place.builtin("usable: 1PB\nwrite: 40GB/s\nlimits: {racks: 1}")
-    (shortfall,) = found.shortfalls
-    assert not found.answers
+    result = place.builtin("usable: 1PB\nwrite: 40GB/s\nlimits: {racks: 1}")
+    (shortfall,) = result.shortfalls
+    assert not result.answers
     assert (shortfall.need.what, shortfall.best.nominal, shortfall.limited_by) == ("write", 36e9, "1 rack of 42 U")
 
 
@@ -233,7 +233,7 @@ def test_the_limit_that_holds_a_need_down_is_named(place: Place) -> None:
         racks: place.searched(f"{_LINEAR}\nwrite: 90GB/s\n{limits.format(racks)}", {"small": priced}).shortfalls
         for racks in (1, 3)
     }
-    named = {racks: (one.best.nominal, one.limited_by) for racks, (one,) in shortfalls.items()}
+    named = {racks: (shortfall.best.nominal, shortfall.limited_by) for racks, (shortfall,) in shortfalls.items()}
     assert named == {1: (20e9, "1 rack of 42 U"), 3: (40e9, "a budget of 20,000 EUR")}
 
 
@@ -252,11 +252,11 @@ def test_the_lightest_rack_that_would_do_is_said_where_weight_contradicts(place:
         "heavy": _brick("8TB", "10GB/s", 14, more.format(290)),
     }
     needs = "usable: 384TB\nwrite: 15GB/s\nkinds: 2\nlimits: {racks: 2, weight_per_rack: 350kg}"
-    found = {
+    shortfalls = {
         shortfall.need.what: shortfall.best.nominal
         for shortfall in place.searched(f"{_LINEAR}\n{needs}", bricks).shortfalls
     }
-    assert found == {"racks": 3, "weight_per_rack": 490, "usable": 128e12, "write": 6e9}
+    assert shortfalls == {"racks": 3, "weight_per_rack": 490, "usable": 128e12, "write": 6e9}
 
 
 def test_clients_too_few_for_a_rate_are_seen_without_any_storage(place: Place) -> None:
@@ -267,10 +267,10 @@ def test_clients_too_few_for_a_rate_are_seen_without_any_storage(place: Place) -
 
 def test_needs_that_contradict_each_other_say_what_each_could_be(place: Place) -> None:
     bricks = {"large": _brick("20TB", "1GB/s", 10), "fast": _brick("1TB", "10GB/s", 10)}
-    found = place.searched(f"{_LINEAR}\nusable: 320TB\nwrite: 25GB/s\nkinds: 2\nlimits: {{racks: 1}}", bricks)
-    best = {shortfall.need.what: shortfall.best.nominal for shortfall in found.shortfalls}
+    result = place.searched(f"{_LINEAR}\nusable: 320TB\nwrite: 25GB/s\nkinds: 2\nlimits: {{racks: 1}}", bricks)
+    best = {shortfall.need.what: shortfall.best.nominal for shortfall in result.shortfalls}
     assert best == {"racks": 2, "usable": 184e12, "write": 22e9}
-    assert all(len(shortfall.together) == 2 for shortfall in found.shortfalls)
+    assert all(len(shortfall.together) == 2 for shortfall in result.shortfalls)
 
 
 def test_a_need_that_contradicts_nothing_is_in_no_conflict(place: Place) -> None:
@@ -293,8 +293,8 @@ def test_bricks_that_fit_by_units_but_do_not_pack_are_no_answer(place: Place) ->
     bricks = {"tall": _brick("20TB", "1GB/s", 8), "low": _brick("1TB", "3GB/s", 3)}
     rack = "racks:\n  low-rack: {title: A rack, units: 10, assumed: for a test}"
     limits = "kinds: 2\nlimits: {racks: 2, rack: low-rack}"
-    found = place.searched(f"{_LINEAR}\nusable: 320TB\nwrite: 5GB/s\n{limits}", bricks, rack)
-    assert {shortfall.need.what for shortfall in found.shortfalls} == {"racks", "usable", "write"}
+    result = place.searched(f"{_LINEAR}\nusable: 320TB\nwrite: 5GB/s\n{limits}", bricks, rack)
+    assert {shortfall.need.what for shortfall in result.shortfalls} == {"racks", "usable", "write"}
 
 
 def test_a_table_of_measurements_is_used_up_to_its_end_and_not_beyond(place: Place) -> None:
@@ -308,9 +308,9 @@ def test_a_table_of_measurements_is_used_up_to_its_end_and_not_beyond(place: Pla
 
 
 def test_bricks_of_which_nothing_says_how_they_scale_are_looked_at_alone(place: Place) -> None:
-    found = place.searched("usable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
-    assert found.shortfalls[0].limited_by == "a single brick, because nothing says what several do together"
-    assert found.unknown == ("small with drive-8TB: nothing says what several do together; only one was considered.",)
+    result = place.searched("usable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
+    assert result.shortfalls[0].limited_by == "a single brick, because nothing says what several do together"
+    assert result.unknown == ("small with drive-8TB: nothing says what several do together; only one was considered.",)
 
 
 def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> None:
@@ -319,9 +319,9 @@ def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> No
         "low": _brick("8TB", "2GB/s", 2, price.format(5000)),
         "tall": _brick("8TB", "2GB/s", 4, price.format(4000)),
     }
-    found = place.searched(f"{_LINEAR}\nusable: 128TB\nlimits: {{budget: 9000, currency: EUR}}", bricks)
-    assert (found.cost, found.currency) == ("price", "EUR")
-    assert (_bricks(found.answers[0]), found.answers[0].cost.nominal) == ({"tall": 2}, 8000)
+    result = place.searched(f"{_LINEAR}\nusable: 128TB\nlimits: {{budget: 9000, currency: EUR}}", bricks)
+    assert (result.cost, result.currency) == ("price", "EUR")
+    assert (_bricks(result.answers[0]), result.answers[0].cost.nominal) == ({"tall": 2}, 8000)
     (shortfall,) = place.searched(
         f"{_LINEAR}\nusable: 200TB\nlimits: {{budget: 9000, currency: EUR}}", bricks
     ).shortfalls
@@ -330,19 +330,19 @@ def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> No
 
 def test_a_budget_keeps_its_currency_where_no_price_is_known(place: Place) -> None:
     text = f"{_LINEAR}\nusable: 128TB\nlimits: {{budget: 9000, currency: EUR}}"
-    found = place.searched(text, {"low": _brick("8TB", "2GB/s", 2)})
-    assert (found.verdict, found.currency) == ("undecided", "EUR")
+    result = place.searched(text, {"low": _brick("8TB", "2GB/s", 2)})
+    assert (result.verdict, result.currency) == ("undecided", "EUR")
 
 
 def test_unknown_and_unsafe_candidates_are_left_out_with_the_reason(place: Place) -> None:
     bricks = {"small": _brick("8TB", "2GB/s", 2)}
-    found = place.searched(f"{_LINEAR}\nread: 1GB/s\nlimits: {{power: 20kW}}", bricks)
-    assert found.unknown == (
+    result = place.searched(f"{_LINEAR}\nread: 1GB/s\nlimits: {{power: 20kW}}", bricks)
+    assert result.unknown == (
         "small with drive-8TB: power unknown (that of drive-8TB is not given) and read rate unknown.",
     )
-    assert (found.answers, found.shortfalls) == ((), ())
-    found = place.searched(f"{_LINEAR}\nwrite: 1GB/s\nsurvives: {{drives: 3}}", bricks)
-    assert found.fragile[0].startswith("small with drive-8TB survives the loss of 2 drives of a group, not of 3.")
+    assert (result.answers, result.shortfalls) == ((), ())
+    result = place.searched(f"{_LINEAR}\nwrite: 1GB/s\nsurvives: {{drives: 3}}", bricks)
+    assert result.fragile[0].startswith("small with drive-8TB survives the loss of 2 drives of a group, not of 3.")
 
 
 def test_a_brick_that_another_one_beats_in_everything_is_not_looked_at(place: Place) -> None:
@@ -351,8 +351,8 @@ def test_a_brick_that_another_one_beats_in_everything_is_not_looked_at(place: Pl
         "worse": _brick("8TB", "1GB/s", 2),
         "other": _brick("9TB", "1GB/s", 2),
     }
-    found = place.searched(f"{_LINEAR}\nusable: 500TB", bricks)
-    assert (found.candidates, found.dominated) == (3, 1)
+    result = place.searched(f"{_LINEAR}\nusable: 500TB", bricks)
+    assert (result.candidates, result.dominated) == (3, 1)
 
 
 _NETWORK = """
@@ -373,8 +373,8 @@ def test_switches_have_ports_for_bricks_and_for_clients(place: Place) -> None:
 def test_the_fastest_and_the_most_that_fits_have_ports_for_the_clients(place: Place) -> None:
     """12 bricks have 24 ports and take 12 for clients; 13 of them leave room for 3 switches, with 24 ports."""
     bricks = {"small": _brick("8TB", "2GB/s", 3, "    adapters: {nic: 1}\n")}
-    found = place.searched(f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]\nlimits: {{racks: 1}}", bricks, _NETWORK)
-    fastest = found.answers[-1]
+    result = place.searched(f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]\nlimits: {{racks: 1}}", bricks, _NETWORK)
+    fastest = result.answers[-1]
     assert (fastest.role, _bricks(fastest)) == ("fastest", {"small": 12})
     assert fastest.size.rates["healthy"]["write"].value.nominal == 24e9
     (shortfall,) = place.searched(
@@ -423,10 +423,10 @@ def test_needs_add_growth_checkpoints_and_what_must_stay_free(place: Place) -> N
         "checkpoint: {size: 120TB, longest: 10min, kept: 2}\naccelerators: {count: 64, read_each: 500MB/s}\n"
     )
     requirements, _ = read(file)
-    found = {need.what: need.value.interval.nominal for need in needs(requirements)}
-    assert found["usable"] == Fraction(10**15) * (Fraction(9, 4) + Fraction(24, 100)) / Fraction(8, 10)
-    assert found["write"] == Fraction(120 * 10**12, 600)
-    assert found["read"] == 32 * 10**9
+    amounts = {need.what: need.value.interval.nominal for need in needs(requirements)}
+    assert amounts["usable"] == Fraction(10**15) * (Fraction(9, 4) + Fraction(24, 100)) / Fraction(8, 10)
+    assert amounts["write"] == Fraction(120 * 10**12, 600)
+    assert amounts["read"] == 32 * 10**9
 
 
 def test_an_error_of_requirements_has_its_line(place: Place) -> None:
@@ -438,22 +438,22 @@ def test_an_error_of_requirements_has_its_line(place: Place) -> None:
 
 
 def test_a_configuration_is_known_at_once_and_said_not_to_be_proved_the_best(place: Place) -> None:
-    file = place.own(f"{_LINEAR}\nusable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
-    found = search(*read(file), limit_s=0.1)
-    assert (found.verdict, found.is_complete) == ("found", False)
-    assert [_bricks(answer) for answer in found.answers] == [{"small": 2}]
+    file = place.requirements_file(f"{_LINEAR}\nusable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
+    result = search(*read(file), limit_s=0.1)
+    assert (result.verdict, result.is_complete) == ("found", False)
+    assert [_bricks(answer) for answer in result.answers] == [{"small": 2}]
 
 
 def test_the_first_configuration_has_modules_and_switches(place: Place) -> None:
     bricks = {"slim": _brick("10TB", "2GB/s", 1, "    software: one"), "tall": _brick("10TB", "2GB/s", 9)}
-    file = place.own(
+    file = place.requirements_file(
         f"usable: 100TB\ncreate: 3000 IOPS\nkinds: 2\nswitches: [sx6036]\n{_LINEAR}",
         {name: f"{brick}\n    adapters: {{fdr: 1}}" for name, brick in bricks.items()},
         _MODULE.format(software="one", rate=2000),
     )
-    found = search(*read(file), limit_s=0.1)
-    (answer,) = found.answers
-    assert found.verdict == "found"
+    result = search(*read(file), limit_s=0.1)
+    (answer,) = result.answers
+    assert result.verdict == "found"
     assert _bricks(answer) == {"slim": 2}
     assert (answer.configuration.metadata, answer.configuration.switches) == ({"module-one": 2}, {"sx6036": 1})
 
@@ -461,7 +461,7 @@ def test_the_first_configuration_has_modules_and_switches(place: Place) -> None:
 def test_a_need_left_open_by_time_is_neither_met_nor_impossible(place: Place) -> None:
     bricks = {"wide": _brick("20TB", "1GB/s", 30), "fast": _brick("1TB", "20GB/s", 12)}
     text = f"usable: 160TB\nwrite: 20GB/s\nkinds: 2\nlimits: {{racks: 1}}\n{_LINEAR}"
-    undecided = search(*read(place.own(text, bricks)), limit_s=0.1)
+    undecided = search(*read(place.requirements_file(text, bricks)), limit_s=0.1)
     assert (undecided.verdict, undecided.answers, undecided.shortfalls) == ("undecided", (), ())
     assert place.searched(text, bricks).verdict == "best"
     assert place.searched(text.replace("20GB/s", "40GB/s"), bricks).verdict == "impossible"

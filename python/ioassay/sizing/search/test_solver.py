@@ -42,9 +42,9 @@ def test_a_program_is_solved_and_one_without_a_solution_is_not() -> None:
     count = program.integer(0, 10)
     program.row({count: 3.0}, lower=7)
     with Solver(60) as solver:
-        found = solver.solve(program, {count: 1.0})
-        assert found is not None
-        assert (found.values.tolist(), found.is_optimal) == ([3.0], True)
+        solution = solver.solve(program, {count: 1.0})
+        assert solution is not None
+        assert (solution.values.tolist(), solution.is_optimal) == ([3.0], True)
         program.row({count: 1.0}, upper=2)
         assert solver.solve(program, {count: 1.0}) is None
 
@@ -53,9 +53,9 @@ def test_the_best_until_time_ends_is_given_as_such(monkeypatch: pytest.MonkeyPat
     # HiGHS stops by the clock, and how much other work there is may change meanwhile.
     monkeypatch.setattr(solving, "_GRACE_S", 6)
     with Solver(10) as solver:
-        found = solver.solve(*_hard())
-    assert found is not None
-    assert not found.is_optimal
+        solution = solver.solve(*_hard())
+    assert solution is not None
+    assert not solution.is_optimal
 
 
 def test_native_code_that_overruns_its_limit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,9 +70,9 @@ def test_time_in_which_no_processor_works_for_it_does_not_count(monkeypatch: pyt
     with Solver(20) as solver:
         clock = time.monotonic
         monkeypatch.setattr(time, "monotonic", lambda: clock() + 3600)
-        found = solver.solve(program, {count: 1.0})
-        assert found is not None
-        assert found.values.tolist() == [3.0]
+        solution = solver.solve(program, {count: 1.0})
+        assert solution is not None
+        assert solution.values.tolist() == [3.0]
         assert 0 < solver.left_s < 20
 
 
@@ -150,8 +150,8 @@ def _stopped(fun: float | None) -> OptimizeResult:
 
 def test_highs_that_stops_by_the_clock_begins_again_until_the_processor_time_is_used() -> None:
     machine = _Machine()
-    found = _solved_on(machine, (0.25, _stopped(100.0)), (0.25, _stopped(90.0)))
-    assert (found.fun, found.status) == (90.0, 1)
+    result = _solved_on(machine, (0.25, _stopped(100.0)), (0.25, _stopped(90.0)))
+    assert (result.fun, result.status) == (90.0, 1)
     assert machine.limits_s == [8.0, 24.0]  # 2 of 8 s were used in 8 s: the other 6 s take 24 s
     assert machine.processor_s == 8.0
     assert machine.bounds == [np.inf, pytest.approx(100.0, rel=1e-5)]

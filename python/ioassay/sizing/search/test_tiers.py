@@ -87,8 +87,8 @@ def _needed(folder: Path, text: str) -> dict[str, Fraction]:
     return {need.what: need.value.interval.nominal for need in needs(read(_file(folder, text))[0])}
 
 
-def _bought(found: Search, at: int = 0) -> dict[str, dict[str, int]]:
-    sizes = found.answers[at].tiers
+def _bought(result: Search, index: int = 0) -> dict[str, dict[str, int]]:
+    sizes = result.answers[index].tiers
     return {tier: {brick.brick: brick.count for brick in size.configuration.bricks} for tier, size in sizes.items()}
 
 
@@ -125,8 +125,8 @@ def test_two_checkpoints_in_flash_may_drain_until_the_next_but_one_begins(tmp_pa
 
 
 def test_a_tier_that_holds_no_checkpoints_leaves_their_writes_to_the_next(tmp_path: Path) -> None:
-    found = _needed(tmp_path, f"read: 1GB/s\n{BURST}\ntiers: {{flash: {{checkpoints: 0, read: 100%}}, disk: {{}}}}")
-    assert found == {
+    needed = _needed(tmp_path, f"read: 1GB/s\n{BURST}\ntiers: {{flash: {{checkpoints: 0, read: 100%}}, disk: {{}}}}")
+    assert needed == {
         "flash/read": 10**9,
         "disk/usable": 36 * 10**12,
         "disk/write": 6 * 10**10,
@@ -134,11 +134,11 @@ def test_a_tier_that_holds_no_checkpoints_leaves_their_writes_to_the_next(tmp_pa
 
 
 def test_the_middle_of_three_tiers_takes_and_gives_the_drain(tmp_path: Path) -> None:
-    found = _needed(tmp_path, f"{BURST}\ntiers: {{flash: {{}}, disk: {{}}, cold: {{}}}}")
+    needed = _needed(tmp_path, f"{BURST}\ntiers: {{flash: {{}}, disk: {{}}, cold: {{}}}}")
     drain = Fraction(18 * 10**12, 55 * 60)
-    assert (found["disk/write"], found["disk/read"], found["cold/write"]) == (drain, drain, drain)
-    assert found["disk/usable"] == 18 * 10**12
-    assert "cold/read" not in found
+    assert (needed["disk/write"], needed["disk/read"], needed["cold/write"]) == (drain, drain, drain)
+    assert needed["disk/usable"] == 18 * 10**12
+    assert "cold/read" not in needed
 
 
 NEEDS = f"usable: 1PB\nwrite: 40GB/s\nread: 10GB/s\n{TIERS}"
@@ -150,55 +150,55 @@ def _limited(budget: int, racks: int = 1) -> str:
 
 
 def test_tiers_of_different_software_are_bought_together_under_one_budget(solver: Solver, tmp_path: Path) -> None:
-    found = search_with(solver, *read(_file(tmp_path, _limited(180))))
-    assert found.verdict == "best"
-    assert _bought(found) == {"flash": {"fast": 4}, "disk": {"large": 6}}
-    (first, *_) = found.answers
+    result = search_with(solver, *read(_file(tmp_path, _limited(180))))
+    assert result.verdict == "best"
+    assert _bought(result) == {"flash": {"fast": 4}, "disk": {"large": 6}}
+    (first, *_) = result.answers
     assert (first.cost.nominal, len(first.racks), first.racks[0].free_units) == (180, 1, 42 - 32)
 
 
 def test_a_budget_for_one_tier_but_not_for_both_is_impossible_and_says_so(solver: Solver, tmp_path: Path) -> None:
-    found = search_with(solver, *read(_file(tmp_path, _limited(179))))
-    assert found.verdict == "impossible"
-    assert {shortfall.need.what for shortfall in found.shortfalls} >= {"budget"}
+    result = search_with(solver, *read(_file(tmp_path, _limited(179))))
+    assert result.verdict == "impossible"
+    assert {shortfall.need.what for shortfall in result.shortfalls} >= {"budget"}
 
 
 def test_a_tier_that_falls_short_is_named(solver: Solver, tmp_path: Path) -> None:
     text = NEEDS.replace("write: 40GB/s", "write: 900GB/s")
-    found = search_with(solver, *read(_file(tmp_path, f"{text}\nlimits: {{racks: 1}}")))
-    (short, *_) = found.shortfalls
+    result = search_with(solver, *read(_file(tmp_path, f"{text}\nlimits: {{racks: 1}}")))
+    (short, *_) = result.shortfalls
     assert short.need.what == "flash/write"
     assert short.best.nominal == 19 * 20e9  # 42 U hold 19 bricks of 2 U beside one of 4 U
     assert short.limited_by == "1 rack of 42 U"
 
 
 def test_tiers_are_answered_at_once_even_without_time_for_a_proof(tmp_path: Path) -> None:
-    found = search(*read(_file(tmp_path, _limited(1000))), limit_s=0.1)
-    assert found.verdict == "found"
-    assert _bought(found) == {"flash": {"fast": 4}, "disk": {"large": 6}}
+    result = search(*read(_file(tmp_path, _limited(1000))), limit_s=0.1)
+    assert result.verdict == "found"
+    assert _bought(result) == {"flash": {"fast": 4}, "disk": {"large": 6}}
 
 
 def test_tiers_share_switches_with_ports_for_bricks_and_clients(solver: Solver, tmp_path: Path) -> None:
-    found = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\nswitches: [switch]\nlimits: {{racks: 1}}")))
+    result = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\nswitches: [switch]\nlimits: {{racks: 1}}")))
     # 10 ports of bricks, and one of 50 GB/s for 40 GB/s to the clients
-    assert found.answers[0].configuration.switches == {"switch": 2}
+    assert result.answers[0].configuration.switches == {"switch": 2}
     faster = NEEDS.replace("read: 10GB/s", "read: 300GB/s").replace("read: 50%", "read: 100%")
-    found = search_with(solver, *read(_file(tmp_path, f"{faster}\nswitches: [switch]\nlimits: {{racks: 2}}")))
-    assert _bought(found)["flash"] == {"fast": 10}
-    assert found.answers[0].configuration.switches == {"switch": 3}  # 16 and 6 ports
+    result = search_with(solver, *read(_file(tmp_path, f"{faster}\nswitches: [switch]\nlimits: {{racks: 2}}")))
+    assert _bought(result)["flash"] == {"fast": 10}
+    assert result.answers[0].configuration.switches == {"switch": 3}  # 16 and 6 ports
 
 
 def test_metadata_modules_stand_in_the_tier_that_takes_creations(solver: Solver, tmp_path: Path) -> None:
-    found = search_with(solver, *read(_file(tmp_path, f"create: 25 kIOPS\n{NEEDS}")))
-    assert dict(found.answers[0].tiers["disk"].configuration.metadata) == {"names": 3}
-    assert not found.answers[0].tiers["flash"].configuration.metadata
+    result = search_with(solver, *read(_file(tmp_path, f"create: 25 kIOPS\n{NEEDS}")))
+    assert dict(result.answers[0].tiers["disk"].configuration.metadata) == {"names": 3}
+    assert not result.answers[0].tiers["flash"].configuration.metadata
 
 
 def test_clients_that_carry_less_than_all_tiers_give_are_named(solver: Solver, tmp_path: Path) -> None:
     clients = "clients: {count: 2, link: {value: 100Gbit/s, assumed: for a test}}"
-    found = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\n{clients}")))
-    assert found.verdict == "impossible"
-    assert [(shortfall.need.what, shortfall.limited_by) for shortfall in found.shortfalls] == [
+    result = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\n{clients}")))
+    assert result.verdict == "impossible"
+    assert [(shortfall.need.what, shortfall.limited_by) for shortfall in result.shortfalls] == [
         ("write", "network links of 2 clients")
     ]
 
@@ -209,7 +209,7 @@ def test_bricks_with_other_media_than_their_tier_are_not_considered(solver: Solv
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "write: 1GB/s\ntiers:\n  a: {write: 60%}\n  b:\n    write: 50%",
@@ -270,8 +270,10 @@ def test_bricks_with_other_media_than_their_tier_are_not_considered(solver: Solv
         ("write: 1GB/s\ntiers: {a/b: {}, b: {}}", "is not a name"),
     ],
 )
-def test_tiers_that_contradict_each_other_are_refused_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(SourceError, match=said):
+def test_tiers_that_contradict_each_other_are_refused_with_what_is_wrong(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(SourceError, match=message):
         read(_file(tmp_path, text))
 
 
@@ -280,15 +282,15 @@ def test_the_same_brick_in_two_tiers_is_weighed_and_priced_as_one_kind(solver: S
     file = _file(tmp_path, f"usable: 128TB\n{tiers}\nlimits: {{racks: 1, weight_per_rack: 900kg}}")
     weight = "    rack_units: 2\n    weight: {value: 40kg, assumed: for a test}"
     (tmp_path / "own.yaml").write_text(CATALOGUE.replace("    rack_units: 2", weight))
-    found = search_with(solver, *read(file))
-    first = found.answers[0]
-    assert _bought(found) == {"a": {"fast": 2}, "b": {"fast": 2}}
+    result = search_with(solver, *read(file))
+    first = result.answers[0]
+    assert _bought(result) == {"a": {"fast": 2}, "b": {"fast": 2}}
     assert [(brick.brick, brick.count) for brick in first.configuration.bricks] == [("fast", 4)]
     assert next(margin.has.nominal for margin in first.margins if margin.need.what == "weight_per_rack") == 160
 
 
 def test_a_tier_of_which_nothing_is_known_well_enough_is_named(solver: Solver, tmp_path: Path) -> None:
     text = "random_read: 1 kIOPS\ntiers: {a: {bricks: [fast], random_read: 100%}, b: {bricks: [large]}}"
-    found = search_with(solver, *read(_file(tmp_path, text)))
-    assert (found.verdict, found.empty_tiers) == ("undecided", ("a",))
-    assert found.unknown == ("fast with nvme in a: random read rate unknown.",)
+    result = search_with(solver, *read(_file(tmp_path, text)))
+    assert (result.verdict, result.empty_tiers) == ("undecided", ("a",))
+    assert result.unknown == ("fast with nvme in a: random read rate unknown.",)

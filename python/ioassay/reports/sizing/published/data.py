@@ -105,8 +105,8 @@ def _loss(loss: Loss, finding: UnitFinding) -> dict[str, Any]:
 def _rates(finding: RateFinding, index: Mapping[int, int]) -> dict[str, Any]:
     return {
         "brick": finding.brick,
-        "catalogue": numbers.number(finding.one),
-        "common": {**numbers.ends(finding.common), "unit": finding.one.dimension.unit},
+        "catalogue": numbers.number(finding.of_brick),
+        "common": {**numbers.ends(finding.common), "unit": finding.of_brick.dimension.unit},
         "needed": [
             {"figure": index[id(rate.figure)], "agrees": agrees, **numbers.number(rate.value)}
             for agrees, several in ((True, finding.agreeing), (False, finding.contradicting))
