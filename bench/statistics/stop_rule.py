@@ -64,7 +64,7 @@ def main() -> None:
     )
     for at_most in (10, 30, 100):
         for scatter in SCATTERS:
-            for look in (CONFIDENCE, LOOK):
+            for look in (CONFIDENCE, CHECK_CONFIDENCE):
                 result = outcome(scatter, at_most, look, times if at_most < 100 else times // 4)
                 row(
                     str(at_most),

@@ -48,7 +48,7 @@ def subject(sweeps: Array) -> Subject:
 
 def fixed_points(sweeps: Array) -> list[float]:
     """The median of each repetition over the points at which the medians of all are saturated."""
-    points = [CLIENTS.index(count) for count in summary(np.median(sweeps, axis=0)).sustained.at]
+    points = [CLIENTS.index(count) for count in summary(np.median(sweeps, axis=0)).sustained.points]
     return [float(median) for median in np.median(sweeps[:, points], axis=1)]
 
 

@@ -99,7 +99,8 @@ def of_drift(settings: Sequence[AppliedSetting]) -> list[Block]:
 def of_rollback(results: Sequence[PutBack]) -> list[Block]:
     """The result for each setting."""
     rows: list[Sequence[Text]] = [
-        [one.name, one.before, _shown(one.value) if one.before else "", one.outcome, one.why] for one in results
+        [result.name, result.before, _shown(result.value) if result.before else "", result.outcome, result.why]
+        for result in results
     ]
     return [Table([_SETTING, Column("before"), Column("found"), Column(), Column()], rows)]
 
@@ -168,8 +169,14 @@ def drift_document(settings: Iterable[AppliedSetting]) -> list[dict[str, Any]]:
 def rollback_document(results: Iterable[PutBack]) -> list[dict[str, Any]]:
     """The same as of `of_rollback`, as plain values."""
     return [
-        {"setting": one.name, "outcome": one.outcome, "before": one.before, "found": one.value, "why": one.why}
-        for one in results
+        {
+            "setting": result.name,
+            "outcome": result.outcome,
+            "before": result.before,
+            "found": result.value,
+            "why": result.why,
+        }
+        for result in results
     ]
 
 

@@ -289,7 +289,7 @@ def _rates(findings: Iterable[RateFinding]) -> Iterable[str]:
     """One sentence for a brick of which writes and reads are stated alike."""
     alike: dict[str, list[str]] = {}
     for finding in findings:
-        needed = [f"{_ends(one.value)} for {place(one.figure)}" for one in finding.contradicting]
+        needed = [f"{_ends(rate.value)} for {place(rate.figure)}" for rate in finding.contradicting]
         common = _ends(Value("", finding.common, finding.of_brick.dimension, finding.of_brick.origin))
         text = (
             f"one {finding.brick} would have to do {listed(needed)}; all others agree on {common}, and the catalogue "
