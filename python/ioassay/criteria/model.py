@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.studies.values import AnyOperation, Layout
 from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import parse_duration_ns, parse_operations_rate, parse_rate, parse_share
+from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import SourceError, locate, quoted, read_source
 from ioassay.yaml_models.validate import validate
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, parsed, text_of
+from ioassay.yaml_models.values import Count, Identifier, Kind, Prose, parsed, text_of
 
 
 @dataclass(frozen=True)

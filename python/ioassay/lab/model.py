@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.lab import slurm, ssh
 from ioassay.lab.network import MOST_HOSTS
 from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
 from ioassay.text import units
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
+from ioassay.yaml_models.model import Field, Part, model_validator
+from ioassay.yaml_models.values import Count, Identifier, Kind, Prose, Size, YesNo, parsed
 
 LinkRate = Annotated[int, parsed(units.parse_link_rate), Kind("rate, such as `1Gbit`")]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
 from ioassay.monitoring import calls
@@ -35,6 +35,7 @@ from ioassay.protocol.contract import Contract, Jobs, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S, PROTOCOL_VERSION
 from ioassay.store import protocol
 from ioassay.text import units
+from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
 from ioassay.yaml_models.source import (
     Origin,
     Problem,
@@ -46,7 +47,7 @@ from ioassay.yaml_models.source import (
     wrong_and_meant,
 )
 from ioassay.yaml_models.validate import validate
-from ioassay.yaml_models.values import Kind, Part, parsed
+from ioassay.yaml_models.values import Kind, parsed
 from ioassay.yaml_models.values import text_of as single_text
 
 NOUN: Final = "contract"

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Annotated, Final, Self
 from urllib.parse import urlencode, urlsplit
 
-from pydantic import Field, model_validator
-
 from ioassay.errors import UsageError
 from ioassay.monitoring import contract
 from ioassay.monitoring.http_address import is_loopback, sends_in_clear
@@ -27,9 +25,10 @@ from ioassay.protocol.contract import Contract
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.store.atomic import write_atomically
 from ioassay.text import units
+from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import Problem, Source, SourceError, locate, quoted, read_source, wrong_and_meant
 from ioassay.yaml_models.validate import validate
-from ioassay.yaml_models.values import Kind, Part, Prose, Size, YesNo, between, parsed
+from ioassay.yaml_models.values import Kind, Prose, Size, YesNo, between, parsed
 
 NOUN: Final = "setup of an agent"
 AGENT: Final = "agent.json"

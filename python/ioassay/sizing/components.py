@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.sizing.quantities import (
     Capacity,
     LinkRate,
@@ -26,7 +24,8 @@ from ioassay.sizing.quantities import (
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension
 from ioassay.systems.model import At, Document
 from ioassay.text import units
-from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between
+from ioassay.yaml_models.model import Field, Part, model_validator
+from ioassay.yaml_models.values import Identifier, Kind, Prose, Size, between
 
 IoKind = Literal["write", "read", "random_write", "random_read"]
 """Kinds of I/O on data. The first two are sequential and count bytes, the others are of 4 KiB and count operations."""

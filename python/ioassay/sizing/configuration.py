@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.sizing.components import Count, Counts, RateKind, Scaling
 from ioassay.sizing.quantities import LinkRate
 from ioassay.systems.amounts import Amount, parse_amount
 from ioassay.systems.model import At, Document, Qualifier
+from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import quoted
-from ioassay.yaml_models.values import Identifier, Part, Prose, Size
+from ioassay.yaml_models.values import Identifier, Prose, Size
 
 StatedKind = Literal[RateKind, "write_and_read", "raw", "protected", "usable", "price", "drives", "rack_units"]
 """What can be published of a configuration. `raw` are all drives, `protected` is what redundancy leaves of them, which

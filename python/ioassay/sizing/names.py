@@ -31,8 +31,8 @@ from ioassay.sizing.quantities import Quantity, Rate
 from ioassay.systems.amounts import Dimension
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Document
+from ioassay.yaml_models.model import Part
 from ioassay.yaml_models.source import Problem, Source, locate, near, nearest, quoted
-from ioassay.yaml_models.values import Part
 
 Steps = list[str | int]
 """Keys and indices from the top of a file."""

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.systems.amounts import (
     BYTES,
     BYTES_PER_S,
@@ -24,8 +22,9 @@ from ioassay.systems.amounts import (
     parse_amount,
 )
 from ioassay.systems.model import At, Qualifier
+from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import quoted
-from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, parsed
+from ioassay.yaml_models.values import Identifier, Kind, Prose, parsed
 
 
 def _figure(text: str) -> tuple[str, str]:

@@ -9,8 +9,6 @@ import math
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
-
 from ioassay.sizing.components import Count, CountOrZero, Scaling
 from ioassay.sizing.configuration import Clients
 from ioassay.systems.amounts import (
@@ -27,8 +25,9 @@ from ioassay.systems.amounts import (
 from ioassay.systems.model import Document
 from ioassay.text.units import format_count, parse_count, parse_duration_ns
 from ioassay.yaml_models import values
+from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
 from ioassay.yaml_models.source import ProblemAt, quoted
-from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between, parsed
+from ioassay.yaml_models.values import Identifier, Kind, Prose, Size, between, parsed
 
 Condition = Literal["healthy", "rebuilding", "failed_over"]
 """`rebuilding`: a drive of every brick is being rebuilt. `failed_over`: a server of every brick that has several is

@@ -22,9 +22,9 @@ from ioassay.studies.model import Workload
 from ioassay.studies.shorthand import STORAGE, TREE
 from ioassay.studies.storage import Storage
 from ioassay.studies.sweep import MOST_CASES
+from ioassay.yaml_models.model import Part
 from ioassay.yaml_models.source import Entries, Items, Node, Origin, Problem, SourceError, Text, locate, nearest
 from ioassay.yaml_models.validate import keys, kind_of
-from ioassay.yaml_models.values import Part
 
 SWEEP, STEPS = "sweep", "steps"
 

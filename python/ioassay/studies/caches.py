@@ -8,10 +8,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.studies.values import CacheMethod, HostName, Waiting, Words, each_once
-from ioassay.yaml_models.values import Part
+from ioassay.yaml_models.model import Field, Part, model_validator
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Hook as HookPlan

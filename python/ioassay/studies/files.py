@@ -8,8 +8,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.studies import spelling
 from ioassay.studies.values import (
     Interleave,
@@ -26,7 +24,8 @@ from ioassay.studies.values import (
     Swept,
     Transfer,
 )
-from ioassay.yaml_models.values import Count, Part, Size, YesNo
+from ioassay.yaml_models.model import Field, Part, model_validator
+from ioassay.yaml_models.values import Count, Size, YesNo
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Tree as TreePlan

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.store.point_types import AxisName
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.repetitions import Repetitions
@@ -36,8 +34,9 @@ from ioassay.studies.values import (
     Unit,
 )
 from ioassay.text import units
+from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import nearest, quoted
-from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, text_of
+from ioassay.yaml_models.values import Identifier, Kind, Prose, text_of
 
 _STEPS = "What every rank does in each case, in this order."
 

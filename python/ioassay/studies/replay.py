@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
-
 from ioassay.protocol import facts
 from ioassay.studies.values import Pause, SizeOrNone, Transfer, Waiting
 from ioassay.text import units
+from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
 from ioassay.yaml_models.source import quoted
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, between, parsed, text_of
+from ioassay.yaml_models.values import Count, Identifier, Kind, Prose, Size, YesNo, between, parsed, text_of
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Stream as StreamPlan

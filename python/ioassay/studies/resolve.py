@@ -41,6 +41,7 @@ from ioassay.studies.replay import RecordedTransfers, Replays
 from ioassay.studies.shorthand import spread
 from ioassay.studies.sweep import Locate, Point, Values
 from ioassay.text.units import format_bytes
+from ioassay.yaml_models.model import Part
 from ioassay.yaml_models.source import (
     Entries,
     Items,
@@ -58,7 +59,6 @@ from ioassay.yaml_models.source import (
     texts,
 )
 from ioassay.yaml_models.validate import keys, validate
-from ioassay.yaml_models.values import Part
 
 _TRANSFER = "{transfer}"
 """Stands in the title of a workload for the transfer size of its file set."""

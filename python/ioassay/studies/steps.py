@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
-
 from ioassay.plans.kinds import replay as replays
 from ioassay.protocol.facts import REPLACEMENT
 from ioassay.store.document import OPERATIONS, Operation
@@ -41,7 +39,8 @@ from ioassay.studies.values import (
     Waiting,
     each_once,
 )
-from ioassay.yaml_models.values import Count, Identifier, Part, Prose, Size, YesNo
+from ioassay.yaml_models.model import AfterValidator, Field, Part, field_validator, model_validator
+from ioassay.yaml_models.values import Count, Identifier, Prose, Size, YesNo
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import WorkFind

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field, model_validator
-
 from ioassay.studies.values import ApiName, Batch, Depth, PageCache, PlugInOptions, Retries, Vectors
-from ioassay.yaml_models.values import Part, YesNo
+from ioassay.yaml_models.model import Field, Part, model_validator
+from ioassay.yaml_models.values import YesNo
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Storage as StoragePlan

@@ -22,7 +22,7 @@ from ioassay.studies.replay import (
 from ioassay.studies.steps import Find, Limit, Mixed, Phase
 from ioassay.studies.storage import Storage, Uring
 from ioassay.studies.test_cases import cases
-from ioassay.yaml_models.values import Part
+from ioassay.yaml_models.model import Part
 
 Keys = dict[str, Any]
 

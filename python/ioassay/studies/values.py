@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, InstanceOf
-
 from ioassay.protocol import facts
 from ioassay.store.document import Benchmark, CaseOrder, Operation
 from ioassay.studies import repetitions, spelling
 from ioassay.text import units
 from ioassay.text.units import RateUnit
+from ioassay.yaml_models.model import BeforeValidator
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Kind, between, parsed, text_of
 
@@ -133,7 +132,7 @@ ApiName = Annotated[str, parsed(_api), Kind("name or path")]
 PlugInOptions = Annotated[dict[str, str], BeforeValidator(_plug_in_options), Kind("values by name")]
 Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
 Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
-Repeated = Annotated[InstanceOf[repetitions.Repetitions], parsed(repetitions.repetitions), Kind(repetitions.FORMS)]
+Repeated = Annotated[repetitions.Repetitions, parsed(repetitions.repetitions), Kind(repetitions.FORMS)]
 OrderOfCases = Annotated[CaseOrder, BeforeValidator(text_of)]
 Ordinal = Annotated[int, between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
 Depth = Annotated[int, between(units.parse_count, 1, facts.MOST_IN_FLIGHT), Kind("whole number")]

@@ -6,12 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
-
 from ioassay.protocol.facts import Operation
 from ioassay.systems.amounts import Amount, parse_amount
+from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
 from ioassay.yaml_models.source import quoted
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, parsed
+from ioassay.yaml_models.values import Count, Identifier, Kind, Prose, Size, parsed
 
 FigureOperation = Literal[
     Operation, "write-and-read", "to-servers", "to-clients", "stated-bandwidth", "score", "capacity", "usable", "price"

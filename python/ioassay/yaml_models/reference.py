@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic.fields import FieldInfo
-
 from ioassay.text.units import format_bytes, format_duration
+from ioassay.yaml_models.model import FieldInfo, Part
 from ioassay.yaml_models.validate import keys, kind_of, leaf, part_of
-from ioassay.yaml_models.values import Kind, Part
+from ioassay.yaml_models.values import Kind
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,15 +6,11 @@ Not here: what is valid (the models), settings (`studies.resolve`).
 from __future__ import annotations
 
 import difflib
-import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
-
+from ioassay.yaml_models.model import FieldError, FieldInfo, InvalidDocument, Part
 from ioassay.yaml_models.source import (
     Entries,
     Origin,
@@ -27,15 +23,14 @@ from ioassay.yaml_models.source import (
     quoted,
     wrong_and_meant,
 )
-from ioassay.yaml_models.values import Kind, Part
+from ioassay.yaml_models.values import Kind
 
 _WRONG_SHAPE = {
     "list_type": ("is not a list", "write its items in lines that begin with `- `, or as [a, b]"),
-    "model_type": ("is not a set of keys", "write `key: value` lines below it"),
-    "dict_type": ("is not a set of keys", "write `key: value` lines below it"),
+    "mapping_type": ("is not a set of keys", "write `key: value` lines below it"),
     "too_short": ("is empty", "write at least one"),
 }
-"""Messages for pydantic's structural errors."""
+"""Messages for values of another shape than their type's."""
 
 Model = TypeVar("Model", bound=Part)
 
@@ -52,9 +47,9 @@ def validate(model: type[Model], tree: Entries, advise: Advise = nearest_key) ->
     """The typed document. Raises `SourceError` with every problem."""
     try:
         return model.model_validate(plain(tree))
-    except ValidationError as error:
-        errors = _without_echoes(error.errors())
-        raise SourceError(_problem(model, tree, details, advise) for details in errors) from None
+    except InvalidDocument as error:
+        errors = _without_echoes(error.errors)
+        raise SourceError(_problem(model, tree, one, advise) for one in errors) from None
 
 
 def keys(model: type[Part]) -> dict[str, FieldInfo]:
@@ -90,38 +85,37 @@ def leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str
     return next((leaf for leaf in leaves if any(leaf)), ((), ""))
 
 
-def _without_echoes(errors: list[ErrorDetails]) -> Iterator[ErrorDetails]:
+def _without_echoes(errors: Sequence[FieldError]) -> Iterator[FieldError]:
     """Drops the missing key of a misspelt one: it is a single problem."""
-    unknown = [details["loc"] for details in errors if details["type"] == "extra_forbidden"]
-    for details in errors:
-        *part, key = details["loc"] or ("",)
+    unknown = [one.path for one in errors if one.kind == "extra"]
+    for one in errors:
+        *part, key = one.path or ("",)
         misspelt = (difflib.get_close_matches(str(path[-1]), [str(key)]) for path in unknown if list(path[:-1]) == part)
-        if details["type"] != "missing" or not any(misspelt):
-            yield details
+        if one.kind != "missing" or not any(misspelt):
+            yield one
 
 
-def _problem(model: type[Part], tree: Entries, details: ErrorDetails, advise: Advise) -> Problem:
-    path = [step for step in details["loc"] if step != "[key]"]
+def _problem(model: type[Part], tree: Entries, found: FieldError, advise: Advise) -> Problem:
+    path = [step for step in found.path if step != "[key]"]
     origin = locate(tree, path)
-    context = details.get("ctx", {})
-    match details["type"]:
-        case "extra_forbidden":
+    match found.kind:
+        case "extra":
             return _at_key(tree, path, origin).problem("unknown key", advise(_part_at(model, path[:-1]), str(path[-1])))
         case "missing":
             field = keys(_part_at(model, path[:-1]))[str(path[-1])]
             return _below(origin, str(path[-1])).problem("is missing", f"add it: {field.description}")
-        case "literal_error":
-            words = re.findall(r"'([^']*)'", context["expected"])
-            word = details["input"] if isinstance(details["input"], str) else ""
-            return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, words))
-        case "value_error":
-            if isinstance(context["error"], ProblemAt):
-                origin = locate(tree, [*path, *context["error"].path])
-            return origin.problem(*wrong_and_meant(context["error"]))
+        case "word":
+            word = found.value if isinstance(found.value, str) else ""
+            return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, found.words))
+        case "value":
+            assert found.error is not None
+            if isinstance(found.error, ProblemAt):
+                origin = locate(tree, [*path, *found.error.path])
+            return origin.problem(*wrong_and_meant(found.error))
         case kind if kind in _WRONG_SHAPE:
             return origin.problem(*_WRONG_SHAPE[kind])
         case _:
-            return origin.problem(details["msg"], "")
+            return origin.problem(found.message, "")
 
 
 def _below(origin: Origin, key: str) -> Origin:

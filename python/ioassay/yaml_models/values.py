@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
-
 from ioassay.text import units
+from ioassay.yaml_models.model import BeforeValidator
 from ioassay.yaml_models.source import quoted
 
 
@@ -21,13 +20,6 @@ class Kind:
     """The name of a value's type on the reference page."""
 
     name: str
-
-
-class Part(BaseModel):
-    """Base of all parts of a document: an unknown key is an error."""
-
-    # Built on first use: most documents use few of the parts.
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def text_of(value: object) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Requirement
 from ioassay.lab.site import Site
@@ -20,7 +18,7 @@ from ioassay.lab.storage.local import Ext4, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
 from ioassay.lab.storage.nfs import Nfs
 from ioassay.lab.storage.s3 import S3
-from ioassay.yaml_models.values import Part
+from ioassay.yaml_models.model import Field, Part, model_validator
 
 
 class Storage(Protocol):

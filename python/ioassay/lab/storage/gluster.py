@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Self
 
-from pydantic import Field, model_validator
-
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Host, Site, until_usable
 from ioassay.lab.waiting import until
 from ioassay.text.units import format_bytes, format_count
-from ioassay.yaml_models.values import Count, Part, Size
+from ioassay.yaml_models.model import Field, Part, model_validator
+from ioassay.yaml_models.values import Count, Size
 
 _VOLUME = "lab"
 

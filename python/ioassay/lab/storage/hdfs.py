@@ -7,14 +7,13 @@ from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from pydantic import Field
-
 from ioassay.lab import build_cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Host, Site
 from ioassay.text.units import format_count
-from ioassay.yaml_models.values import Count, Part
+from ioassay.yaml_models.model import Field, Part
+from ioassay.yaml_models.values import Count
 
 _VERSION = "3.4.1"
 _SOURCES = ("Cluster.java", "pom.xml")

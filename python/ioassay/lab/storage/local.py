@@ -5,13 +5,12 @@ All hosts of a lab have one kernel, so they can share a local file system as the
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import FileSystem, Site
 from ioassay.text.units import format_bytes
-from ioassay.yaml_models.values import Count, Part, Size
+from ioassay.yaml_models.model import Field, Part
+from ioassay.yaml_models.values import Count, Size
 
 
 class Stripe(Part):

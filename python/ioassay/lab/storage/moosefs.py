@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field, model_validator
-
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Site, until_usable
 from ioassay.text.units import format_count
-from ioassay.yaml_models.values import Count, Part, Size
+from ioassay.yaml_models.model import Field, Part, model_validator
+from ioassay.yaml_models.values import Count, Size
 
 _COMMON = """\
 WORKING_USER = root

@@ -16,7 +16,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, File, Requirement, search_path
 from ioassay.lab.site import Host, Site, until_usable
 from ioassay.lab.waiting import until
-from ioassay.yaml_models.values import Part
+from ioassay.yaml_models.model import Part
 
 _EXPORT = "/export"
 _PORT, _MOUNT_PORT, _RPCBIND_PORT = 2049, 20048, 111

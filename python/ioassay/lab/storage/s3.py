@@ -11,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
-
 from ioassay.errors import CannotRun
 from ioassay.lab import build_cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Site
-from ioassay.yaml_models.values import Part, text_of
+from ioassay.yaml_models.model import BeforeValidator, Field, Part
+from ioassay.yaml_models.values import text_of
 
 _VERSION = "v1.8.0"
 _NAME = f"versitygw-{_VERSION}"

@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from ioassay.lab.model import Lab
+from ioassay.yaml_models.model import InvalidDocument
 
 
 def lab(**storage: dict[str, str]) -> Lab:
@@ -25,15 +25,15 @@ def test_s3_over_gluster_starts_after_gluster() -> None:
 
 
 def test_s3_over_gluster_without_gluster_is_refused() -> None:
-    with pytest.raises(ValidationError, match="has `s3` over gluster but no gluster"):
+    with pytest.raises(InvalidDocument, match="has `s3` over gluster but no gluster"):
         lab(s3={"over": "gluster"})
 
 
 def test_s3_over_something_else_is_refused() -> None:
-    with pytest.raises(ValidationError, match="'disk' or 'gluster'"):
+    with pytest.raises(InvalidDocument, match="'disk' or 'gluster'"):
         lab(s3={"over": "tape"})
 
 
 def test_hdfs_without_data_nodes_is_refused() -> None:
-    with pytest.raises(ValidationError, match="out of range"):
+    with pytest.raises(InvalidDocument, match="out of range"):
         lab(hdfs={"datanodes": "0"})

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import AfterValidator, Field
 
 from ioassay.errors import UsageError
 from ioassay.text.units import parse_duration_ns
 from ioassay.tuning.settings.errors import CannotRead, CannotSet
 from ioassay.tuning.settings.model import Instance, Lifetime, Setting
 from ioassay.tuning.settings.programs import ProgramFailed, run
+from ioassay.yaml_models.model import AfterValidator, Field, Part
 from ioassay.yaml_models.source import nearest, quoted, read_source
 from ioassay.yaml_models.validate import validate
-from ioassay.yaml_models.values import Identifier, Kind, Part, parsed
+from ioassay.yaml_models.values import Identifier, Kind, parsed
 
 KIND = "command"
 VALUE = "{value}"

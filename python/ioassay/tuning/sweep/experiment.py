@@ -8,13 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
-
 from ioassay.store.sweep_document import Measure
 from ioassay.text.units import parse_duration_ns, parse_share
+from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import read_source
 from ioassay.yaml_models.validate import validate
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, parsed
+from ioassay.yaml_models.values import Count, Identifier, Kind, Prose, parsed
 
 Share = Annotated[float, parsed(parse_share), Kind("percentage, such as `95%`")]
 Duration = Annotated[int, parsed(parse_duration_ns), Kind("duration, such as `2h`")]
@@ -98,14 +97,12 @@ class Experiment(Part):
     title: Prose | None = Field(default=None, description="What it is about, as a heading of the report.")
     study: Prose = Field(default="tune", description="What is measured: a built-in study or a YAML file.")
     scale: Identifier | None = Field(default=None, description="A scale of the study.")
-    settings: dict[Identifier, Prose] = Field(
-        default_factory=dict, description="Settings of the study, the same in every run."
-    )
+    settings: dict[Identifier, Prose] = Field(default={}, description="Settings of the study, the same in every run.")
     parameters: dict[Identifier, ParameterPart] = Field(min_length=1, description="What is varied, by a name.")
     objective: ObjectivePart = Field(
         default=ObjectivePart(phase="write"), description="What is to become better. Default: the rate of writes."
     )
-    constraints: list[ConstraintPart] = Field(default_factory=list, description="What must not become worse.")
+    constraints: list[ConstraintPart] = Field(default=[], description="What must not become worse.")
     budget: BudgetPart = Field(default=BudgetPart(), description="When to stop.")
     seed: Count = Field(default=1, description="Of the order of points, and of the search.")
 
