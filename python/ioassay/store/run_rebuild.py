@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ioassay.errors import UsageError
-from ioassay.store import front_ends
 from ioassay.store.document import CaseEntry, RunDocument
 from ioassay.store.events import stored_events
 from ioassay.store.ingest import Inconsistent, TableRows, Tables, joined_tables
@@ -93,6 +92,8 @@ def _settle(directory: StoredDirectory, document: RunDocument, case: CaseEntry, 
     leftovers = end.leftovers
     if end.state is None and document.target_kind == "in-place":
         # The workspace would be the user's own directory.
+        from ioassay.store import front_ends  # noqa: PLC0415  (it loads pydantic, and few runs are a front end's)
+
         leftovers = front_ends.may_remain(directory, case.id)
     document.leftovers = sorted({*document.leftovers, *leftovers})
 
