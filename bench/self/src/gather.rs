@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ioassay_engine::case::phase_records::Found;
+use ioassay_engine::case::phase_records::PhaseConditions;
 use ioassay_engine::case::rank_report::RankReport;
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::measure::phase::RankResult;
@@ -66,8 +66,12 @@ pub fn gather() -> Result<()> {
         }
         let begin = Instant::now();
         let start = Start { opened_ns: 0, left_ns: 0 };
-        let found =
-            Found { started_unix_ns: clock::unix_ns(), clocks_before: &clocks_before, settled: None, node: None };
+        let found = PhaseConditions {
+            started_unix_ns: clock::unix_ns(),
+            clocks_before: &clocks_before,
+            settled: None,
+            node: None,
+        };
         case::conclude(&case, (&rank, &mut events), (0, &phase), start, report, found).map_err(stopped)?;
         Ok(begin.elapsed().as_secs_f64())
     });

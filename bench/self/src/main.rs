@@ -202,7 +202,7 @@ fn null() -> Result<()> {
 fn null_plugin(directory: &Path) -> Result<Storage> {
     let shipped = sources::shipped("null-plugin").ok_or("the engine has no such plug-in")?;
     let source = shipped.source(sources::compiler(shipped.compilers));
-    let path = source.build(&Cache::at(directory.join("api"))).map_err(|failure| failure.message)?;
+    let path = source.build(&Cache::in_directory(directory.join("api"))).map_err(|failure| failure.message)?;
     plugin::load(&path).map_err(|unfit| unfit.problem)?;
     Ok(Storage { plugin: Some(path), ..Storage::of("null-plugin") })
 }

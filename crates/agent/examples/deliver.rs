@@ -1,7 +1,7 @@
 //! Delivers documents that come as JSON lines on standard input, as an agent would: for tests of sinks with real stores.
 //!
-//! `deliver AGENT.json NODE SECONDS`: an empty line gives what came before it, and how the sinks fare is said as a line of
-//! JSON on standard error. At the end of the input, so many seconds are left to deliver what waits.
+//! `deliver AGENT.json NODE SECONDS`: an empty line gives what came before it, and the state of the sinks is printed as
+//! a line of JSON on standard error. At the end of the input, so many seconds are left to deliver what waits.
 
 use std::error::Error;
 use std::fs::File;

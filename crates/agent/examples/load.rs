@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let processor_s = processor_seconds()?;
     let ending = Instant::now();
     let left = deliveries.finish(Duration::from_secs(600));
-    let said = json!({
+    let result = json!({
         "documents": nodes * documents * seconds,
         "seconds": clock.elapsed().as_secs_f64(),
         "processor_s": processor_s,
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "spooled_documents": left.iter().map(|sink| sink.spooled_documents).sum::<u64>(),
         "problems": left.iter().filter_map(|sink| sink.problem.clone()).collect::<Vec<_>>(),
     });
-    println!("{said}");
+    println!("{result}");
     Ok(())
 }
 

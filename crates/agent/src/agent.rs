@@ -14,7 +14,7 @@ use ioassay_record::names::DIRECTORY_PREFIX;
 
 use crate::clock::Ticks;
 use crate::delivery::Deliveries;
-use crate::discovery::{Discovery, Found};
+use crate::discovery::{Discovery, RecordedProcess};
 use crate::jobs::{JobKey, Jobs};
 use crate::node::Node;
 use crate::phases::Phases;
@@ -121,18 +121,18 @@ impl Agent {
     pub fn look_at_registrations(&mut self, last: u32) -> bool {
         let Some(registrations) = self.registrations.take() else { return false };
         let mut was_any = false;
-        if let Ok(found) = registrations.look() {
-            was_any = !found.holding.is_empty() || !found.leaving.is_empty();
-            for (name, holder) in &found.holding {
+        if let Ok(registered) = registrations.look() {
+            was_any = !registered.holding.is_empty() || !registered.leaving.is_empty();
+            for (name, holder) in &registered.holding {
                 if !self.registered.contains_key(name) {
-                    // Whoever gave up waiting for an agent has taken it away.
+                    // A recorder that gave up waiting for an agent has removed it.
                     let Ok(registration) = registrations.read(name) else { continue };
                     let watched = self.watch_registered(registrations.registrants(), &registration, *holder);
                     self.registered.insert(name.clone(), watched);
                 }
             }
-            let gone = self.registered.keys().filter(|name| !found.holding.contains_key(*name)).cloned();
-            let gone: BTreeSet<String> = gone.chain(found.leaving).collect();
+            let gone = self.registered.keys().filter(|name| !registered.holding.contains_key(*name)).cloned();
+            let gone: BTreeSet<String> = gone.chain(registered.leaving).collect();
             for name in gone {
                 if let Some(Some(directory)) = self.registered.remove(&name) {
                     let span = Span { first: self.first, last, until: u32::MAX };
@@ -156,13 +156,13 @@ impl Agent {
         let directory = match (holder, registrants) {
             (Holder::Process(pid), _) => Directory::of_process(pid, &registration.tables),
             // It has a namespace of its own, but the user is the same.
-            (Holder::Unknown, Registrants::User) => Directory::at(&registration.tables),
+            (Holder::Unknown, Registrants::User) => Directory::of_path(&registration.tables),
             (Holder::Unknown, Registrants::Node) => Err(io::Error::other("the process is not one of this node")),
         };
         let job: String = registration.job.chars().filter(|letter| !letter.is_control()).take(MOST_JOB_BYTES).collect();
         let process = match holder {
             Holder::Process(pid) => pid,
-            // Whoever started this agent has the same user, and most likely the same job.
+            // The process that started this agent has the same user, and most likely the same job.
             Holder::Unknown => std::process::id(),
         };
         self.watch(&registration.tables, directory, job, process)
@@ -178,7 +178,7 @@ impl Agent {
         self.rules.are_shared()
     }
 
-    /// Divides what rules allow to several nodes, once their agents have told each other what happened in the last second.
+    /// Divides what rules allow to several nodes, once their agents have exchanged what happened in the last second.
     pub fn share_with_others(&mut self) {
         self.rules.share_with_others();
     }
@@ -206,9 +206,9 @@ impl Agent {
 
     /// Watches a directory, unless it is watched already, or there is something wrong with it. `process` is one of its job.
     fn watch(&mut self, path: &Path, directory: io::Result<Directory>, job: String, process: u32) -> Option<Identity> {
-        let found = directory.and_then(|directory| Ok((directory.identity()?, directory.owner()?, directory)));
-        let (identity, owner, directory) = match found {
-            Ok(found) => found,
+        let opened = directory.and_then(|directory| Ok((directory.identity()?, directory.owner()?, directory)));
+        let (identity, owner, directory) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 self.problems.say("tables", Some(format!("{path:?}: {error}")));
                 return None;
@@ -231,7 +231,7 @@ impl Agent {
     fn discover(&mut self) {
         let Some(discovery) = &mut self.discovery else { return };
         self.numbers.retain(|_, pid| discovery.runs(*pid));
-        for Found { pid, number, directory: path } in discovery.look() {
+        for RecordedProcess { pid, number, directory: path } in discovery.look() {
             // One that has gone meanwhile is nothing to complain of.
             let Ok(directory) = Directory::of_process(pid, &path) else { continue };
             let job = record_of(&path);
@@ -278,24 +278,24 @@ impl Agent {
     }
 
     /// Tells other agents of the node what was measured of rules, and what they measured of theirs: those of a job may be another
-    /// agent's, and a view has none. Each is said once.
-    fn rules_of_other_agents(&mut self, own: &[Document], last: u32) -> Vec<Document> {
-        let mut found = HashMap::new();
+    /// agent's, and a view has none. Each is reported once.
+    fn rules_of_other_agents(&mut self, own_states: &[Document], last: u32) -> Vec<Document> {
+        let mut others = HashMap::new();
         for watched in self.watched.values_mut() {
             let directory = &watched.follow.directory;
             if self.rules.are_given_to(watched.number) {
                 let job = watched.last_job.as_ref();
                 // One that cannot be written to is of a record that has ended.
-                let _ = watched.rule_states.write(directory, last, own, job);
+                let _ = watched.rule_states.write(directory, last, own_states, job);
             } else {
                 let states = state_file::read(directory, &self.node, last);
-                found.extend(states.into_iter().map(|state| (state.identity(), state)));
+                others.extend(states.into_iter().map(|state| (state.identity(), state)));
             }
         }
-        for state in own {
-            found.remove(&state.identity());
+        for state in own_states {
+            others.remove(&state.identity());
         }
-        found.into_values().collect()
+        others.into_values().collect()
     }
 
     /// Looks at the tables of a directory. Whether it is still there.

@@ -45,7 +45,7 @@ pub enum StartError {
     Thread(std::io::Error),
 }
 
-/// How a sink fares.
+/// The state of a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkState {
     /// What people know it by.
@@ -80,9 +80,9 @@ pub struct Remainder {
 impl Remainder {
     /// What was not delivered, in a sentence; `None`: everything was.
     pub fn in_words(&self) -> Option<String> {
-        let count = |documents: u64, one: &str, many: &str| match documents {
+        let count = |documents: u64, singular: &str, many: &str| match documents {
             0 => None,
-            1 => Some(format!("1 document {one}")),
+            1 => Some(format!("1 document {singular}")),
             _ => Some(format!("{documents} documents {many}")),
         };
         let waiting = "in the spool for the next agent";
@@ -328,7 +328,7 @@ impl Shared {
                 None => at_work.flush(),
             };
             if batch.is_none() {
-                // What it holds is let go before anybody hears that it has ended.
+                // What it holds is dropped before its end is reported.
                 encoder = None;
             }
             let mut waiting = lock(&self.waiting);

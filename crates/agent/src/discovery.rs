@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The variable that names the directory of the tables.
 const VARIABLE: &[u8] = b"IOASSAY_RECORD=";
-/// More of an environment is not looked at.
+/// Longest part of an environment that is read.
 const MOST_BYTES: u64 = 1 << 20;
 /// Looks at which a process that names no tables is asked again: it may not have begun its program yet.
 const ASKED: u8 = 3;
@@ -28,9 +28,9 @@ impl Discovery {
     }
 
     /// Processes that were not known and name a directory of tables.
-    pub fn look(&mut self) -> Vec<Found> {
-        let mut found = Vec::new();
-        let Ok(listed) = fs::read_dir("/proc") else { return found };
+    pub fn look(&mut self) -> Vec<RecordedProcess> {
+        let mut processes = Vec::new();
+        let Ok(listed) = fs::read_dir("/proc") else { return processes };
         let name = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
         let now: BTreeSet<u32> = listed.flatten().filter_map(name).collect();
         self.asked.retain(|pid, _| now.contains(pid));
@@ -42,16 +42,16 @@ impl Discovery {
             *asked += 1;
             if let Some(directory) = directory_of(pid) {
                 *asked = ASKED;
-                found.push(Found { pid, number: own_number(pid).unwrap_or(pid), directory });
+                processes.push(RecordedProcess { pid, number: own_number(pid).unwrap_or(pid), directory });
             }
         }
-        found
+        processes
     }
 }
 
 /// A process that records itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RecordedProcess {
     /// Its number on this node.
     pub pid: u32,
     /// Its number as it sees itself, which its table has.
@@ -92,14 +92,14 @@ mod tests {
             std::thread::yield_now();
         }
         let mut discovery = Discovery::default();
-        let found: Vec<Found> = (0..5).flat_map(|_| discovery.look()).collect();
+        let found: Vec<RecordedProcess> = (0..5).flat_map(|_| discovery.look()).collect();
         for child in &mut children {
             child.kill().unwrap();
             child.wait().unwrap();
         }
         let directory = PathBuf::from("/some/tables");
         let of = |pid| found.iter().filter(move |found| found.pid == pid).collect::<Vec<_>>();
-        assert_eq!(of(named), [&Found { pid: named, number: named, directory }]);
+        assert_eq!(of(named), [&RecordedProcess { pid: named, number: named, directory }]);
         assert!(of(other).is_empty());
     }
 }

@@ -14,7 +14,7 @@ use crate::tables::follow::Seen;
 use crate::tables::identity::Identity;
 use crate::tables::table::InFlight;
 
-/// Jobs that are told apart; the processes of others belong to a job of this name.
+/// Jobs that are distinguished; the processes of others belong to a job of this name.
 const MOST_JOBS: usize = 1000;
 const OTHERS: &str = "others";
 /// Replaced processes that are remembered.
@@ -23,9 +23,9 @@ const MOST_REPLACED: usize = 10_000;
 const UNRECORDED_AFTER: u32 = 3;
 /// Seconds after which a job without processes is forgotten.
 const FORGOTTEN_AFTER_S: u32 = 60;
-/// A call that takes longer is said to be under way.
+/// A call that takes longer is reported as under way.
 const LONG_NS: u64 = 1_000_000_000;
-/// Calls under way that are said of a job in a second: the longest ones.
+/// Calls under way that are reported of a job in a second: the longest ones.
 const MOST_IN_FLIGHT: usize = 10;
 
 /// Which job: its name, and the user whose processes they are.
@@ -37,7 +37,7 @@ pub struct JobKey {
     pub user: u32,
 }
 
-/// A call under way, as it is said.
+/// A call under way, as it is reported.
 #[derive(Debug, Clone)]
 struct LongCall {
     pid: u32,
@@ -150,19 +150,19 @@ impl Jobs {
             let was_member = self.members.remove(&process).is_some();
             match end {
                 // One that ended before the agent began is in none of its seconds.
-                State::Ended => job.ended += u64::from(seen.look.began || was_member),
+                State::Exited => job.ended += u64::from(seen.look.began || was_member),
                 State::Replaced => self.replace(key, identity.process, pid, true),
                 State::Stayed | State::Running => {}
             }
         } else if seen.is_new {
-            let found = Process::find(pid, seen.owner, identity);
+            let running = Process::find(pid, seen.owner, identity);
             let member = Member {
                 job: key.clone(),
                 pid: identity.process,
                 command: identity.command.clone(),
                 rank: identity.rank().to_owned(),
                 usage: Usage::default(),
-                process: found,
+                process: running,
             };
             self.members.insert(process, member);
         }
@@ -193,7 +193,7 @@ impl Jobs {
     pub fn look_at_processes(&mut self) {
         let jobs = &mut self.jobs;
         self.members.retain(|_, member| {
-            // Of one that cannot be found nobody knows; its table will say when it ends.
+            // A process that cannot be found is kept; its table will say when it ends.
             let Some(process) = &mut member.process else { return true };
             let change = process.look();
             member.usage = change.usage;
@@ -322,12 +322,12 @@ impl Job {
     }
 }
 
-fn sum(one: Usage, other: Usage) -> Usage {
+fn sum(first: Usage, other: Usage) -> Usage {
     Usage {
-        resident_bytes: one.resident_bytes.saturating_add(other.resident_bytes),
-        virtual_bytes: one.virtual_bytes.saturating_add(other.virtual_bytes),
-        user_ns: one.user_ns.saturating_add(other.user_ns),
-        system_ns: one.system_ns.saturating_add(other.system_ns),
-        io_wait_ns: one.io_wait_ns.saturating_add(other.io_wait_ns),
+        resident_bytes: first.resident_bytes.saturating_add(other.resident_bytes),
+        virtual_bytes: first.virtual_bytes.saturating_add(other.virtual_bytes),
+        user_ns: first.user_ns.saturating_add(other.user_ns),
+        system_ns: first.system_ns.saturating_add(other.system_ns),
+        io_wait_ns: first.io_wait_ns.saturating_add(other.io_wait_ns),
     }
 }

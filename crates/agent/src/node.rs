@@ -72,7 +72,7 @@ impl Default for Node {
 
 fn document(reading: &Reading, node: &str, second: u32) -> Document {
     let subject = reading.subject;
-    let place = Subject::ALL.iter().position(|one| *one == subject).unwrap_or_default();
+    let place = Subject::ALL.iter().position(|known| *known == subject).unwrap_or_default();
     let mut values = vec![Value::from(node)];
     values.extend(subject.label().map(|_| Value::from(reading.name.as_str())));
     values.extend(subject.source_label().map(|_| Value::from(reading.source.as_str())));

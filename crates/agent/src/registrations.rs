@@ -1,4 +1,4 @@
-//! Recorders that told the agent where their tables are, and leave again.
+//! Registrations of recorders: they tell the agent where their tables are, and leave again.
 //!
 //! They may be those of one user, who started the agent, or of all users of the node. What users write is not trusted: which process
 //! has registered, and that it lives, the kernel says.
@@ -18,7 +18,7 @@ use crate::tables::directory::Directory;
 
 /// More bytes are no registration.
 const MOST_BYTES: u64 = 16 << 10;
-/// Registrations that are looked at.
+/// Registrations that are read.
 const MOST: usize = 4096;
 /// The file by which the agents of a node exclude each other. Users cannot open it, and so not lock it either.
 const EXCLUSION: &str = "agent.lock";
@@ -127,7 +127,7 @@ impl Registrations {
     /// If they cannot be listed.
     pub fn look(&self) -> io::Result<Registered> {
         let mut registered = Registered::default();
-        let directory = match Directory::at(&self.path) {
+        let directory = match Directory::of_path(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(registered),
             opened => opened?,
         };
@@ -158,12 +158,12 @@ impl Registrations {
     /// If it has gone, or is none.
     pub fn read(&self, name: &str) -> io::Result<Registration> {
         let mut text = Vec::new();
-        let opened = Directory::at(&self.path)?.open(OsStr::new(&format!("{name}.{HOLDS}")))?;
+        let opened = Directory::of_path(&self.path)?.open(OsStr::new(&format!("{name}.{HOLDS}")))?;
         opened.file.take(MOST_BYTES).read_to_end(&mut text)?;
         Ok(serde_json::from_slice(&text)?)
     }
 
-    /// Lets one go: the agent has looked at its tables for the last time.
+    /// Lets one go: the agent has read its tables for the last time.
     pub fn let_go(&self, name: &str) {
         for extension in [LEAVING, HOLDS] {
             let _ = fs::remove_file(self.path.join(format!("{name}.{extension}")));
@@ -172,13 +172,13 @@ impl Registrations {
 
     /// Whether the agent may end, because no recorder of its user is registered: from now on those who come start another one.
     pub fn end_if_empty(&mut self) -> bool {
-        let is_empty = |found: &Registered| found.holding.is_empty() && found.leaving.is_empty();
-        if self.registrants == Registrants::Node || !self.look().is_ok_and(|found| is_empty(&found)) {
+        let is_empty = |registered: &Registered| registered.holding.is_empty() && registered.leaving.is_empty();
+        if self.registrants == Registrants::Node || !self.look().is_ok_and(|registered| is_empty(&registered)) {
             return false;
         }
         self.locked.clear();
-        // Whoever registered before the lock was free has seen that there is an agent.
-        if self.look().is_ok_and(|found| is_empty(&found)) {
+        // A recorder that registered before the lock was free has seen that there is an agent.
+        if self.look().is_ok_and(|registered| is_empty(&registered)) {
             let _ = fs::remove_file(self.path.join(AGENT));
             let _ = fs::remove_dir(&self.path);
             return true;

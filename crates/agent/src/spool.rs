@@ -156,8 +156,8 @@ impl Spool {
         self.segments.iter().any(|segment| segment.number == place.segment && segment.read <= place.offset)
     }
 
-    /// Adds a payload behind all others, and gives up the oldest segments that it leaves no space for. After an error nothing
-    /// of it is there.
+    /// Adds a payload behind all others, and gives up the oldest segments that it leaves no space for. After an error
+    /// it is not there.
     pub fn append(&mut self, payload: &Payload) -> io::Result<()> {
         let frame = Frame::of(payload);
         if frame.size() > self.most_bytes {
@@ -179,7 +179,7 @@ impl Spool {
     }
 
     /// Adds payloads before all others, of which the oldest are given up that there is no space for, and says where the first
-    /// is unless it is one of those. After an error nothing of them is there.
+    /// is unless it is one of those. After an error none of them is there.
     pub fn prepend<'p>(&mut self, payloads: impl DoubleEndedIterator<Item = &'p Payload>) -> io::Result<Option<Place>> {
         let mut space = self.most_bytes.saturating_sub(self.size());
         let mut frames = VecDeque::new();

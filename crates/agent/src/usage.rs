@@ -31,14 +31,14 @@ impl OwnUsage {
 
     /// Since the last look.
     pub fn look(&mut self) -> Cost {
-        let (processor, at) = (processor_ns(), monotonic_ns());
+        let (processor, now_ns) = (processor_ns(), monotonic_ns());
         let resident = procfs_resident().unwrap_or_default();
         let cost = Cost {
             processor_ns: processor.saturating_sub(self.processor_ns),
             resident_bytes: resident,
-            elapsed_ns: at.saturating_sub(self.at_ns),
+            elapsed_ns: now_ns.saturating_sub(self.at_ns),
         };
-        *self = Self { processor_ns: processor, at_ns: at };
+        *self = Self { processor_ns: processor, at_ns: now_ns };
         cost
     }
 }

@@ -50,8 +50,8 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Waits for signals from now on, and for changes of the directory of registrations. Whoever writes to standard output alone
-    /// (`output`) stops when its reader has gone.
+    /// Waits for signals from now on, and for changes of the directory of registrations. An agent that writes to
+    /// standard output alone (`output`) stops when its reader has gone.
     ///
     /// Signals are blocked for the calling thread, and for those that it starts later.
     ///

@@ -46,9 +46,9 @@ impl<W: Write> CheckedTables<W> {
             }
         }
         for block in Table::first(table).iter().flat_map(Table::blocks) {
-            let at = begin + block.place as u64;
-            let chunk = &mut self.chunks[(at / CHUNK as u64) as usize];
-            chunk.first_block = chunk.first_block.min((at % CHUNK as u64) as u16);
+            let position = begin + block.place as u64;
+            let chunk = &mut self.chunks[(position / CHUNK as u64) as usize];
+            chunk.first_block = chunk.first_block.min((position % CHUNK as u64) as u16);
         }
         Ok(())
     }

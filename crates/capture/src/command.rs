@@ -47,7 +47,7 @@ const OWN_SIGNALS: [Signal; 14] = [
 
 /// How the command ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct Exit {
     /// Its exit code, or minus the signal that ended it.
     pub status: i32,
     /// Its number, where it may have loaded the recorder.
@@ -56,7 +56,7 @@ pub struct Ended {
     pub left: Vec<i32>,
 }
 
-impl Ended {
+impl Exit {
     /// What this program ends with, as shells do.
     pub fn exit_code(&self) -> u8 {
         if self.status < 0 { (128 - self.status) as u8 } else { self.status as u8 }
@@ -67,7 +67,7 @@ impl Ended {
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Failure> {
+pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Exit, Failure> {
     let cannot = |error: io::Error| cannot_start(&error, &request.command);
     let signals = signals();
     let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|errno| cannot(errno.into()))?;
@@ -82,7 +82,7 @@ pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Fa
     let child = command.spawn().map_err(cannot)?;
     let child = Pid::from_raw(child.id() as i32);
     let status = wait_for(child, &signals);
-    Ok(Ended { status, process: Some(child.as_raw() as u32), left: wait_for_others(&signals) })
+    Ok(Exit { status, process: Some(child.as_raw() as u32), left: wait_for_others(&signals) })
 }
 
 /// The program of the command, for users.
@@ -90,7 +90,7 @@ pub(crate) fn program_of(command: &[OsString]) -> String {
     command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What is said of a command that cannot be started.
+/// The failure of a command that cannot be started.
 pub(crate) fn cannot_start(error: &io::Error, command: &[OsString]) -> Failure {
     let what = format!("{} cannot be started", program_of(command));
     because_of(error, "start", &what, "check its name, and that it can be executed")
@@ -99,8 +99,8 @@ pub(crate) fn cannot_start(error: &io::Error, command: &[OsString]) -> Failure {
 /// Those that are waited for: what is sent to this program is meant for the command.
 pub(crate) fn signals() -> SigSet {
     let mut signals = SigSet::all();
-    for own in OWN_SIGNALS {
-        signals.remove(own);
+    for reserved in OWN_SIGNALS {
+        signals.remove(reserved);
     }
     signals
 }
@@ -156,7 +156,7 @@ pub(crate) fn reap(command: Option<Pid>) -> Reaped {
     }
 }
 
-/// `waitpid` of any process: its number, and what became of it. Not that of nix, which knows no real-time signals.
+/// `waitpid` of any process: its number, and its status. Not that of nix, which knows no real-time signals.
 pub(crate) fn wait(options: libc::c_int) -> Result<(i32, i32), Errno> {
     let mut status = 0;
     // SAFETY: the kernel fills `status`.

@@ -73,11 +73,11 @@ fn of_text(table: &Table) -> Option<String> {
 
 /// The program that is meant by a name: one without a directory is searched for, as `execvp` does.
 fn searched(name: &Path) -> PathBuf {
-    let found = || {
+    let in_path = || {
         let path = std::env::var_os("PATH")?;
         std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
     };
-    if name.components().count() > 1 { name.to_owned() } else { found().unwrap_or_else(|| name.to_owned()) }
+    if name.components().count() > 1 { name.to_owned() } else { in_path().unwrap_or_else(|| name.to_owned()) }
 }
 
 /// Why a program was not reached.
@@ -112,8 +112,8 @@ impl Elf {
         if !ident.starts_with(b"\x7fELF") {
             return None;
         }
-        let short = |at: usize| field(program, at as u64).map(u16::from_le_bytes);
-        let long = |at: u64| field(program, at).map(u64::from_le_bytes);
+        let short = |offset: usize| field(program, offset as u64).map(u16::from_le_bytes);
+        let long = |offset: u64| field(program, offset).map(u64::from_le_bytes);
         if ident[libc::EI_CLASS] != libc::ELFCLASS64 || short(offset_of!(Elf64_Ehdr, e_machine))? != MACHINE {
             return Some(Self { ours: false, interpreter: None });
         }
@@ -124,7 +124,7 @@ impl Elf {
             if u32::from_le_bytes(field(program, header)?) != libc::PT_INTERP {
                 return None;
             }
-            let of_header = |at: usize| long(header.checked_add(at as u64)?);
+            let of_header = |offset: usize| long(header.checked_add(offset as u64)?);
             let length = of_header(offset_of!(Elf64_Phdr, p_filesz))?.min(libc::PATH_MAX as u64);
             let mut name = vec![0; length as usize];
             program.read_exact_at(&mut name, of_header(offset_of!(Elf64_Phdr, p_offset))?).ok()?;
@@ -135,9 +135,9 @@ impl Elf {
 }
 
 /// What a file has at that place; nothing beyond its end.
-fn field<const N: usize>(file: &File, at: u64) -> Option<[u8; N]> {
+fn field<const N: usize>(file: &File, offset: u64) -> Option<[u8; N]> {
     let mut bytes = [0; N];
-    file.read_exact_at(&mut bytes, at).ok()?;
+    file.read_exact_at(&mut bytes, offset).ok()?;
     Some(bytes)
 }
 

@@ -4,7 +4,7 @@
 //! * [`library`]: the recorder's library, which this program carries with it.
 //! * [`command`]: the command, its processes, and signals.
 //! * [`ptrace`]: the other way to see the calls of a command, for programs that load no library.
-//! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
+//! * [`tables`]: the directory in which processes have their tables while they run, and moving them into the record.
 //! * [`checked_tables`]: the file of tables of a record, and its checksums.
 //! * [`traces`]: every call, where that was asked for.
 //! * [`symbols`]: which functions are at the addresses of its stacks.
@@ -30,7 +30,7 @@ pub mod watch;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::failure::{about_path, on_path, plain};
 use ioassay_engine::stdio::{print, say};
 use ioassay_protocol::events::Failure;
@@ -46,26 +46,26 @@ use crate::tables::Tables;
 use crate::watch::Watch;
 
 /// Runs the command and records it. Ends with the command's own exit code, or with 128 and the signal that ended it.
-pub fn record(request: &Request) -> Ended {
+pub fn record(request: &Request) -> Exit {
     match try_record(request) {
-        Ok(code) => Ended { code, ..Ended::default() },
-        Err(failure) => Ended::could_not(failure),
+        Ok(code) => Exit { code, ..Exit::default() },
+        Err(failure) => Exit::could_not(failure),
     }
 }
 
 /// Writes the recorder's library and what applications name their steps with into a directory, and prints the library's path.
-pub fn write_library(directory: &Path) -> Ended {
-    try_write_library(directory).map_or_else(Ended::could_not, |()| Ended::default())
+pub fn write_library(directory: &Path) -> Exit {
+    try_write_library(directory).map_or_else(Exit::could_not, |()| Exit::default())
 }
 
 /// Prints the calls of a record that was made with a trace.
-pub fn print_calls(record: &Path) -> Ended {
-    traces::print(record).map_or_else(Ended::could_not, |()| Ended::default())
+pub fn print_calls(record: &Path) -> Exit {
+    traces::print(record).map_or_else(Exit::could_not, |()| Exit::default())
 }
 
 /// Prints the tables of the files that standard input names as arrays ([`ioassay_record::rows`]).
-pub fn print_tables() -> Ended {
-    table_rows::print().map_or_else(Ended::could_not, |()| Ended::default())
+pub fn print_tables() -> Exit {
+    table_rows::print().map_or_else(Exit::could_not, |()| Exit::default())
 }
 
 fn try_write_library(directory: &Path) -> Result<(), Failure> {
@@ -127,7 +127,7 @@ fn run(
     node: Option<PathBuf>,
     tables: &Tables,
     directory: &Path,
-) -> Result<(Record, command::Ended), Failure> {
+) -> Result<(Record, command::Exit), Failure> {
     let document = document::begin(request, directory, tables.path());
     let other_place = |failure| Failure { remedy: OTHER_PLACE.to_owned(), ..failure };
     document::write_first(&document, directory).map_err(other_place)?;
@@ -172,8 +172,8 @@ fn finish(
 }
 
 /// Moves the tables of an incomplete record into it.
-pub fn complete(record: &Path) -> Ended {
-    try_complete(record).map_or_else(Ended::could_not, |()| Ended::default())
+pub fn complete(record: &Path) -> Exit {
+    try_complete(record).map_or_else(Exit::could_not, |()| Exit::default())
 }
 
 fn try_complete(record: &Path) -> Result<(), Failure> {

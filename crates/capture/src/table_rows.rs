@@ -64,7 +64,7 @@ fn print_tables(request: &mut impl BufRead, out: &mut impl Write) -> Result<(), 
             _ => paths.push(PathBuf::from(OsString::from_vec(name))),
         }
     };
-    let mut printer = Printer { out, found: Vec::new(), damage: HashMap::new() };
+    let mut printer = Printer { out, tables: Vec::new(), damage: HashMap::new() };
     for (number, path) in paths.iter().enumerate() {
         printer.find_all(number as u32, path)?;
     }
@@ -73,12 +73,12 @@ fn print_tables(request: &mut impl BufRead, out: &mut impl Write) -> Result<(), 
     request.read_to_end(&mut numbers).map_err(on_request)?;
     let wanted: Vec<_> = match has_numbers {
         true => numbers.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number) as usize).collect(),
-        false => (0..printer.found.len()).collect(),
+        false => (0..printer.tables.len()).collect(),
     };
-    let found = std::mem::take(&mut printer.found);
-    let wanted: Vec<_> = wanted.iter().filter_map(|number| found.get(*number)).collect();
+    let tables = std::mem::take(&mut printer.tables);
+    let wanted: Vec<_> = wanted.iter().filter_map(|number| tables.get(*number)).collect();
     let mut batch = Batch::default();
-    for places in wanted.chunk_by(|one, next| one.file == next.file) {
+    for places in wanted.chunk_by(|place, next| place.file == next.file) {
         printer.read_all(&paths[places[0].file as usize], places, &mut batch)?;
     }
     batch.print(printer.out).map_err(Problem::Printing)?;
@@ -101,7 +101,7 @@ struct Place {
 
 struct Printer<'a, W> {
     out: &'a mut W,
-    found: Vec<Place>,
+    tables: Vec<Place>,
     /// Of files that differ from their checksums.
     damage: HashMap<u32, VerifiedChunks>,
 }
@@ -111,15 +111,15 @@ impl<W: Write> Printer<'_, W> {
     fn find_all(&mut self, number: u32, path: &Path) -> Result<(), Problem> {
         let on_file = |error| Problem::Reading(path.to_owned(), error);
         let Some(file) = open(path).map_err(on_file)? else { return Ok(()) };
-        let (mut lost, mut found) = (Vec::new(), Vec::new());
+        let (mut lost, mut tables) = (Vec::new(), Vec::new());
         self.verify(number, path, &file, &mut lost).map_err(on_file)?;
         let damage = self.damage.get(&number).map(VerifiedChunks::damaged);
-        let places = find(&file, damage.as_ref(), |one| match one {
-            FoundOrLost::Found { offset, length, header } => {
+        let places = find(&file, damage.as_ref(), |part| match part {
+            FoundOrLost::Table { offset, length, header } => {
                 let row = FoundTable { file: number, is_damaged: 0, offset, length: length as u64, unread_bytes: 0 };
-                found.extend_from_slice(bytes_of(&row));
-                found.extend_from_slice(bytes_of(header));
-                self.found.push(Place { file: number, offset, length, begin_ns: header.begin_ns });
+                tables.extend_from_slice(bytes_of(&row));
+                tables.extend_from_slice(bytes_of(header));
+                self.tables.push(Place { file: number, offset, length, begin_ns: header.begin_ns });
             }
             FoundOrLost::Lost { offset, length, version } => {
                 let cause = if version.is_some() { LossCause::OtherVersion } else { LossCause::Damaged };
@@ -129,7 +129,7 @@ impl<W: Write> Printer<'_, W> {
         places.map_err(on_file)?;
         for (kind, rows, size) in [
             (PartKind::Lost, &lost, size_of::<LostBytes>()),
-            (PartKind::Found, &found, size_of::<FoundTable>() + size_of::<Header>()),
+            (PartKind::FoundTables, &tables, size_of::<FoundTable>() + size_of::<Header>()),
         ] {
             if !rows.is_empty() {
                 print_part(self.out, kind as u32, 0, rows.len() / size, &[rows]).map_err(Problem::Printing)?;
@@ -214,7 +214,7 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
 }
 
 enum FoundOrLost<'a> {
-    Found { offset: u64, length: usize, header: &'a Header },
+    Table { offset: u64, length: usize, header: &'a Header },
     Lost { offset: u64, length: u64, version: Option<u32> },
 }
 
@@ -232,7 +232,7 @@ fn find(file: &File, damage: Option<&DamagedChunks>, mut take: impl FnMut(FoundO
             if let Some(header) = read::header(&begin[..filled]) {
                 match read::length(&header, size - offset) {
                     Ok(length) if read::is_possible(&header) => {
-                        take(FoundOrLost::Found { offset, length, header: &header });
+                        take(FoundOrLost::Table { offset, length, header: &header });
                         offset += length as u64;
                         continue;
                     }
@@ -255,8 +255,8 @@ fn next_magic(file: &File, mut offset: u64, size: u64) -> io::Result<u64> {
     let mut bytes = vec![0; SEARCH_BYTES];
     while offset < size {
         let filled = read_at(file, &mut bytes, offset)?;
-        if let Some(at) = bytes[..filled].windows(MAGIC.len()).position(|window| window == MAGIC) {
-            return Ok(offset + at as u64);
+        if let Some(index) = bytes[..filled].windows(MAGIC.len()).position(|window| window == MAGIC) {
+            return Ok(offset + index as u64);
         }
         if filled < bytes.len() {
             break;
@@ -293,18 +293,18 @@ impl VerifiedChunks {
         let mut is_damaged = Vec::new();
         for (number, chunk) in chunks.chunks_exact(size_of::<ChunkChecksum>()).enumerate() {
             let (begin, end) = (number as u64 * chunk_bytes, (number as u64 + 1) * chunk_bytes);
-            let (mut at, mut hasher) = (begin, Hasher::new());
-            while at < end {
-                let wanted = bytes.len().min((end - at) as usize);
-                let filled = read_at(file, &mut bytes[..wanted], at)?;
+            let (mut position, mut hasher) = (begin, Hasher::new());
+            while position < end {
+                let wanted = bytes.len().min((end - position) as usize);
+                let filled = read_at(file, &mut bytes[..wanted], position)?;
                 hasher.update(&bytes[..filled]);
-                at += filled as u64;
+                position += filled as u64;
                 if filled < wanted {
                     break;
                 }
             }
             let wanted = copy::<ChunkChecksum>(chunk).map(|chunk| chunk.crc32);
-            is_damaged.push(at == begin || Some(hasher.finalize()) != wanted);
+            is_damaged.push(position == begin || Some(hasher.finalize()) != wanted);
         }
         Ok(Self { chunk_bytes, is_damaged, checksums: chunks.to_vec() })
     }
@@ -429,11 +429,11 @@ impl Batch {
     fn add_row<T: BlockLayout>(&mut self, block: &BlockBytes, after: fn(&T) -> usize) {
         let Some((row, behind)) = block.get::<T>() else { return };
         let kind = T::KIND as u32;
-        let at = self.kinds.iter().position(|rows| rows.kind == kind).unwrap_or_else(|| {
+        let index = self.kinds.iter().position(|rows| rows.kind == kind).unwrap_or_else(|| {
             self.kinds.push(Rows { kind, ..Rows::default() });
             self.kinds.len() - 1
         });
-        let rows = &mut self.kinds[at];
+        let rows = &mut self.kinds[index];
         rows.end_tables(self.count);
         let whole = if [BlockKind::Seconds, BlockKind::Steps].contains(&T::KIND) { size_of::<Second>() } else { 1 };
         let length = after(&row).min(behind.len() / whole * whole);

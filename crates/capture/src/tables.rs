@@ -1,4 +1,4 @@
-//! The directory in which processes have their tables while they run, and what becomes of it.
+//! The directory in which processes have their tables while they run, and moving them into the record.
 //!
 //! It is on a disk, not in memory, unless that is asked for: what is in memory counts against the job's limit, and
 //! schedulers remove it with the job.
@@ -45,12 +45,12 @@ const TRACE: &str = "trace";
 pub struct Tables {
     path: PathBuf,
     library: Option<PathBuf>,
-    /// The directory, locked as long as somebody records into it or moves the tables: readers of the record see by that whether
-    /// the recording was killed.
+    /// The directory, locked as long as a process records into it or moves the tables: readers of the record see by
+    /// that whether the recording was killed.
     _lock: File,
 }
 
-/// What came of keeping the tables.
+/// The result of keeping the tables.
 #[derive(Debug)]
 pub struct Kept {
     /// All of them.
@@ -189,7 +189,7 @@ impl Tables {
 fn lock(path: &Path) -> Result<File, Failure> {
     let directory = File::open(path).map_err(|error| on_path("open", path, &error))?;
     match directory.try_lock() {
-        // Without locks nobody can tell, which is no reason not to record.
+        // Without locks that is unknown, which is no reason not to record.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(directory),
         Err(TryLockError::WouldBlock) => {
             let what = format!("the recording into {} goes on", path.display());
@@ -230,7 +230,7 @@ pub fn list(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// Those of the files that have this suffix.
 pub fn with_suffix<'a>(paths: &'a [PathBuf], suffix: &'a str) -> impl Iterator<Item = &'a Path> {
-    paths.iter().map(PathBuf::as_path).filter(move |path| path.extension().is_some_and(|found| found == suffix))
+    paths.iter().map(PathBuf::as_path).filter(move |path| path.extension().is_some_and(|extension| extension == suffix))
 }
 
 /// Opens a file of a directory in which others may have put links.
@@ -284,21 +284,21 @@ fn add_all(path: &Path, to: &mut CheckedTables<impl Write>) -> io::Result<bool> 
 /// The first whole table at or after `begin`, and where it ends.
 fn next_whole(file: &mut File, mut begin: u64) -> io::Result<Option<(u64, Vec<u8>)>> {
     let length = file.metadata()?.len();
-    while let Some(at) = next_magic(file, begin)? {
-        file.seek(SeekFrom::Start(at))?;
+    while let Some(position) = next_magic(file, begin)? {
+        file.seek(SeekFrom::Start(position))?;
         match read_table(file) {
             Ok(table) => {
-                let end = at + table.len() as u64;
+                let end = position + table.len() as u64;
                 // What follows a whole one is another or the end; of one that was cut, the next begins within it.
                 let follows = end == length || is_table(file)?;
-                if follows || next_magic(file, at + 1)?.is_none_or(|next| next >= end) {
+                if follows || next_magic(file, position + 1)?.is_none_or(|next| next >= end) {
                     return Ok(Some((end, table)));
                 }
             }
             Err(error) if [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => {}
             Err(error) => return Err(error),
         }
-        begin = at + 1;
+        begin = position + 1;
     }
     Ok(None)
 }
@@ -315,8 +315,8 @@ fn next_magic(file: &mut File, mut begin: u64) -> io::Result<Option<u64>> {
                 more => read += more,
             }
         }
-        if let Some(found) = bytes[..read].windows(MAGIC.len()).position(|window| window == MAGIC) {
-            return Ok(Some(begin + found as u64));
+        if let Some(index) = bytes[..read].windows(MAGIC.len()).position(|window| window == MAGIC) {
+            return Ok(Some(begin + index as u64));
         }
         if read < bytes.len() {
             return Ok(None);

@@ -41,15 +41,15 @@ pub fn keep(traces: &[&Path], path: &Path, to: File) -> Result<(), Failure> {
     for trace in traces {
         let Ok(from) = tables::open(trace) else { continue };
         let length = from.metadata().map_or(0, |about| about.len());
-        let mut at = 0;
-        while at < length {
-            match chunk_at(&from, at) {
+        let mut position = 0;
+        while position < length {
+            match chunk_at(&from, position) {
                 Some((used, capacity)) => {
                     to.write_all(&used).map_err(failed)?;
-                    at += capacity;
+                    position += capacity;
                 }
                 // Its thread found no space, or was killed before it began; those of others may follow.
-                None => at += CHUNK_ALIGNMENT,
+                None => position += CHUNK_ALIGNMENT,
             }
         }
     }
@@ -60,15 +60,15 @@ pub fn keep(traces: &[&Path], path: &Path, to: File) -> Result<(), Failure> {
 
 /// The chunk of a file that begins there, without what is unused of it, and its length in the file. Nothing where there is
 /// none.
-fn chunk_at(file: &File, at: u64) -> Option<(Vec<u8>, u64)> {
+fn chunk_at(file: &File, position: u64) -> Option<(Vec<u8>, u64)> {
     let mut bytes = vec![0; size_of::<Chunk>()];
-    file.read_exact_at(&mut bytes, at).ok()?;
+    file.read_exact_at(&mut bytes, position).ok()?;
     let capacity = copy::<Chunk>(&bytes)?.capacity_bytes as usize;
     if !(bytes.len()..=LARGEST_CHUNK).contains(&capacity) {
         return None;
     }
     bytes.resize(capacity, 0);
-    file.read_exact_at(&mut bytes[size_of::<Chunk>()..], at + size_of::<Chunk>() as u64).ok()?;
+    file.read_exact_at(&mut bytes[size_of::<Chunk>()..], position + size_of::<Chunk>() as u64).ok()?;
     let used = Chunk::first(&bytes).ok()?.0.used_bytes.into_inner();
     bytes.truncate(used as usize);
     bytes[CAPACITY..][..size_of_val(&used)].copy_from_slice(&used.to_le_bytes());
@@ -120,9 +120,9 @@ pub fn print(record: &Path) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for path in traces {
         let file = File::open(path).map_err(|error| on_path("read", path, &error))?;
-        let mut at = 0;
-        while let Some((bytes, length)) = chunk_at(&file, at) {
-            at += length;
+        let mut position = 0;
+        while let Some((bytes, length)) = chunk_at(&file, position) {
+            position += length;
             if let Err(error) = print_chunk(&mut out, &bytes, &names) {
                 return printed(Err(error));
             }

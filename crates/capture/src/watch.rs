@@ -1,8 +1,8 @@
 //! The agent that watches the command: that of the record, or that of the node.
 //!
-//! Those who record the same with an agent of their own find each other by a directory in the temporary one, and whoever comes first
-//! starts the agent. It ends by itself when all have left. Others are watched where an agent of the node takes registrations. A job
-//! goes on whatever becomes of either.
+//! Those who record the same with an agent of their own find each other by a directory in the temporary one, and the
+//! first of them starts the agent. It ends by itself when all have left. Others are watched where an agent of the node
+//! takes registrations. A job goes on whatever becomes of either.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -72,7 +72,7 @@ impl Watch {
     /// Registers the tables, and starts an agent if there is none.
     ///
     /// # Errors
-    /// If the setup cannot be read, or the record not be written. An agent that does not begin is said, and no error.
+    /// If the setup cannot be read, or the record not be written. An agent that does not begin is reported, and no error.
     pub fn begin(setup: &Path, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
         let common = request.common_directory(record);
         let folder = common.join(FOLDER);
@@ -94,7 +94,7 @@ impl Watch {
     /// Registers the tables with the agent of the node.
     ///
     /// # Errors
-    /// If that cannot be done. An agent that does not look is said, and no error.
+    /// If that cannot be done. An agent that does not look is reported, and no error.
     pub fn join(node: PathBuf, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
         let mut watch = Self::register(node, job(&request.common_directory(record)), tables)?;
         if let Err(error) = watch.wait_for_agent(tables) {
@@ -181,7 +181,7 @@ impl Watch {
         }
     }
 
-    /// Leaves, once the agent has looked at the tables for the last time.
+    /// Leaves, once the agent has read the tables for the last time.
     pub fn end(self) {
         self.replace_agent();
         let leaving = self.registrations.join(format!("{}.{LEAVING}", self.name));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use ioassay_capture::Request;
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::launched::launcher;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::survey::SurveyRequest;
@@ -281,7 +281,7 @@ pub enum Api {
 }
 
 impl Api {
-    fn run(self) -> Ended {
+    fn run(self) -> Exit {
         match self {
             Self::Build { what, compiler, output, arguments } => {
                 command::api::build(&command::api::Build { what, compiler, output, arguments })
@@ -317,7 +317,7 @@ fn arguments() -> Vec<OsString> {
 
 impl Command {
     /// Does it, with `ranks` for what has ranks.
-    pub fn run(self, ranks: &mut dyn RankSet) -> Ended {
+    pub fn run(self, ranks: &mut dyn RankSet) -> Exit {
         match self {
             Self::Run { plan, events, progress, stop_with_parent } => {
                 command::run(&plan, &events, progress.as_deref(), stop_with_parent, ranks)
@@ -355,14 +355,14 @@ impl Command {
     }
 
     /// Nothing was begun: what the command reports of that.
-    pub fn not_begun(&self, failure: Failure) -> Ended {
+    pub fn not_begun(&self, failure: Failure) -> Exit {
         match self {
             Self::Run { events, .. }
             | Self::Check { events, .. }
             | Self::Amounts { events, .. }
             | Self::Clean { events, .. }
             | Self::Survey { events, .. } => command::not_begun(events, failure),
-            _ => Ended::could_not(failure),
+            _ => Exit::could_not(failure),
         }
     }
 

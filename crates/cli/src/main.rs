@@ -7,7 +7,7 @@ mod start;
 
 use std::process::ExitCode;
 
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::supervise::guard;
 use ioassay_engine::{launched, stdio};
 
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 fn print_instead(message: &clap::Error) -> ExitCode {
     match stdio::printed(message.print()) {
         Err(failure) if !message.use_stderr() => {
-            let ended = Ended::could_not(failure);
+            let ended = Exit::could_not(failure);
             ended.say();
             ExitCode::from(ended.code)
         }

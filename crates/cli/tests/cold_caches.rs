@@ -1,6 +1,7 @@
 //! Cold caches for real: file systems that are remounted, commands for servers, and what is left when one goes wrong.
 //!
-//! Remounts take root, and GlusterFS for several hosts; where that cannot be had the tests say that they did nothing.
+//! Remounts take root, and GlusterFS for several hosts; where that is not available the tests report that they were
+//! skipped.
 
 mod support;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use support::doubts;
 use support::lab::Lab;
 use support::mpi::Mpi;
-use support::process::{Bench, Ran, Running, phase, set, wait_until};
+use support::process::{Bench, RunResult, Running, phase, set, wait_until};
 use support::skipped::skipped;
 
 const MINUTE_NS: u64 = 60_000_000_000;
@@ -68,7 +69,7 @@ impl Disk {
         self.bench.path("mnt/target")
     }
 
-    fn run(&self, cold: Value) -> Ran {
+    fn run(&self, cold: Value) -> RunResult {
         let read = |name| named(name, "read");
         let steps = [named("write", "write"), read("warm"), cold, read("read")];
         self.bench.run(&plan(&self.target(), 1, &steps))
@@ -114,12 +115,12 @@ fn hook(line: &str, time_limit_ns: u64) -> Value {
     json!({"step": "cold-cache", "attempts": [], "hooks": [{"host": "nfs1", "command": shell(line, time_limit_ns)}]})
 }
 
-fn cold_of(ran: &Ran) -> &ColdCache {
+fn cold_of(ran: &RunResult) -> &ColdCache {
     let cold = ran.events.iter().find_map(|event| if let Event::ColdCache(cold) = event { Some(cold) } else { None });
-    cold.unwrap_or_else(|| panic!("no cold-cache: {}", ran.said))
+    cold.unwrap_or_else(|| panic!("no cold-cache: {}", ran.stderr))
 }
 
-fn phase_of<'a>(ran: &'a Ran, name: &str) -> &'a PhaseRecord {
+fn phase_of<'a>(ran: &'a RunResult, name: &str) -> &'a PhaseRecord {
     ran.phases().into_iter().find(|phase| phase.name == name).unwrap()
 }
 
@@ -136,7 +137,7 @@ fn warm_hosts(phase: &PhaseRecord) -> Option<&[String]> {
 }
 
 /// Runs hooks on a directory of this machine, for a case that is to be `steps`.
-fn on_a_directory(steps: &[Value]) -> (Bench, Ran) {
+fn on_a_directory(steps: &[Value]) -> (Bench, RunResult) {
     let bench = Bench::new();
     fs::create_dir(bench.path("target")).unwrap();
     let ran = bench.run(&plan(&bench.path("target"), 1, steps));
@@ -232,7 +233,9 @@ fn a_remount_of_a_file_system_that_somebody_uses_fails_and_names_who() {
     let hold = format!("cd {} && exec sleep 600", disk.target().display());
     let user = Running(Command::new("nsenter").args(["--mount", "--target", &pid, "sh", "-c", &hold]).spawn().unwrap());
     let standing = format!("/proc/{}/cwd", user.0.id());
-    wait_until("somebody stands in the target", || fs::read_link(&standing).is_ok_and(|at| at.ends_with("target")));
+    wait_until("a process stands in the target", || {
+        fs::read_link(&standing).is_ok_and(|directory| directory.ends_with("target"))
+    });
     let ran = disk.run(remount(REMOUNT));
     assert_eq!(ran.code, 1);
     let message = &ran.failure().message;
@@ -307,11 +310,11 @@ fn every_host_of_a_lab_is_remounted_and_a_server_does_what_a_hook_says() {
     assert_eq!((read.resident_bytes_before_per_node.as_slice(), warm_hosts(read)), ([0, 0].as_slice(), None));
     let cold = cold_of(&ran);
     assert_eq!(cold.resident_bytes_per_node, [Some(0), Some(0)]);
-    let said = |run: &ioassay_protocol::events::CommandRun| (run.host.clone().unwrap(), run.output.clone());
+    let host_and_output = |run: &ioassay_protocol::events::CommandRun| (run.host.clone().unwrap(), run.output.clone());
     let each = |name: &str| (name.to_owned(), name.to_owned());
-    let commands: Vec<_> = cold.attempts[0].commands.iter().map(said).collect();
+    let commands: Vec<_> = cold.attempts[0].commands.iter().map(host_and_output).collect();
     assert_eq!(commands, [each("client1"), each("client2")]);
-    assert_eq!(said(&cold.hooks[0]), ("server1".to_owned(), "called on server1".to_owned()));
+    assert_eq!(host_and_output(&cold.hooks[0]), ("server1".to_owned(), "called on server1".to_owned()));
     assert_eq!(lab.run(&["cat", "/run/ioassay/coldtest"]), "called on server1\n");
 }
 

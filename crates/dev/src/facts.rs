@@ -68,7 +68,7 @@ pub fn module() -> String {
     fact("Tool", &literal(&constants::<Tool>()), "The tools that have a front end.");
     fact("DoubtKind", &literal(&constants::<Reason>()), "The doubts that the engine raises.");
     let mpi: Vec<_> = frontends::mpi_apis().collect();
-    let apis = frontends::ior_apis().map(|(ior, own)| format!("{ior:?}: {own:?}"));
+    let apis = frontends::ior_apis().map(|(ior, api)| format!("{ior:?}: {api:?}"));
     let apis = format!("{{{}}}", apis.collect::<Vec<_>>().join(", "));
     fact("IOR_APIS: Mapping[str, str]", &apis, "IOR's names of APIs, each with the storage API that does the same.");
     fact("MPI_APIS: Final", &tuple(mpi), "IOR's names of APIs whose ranks are MPI processes.");

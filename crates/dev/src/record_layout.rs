@@ -63,7 +63,11 @@ pub fn module() -> String {
     constant("NO_BLOCK", checksums::NO_BLOCK.to_string(), "`first_block` of a chunk in which none begins.");
     constant("ALIGNMENT", ALIGNMENT.to_string(), "Every block begins at a multiple of this.");
     constant("LARGEST_BYTES", LARGEST.to_string(), "Of a table.");
-    constant("OPERATIONS", tuple(Operation::ALL.iter().map(|one| one.word())), "The classes of calls, by number.");
+    constant(
+        "OPERATIONS",
+        tuple(Operation::ALL.iter().map(|operation| operation.word())),
+        "The classes of calls, by number.",
+    );
     constant("MOST_OPERATIONS", operation::OPERATIONS.to_string(), "Classes that a table has room for.");
     constant("FIRST_TRANSFER", operation::FIRST_TRANSFER.to_string(), "The first class that moves bytes.");
     constant("TOTALS", tuple(TOTALS), "What is kept of the calls of an operation in a second.");
@@ -86,13 +90,15 @@ pub fn module() -> String {
     constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");
     constant("FIRST_PYTHON_MINOR", PYTHON_MINORS.start().to_string(), "Of Python 3: the first whose frames are read.");
     constant("LAST_PYTHON_MINOR", PYTHON_MINORS.end().to_string(), "And the last.");
-    let latencies: Vec<_> = (0..buckets::LATENCIES).map(|at| buckets::latency_begins_at(at).to_string()).collect();
+    let latencies: Vec<_> =
+        (0..buckets::LATENCIES).map(|number| buckets::latency_begins_at(number).to_string()).collect();
     constant(
         "LATENCY_BEGINS_TICKS",
         format!("({})", latencies.join(", ")),
         "The least latency in each bucket; the last bucket has no end.",
     );
-    let sizes: Vec<_> = (0..buckets::SIZES).map(|at| if at == 0 { 0 } else { 1_u64 << (at - 1) }.to_string()).collect();
+    let sizes: Vec<_> =
+        (0..buckets::SIZES).map(|number| if number == 0 { 0 } else { 1_u64 << (number - 1) }.to_string()).collect();
     constant(
         "SIZE_BEGINS_BYTES",
         format!("({})", sizes.join(", ")),
@@ -107,7 +113,7 @@ pub fn module() -> String {
         BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Ring, Steps, Region, Folded,
         Module, Frame, Stack, Caller
     );
-    text += &enumeration!(State: Running, Ended, Replaced, Stayed);
+    text += &enumeration!(State: Running, Exited, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(MapAccess: Read, Write, PrivateWrite);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
@@ -116,7 +122,7 @@ pub fn module() -> String {
         Memory
     );
     text += &enumeration!(Stacks: Off, On, Unreadable);
-    text += &enumeration!(PartKind: Lost, Found, Tables, End);
+    text += &enumeration!(PartKind: Lost, FoundTables, Tables, End);
     text += &enumeration!(LossCause: Damaged, OtherVersion, DamagedChecksums, MissingEnd);
     text += &enumeration!(Unreadable: SetUpUnseen, Kind, Memory, TooMany);
     text + "\n"
@@ -164,8 +170,8 @@ fn constant(variant: &impl Debug) -> String {
 
 fn screaming(name: &str) -> String {
     let mut text = String::new();
-    for (at, letter) in name.char_indices() {
-        if at > 0 && letter.is_uppercase() {
+    for (index, letter) in name.char_indices() {
+        if index > 0 && letter.is_uppercase() {
             text.push('_');
         }
         text.extend(letter.to_uppercase());

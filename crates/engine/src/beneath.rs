@@ -109,8 +109,8 @@ impl Root {
     /// An error unless the directory still lies at its path: for libraries that can be given nothing but paths.
     pub fn check_path(&self) -> io::Result<()> {
         let held = fstat(&self.directory)?;
-        let found = fstatat(AT_FDCWD, &self.path, AtFlags::AT_SYMLINK_NOFOLLOW);
-        if found.is_ok_and(|found| is_same(&held, &found)) {
+        let current = fstatat(AT_FDCWD, &self.path, AtFlags::AT_SYMLINK_NOFOLLOW);
+        if current.is_ok_and(|current| is_same(&held, &current)) {
             return Ok(());
         }
         let what = format!("{} no longer leads to the directory that the run created", self.path.display());
@@ -121,7 +121,7 @@ impl Root {
     pub fn check_file(&self, path: &CStr) -> io::Result<()> {
         match fstatat(&self.directory, self.relative(path)?, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Err(nix::errno::Errno::ENOENT) => Ok(()),
-            found if found?.st_mode & libc::S_IFMT == libc::S_IFREG => Ok(()),
+            status if status?.st_mode & libc::S_IFMT == libc::S_IFREG => Ok(()),
             _ => Err(io::Error::from_raw_os_error(libc::ELOOP)),
         }
     }
@@ -152,8 +152,8 @@ fn mount_of(file: &OwnedFd) -> Option<u64> {
 }
 
 /// True if both are of the same file or directory.
-pub fn is_same(one: &FileStat, other: &FileStat) -> bool {
-    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+pub fn is_same(first: &FileStat, other: &FileStat) -> bool {
+    (first.st_dev, first.st_ino) == (other.st_dev, other.st_ino)
 }
 
 /// How paths are resolved: beneath a directory that is held, or as they are, where the user named the files.

@@ -1,4 +1,4 @@
-//! How the program ends: exit codes, and what is said with them.
+//! How the program ends: exit codes, and the messages printed with them.
 //!
 //! Not here: exiting itself, and the last events of a run ([`crate::command`]).
 
@@ -17,18 +17,18 @@ pub const COULD_NOT_RUN: u8 = 3;
 
 /// How a command ended.
 #[derive(Debug, Default)]
-pub struct Ended {
+pub struct Exit {
     /// Exit code.
     pub code: u8,
     /// What went wrong, for the user.
     pub failure: Option<Failure>,
     /// Further refusals of the same command line, so that all of them can be put right at once.
     pub more: Vec<Failure>,
-    /// All went well, but for what could not be removed: the numbers stand, and whoever has no more to do ends with this.
+    /// All went well, but for what could not be removed: the results are valid, and the last command ends with this.
     pub remains: Option<Box<Failure>>,
 }
 
-impl Ended {
+impl Exit {
     /// The same, where something remains not as a success.
     pub fn with_what_remains(self) -> Self {
         match self.remains {

@@ -1,5 +1,5 @@
 //! Facts that the control plane goes by too. `ioassay-dev` writes them down for it
-//! (`python/ioassay/protocol/facts.py`), so that each is said once.
+//! (`python/ioassay/protocol/facts.py`), so that each is stated once.
 
 pub use crate::measure::doubts::{COLD_SHARE, SHORTEST_PHASE_NS};
 pub use crate::plan::{

@@ -9,7 +9,7 @@ use std::path::Path;
 use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
 
-/// What to do where a process or its memory cannot be had.
+/// What to do where a process cannot be started or gets no memory.
 pub const START_REMEDY: &str = "raise the limits on processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
 /// What an error says that no system call reported, and what to try next; it travels in an [`io::Error`].
@@ -29,7 +29,7 @@ impl Explained {
     }
 }
 
-/// What was said about `error` where it was made.
+/// The explanation that `error` was made with.
 fn explained(error: &io::Error) -> Option<&Explained> {
     error.get_ref().and_then(|inner| inner.downcast_ref::<Explained>())
 }
@@ -61,8 +61,8 @@ pub fn on_path(operation: &str, path: &Path, error: &io::Error) -> Failure {
 /// This node does not see `path`, which the first node created.
 pub fn unseen(path: &Path, error: &io::Error) -> Failure {
     let seen = on_path("open", path, error);
-    let own = ioassay_host::host_name();
-    let message = format!("{own} does not see the directory that the first node created: {}", seen.message);
+    let here = ioassay_host::host_name();
+    let message = format!("{here} does not see the directory that the first node created: {}", seen.message);
     let remedy = "check that both nodes have mounted the same file system there (compare `findmnt --target DIR`)";
     Failure { message, remedy: remedy.to_owned(), ..seen }
 }
@@ -117,7 +117,7 @@ pub fn about_path(operation: &str, path: &Path, message: String, remedy: &str) -
 }
 
 /// The same failure, met by `rank` in `phase`.
-pub fn at(mut failure: Failure, rank: u32, phase: &str) -> Failure {
+pub fn of_rank(mut failure: Failure, rank: u32, phase: &str) -> Failure {
     failure.message = format!("rank {rank}, {phase}: {}", failure.message);
     failure.rank = Some(rank);
     failure.phase = Some(phase.to_owned());
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_named_with_rank_operation_path_errno_and_a_remedy() {
         let full = io::Error::from_raw_os_error(libc::ENOSPC);
-        let failure = at(on_path("write", Path::new("/mnt/x"), &full), 3, "write");
+        let failure = of_rank(on_path("write", Path::new("/mnt/x"), &full), 3, "write");
         assert_eq!(failure.message, "rank 3, write: write /mnt/x: No space left on device (ENOSPC)");
         assert_eq!((failure.rank, failure.errno), (Some(3), Some(libc::ENOSPC)));
         assert!(failure.remedy.contains("free space"));

@@ -24,7 +24,7 @@ pub trait RankSet {
     /// A clock of the node that this process is on.
     fn clock(&self) -> Clock;
 
-    /// Takes signals from standard input, where a launcher stands between this process and whoever asked for the run.
+    /// Takes signals from standard input, where a launcher stands between this process and the control plane.
     fn watch_stdin(&self);
 
     /// What is wrong with running `plan` on these ranks.

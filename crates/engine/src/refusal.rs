@@ -31,7 +31,7 @@ impl Refusal {
         Self { phase: Some(phase.to_owned()), ..self }
     }
 
-    /// The key, after the phase that whoever did not write the plan knows better than the number of its step, and the file.
+    /// The key, after the phase, whose name users know better than the number of its step, and the file.
     pub fn place(&self) -> String {
         let phase = self.phase.as_ref().map_or_else(String::new, |phase| format!("{phase}, "));
         let file = self.file.as_ref().map_or_else(String::new, |file| format!("{}: ", file.display()));

@@ -26,7 +26,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What came of writing to standard output, as [`print`] has it.
+/// Turns the result of writing to standard output into the one of [`print`].
 ///
 /// # Errors
 /// As for [`print`].

@@ -44,7 +44,7 @@ const REAPING: Duration = Duration::from_millis(500);
 /// How long who looks after ranks sleeps between two looks: ranks that stop or die without a signal must be seen too.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// How often those who watch are told.
+/// Interval at which watchers are called.
 pub const WATCH_EVERY: Duration = Duration::from_millis(200);
 
 /// How the ranks ended.
@@ -54,7 +54,7 @@ pub struct Ending {
     pub signal: Option<StopSignal>,
     /// What stopped them, if they did not come to the end of the case.
     pub failure: Option<Failure>,
-    /// Somebody did not wait for the end of a call: what it asked of a server may still be done.
+    /// A process did not wait for the end of a call: its request may still be done by a server.
     pub abandoned: bool,
 }
 
@@ -263,7 +263,7 @@ impl<'a> Supervisor<'a> {
                 Ok(status) => died(rank, &format!("ended unexpectedly ({status:?})"), KILLED),
             };
             // Those that we killed ourselves are the consequence of an earlier failure. Why comes before that all are to end:
-            // other nodes are told both at once.
+            // other nodes get both at once.
             if !place.abandoned() {
                 place.fail(&how);
             }
@@ -280,7 +280,8 @@ impl<'a> Supervisor<'a> {
         if self.place.stopping() || self.place.suspended() || ran_ns <= limit_ns {
             return None;
         }
-        // A rank in a phase may wait in a library of its storage API; outside of one, whoever waits does so for others.
+        // A rank in a phase may wait in a library of its storage API; outside of one, a rank that waits does so for
+        // others.
         let in_phase = |child: &Child| self.place.counters()[child.seat as usize].working.load(Ordering::Relaxed);
         let (waiting, working): (Vec<&Child>, Vec<&Child>) =
             self.children.iter().partition(|child| hanging::waits_for_others(child.pid));

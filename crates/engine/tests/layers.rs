@@ -43,9 +43,9 @@ fn no_module_uses_one_above_it() {
     for file in files_in(&root).into_iter().filter(|file| file != &root.join("lib.rs")) {
         let inside = file.strip_prefix(&root).unwrap().with_extension("");
         let parts: Vec<&str> = inside.iter().map(|part| part.to_str().unwrap()).collect();
-        let own = if parts[0] == "work" && parts.contains(&"run") { WORK_RUN } else { parts[0] };
+        let module = if parts[0] == "work" && parts.contains(&"run") { WORK_RUN } else { parts[0] };
         for used in used_by(&fs::read_to_string(&file).unwrap()) {
-            if layer_of(&used) > layer_of(own) {
+            if layer_of(&used) > layer_of(module) {
                 upward.push(format!("{} uses {used}", file.display()));
             }
         }

@@ -320,7 +320,7 @@ fn direct_transfers_are_whole_sectors() {
 
 #[test]
 fn what_a_job_asks_of_a_storage_of_its_own_is_refused_there() {
-    let own = |storage: Value| with("/steps/0/jobs/0/storage", storage);
+    let with_storage = |storage: Value| with("/steps/0/jobs/0/storage", storage);
     for (storage, expected) in [
         (
             json!({"api": "posxi"}),
@@ -339,14 +339,14 @@ fn what_a_job_asks_of_a_storage_of_its_own_is_refused_there() {
             "steps[0].jobs[0].storage.api: null stores no files, but posix, the storage API of the other",
         ),
     ] {
-        let message = refusal(&own(storage.clone()));
+        let message = refusal(&with_storage(storage.clone()));
         assert!(message.contains(expected), "{storage}: {message}");
     }
     let mut walk = valid();
     let find = json!({"name": "find", "storage": {"api": "posix"}, "work": {"kind": "find"}});
     walk["steps"].as_array_mut().unwrap().push(json!({"step": "phase", "name": "walk", "jobs": [find]}));
     assert!(refusal(&walk).contains("walk, steps[5].jobs[0].storage: a walk does not use a storage API"));
-    parse(own(json!({"api": "posix", "direct": true})).to_string().as_bytes()).unwrap();
+    parse(with_storage(json!({"api": "posix", "direct": true})).to_string().as_bytes()).unwrap();
 }
 
 #[test]
@@ -441,14 +441,14 @@ fn unknown_keys_are_refused_and_so_is_what_follows_the_plan() {
 }
 
 /// Every value in the plan, by its JSON pointer.
-fn pointers(value: &Value, here: &str, found: &mut Vec<String>) {
-    found.push(here.to_owned());
+fn pointers(value: &Value, here: &str, paths: &mut Vec<String>) {
+    paths.push(here.to_owned());
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| pointers(value, &format!("{here}/{key}"), found))
+            fields.iter().for_each(|(key, value)| pointers(value, &format!("{here}/{key}"), paths))
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, item)| pointers(item, &format!("{here}/{index}"), found));
+            items.iter().enumerate().for_each(|(index, item)| pointers(item, &format!("{here}/{index}"), paths));
         }
         _ => {}
     }
@@ -479,9 +479,9 @@ proptest! {
     ) {
         let mut plan = valid();
         for (place, value) in places {
-            let mut found = Vec::new();
-            pointers(&plan, "", &mut found);
-            let pointer = place.get(&found).clone();
+            let mut paths = Vec::new();
+            pointers(&plan, "", &mut paths);
+            let pointer = place.get(&paths).clone();
             *plan.pointer_mut(&pointer).unwrap() = value;
         }
         let _ = parse(plan.to_string().as_bytes());

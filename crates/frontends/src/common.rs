@@ -22,7 +22,7 @@ pub struct Common {
     pub nodes: u32,
     /// `--run DIR`: leave a run directory there.
     pub run: Option<PathBuf>,
-    /// `--overwrite`: replace files whoever wrote them.
+    /// `--overwrite`: replace files of any origin.
     pub overwrite: bool,
     /// Amounts are divided by this. 1 without.
     pub scale_down: u64,
@@ -38,7 +38,7 @@ impl Common {
         given: Option<(u32, u32)>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<String>), Failure> {
-        // Whoever starts several ranks has said how many.
+        // A launcher that starts several ranks has set how many.
         let mut ranks = environment(RANKS).filter(|_| given.is_none()).map(|value| (RANKS.to_owned(), value));
         let (mut run, mut overwrite, mut rest) = (None, false, Vec::new());
         let mut arguments = arguments.into_iter();

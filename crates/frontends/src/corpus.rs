@@ -1,4 +1,4 @@
-//! Command lines of IOR and mdtest that were published, and what becomes of each: taken, or refused for a reason that the
+//! Command lines of IOR and mdtest that were published, and the result of each: taken, or refused for a reason that the
 //! guide (docs/guides/front-ends.md) names.
 //!
 //! The table has them without paths, numbers that make no difference once, with how many public runs had each and
@@ -18,7 +18,7 @@ const TABLE: &str = include_str!("../tests/corpus/command-lines.tsv");
 
 const GUIDE: &str = include_str!("../../../docs/guides/front-ends.md");
 
-/// The words of the table for what becomes of a line, what its refusal says, and how the guide lists it.
+/// For each result of a line: the word of the table, the texts of its refusal, and how the guide lists it.
 const REASONS: &[(&str, &[&str], &str)] = &[
     (
         "api",
@@ -78,9 +78,9 @@ fn each_public_command_line_is_taken_or_refused_for_a_reason_that_the_guide_name
         let outcome = match tried(&line) {
             Ok(()) => "taken",
             Err(failure) => {
-                let says = |reason: &&(&str, &[&str], &str)| reason.1.iter().any(|said| failure.message.contains(said));
-                let found = REASONS.iter().find(says);
-                let (word, _, listed) = found.unwrap_or_else(|| panic!("{:?}: {}", line.arguments, failure.message));
+                let says = |reason: &&(&str, &[&str], &str)| reason.1.iter().any(|text| failure.message.contains(text));
+                let reason = REASONS.iter().find(says);
+                let (word, _, listed) = reason.unwrap_or_else(|| panic!("{:?}: {}", line.arguments, failure.message));
                 assert!(GUIDE.contains(listed), "the guide does not list: {listed}");
                 word
             }

@@ -1,4 +1,4 @@
-//! What is said of doubts while a front end runs: on standard error, where no parser of results looks.
+//! Prints doubts while a front end runs: on standard error, which no parser of results reads.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Doubts(BTreeMap<String, u32>);
 impl Doubts {
     /// Says the doubts of a record: each kind the first time, and always what makes a number invalid.
     pub fn say(&mut self, record: &PhaseRecord) {
-        // A failure is said at the end.
+        // A failure is reported at the end.
         for doubt in record.doubts.iter().filter(|doubt| !matches!(doubt.reason, Reason::Failed { .. })) {
             let times = self.0.entry(kind(doubt)).or_default();
             *times += 1;

@@ -2,7 +2,7 @@
 //! output (`python/ioassay/protocol/facts.py`).
 
 use super::ior::settings::Api;
-use super::options::{Known, Verdict, known};
+use super::options::{ToolOption, Verdict, known};
 use super::{ior, iozone, mdtest};
 
 /// IOR's names of its APIs, each with the storage API that does as it does.
@@ -16,34 +16,34 @@ pub fn mpi_apis() -> impl Iterator<Item = &'static str> {
 }
 
 /// IOR's options.
-pub fn ior_options() -> Vec<Known> {
+pub fn ior_options() -> Vec<ToolOption> {
     known(ior::options::OPTIONS)
 }
 
 /// IOR's directives.
-pub fn ior_directives() -> Vec<Known> {
+pub fn ior_directives() -> Vec<ToolOption> {
     known(ior::options::DIRECTIVES)
 }
 
 /// mdtest's options.
-pub fn mdtest_options() -> Vec<Known> {
+pub fn mdtest_options() -> Vec<ToolOption> {
     known(mdtest::options::OPTIONS)
 }
 
 /// IOzone's options.
-pub fn iozone_options() -> Vec<Known> {
+pub fn iozone_options() -> Vec<ToolOption> {
     iozone::options::KNOWN.to_vec()
 }
 
 /// The spellings of those that are taken and have an effect: of options with a value, or of flags.
-pub fn taken(known: &[Known], with_value: bool) -> Vec<&'static str> {
+pub fn taken(known: &[ToolOption], with_value: bool) -> Vec<&'static str> {
     let taken = known.iter().filter(|option| matches!(option.verdict, Verdict::Same | Verdict::Better(_)));
-    taken.filter(|option| option.value.is_some() == with_value).flat_map(Known::spellings).collect()
+    taken.filter(|option| option.value.is_some() == with_value).flat_map(ToolOption::spellings).collect()
 }
 
 /// The letters of the short ones that take a value.
-pub fn valued(known: &[Known]) -> String {
-    let spellings = known.iter().filter(|option| option.value.is_some()).flat_map(Known::spellings);
+pub fn valued(known: &[ToolOption]) -> String {
+    let spellings = known.iter().filter(|option| option.value.is_some()).flat_map(ToolOption::spellings);
     let mut letters: Vec<char> = spellings.filter_map(letter).collect();
     letters.sort_unstable();
     letters.dedup();

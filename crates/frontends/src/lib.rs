@@ -27,16 +27,16 @@ pub mod session;
 mod size;
 mod text;
 
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_protocol::front_end::Tool;
 
 use self::common::Common;
-use self::options::{Known, known};
+use self::options::{ToolOption, known};
 
 /// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
 pub fn reference() -> String {
-    let tables: [(&str, &str, Vec<Known>); 5] = [
+    let tables: [(&str, &str, Vec<ToolOption>); 5] = [
         ("IOR", IOR, [known(ior::options::OPTIONS), known(ior::options::DIRECTIVES)].concat()),
         ("mdtest", MDTEST, known(mdtest::options::OPTIONS)),
         ("IOzone", IOZONE, iozone::options::KNOWN.to_vec()),
@@ -84,24 +84,24 @@ names the option and what to use instead.
 originals.
 ";
 
-/// What is said above the table of IOR.
+/// The text above the table of IOR.
 const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and directives.";
 
-/// What is said above the table of mdtest.
+/// The text above the table of mdtest.
 const MDTEST: &str = "`ioassay-engine mdtest`, mdtest 4.1's options (`mdtest -h`).";
 
-/// What is said above the table of IOzone.
+/// The text above the table of IOzone.
 const IOZONE: &str = "`ioassay-engine iozone`, IOzone 3.489's options (`iozone -h`); [its guide](../guides/iozone.md).";
 
-/// What is said above the table of obdfilter-survey.
+/// The text above the table of obdfilter-survey.
 const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the environment, or `NAME=VALUE` as arguments.";
 
-/// What is said above the table of the IO500.
+/// The text above the table of the IO500.
 const IO500: &str =
     "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
 
-/// True if the command line of `tool` with these `arguments` does its I/O by MPI. False of one that is refused: that is said
-/// when the ranks have met.
+/// True if the command line of `tool` with these `arguments` does its I/O by MPI. False of one that is refused: that is
+/// reported when the ranks have met.
 pub fn speaks_mpi(tool: Tool, arguments: &[String]) -> bool {
     let Ok((_, arguments)) = Common::take(arguments.to_vec(), None, |_| None) else { return false };
     match tool {
@@ -113,10 +113,10 @@ pub fn speaks_mpi(tool: Tool, arguments: &[String]) -> bool {
 }
 
 /// Has `ranks` run `tool` with `arguments`, those after its name.
-pub fn run(tool: Tool, arguments: Vec<String>, ranks: &mut dyn RankSet) -> Ended {
+pub fn run(tool: Tool, arguments: Vec<String>, ranks: &mut dyn RankSet) -> Exit {
     let (common, arguments) = match Common::take(arguments, ranks.fixed(), |name| std::env::var(name).ok()) {
         Ok(taken) => taken,
-        Err(failure) => return Ended::refused(failure),
+        Err(failure) => return Exit::refused(failure),
     };
     match tool {
         Tool::Ior => ior::run(&common, ranks, &arguments),

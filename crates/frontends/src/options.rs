@@ -13,7 +13,7 @@ use super::size;
 
 /// An option of an original.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct ToolOption {
     /// As it is typed, all its spellings: `-b`, `-l, --dataPacketType`, `-O checkRead`.
     pub name: &'static str,
     /// What its value is, for example `SIZE`; nothing for a flag.
@@ -37,7 +37,7 @@ pub enum Verdict {
     Refused(&'static str),
 }
 
-impl Known {
+impl ToolOption {
     /// An option that does what the original's does.
     pub const fn same(name: &'static str, value: Option<&'static str>, meaning: &'static str) -> Self {
         Self { name, value, meaning, verdict: Verdict::Same }
@@ -83,11 +83,11 @@ impl Known {
 ///
 /// # Errors
 /// If its value is none that it takes.
-pub type Set<P> = fn(&mut P, &Given<P>) -> Result<(), Failure>;
+pub type Set<P> = fn(&mut P, &GivenOption<P>) -> Result<(), Failure>;
 
 /// An option bound to what it sets in `P`. There is no way to make one that is taken and has no setter.
 pub struct Bound<P: 'static> {
-    known: Known,
+    known: ToolOption,
     /// None of an option that is ignored or refused.
     set: Option<Set<P>>,
 }
@@ -95,7 +95,7 @@ pub struct Bound<P: 'static> {
 impl<P> Bound<P> {
     /// An option that does what the original's does.
     pub const fn same(name: &'static str, value: Option<&'static str>, meaning: &'static str, set: Set<P>) -> Self {
-        Self { known: Known::same(name, value, meaning), set: Some(set) }
+        Self { known: ToolOption::same(name, value, meaning), set: Some(set) }
     }
 
     /// An option that does it better.
@@ -106,7 +106,7 @@ impl<P> Bound<P> {
         because: &'static str,
         set: Set<P>,
     ) -> Self {
-        Self { known: Known::better(name, value, meaning, because), set: Some(set) }
+        Self { known: ToolOption::better(name, value, meaning, because), set: Some(set) }
     }
 
     /// An option that changes nothing, which the result says.
@@ -116,7 +116,7 @@ impl<P> Bound<P> {
         meaning: &'static str,
         because: &'static str,
     ) -> Self {
-        Self { known: Known::ignored(name, value, meaning, because), set: None }
+        Self { known: ToolOption::ignored(name, value, meaning, because), set: None }
     }
 
     /// An option that is refused.
@@ -126,7 +126,7 @@ impl<P> Bound<P> {
         meaning: &'static str,
         because: &'static str,
     ) -> Self {
-        Self { known: Known::refused(name, value, meaning, because), set: None }
+        Self { known: ToolOption::refused(name, value, meaning, because), set: None }
     }
 
     /// True if its only spelling is `spelling`, in whatever capitals.
@@ -140,37 +140,37 @@ impl<P> Bound<P> {
 /// # Panics
 /// If none is spelt so, or it has no setter; of a table in a constant this is an error of the compiler.
 pub const fn setter_of<P>(options: &[Bound<P>], spelling: &str) -> Set<P> {
-    let mut at = 0;
-    while at < options.len() {
-        if let Some(set) = options[at].set
-            && begins_with(options[at].known.name.as_bytes(), spelling.as_bytes())
+    let mut index = 0;
+    while index < options.len() {
+        if let Some(set) = options[index].set
+            && begins_with(options[index].known.name.as_bytes(), spelling.as_bytes())
         {
             return set;
         }
-        at += 1;
+        index += 1;
     }
     panic!("no option that sets something is spelt so")
 }
 
 /// True if `spelling` is the first of the spellings in `name`.
 const fn begins_with(name: &[u8], spelling: &[u8]) -> bool {
-    let mut at = 0;
-    while at < spelling.len() {
-        if at == name.len() || name[at] != spelling[at] {
+    let mut index = 0;
+    while index < spelling.len() {
+        if index == name.len() || name[index] != spelling[index] {
             return false;
         }
-        at += 1;
+        index += 1;
     }
-    at == name.len() || name[at] == b','
+    index == name.len() || name[index] == b','
 }
 
 /// What `options` are, without what they set.
-pub fn known<P>(options: &[Bound<P>]) -> Vec<Known> {
+pub fn known<P>(options: &[Bound<P>]) -> Vec<ToolOption> {
     options.iter().map(|option| option.known).collect()
 }
 
 /// An option as it was given.
-pub struct Given<P: 'static> {
+pub struct GivenOption<P: 'static> {
     /// The option.
     pub option: &'static Bound<P>,
     /// As it was typed: `-b`, `--dataPacketType`.
@@ -179,7 +179,7 @@ pub struct Given<P: 'static> {
     pub value: Option<String>,
 }
 
-impl<P> Given<P> {
+impl<P> GivenOption<P> {
     /// An error that says why it is not taken, if it is refused. One that is switched off changes nothing.
     pub fn taken(&self) -> Result<(), Failure> {
         let Verdict::Refused(because) = self.option.known.verdict else { return Ok(()) };
@@ -265,7 +265,7 @@ impl<P> Given<P> {
 }
 
 /// The setter of an option that asks for what holds in any case, and of `-h`, which is looked for before all others.
-pub fn holds_anyway<P>(_: &mut P, given: &Given<P>) -> Result<(), Failure> {
+pub fn holds_anyway<P>(_: &mut P, given: &GivenOption<P>) -> Result<(), Failure> {
     given.flag().map(drop)
 }
 
@@ -284,11 +284,15 @@ pub fn find<P>(options: &'static [Bound<P>], spelling: &str) -> Option<&'static 
 ///
 /// # Errors
 /// If one is unknown, refused, or lacks its value, and for what is no option.
-pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) -> Result<Vec<Given<P>>, Failure> {
-    let mut given: Vec<Given<P>> = Vec::new();
+pub fn parse<P>(
+    tool: &str,
+    options: &'static [Bound<P>],
+    arguments: &[String],
+) -> Result<Vec<GivenOption<P>>, Failure> {
+    let mut given: Vec<GivenOption<P>> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let mut one = |spelling: String, inline: Option<&str>| {
+        let mut take_one = |spelling: String, inline: Option<&str>| {
             let option = find(options, &spelling).ok_or_else(|| {
                 let remedy = format!("`ioassay-engine {tool} -h` lists all options");
                 usage(format!("{tool} has no option {spelling}"), remedy)
@@ -300,25 +304,25 @@ pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) 
                     })?),
                     (_, inline) => inline.map(str::to_owned),
                 };
-            let one = Given { option, spelling, value };
-            one.taken()?;
-            Ok::<Given<P>, Failure>(one)
+            let given_option = GivenOption { option, spelling, value };
+            given_option.taken()?;
+            Ok::<GivenOption<P>, Failure>(given_option)
         };
         if argument.starts_with("--") {
             let (name, value) =
                 argument.split_once('=').map_or((argument.as_str(), None), |(name, value)| (name, Some(value)));
-            given.push(one(name.to_owned(), value)?);
+            given.push(take_one(name.to_owned(), value)?);
             continue;
         }
         let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
             return Err(usage(format!("{argument:?} is not an option of {tool}"), stray(options, &given)));
         };
-        for (at, letter) in letters.char_indices() {
+        for (index, letter) in letters.char_indices() {
             let spelling = format!("-{letter}");
-            let after = &letters[at + letter.len_utf8()..];
+            let after = &letters[index + letter.len_utf8()..];
             let takes = find(options, &spelling).is_some_and(|option| option.known.value.is_some());
             let inline = after.strip_prefix('=').or_else(|| (takes && !after.is_empty()).then_some(after));
-            given.push(one(spelling, inline)?);
+            given.push(take_one(spelling, inline)?);
             if takes || inline.is_some() {
                 break;
             }
@@ -328,8 +332,8 @@ pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) 
 }
 
 /// What to do about an argument that is no option and no value: `-o -F FILE` gives `-o` the value `-F`.
-fn stray<P>(options: &'static [Bound<P>], given: &[Given<P>]) -> String {
-    let swallowed = |given: &Given<P>| given.value.clone().filter(|value| find(options, value).is_some());
+fn stray<P>(options: &'static [Bound<P>], given: &[GivenOption<P>]) -> String {
+    let swallowed = |given: &GivenOption<P>| given.value.clone().filter(|value| find(options, value).is_some());
     match given.iter().find_map(|given| Some((&given.spelling, swallowed(given)?))) {
         Some((spelling, value)) => format!("{spelling} took {value} as its value: write {value} before {spelling}"),
         None => "options start with a dash".to_owned(),
@@ -346,7 +350,7 @@ ioassay's own options, anywhere on the command line:
 ";
 
 /// What `-h` prints.
-pub fn help(synopsis: &str, known: &[Known]) -> String {
+pub fn help(synopsis: &str, known: &[ToolOption]) -> String {
     let mut text = format!("{synopsis}\n\nOptions:\n");
     for option in known {
         let name = option.value.map_or_else(|| option.name.to_owned(), |value| format!("{} {value}", option.name));
@@ -363,7 +367,7 @@ pub fn help(synopsis: &str, known: &[Known]) -> String {
 }
 
 /// The table of one original, in Markdown.
-pub fn table(known: &[Known]) -> String {
+pub fn table(known: &[ToolOption]) -> String {
     let mut text = "| option | meaning | ours |\n| -- | -- | -- |\n".to_owned();
     for option in known {
         // A bar in a cell is escaped, also within code.
@@ -397,7 +401,7 @@ mod tests {
         Bound::refused("-x", None, "an old one", "it is gone; take -F"),
     ];
 
-    fn parse_line(line: &str) -> Result<Vec<Given<Parameters>>, Failure> {
+    fn parse_line(line: &str) -> Result<Vec<GivenOption<Parameters>>, Failure> {
         parse("tool", OPTIONS, &line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
@@ -457,7 +461,7 @@ mod tests {
     fn help_and_table_say_what_becomes_of_each_option() {
         let given = parse_line("-y -y=0 -F").unwrap();
         let known = known(OPTIONS);
-        let warnings: Vec<String> = given.iter().filter_map(Given::warning).collect();
+        let warnings: Vec<String> = given.iter().filter_map(GivenOption::warning).collect();
         assert_eq!(warnings, ["WARNING: -y (a hint) is ignored: there is no such cache"]);
         assert!(help("tool", &known).contains("refused: it is gone; take -F"));
         assert!(help("tool", &known).contains("ignored: there is no such cache"));

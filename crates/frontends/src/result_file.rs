@@ -11,17 +11,17 @@ use ioassay_protocol::events::Failure;
 use ioassay_engine::failure;
 use ioassay_engine::workspace::in_place::SAY_OVERWRITE;
 
-/// As much of a file's beginning as is looked at.
-const LOOKED_AT_BYTES: u64 = 4096;
+/// As much of a file's beginning as is checked.
+const CHECKED_BYTES: u64 = 4096;
 
 /// Creates the file at `path`, empty.
 ///
 /// # Errors
-/// If it cannot be written, if it is a block device, or if something is there whose beginning is not `own` and `overwrite`
+/// If it cannot be written, if it is a block device, or if something is there whose beginning is not `is_own` and `overwrite`
 /// was not said.
-pub fn create(path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) -> Result<File, Failure> {
+pub fn create(path: &Path, overwrite: bool, is_own: impl Fn(&str) -> bool) -> Result<File, Failure> {
     let cannot = |error| failure::on_path("write", path, &error);
-    // What is looked at is what is emptied: nobody can put something else in its place in between.
+    // The file that is checked is the one that is emptied: no other process can replace it in between.
     let mut options = File::options();
     let options = options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
     let file = match options.open(path) {
@@ -30,7 +30,7 @@ pub fn create(path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) -> Resul
         }
         there => there.map_err(cannot)?,
     };
-    check(&file, path, overwrite, own)?;
+    check(&file, path, overwrite, is_own)?;
     if file.metadata().map_err(cannot)?.is_file() {
         file.set_len(0).and_then(|()| io::Seek::rewind(&mut &file)).map_err(cannot)?;
     }
@@ -38,20 +38,20 @@ pub fn create(path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) -> Resul
 }
 
 /// Replaces the file at `path` by one that holds `text`, as [`create`] does.
-pub fn write(path: &Path, overwrite: bool, own: impl Fn(&str) -> bool, text: &str) -> Result<(), Failure> {
-    let mut file = create(path, overwrite, own)?;
+pub fn write(path: &Path, overwrite: bool, is_own: impl Fn(&str) -> bool, text: &str) -> Result<(), Failure> {
+    let mut file = create(path, overwrite, is_own)?;
     file.write_all(text.as_bytes()).map_err(|error| failure::on_path("write", path, &error))
 }
 
 /// An error if [`create`] would refuse to replace what is at `path`.
-pub fn may_replace(path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) -> Result<(), Failure> {
+pub fn may_replace(path: &Path, overwrite: bool, is_own: impl Fn(&str) -> bool) -> Result<(), Failure> {
     match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        file => check(&file.map_err(|error| failure::on_path("read", path, &error))?, path, overwrite, own),
+        file => check(&file.map_err(|error| failure::on_path("read", path, &error))?, path, overwrite, is_own),
     }
 }
 
-fn check(file: &File, path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) -> Result<(), Failure> {
+fn check(file: &File, path: &Path, overwrite: bool, is_own: impl Fn(&str) -> bool) -> Result<(), Failure> {
     let cannot = |error| failure::on_path("read", path, &error);
     let kind = file.metadata().map_err(cannot)?.file_type();
     if kind.is_block_device() {
@@ -63,8 +63,8 @@ fn check(file: &File, path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) 
         return Ok(());
     }
     let mut begin = Vec::new();
-    file.take(LOOKED_AT_BYTES).read_to_end(&mut begin).map_err(cannot)?;
-    if begin.is_empty() || own(&String::from_utf8_lossy(&begin)) {
+    file.take(CHECKED_BYTES).read_to_end(&mut begin).map_err(cannot)?;
+    if begin.is_empty() || is_own(&String::from_utf8_lossy(&begin)) {
         return Ok(());
     }
     let message = format!("{} exists and does not contain results of this kind: not overwritten", path.display());

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::failure;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::validate;
@@ -28,7 +28,7 @@ const DOCUMENT: &str = "front-end.json";
 /// What the original would print, kept in the run directory too.
 const CONSOLE: &str = "console.txt";
 
-/// Locked in a run directory while somebody works on it, by a session and its ranks until the last of them has ended.
+/// Locked in a run directory while a command works on it, by a session and its ranks until the last of them has ended.
 const LOCK: &str = "lock";
 
 /// What a front end prints.
@@ -121,14 +121,14 @@ impl<'a> Session<'a> {
         repetition: u32,
         plan: &Plan,
         mut tell: impl FnMut(&Event, &mut Console),
-    ) -> Ended {
+    ) -> Exit {
         let plan = &self.spread(plan);
         let case = FrontEndCase { id: plan.case.clone(), workload: workload.to_owned(), repetition };
         self.document.cases.push(case);
         // The plan is kept also where it is refused: it says what was meant.
         let (mut log, mut reader) = match self.open(plan) {
             Ok(opened) => opened,
-            Err(failure) => return Ended::could_not(failure),
+            Err(failure) => return Exit::could_not(failure),
         };
         if let Err(refusal) = validate(plan) {
             return command::refuse(&refusal, &mut log);
@@ -187,17 +187,17 @@ impl<'a> Session<'a> {
     }
 
     /// Writes down how it `ended`.
-    pub fn finish(mut self, ended: Ended) -> Ended {
+    pub fn finish(mut self, ended: Exit) -> Exit {
         self.doubts.sum_up(self.directory.as_deref());
-        let ended = Ended { remains: self.remains.take(), ..ended }.with_what_remains();
+        let ended = Exit { remains: self.remains.take(), ..ended }.with_what_remains();
         let ended = match self.console.lost.take() {
-            Some(failure) if ended.code == 0 => Ended::could_not(failure),
+            Some(failure) if ended.code == 0 => Exit::could_not(failure),
             _ => ended,
         };
         self.document.ended_unix_ns = Some(clock::unix_ns());
         self.document.exit_code = Some(ended.code);
         match self.write_document() {
-            Err(failure) if ended.code == 0 => Ended::could_not(failure),
+            Err(failure) if ended.code == 0 => Exit::could_not(failure),
             _ => ended,
         }
     }
@@ -220,13 +220,13 @@ fn say_what_is_kept(kept: &[String]) {
 
 /// Says what remains on the target, on standard error: the originals have no line for it.
 fn say_what_is_left(plan: &Plan, removed: &Removed) {
-    let own = match &plan.target {
+    let workspace_path = match &plan.target {
         Target::Directory(target) => Some(workspace::directory::path(target, &plan.run).display().to_string()),
         Target::InPlace(_) | Target::Device(_) | Target::Url(_) => None,
     };
     for Left { path, because } in &removed.left {
         say!("ioassay-engine: {path} remains: {because}");
-        if own.as_ref() == Some(path) {
+        if workspace_path.as_ref() == Some(path) {
             say!("  try: ioassay-engine clean --events FILE {path}");
         }
     }
@@ -241,7 +241,7 @@ fn hold(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Replaces the file at `path` as a whole: whoever reads it finds the old or the new text.
+/// Replaces the file at `path` as a whole: a reader gets the old or the new text.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     fs::write(&new, text)?;
@@ -257,7 +257,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Tells of every event that has been written since the last time.
+    /// Reports every event that has been written since the last time.
     fn read_new(&mut self, tell: &mut dyn FnMut(&Event)) {
         // The file is shared with its writer, whose position is the end.
         let read = self.file.seek(SeekFrom::Start(self.position)).and_then(|_| self.file.read_to_end(&mut self.rest));
@@ -287,7 +287,7 @@ mod tests {
         let session = Session::begin(Tool::Ior, &common, &mut ranks, &[]).unwrap();
         let lock = File::open(directory.join(LOCK)).unwrap();
         assert!(lock.try_lock().is_err());
-        assert_eq!(session.finish(Ended::default()).code, 0);
+        assert_eq!(session.finish(Exit::default()).code, 0);
         assert!(lock.try_lock().is_ok());
     }
 }

@@ -228,7 +228,7 @@ pub fn is_fuse(file_system: &str) -> bool {
 
 /// What may hold data of a target on `mount`, or on the block device `device` (major and minor number), besides the page
 /// cache. `root` has /sys and /etc.
-pub fn found(root: &Path, mount: Option<&Mount>, device: (u64, u64)) -> Vec<DataCache> {
+pub fn caches(root: &Path, mount: Option<&Mount>, device: (u64, u64)) -> Vec<DataCache> {
     let devices = devices(root, device);
     let file_system = mount.map(|mount| mount.file_system.as_str()).unwrap_or_default();
     let applies = |cache: &Cache| match cache.sign {
@@ -236,7 +236,8 @@ pub fn found(root: &Path, mount: Option<&Mount>, device: (u64, u64)) -> Vec<Data
         Sign::Fuse => (is_fuse(file_system) && !has_entry(file_system)).then_some(file_system.to_owned()),
         Sign::Option(types, options) => {
             let given = &mount?.options;
-            let has = |option: &&str| given.iter().any(|one| one == option || one.split('=').next() == Some(option));
+            let has =
+                |option: &&str| given.iter().any(|known| known == option || known.split('=').next() == Some(option));
             (types.contains(&file_system) && options.iter().any(has)).then(String::new)
         }
         Sign::BeegfsBuffered => (file_system == "beegfs" && !is_native(root, mount?)).then(String::new),
@@ -245,8 +246,8 @@ pub fn found(root: &Path, mount: Option<&Mount>, device: (u64, u64)) -> Vec<Data
         Sign::Bcache => devices.iter().any(|device| has_bcache(device)).then(String::new),
         Sign::LvmCache => devices.iter().any(|device| is_lvm_cache(device)).then(String::new),
     };
-    let found = CACHES.iter().filter_map(|cache| Some((cache, applies(cache)?)));
-    found
+    let applying = CACHES.iter().filter_map(|cache| Some((cache, applies(cache)?)));
+    applying
         .map(|(cache, of)| DataCache { name: cache.name.to_owned(), because: cache.because.replace("{}", &of) })
         .collect()
 }
@@ -263,20 +264,20 @@ fn devices(root: &Path, (major, minor): (u64, u64)) -> Vec<PathBuf> {
     if entry.join("partition").exists() {
         entry.pop();
     }
-    let (mut found, mut next) = (vec![entry], 0);
-    while let Some(device) = found.get(next).cloned() {
+    let (mut all, mut next) = (vec![entry], 0);
+    while let Some(device) = all.get(next).cloned() {
         for (_, slave) in entries(&device, "slaves") {
             let Ok(mut slave) = slave.canonicalize() else { continue };
             if slave.join("partition").exists() {
                 slave.pop();
             }
-            if !found.contains(&slave) {
-                found.push(slave);
+            if !all.contains(&slave) {
+                all.push(slave);
             }
         }
         next += 1;
     }
-    found
+    all
 }
 
 /// The file that a loop device lies on, where its pages are kept in the node's memory under those of the device.
@@ -323,7 +324,7 @@ mod tests {
     }
 
     fn names(root: &Path, mount: Option<&Mount>, device: (u64, u64)) -> Vec<String> {
-        found(root, mount, device).into_iter().map(|cache| cache.name).collect()
+        caches(root, mount, device).into_iter().map(|cache| cache.name).collect()
     }
 
     #[test]
@@ -384,14 +385,14 @@ mod tests {
             &[("md0/size", "8"), ("bcache0/bcache/state", "clean\n"), ("loop3/loop/backing_file", "/img\n")],
             &[("md0", "bcache0"), ("bcache0", "loop3")],
         );
-        let all = found(bcache.path(), None, (252, 0));
+        let all = caches(bcache.path(), None, (252, 0));
         let names: Vec<&str> = all.iter().map(|cache| cache.name.as_str()).collect();
         assert_eq!(names, ["backing file of a loop device", "bcache"]);
         assert_eq!(all[0].because, "the device is backed by the file /img, which the node may have cached");
         let bare = system("bcache0", &[("bcache0/bcache/state", "no cache\n")], &[]);
-        assert_eq!(found(bare.path(), None, (252, 0)), []);
+        assert_eq!(caches(bare.path(), None, (252, 0)), []);
         let direct = system("loop3", &[("loop3/loop/backing_file", "/img\n"), ("loop3/loop/dio", "1\n")], &[]);
-        assert_eq!(found(direct.path(), None, (252, 0)), []);
+        assert_eq!(caches(direct.path(), None, (252, 0)), []);
     }
 
     #[test]

@@ -16,13 +16,13 @@ pub enum Version {
 /// The directories of the groups with `controller` on the way up from this process, below `root`.
 pub fn on_the_way_up(root: &Path, controller: &str) -> Vec<(Version, PathBuf)> {
     let groups = text(root, "proc/self/cgroup").unwrap_or_default();
-    let found = groups.lines().filter_map(|line| {
+    let paths = groups.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, group) = (fields.next()?, fields.next()?);
         // Of version 2 there is one hierarchy, and its line names no controllers.
         let (version, mounted) = match controllers {
             "" => (Version::Two, PathBuf::from("sys/fs/cgroup")),
-            _ if controllers.split(',').any(|one| one == controller) => {
+            _ if controllers.split(',').any(|listed| listed == controller) => {
                 (Version::One, Path::new("sys/fs/cgroup").join(controller))
             }
             _ => return None,
@@ -31,5 +31,5 @@ pub fn on_the_way_up(root: &Path, controller: &str) -> Vec<(Version, PathBuf)> {
         let ways_up = Path::new(group.trim_start_matches('/')).ancestors();
         Some(ways_up.map(move |group| (version, mounted.join(group))).collect::<Vec<_>>())
     });
-    found.flatten().collect()
+    paths.flatten().collect()
 }

@@ -10,38 +10,38 @@ use std::path::PathBuf;
 /// network file systems, or where the file takes no direct I/O.
 pub fn alignment_bytes(file: &File) -> Option<u64> {
     match of_file(file)? {
-        Told::Bytes(bytes) => (bytes > 0).then_some(bytes.into()),
-        Told::Nothing { device } => of_device(device),
+        Alignment::Bytes(bytes) => (bytes > 0).then_some(bytes.into()),
+        Alignment::Nothing { device } => of_device(device),
     }
 }
 
 /// What statx says about direct I/O on a file.
-enum Told {
+enum Alignment {
     /// The alignment; 0 where the file takes no direct I/O.
     Bytes(u32),
     /// Nothing, but on which device the file is, or which it is itself: major and minor number.
     Nothing { device: (u32, u32) },
 }
 
-fn of_file(file: &File) -> Option<Told> {
+fn of_file(file: &File) -> Option<Alignment> {
     let wanted = libc::STATX_DIOALIGN | libc::STATX_TYPE;
-    let mut found = MaybeUninit::<libc::statx>::zeroed();
+    let mut buffer = MaybeUninit::<libc::statx>::zeroed();
     let (empty, flags) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
-    // SAFETY: the path ends with a zero byte, and `found` has room for the kernel's answer.
-    let answer = unsafe { libc::statx(file.as_raw_fd(), empty, flags, wanted, found.as_mut_ptr()) };
+    // SAFETY: the path ends with a zero byte, and `buffer` has room for the kernel's answer.
+    let answer = unsafe { libc::statx(file.as_raw_fd(), empty, flags, wanted, buffer.as_mut_ptr()) };
     if answer != 0 {
         return None;
     }
     // SAFETY: all zero is a valid statx, and the kernel has filled in the rest.
-    let found = unsafe { found.assume_init() };
-    let told = found.stx_mask & libc::STATX_DIOALIGN != 0;
-    let is_device = u32::from(found.stx_mode) & libc::S_IFMT == libc::S_IFBLK;
+    let statx = unsafe { buffer.assume_init() };
+    let is_reported = statx.stx_mask & libc::STATX_DIOALIGN != 0;
+    let is_device = u32::from(statx.stx_mode) & libc::S_IFMT == libc::S_IFBLK;
     let device = if is_device {
-        (found.stx_rdev_major, found.stx_rdev_minor)
+        (statx.stx_rdev_major, statx.stx_rdev_minor)
     } else {
-        (found.stx_dev_major, found.stx_dev_minor)
+        (statx.stx_dev_major, statx.stx_dev_minor)
     };
-    Some(if told { Told::Bytes(found.stx_dio_offset_align) } else { Told::Nothing { device } })
+    Some(if is_reported { Alignment::Bytes(statx.stx_dio_offset_align) } else { Alignment::Nothing { device } })
 }
 
 /// The size of the blocks that a device is addressed in. A partition has that of its disk.

@@ -41,7 +41,7 @@ pub fn of_this_node(target: Option<&Path>, clock: &Clock) -> Environment {
         clock: ClockRecord { source: clock.name().to_owned(), resolution_ns: clock.resolution_ns() },
         block_device: target.and_then(block_device::under),
         network: network::links(root),
-        caches: caches::found(root, mount.as_ref(), storage),
+        caches: caches::caches(root, mount.as_ref(), storage),
         mount,
     }
 }

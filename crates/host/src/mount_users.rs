@@ -14,8 +14,8 @@ const MOST_NAMED: usize = 5;
 pub fn by(mount_point: &Path) -> Vec<String> {
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     let mounts = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
-    let own = mounts(Path::new("/proc/self"));
-    let beside = processes.flatten().filter(|entry| own.is_some() && mounts(&entry.path()) == own);
+    let namespace = mounts(Path::new("/proc/self"));
+    let beside = processes.flatten().filter(|entry| namespace.is_some() && mounts(&entry.path()) == namespace);
     let numbered = beside.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok());
     let named = numbered.filter_map(|entry| {
         let process = entry.path();
@@ -28,11 +28,13 @@ pub fn by(mount_point: &Path) -> Vec<String> {
 
 fn what_keeps(process: &Path, mount_point: &Path) -> Option<String> {
     let link = |path: PathBuf| fs::read_link(path).ok().filter(|to| to.starts_with(mount_point));
-    let own = [("cwd", "its working directory"), ("root", "its root directory"), ("exe", "its program")];
-    if let Some((_, what)) = own.into_iter().find(|(name, _)| link(process.join(name)).is_some()) {
+    let links = [("cwd", "its working directory"), ("root", "its root directory"), ("exe", "its program")];
+    if let Some((_, what)) = links.into_iter().find(|(name, _)| link(process.join(name)).is_some()) {
         return Some(what.to_owned());
     }
-    let open = fs::read_dir(process.join("fd")).ok().and_then(|all| all.flatten().find_map(|one| link(one.path())));
+    let open = fs::read_dir(process.join("fd"))
+        .ok()
+        .and_then(|all| all.flatten().find_map(|descriptor| link(descriptor.path())));
     open.or_else(|| mapped(process, mount_point)).map(|path| path.display().to_string())
 }
 

@@ -22,8 +22,8 @@ pub fn links(root: &Path) -> Vec<NetworkLink> {
 fn interface(root: &Path, name: &str, address: &str) -> NetworkLink {
     let link = NetworkLink { name: name.to_owned(), ..NetworkLink::default() };
     let known = root.join("sys/class/net").join(name);
-    // Of an InfiniBand address the system call tells only the beginning.
-    if address.is_empty() || !text(&known, "address").is_some_and(|told| told.starts_with(address)) {
+    // The system call gives only the beginning of an InfiniBand address.
+    if address.is_empty() || !text(&known, "address").is_some_and(|whole| whole.starts_with(address)) {
         return link;
     }
     let driver = fs::read_link(known.join("device/driver")).ok();
@@ -71,7 +71,7 @@ fn own_interfaces() -> BTreeMap<String, String> {
     if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
         return BTreeMap::new();
     }
-    let mut found = BTreeMap::new();
+    let mut interfaces = BTreeMap::new();
     let mut next = first;
     // SAFETY: the list is the C library's, ends with a null pointer, and lives until it is freed.
     while let Some(entry) = unsafe { next.as_ref() } {
@@ -84,7 +84,7 @@ fn own_interfaces() -> BTreeMap<String, String> {
         let name = unsafe { std::ffi::CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
         // SAFETY: an address that is there begins with its family.
         let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| i32::from(address.sa_family));
-        let address: &mut String = found.entry(name).or_default();
+        let address: &mut String = interfaces.entry(name).or_default();
         if family == Some(libc::AF_PACKET) {
             // SAFETY: of this family every address is of this type.
             let link = unsafe { entry.ifa_addr.cast::<libc::sockaddr_ll>().read_unaligned() };
@@ -94,7 +94,7 @@ fn own_interfaces() -> BTreeMap<String, String> {
     }
     // SAFETY: as it was given, once.
     unsafe { libc::freeifaddrs(first) };
-    found
+    interfaces
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const UNLIMITED_BYTES: u64 = 1 << 63;
 
 /// What statfs says, in its own units.
 #[derive(Debug, Clone, Copy)]
-struct Said {
+struct Reported {
     /// The file system is a process of a user (FUSE), which fills in what it likes.
     fuse: bool,
     fragment_bytes: u64,
@@ -45,21 +45,21 @@ pub struct Room {
 
 /// The room on the file system of `path`.
 pub fn room(path: &Path) -> io::Result<Room> {
-    let said = statvfs(path)?;
-    let room = Said {
+    let answer = statvfs(path)?;
+    let room = Reported {
         fuse: statfs(path)?.filesystem_type() == FUSE_SUPER_MAGIC,
-        fragment_bytes: said.fragment_size(),
-        blocks: said.blocks(),
-        blocks_free: said.blocks_free(),
-        blocks_available: said.blocks_available(),
-        inodes: said.files(),
-        inodes_free: said.files_free(),
-        inodes_available: said.files_available(),
+        fragment_bytes: answer.fragment_size(),
+        blocks: answer.blocks(),
+        blocks_free: answer.blocks_free(),
+        blocks_available: answer.blocks_available(),
+        inodes: answer.files(),
+        inodes_free: answer.files_free(),
+        inodes_available: answer.files_available(),
     };
-    Ok(room.judged(said.block_size()))
+    Ok(room.judged(answer.block_size()))
 }
 
-impl Said {
+impl Reported {
     fn judged(self, block_bytes: u64) -> Room {
         let (bytes, about_bytes) = self.bytes();
         let (free_inodes, about_inodes) = self.inodes();
@@ -74,8 +74,9 @@ impl Said {
 
     /// All bytes and those that are free, or why they are not believed.
     fn bytes(self) -> (Option<(u64, u64)>, Option<String>) {
-        let unchecked =
-            |said: String| (None, Some(format!("the file system says that {said}: free space was not checked")));
+        let unchecked = |contradiction: String| {
+            (None, Some(format!("the file system says that {contradiction}: free space was not checked")))
+        };
         if self.blocks == 0 {
             return unchecked("its size is 0".to_owned());
         }
@@ -96,8 +97,9 @@ impl Said {
 
     /// Those that are free, or why they are not believed. Without any, the file system does not count, as Btrfs.
     fn inodes(self) -> (Option<u64>, Option<String>) {
-        let unchecked =
-            |said: String| (None, Some(format!("the file system says that {said}: inodes were not checked")));
+        let unchecked = |contradiction: String| {
+            (None, Some(format!("the file system says that {contradiction}: inodes were not checked")))
+        };
         let Self { inodes, inodes_free, inodes_available, .. } = self;
         if inodes == 0 && inodes_free == 0 && inodes_available == 0 {
             return (None, None);
@@ -127,7 +129,7 @@ mod tests {
         assert!(!rooms.is_empty());
         for case in rooms {
             let number = |name: &str| case["said"][name].as_u64().unwrap();
-            let said = Said {
+            let said = Reported {
                 fuse: case["said"]["fuse"].as_bool().unwrap(),
                 fragment_bytes: number("fragment_bytes"),
                 blocks: number("blocks"),

@@ -1,7 +1,7 @@
 //! What the engine reports, one event per line, written as it happens.
 //!
 //! A phase is one event, written when all ranks have ended it: a reader that finds the line has the whole
-//! phase, and a reader that does not has nothing of it to misread.
+//! phase, and a reader that does not cannot misread a part of it.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub enum Event {
     Checked(Box<Checked>),
     /// `ioassay-engine amounts` has added up what a plan does.
     Amounts(CaseAmounts),
-    /// `ioassay-engine survey` has looked at all nodes.
+    /// `ioassay-engine survey` has inspected all nodes.
     Survey(Survey),
     /// A cold-cache step has ended.
     ColdCache(ColdCache),
@@ -80,7 +80,7 @@ pub struct Checked {
     pub may_write_again: bool,
     /// Files that the case creates.
     pub files: u64,
-    /// Bytes that are free on the target; `None` where it does not tell, as object stores do not.
+    /// Bytes that are free on the target; `None` where it does not report them, as object stores do not.
     pub free_bytes: Option<u64>,
     /// Inodes that are free on the target; `None` where the file system does not count them.
     pub free_inodes: Option<u64>,
@@ -132,7 +132,7 @@ pub struct FilesRemoved {
 pub struct CacheAttempt {
     /// The way.
     pub method: CacheMethod,
-    /// True if the system did it; whether it helped is told by the residency.
+    /// True if the system did it; whether it helped is shown by the residency.
     pub done: bool,
     /// Why not, or what is to be known about it.
     pub detail: String,
@@ -141,7 +141,7 @@ pub struct CacheAttempt {
     pub commands: Vec<CommandRun>,
 }
 
-/// A command of the site, and what came of it.
+/// A command of the site, and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRun {
     /// The host that it was for: a node, or a server; `None` for a hook that names none.
@@ -164,7 +164,7 @@ pub struct CommandRun {
 pub enum CommandEnd {
     /// By itself, with this exit status; 0 says that it did what it was to do.
     Exited(i32),
-    /// By a signal that somebody else sent it, for example `SIGKILL`.
+    /// By a signal that another process sent it, for example `SIGKILL`.
     Signaled(String),
     /// It was killed at its time limit, of so many nanoseconds.
     TimedOut(u64),
@@ -260,11 +260,12 @@ pub struct Stonewall {
 pub struct Settled {
     /// How long the slowest node took.
     pub waited_ns: u64,
-    /// Bytes that waited to be written back when it began, on all nodes; `None` where one does not tell.
+    /// Bytes that waited to be written back when it began, on all nodes; `None` where one does not report them.
     pub dirty_bytes: Option<u64>,
 }
 
-/// What a node did while a phase ran, for whomever: its device, its processors. `None` where the system does not tell.
+/// What a node did while a phase ran, for all processes: its device, its processors. `None` where the system does not
+/// report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRecord {
     /// Bytes in memory that waited to be written back when the phase began (`Dirty`, `Writeback`, `NFS_Unstable`).
@@ -405,12 +406,13 @@ pub struct Usage {
     pub major_faults: u64,
     /// The most memory that the rank has had so far, buffers included.
     pub peak_memory_bytes: u64,
-    /// Bytes that the kernel fetched from a block device for the rank; `None` where it does not tell.
+    /// Bytes that the kernel fetched from a block device for the rank; `None` where it does not report them.
     pub device_read_bytes: Option<u64>,
-    /// Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not tell.
+    /// Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not report
+    /// them.
     pub device_write_bytes: Option<u64>,
     /// Time in which the rank could have run and had no processor (`/proc/self/schedstat`); `None` where the kernel does not
-    /// tell.
+    /// report it.
     #[serde(default)]
     pub waited_ns: Option<u64>,
 }

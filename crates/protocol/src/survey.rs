@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// What the nodes found when all of them looked at themselves and at the target.
+/// What the nodes found when each of them inspected itself and the target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Survey {
     /// Version of the document.
@@ -91,7 +91,7 @@ pub struct Abilities {
 /// What time it is on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WallClock {
-    /// True if the kernel says that something keeps it in time, such as NTP; `None` where it does not tell.
+    /// True if the kernel says that something keeps it in time, such as NTP; `None` where it does not report it.
     pub synchronized: Option<bool>,
     /// The first node's wall clock less this one's; `None` where they were not compared.
     pub offset_ns: Option<i64>,

@@ -21,10 +21,10 @@ impl FileIdentity {
     pub const fn digest(&self) -> u64 {
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let words = [self.device, self.inode, self.birth_ns, self.generation as u64];
-        let (mut digest, mut at) = (0_u64, 0);
-        while at < words.len() {
-            digest = (digest.rotate_left(23) ^ words[at]).wrapping_mul(FACTOR);
-            at += 1;
+        let (mut digest, mut index) = (0_u64, 0);
+        while index < words.len() {
+            digest = (digest.rotate_left(23) ^ words[index]).wrapping_mul(FACTOR);
+            index += 1;
         }
         digest ^ digest >> 32
     }

@@ -37,9 +37,9 @@ impl Extent {
     }
 }
 
-/// Up to here every page is looked at; of what is larger, as much in [`WINDOWS`].
+/// Up to here every page is checked; of what is larger, as much in [`WINDOWS`].
 const WHOLE_BYTES: u64 = 256 << 20;
-/// Parts of a large file that are looked at, as far from each other as they can be.
+/// Parts of a large file that are checked, as far from each other as they can be.
 const WINDOWS: u64 = 256;
 
 /// Has `look` look at so many bytes, or evenly at parts of them. At how many; nothing where it could not.
@@ -58,9 +58,9 @@ pub fn in_windows(bytes: u64, mut look: impl FnMut(u64, u64) -> Option<()>) -> O
     Some(WHOLE_BYTES)
 }
 
-/// What a part that was found among those looked at stands for.
-pub fn of_all(part: u64, looked_at: u64, all: u64) -> u64 {
-    if looked_at == all { part } else { (u128::from(part) * u128::from(all) / u128::from(looked_at)) as u64 }
+/// Scales `part`, found in the `checked` pages, to `all`.
+pub fn of_all(part: u64, checked: u64, all: u64) -> u64 {
+    if checked == all { part } else { (u128::from(part) * u128::from(all) / u128::from(checked)) as u64 }
 }
 
 /// What the kernel says of some bytes of a file.
@@ -114,7 +114,7 @@ impl Map {
         add_cached(counters, cached);
     }
 
-    /// Forgets what was said of maps that are still there: it is about to be said again.
+    /// Forgets what was reported of maps that are still there: it is about to be reported again.
     pub fn forget_left(&self) {
         self.left().iter().for_each(|counter| counter.store(0, Relaxed));
     }
@@ -139,9 +139,9 @@ fn add_cached([asked, resident, dirty_asked, dirty]: [&AtomicU64; 4], cached: Op
     let Some(cached) = cached else { return };
     asked.fetch_add(cached.asked, Relaxed);
     resident.fetch_add(cached.resident, Relaxed);
-    if let Some(found) = cached.dirty {
+    if let Some(dirty_bytes) = cached.dirty {
         dirty_asked.fetch_add(cached.asked, Relaxed);
-        dirty.fetch_add(found, Relaxed);
+        dirty.fetch_add(dirty_bytes, Relaxed);
     }
 }
 
@@ -179,11 +179,11 @@ mod tests {
     fn parts_of_a_large_file_lie_evenly_within_it() {
         for bytes in [WHOLE_BYTES + 1, 3 * WHOLE_BYTES + 12_345, 1 << 40] {
             let mut places = Vec::new();
-            let looked_at = in_windows(bytes, |offset, bytes| {
+            let checked = in_windows(bytes, |offset, bytes| {
                 places.push((offset, offset + bytes));
                 Some(())
             });
-            assert_eq!(looked_at, Some(WHOLE_BYTES));
+            assert_eq!(checked, Some(WHOLE_BYTES));
             assert!(places.windows(2).all(|two| two[0].1 <= two[1].0), "they overlap");
             assert!(places.iter().all(|(begin, end)| begin % 4096 == 0 && *end <= bytes));
             assert!(places.last().unwrap().1 > bytes - bytes / 100 - WHOLE_BYTES / WINDOWS, "the end is left out");

@@ -13,7 +13,7 @@ pub const CLOCK: &str = "clock";
 pub const COUNTER_CLOCK: &str = "tsc@";
 /// An empty file in the directory of the tables: every call is to be traced.
 pub const TRACE_WISH: &str = "trace";
-/// An empty file in the directory of the tables: stacks are to be looked at.
+/// An empty file in the directory of the tables: stacks are to be sampled.
 pub const STACKS_WISH: &str = "stacks";
 /// Extension of a file that says which functions are at the addresses of tables, beside these.
 pub const SYMBOLS: &str = "symbols";

@@ -152,12 +152,12 @@ fn hash_of_inode(device: u64, inode: u64) -> u32 {
 
 /// Rules that a look-up has found.
 #[derive(Debug)]
-pub struct Found {
+pub struct MatchingRules {
     rules: [u32; MOST_FOUND],
     count: usize,
 }
 
-impl Found {
+impl MatchingRules {
     const NONE: Self = Self { rules: [0; MOST_FOUND], count: 0 };
 
     /// Their places in the table.
@@ -173,7 +173,7 @@ impl Found {
     }
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// The rule has these slots.
@@ -205,54 +205,54 @@ impl PathTable {
     }
 
     /// The rules for a file at a path: of a device, or by its name where that is 0. Nothing where the agent changed keys meanwhile.
-    pub fn at_path(&self, device: u64, path: &[u8]) -> Option<Found> {
-        self.unchanged(|found| {
+    pub fn at_path(&self, device: u64, path: &[u8]) -> Option<MatchingRules> {
+        self.unchanged(|matching| {
             if path.first() != Some(&b'/') {
                 return;
             }
             let mut hash = Hash::of_device(device);
-            self.compare(hash.get(), device, 0, Some(path), found);
-            for (at, &byte) in path.iter().enumerate() {
-                if at > 0 && byte == b'/' {
-                    self.compare(hash.get(), device, 0, Some(path), found);
+            self.compare(hash.get(), device, 0, Some(path), matching);
+            for (index, &byte) in path.iter().enumerate() {
+                if index > 0 && byte == b'/' {
+                    self.compare(hash.get(), device, 0, Some(path), matching);
                 }
                 hash.add(byte);
             }
             if path.len() > 1 {
-                self.compare(hash.get(), device, 0, Some(path), found);
+                self.compare(hash.get(), device, 0, Some(path), matching);
             }
         })
     }
 
     /// The rules for the file of an inode. Nothing where the agent changed keys meanwhile.
-    pub fn of_inode(&self, device: u64, inode: u64) -> Option<Found> {
-        self.unchanged(|found| {
+    pub fn of_inode(&self, device: u64, inode: u64) -> Option<MatchingRules> {
+        self.unchanged(|matching| {
             if inode != 0 {
-                self.compare(hash_of_inode(device, inode), device, inode, None, found);
+                self.compare(hash_of_inode(device, inode), device, inode, None, matching);
             }
         })
     }
 
-    fn unchanged(&self, look: impl FnOnce(&mut Found)) -> Option<Found> {
+    fn unchanged(&self, look: impl FnOnce(&mut MatchingRules)) -> Option<MatchingRules> {
         let version = self.version();
-        let mut found = Found::NONE;
-        look(&mut found);
+        let mut matching = MatchingRules::NONE;
+        look(&mut matching);
         fence(Acquire);
-        (version.is_multiple_of(2) && self.version.load(Relaxed) == version).then_some(found)
+        (version.is_multiple_of(2) && self.version.load(Relaxed) == version).then_some(matching)
     }
 
     /// Compares a path with all keys of a hash; an inode has none.
-    fn compare(&self, hash: u32, device: u64, inode: u64, path: Option<&[u8]>, found: &mut Found) {
+    fn compare(&self, hash: u32, device: u64, inode: u64, path: Option<&[u8]>, matching: &mut MatchingRules) {
         let mut next = self.heads[hash as usize % HEADS].load(Relaxed);
         // Where bytes are not to be trusted, a list may have no end.
         for _ in 0..MOST_COMPARED {
-            let Some(key) = (next as usize).checked_sub(1).and_then(|at| self.keys.get(at)) else { return };
+            let Some(key) = (next as usize).checked_sub(1).and_then(|index| self.keys.get(index)) else { return };
             let is_it = key.hash.load(Relaxed) == hash
                 && key.device.load(Relaxed) == device
                 && key.inode.load(Relaxed) == inode
                 && path.is_none_or(|path| patterns::matches(self.pattern(key), path));
             if is_it {
-                found.add(key.rule.load(Relaxed));
+                matching.add(key.rule.load(Relaxed));
             }
             next = key.next.load(Relaxed);
         }
@@ -265,8 +265,8 @@ impl PathTable {
 
     /// The slots of a rule, which claims them if it has none. `wait_until` waits for another process, for a while.
     ///
-    /// Whoever stops for so long that two generations go by in the middle of this writes into the slot of another rule, which lasts
-    /// until the next generation.
+    /// A thread that stops for so long that two generations go by in the middle of this writes into the slot of another
+    /// rule, which lasts until the next generation.
     pub fn claim(
         &self,
         rule: usize,
@@ -413,7 +413,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// If there is no room for the rule.
     pub fn add<P: AsRef<[u8]>>(&mut self, new: &NewRule, aliases: &[AliasBy<P>]) -> Result<(), NoRoom> {
-        let at = self.rules as u32;
+        let rule_number = self.rules as u32;
         let to = self.table.rules.get_mut(self.rules).ok_or(NoRoom)?;
         let rule = &new.rule;
         *to.operations.get_mut() = rule.operations;
@@ -425,14 +425,14 @@ impl<'a> Writer<'a> {
         *to.number.get_mut() = rule.number;
         *to.kind.get_mut() = rule.kind as u32;
         *to.slots.get_mut() = new.slots.map_or(0, |(first, second)| word_of(first, second));
-        self.add_key(at, 0, 0, rule.path)?;
+        self.add_key(rule_number, 0, 0, rule.path)?;
         self.rules += 1;
         for alias in aliases {
             // The rule is still known by its own path.
             let _ = match alias {
-                AliasBy::Path(path) => self.add_key(at, 0, 0, path.as_ref()),
-                AliasBy::PathOnDevice(device, path) => self.add_key(at, *device, 0, path.as_ref()),
-                AliasBy::Inode(device, inode) => self.add_key(at, *device, *inode, b""),
+                AliasBy::Path(path) => self.add_key(rule_number, 0, 0, path.as_ref()),
+                AliasBy::PathOnDevice(device, path) => self.add_key(rule_number, *device, 0, path.as_ref()),
+                AliasBy::Inode(device, inode) => self.add_key(rule_number, *device, *inode, b""),
             };
         }
         Ok(())
@@ -515,7 +515,7 @@ mod tests {
         Box::new(encode::<&[u8]>(&[None; SLOTS], &[]).unwrap().with_table(table))
     }
 
-    fn found(found: Option<Found>) -> Vec<usize> {
+    fn found(found: Option<MatchingRules>) -> Vec<usize> {
         let mut found: Vec<_> = found.unwrap().rules().collect();
         found.sort_unstable();
         found

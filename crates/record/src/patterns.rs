@@ -6,7 +6,8 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// A comparison that takes more steps is given up: patterns may come from anybody, and nobody waits for a bad one.
+/// A comparison that takes more steps is given up: patterns may come from any user, and callers must not wait for a bad
+/// one.
 const MOST_STEPS: usize = 1 << 16;
 
 /// A star that was passed: what follows can be tried again further on in the name.
@@ -15,59 +16,61 @@ struct Star {
     /// Where the pattern goes on behind it.
     after: usize,
     /// Where the name went on.
-    at: usize,
+    position: usize,
     /// It stands for whole components.
     of_components: bool,
 }
 
-/// Whether a pattern, which may be changing, matches a name. Whatever the bytes are, it comes to an end.
+/// Whether a pattern, which may be changing, matches a name. It terminates, whatever the bytes are.
 pub fn matches(pattern: &[AtomicU8], name: &[u8]) -> bool {
-    let letter = |at: usize| pattern.get(at).map(|byte| byte.load(Relaxed));
-    let all_of_it = |at: usize| {
+    let letter = |position: usize| pattern.get(position).map(|byte| byte.load(Relaxed));
+    let all_of_it = |position: usize| {
         // Only `/` itself ends with a slash (`trimmed`), and everything with a path is beneath it.
-        at == name.len() || name[at] == b'/' || letter(pattern.len().wrapping_sub(1)) == Some(b'/')
+        position == name.len() || name[position] == b'/' || letter(pattern.len().wrapping_sub(1)) == Some(b'/')
     };
     if pattern.is_empty() {
         return true;
     }
-    let (mut at_pattern, mut at) = (0, 0);
+    let (mut at_pattern, mut position) = (0, 0);
     let (mut within, mut across): (Option<Star>, Option<Star>) = (None, None);
     for _ in 0..MOST_STEPS {
         match (letter(at_pattern), letter(at_pattern + 1)) {
-            (None, _) if all_of_it(at) => return true,
+            (None, _) if all_of_it(position) => return true,
             (Some(b'*'), Some(b'*')) => {
                 let begins_component = at_pattern == 0 || letter(at_pattern - 1) == Some(b'/');
-                let stars = (at_pattern..).take_while(|&at| letter(at) == Some(b'*')).count();
+                let stars = (at_pattern..).take_while(|&position| letter(position) == Some(b'*')).count();
                 at_pattern += stars;
                 let of_components = begins_component && stars == 2 && letter(at_pattern) == Some(b'/');
                 // Of whole components there may be none.
                 at_pattern += usize::from(of_components);
-                across = Some(Star { after: at_pattern, at, of_components });
+                across = Some(Star { after: at_pattern, position, of_components });
                 within = None;
                 continue;
             }
             (Some(b'*'), _) => {
                 at_pattern += 1;
-                within = Some(Star { after: at_pattern, at, of_components: false });
+                within = Some(Star { after: at_pattern, position, of_components: false });
                 continue;
             }
-            (Some(wanted), _) if at < name.len() && (wanted == name[at] || wanted == b'?' && name[at] != b'/') => {
+            (Some(wanted), _)
+                if position < name.len() && (wanted == name[position] || wanted == b'?' && name[position] != b'/') =>
+            {
                 at_pattern += 1;
-                at += 1;
+                position += 1;
                 continue;
             }
             _ => {}
         }
         // The last star takes more; the one within its component first.
-        if let Some(star) = within.as_mut().filter(|star| star.at < name.len() && name[star.at] != b'/') {
-            star.at += 1;
-            (at_pattern, at) = (star.after, star.at);
+        if let Some(star) = within.as_mut().filter(|star| star.position < name.len() && name[star.position] != b'/') {
+            star.position += 1;
+            (at_pattern, position) = (star.after, star.position);
         } else if let Some(star) = &mut across {
-            let rest = name.get(star.at..).unwrap_or_default();
+            let rest = name.get(star.position..).unwrap_or_default();
             let more = if star.of_components { rest.iter().position(|&byte| byte == b'/') } else { Some(0) };
             let Some(more) = more.filter(|_| !rest.is_empty()) else { return false };
-            star.at += more + 1;
-            (at_pattern, at) = (star.after, star.at);
+            star.position += more + 1;
+            (at_pattern, position) = (star.after, star.position);
             within = None;
         } else {
             return false;
@@ -138,12 +141,13 @@ mod tests {
             (0, []) => name.is_empty() || name[0] == b'/',
             (0, [b'?', rest @ ..]) => slash > 0 && model(rest, &name[1..], false),
             (0, [first, rest @ ..]) => name.first() == Some(first) && model(rest, &name[1..], *first == b'/'),
-            (1, rest) => (0..=slash).any(|at| model(rest, &name[at..], false)),
+            (1, rest) => (0..=slash).any(|position| model(rest, &name[position..], false)),
             (2, [b'/', rest @ ..]) if begins => {
-                let places = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
-                std::iter::once(0).chain(places).any(|at| model(rest, &name[at..], true))
+                let places =
+                    name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(position, _)| position + 1);
+                std::iter::once(0).chain(places).any(|position| model(rest, &name[position..], true))
             }
-            (_, rest) => (0..=name.len()).any(|at| model(rest, &name[at..], false)),
+            (_, rest) => (0..=name.len()).any(|position| model(rest, &name[position..], false)),
         }
     }
 

@@ -41,9 +41,9 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
 /// Whether state, clock and times of a header can be what a recorder wrote. A clock may have been set back between the times.
 pub fn is_possible(header: &Header) -> bool {
     let (state, latest) = (header.state.load(Relaxed), header.latest_ns.load(Relaxed));
-    let states = [State::Running, State::Ended, State::Replaced, State::Stayed];
-    states.iter().any(|one| *one as u32 == state)
-        && [Clock::Counter, Clock::Nanoseconds].iter().any(|one| *one as u32 == header.clock)
+    let states = [State::Running, State::Exited, State::Replaced, State::Stayed];
+    states.iter().any(|known| *known as u32 == state)
+        && [Clock::Counter, Clock::Nanoseconds].iter().any(|known| *known as u32 == header.clock)
         && POSSIBLE_NS.contains(&header.begin_ns)
         && (latest == 0 || POSSIBLE_NS.contains(&latest))
 }
@@ -70,7 +70,7 @@ pub struct Table<'a> {
     bytes: &'a [u8],
 }
 
-/// A block of a table: its structure can be had if it is of its kind and long enough.
+/// A block of a table: its structure can be read if it is of its kind and long enough.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockBytes<'a> {
     /// Where it begins in the table.
@@ -92,9 +92,9 @@ impl<'a> Table<'a> {
     /// The tables of a file, one after another, up to its end or what is no table.
     pub fn all(mut bytes: &'a [u8]) -> impl Iterator<Item = Result<Self, Damage>> {
         core::iter::from_fn(move || {
-            let found = (!bytes.is_empty()).then(|| Self::first(bytes))?;
-            bytes = found.map_or(&[], |table| &bytes[table.bytes.len()..]);
-            Some(found)
+            let table = (!bytes.is_empty()).then(|| Self::first(bytes))?;
+            bytes = table.map_or(&[], |table| &bytes[table.bytes.len()..]);
+            Some(table)
         })
     }
 

@@ -1,10 +1,10 @@
 //! Tables as arrays of their structures, as `ioassay-engine tables` prints them and other programs read them: whole, checked, and
 //! of one kind after another.
 //!
-//! Printed are parts, one after another. Each begins with [`Part`]; its rows follow, whole structures even where a table is older
-//! and has less of them, then its content. First come all [`PartKind::Lost`] and [`PartKind::Found`], and [`PartKind::End`].
-//! Then come batches of tables, and [`PartKind::End`] again: of each batch a part for each kind of block, by
-//! [`crate::table::BlockKind`], then [`PartKind::Tables`].
+//! Printed are parts, one after another. Each begins with [`Part`]; its rows follow, whole structures even where a
+//! table is older and has less of them, then its content. First come all [`PartKind::Lost`] and
+//! [`PartKind::FoundTables`], and [`PartKind::End`]. Then come batches of tables, and [`PartKind::End`] again: of each
+//! batch a part for each kind of block, by [`crate::table::BlockKind`], then [`PartKind::Tables`].
 //!
 //! The content of a part of blocks is, as 4 bytes each: for each table of the batch, how many rows there are up to its end; for
 //! each row its place in its table; for each row how many bytes follow it. Then these bytes, of all rows.
@@ -18,7 +18,7 @@ pub enum PartKind {
     /// [`LostBytes`].
     Lost = 1 << 16,
     /// [`FoundTable`]s, each with its [`crate::table::Header`].
-    Found = (1 << 16) + 1,
+    FoundTables = (1 << 16) + 1,
     /// [`FoundTable`]s, each with its [`crate::table::Header`]: those whose blocks the parts before were.
     Tables = (1 << 16) + 2,
     /// None: all headers, or all tables, were printed.

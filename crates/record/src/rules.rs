@@ -78,7 +78,7 @@ layout! {
         pub no_room: AtomicU64,
         /// How often a rule of the table was found and could not have a slot, because others have all.
         pub without_slot: AtomicU64,
-        /// A process of which nobody knows what its root directory is called outside of that, by its own number; 0 where there is none.
+        /// A process whose root directory's path outside is unknown, by its own number; 0 where there is none.
         pub unknown_root: AtomicU64,
         /// When the agent was there last, on `CLOCK_MONOTONIC`, for processes that cannot open the file to see the lock.
         pub agent_seen_ns: AtomicU64,
@@ -303,9 +303,9 @@ impl Half {
         let mut classes = self.of_operation.iter().zip(&other.of_operation);
         let (pattern, others) = (self.pattern(slot), other.pattern(slot));
         numbers(self) == numbers(other)
-            && classes.all(|(own, others)| of(self, own) == of(other, others))
+            && classes.all(|(class, others)| of(self, class) == of(other, others))
             && pattern.len() == others.len()
-            && pattern.iter().zip(others).all(|(own, other)| own.load(Relaxed) == other.load(Relaxed))
+            && pattern.iter().zip(others).all(|(byte, other)| byte.load(Relaxed) == other.load(Relaxed))
     }
 
     fn pattern(&self, slot: usize) -> &[AtomicU8] {
@@ -416,7 +416,7 @@ pub fn encode<P: AsRef<[u8]>>(rules: &[Option<Rule>; SLOTS], aliases: &[Alias<P>
         *half.claimed_by[slot].get_mut() = rule.number;
     }
     // A rule whose aliases have no room is still known by its own path.
-    for (at, alias) in aliases.iter().take(ALIASES).enumerate() {
+    for (index, alias) in aliases.iter().take(ALIASES).enumerate() {
         let (device, inode, path) = match &alias.by {
             AliasBy::Path(path) => (0, 0, path.as_ref()),
             AliasBy::PathOnDevice(device, path) => (*device, 0, path.as_ref()),
@@ -424,11 +424,11 @@ pub fn encode<P: AsRef<[u8]>>(rules: &[Option<Rule>; SLOTS], aliases: &[Alias<P>
         };
         let path = patterns::trimmed(path);
         let Some(path_begin) = append(&mut half.patterns, &mut begin, path) else { break };
-        *half.alias_slots[at].get_mut() = alias.slot as u32 + 1;
-        *half.alias_begins[at].get_mut() = path_begin;
-        *half.alias_bytes[at].get_mut() = path.len() as u32;
-        *half.alias_devices[at].get_mut() = device;
-        *half.alias_inodes[at].get_mut() = inode;
+        *half.alias_slots[index].get_mut() = alias.slot as u32 + 1;
+        *half.alias_begins[index].get_mut() = path_begin;
+        *half.alias_bytes[index].get_mut() = path.len() as u32;
+        *half.alias_devices[index].get_mut() = device;
+        *half.alias_inodes[index].get_mut() = inode;
     }
     Ok(half)
 }

@@ -45,17 +45,17 @@ pub struct Piece {
 pub fn spread(begin_ns: u64, end_ns: u64, unit_ns: u64, totals: [u64; TOTALS.len()]) -> impl Iterator<Item = Piece> {
     let begin_ns = begin_ns.min(end_ns).max(end_ns.saturating_sub(MOST_SPREAD * unit_ns));
     let whole = u128::from(end_ns - begin_ns).max(1);
-    let mut at = Some(begin_ns);
+    let mut position = Some(begin_ns);
     let [calls, bytes, ticks, slowest] = totals;
     let (mut left_bytes, mut left_ticks) = (bytes, ticks);
     core::iter::from_fn(move || {
-        let begin_ns = at?;
+        let begin_ns = position?;
         let until = ((begin_ns / unit_ns + 1) * unit_ns).min(end_ns);
         if until == end_ns {
-            at = None;
+            position = None;
             return Some(Piece { begin_ns, end_ns, totals: [calls, left_bytes, left_ticks, slowest] });
         }
-        at = Some(until);
+        position = Some(until);
         let part = |all: u64| (u128::from(all) * u128::from(until - begin_ns) / whole) as u64;
         let (bytes, ticks) = (part(bytes).min(left_bytes), part(ticks).min(left_ticks));
         (left_bytes, left_ticks) = (left_bytes - bytes, left_ticks - ticks);

@@ -25,14 +25,14 @@ pub const ALIGNMENT: usize = 8;
 /// What a table has at most, in bytes.
 pub const LARGEST: usize = 64 << 20;
 
-/// What became of the process's image.
+/// The state of the process's image.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It runs, or it was killed.
     Running = 1,
     /// It ended by itself.
-    Ended = 2,
+    Exited = 2,
     /// It was replaced by `exec`, as [`TextKind::Replacement`] says. If that fails, a table with the same beginning follows, or
     /// one that says [`State::Stayed`].
     Replaced = 3,
@@ -141,7 +141,7 @@ pub enum FileKind {
     Memory = 10,
 }
 
-/// Whether stacks are looked at: [`Header::stacks`].
+/// Whether stacks are sampled: [`Header::stacks`].
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stacks {
@@ -167,7 +167,7 @@ pub enum MapAccess {
 
 /// What the kernel counts of a thread's reads and writes: `/proc/thread-self/io`.
 pub const KERNEL_COUNTERS: [&str; 4] = ["rchar", "wchar", "syscr", "syscw"];
-/// What it counts there of a thread's traffic with storage, whoever asked for it: calls, maps, rings. Network file systems
+/// What it counts there of a thread's traffic with storage, for calls, maps and rings alike. Network file systems
 /// count it too, file systems in user space only what is written.
 pub const STORAGE_COUNTERS: [&str; 3] = ["read_bytes", "write_bytes", "cancelled_write_bytes"];
 /// What is read of `/proc/thread-self/io`: [`KERNEL_COUNTERS`], then [`STORAGE_COUNTERS`].
@@ -316,11 +316,11 @@ layout! {
         pub step: AtomicU32,
         /// Its width, as [`Second::width`].
         pub step_width: AtomicU32,
-        /// The recorder's own: calls until the next whose stack is looked at.
+        /// The recorder's own: calls until the next whose stack is sampled.
         pub calls_to_sample: AtomicU32,
         /// Of how many calls that one will be the sample.
         pub sampled_of: AtomicU32,
-        /// When the last one was looked at, in ticks.
+        /// When the last one was sampled, in ticks.
         pub last_sample_ticks: AtomicU64,
     }
 
@@ -568,7 +568,7 @@ layout! {
         pub unreadable: AtomicU32,
         /// Requests that were handed over.
         pub requests: AtomicU64,
-        /// Of these, those of which nobody knows what they moved: not read in time, or not at all.
+        /// Of these, those of which it is unknown what they moved: not read in time, or not at all.
         pub unread: AtomicU64,
         /// Completions that were read.
         pub completions: AtomicU64,
@@ -688,7 +688,7 @@ layout! {
         pub file: u32,
         /// [`crate::operation::Operation`].
         pub operation: u32,
-        /// Calls whose stack was looked at.
+        /// Calls whose stack was sampled.
         pub samples: AtomicU64,
         /// Calls.
         pub calls: AtomicU64,

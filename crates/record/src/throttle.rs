@@ -5,8 +5,9 @@
 //! burst counts as that: what was not used in time is forfeited. So no call waits for itself: one that is larger than the burst
 //! goes at once, and those after it wait for its debt.
 //!
-//! What a call reserved and did not use it gives back. Those that wait already were told to begin after it: a second number says
-//! how much has been given back at all, and they may begin by as much earlier as it has grown meanwhile ([`begins_at`]).
+//! What a call reserved and did not use it gives back. Those that wait already got a begin after it: a second number
+//! says how much has been given back at all, and they may begin by as much earlier as it has grown meanwhile
+//! ([`begins_at`]).
 //!
 //! Not here: clocks, waiting, which calls are meant.
 
@@ -214,8 +215,8 @@ mod models {
             let next = Arc::new(AtomicU64::new(0));
             let other = Arc::clone(&next);
             let other = thread::spawn(move || reserve(&other, 100, 10, 0));
-            let own = reserve(&next, 100, 10, 0);
-            let mut starts = [own, other.join().unwrap()];
+            let first = reserve(&next, 100, 10, 0);
+            let mut starts = [first, other.join().unwrap()];
             starts.sort_unstable();
             assert_eq!((starts, next.load(Relaxed)), ([100, 110], 120));
         });

@@ -71,7 +71,7 @@ pub struct Traced {
     pub operation: Operation,
     /// Place of the file in the table; 0 where it was none.
     pub file: u32,
-    /// Where it began in the file, if anybody knows.
+    /// Where it began in the file, if that is known.
     pub offset: Option<u64>,
     /// That it moved.
     pub bytes: u64,
@@ -202,7 +202,7 @@ pub fn write(bytes: &mut [u8], traced: &Traced, block_bytes: u32) -> bool {
     if out.used + LONGEST_CALL + RUN_BYTES > out.bytes.len() {
         return false;
     }
-    let [at, run_begin, last, row] = chunk.state;
+    let [now_ticks, run_begin, last, row] = chunk.state;
     let (run_begin, last) = (run_begin as usize, last as usize % CONTEXTS);
     let known = (last..last + CONTEXTS).map(|index| index % CONTEXTS).find_map(|index| {
         let context = Context::of(chunk.contexts[index]);
@@ -220,25 +220,25 @@ pub fn write(bytes: &mut [u8], traced: &Traced, block_bytes: u32) -> bool {
     };
     let mode = context.mode(traced.offset);
     let as_expected = which.is_none() && mode != EXPLICIT && traced.bytes == context.bytes && traced.errno.is_none();
-    let (gap, took) = (traced.begin.saturating_sub(at), traced.end.saturating_sub(traced.begin));
+    let (gap, took) = (traced.begin.saturating_sub(now_ticks), traced.end.saturating_sub(traced.begin));
     let mut run = if run_begin == 0 { Run::default() } else { out.run(run_begin) };
     // A run goes on in one way only.
     let goes_on = as_expected && row >> 32 == u64::from(mode) && run.takes(took);
     let row = if goes_on { (row as u32 + 1).min(BEGINS_RUN) } else { 0 };
-    let (at, run_begin) = if row == BEGINS_RUN {
+    let (now_ticks, run_begin) = if row == BEGINS_RUN {
         run = Run { calls: run.calls + 1, elapsed: run.elapsed + gap + took, busy: run.busy + took };
         let begin = if run_begin == 0 { out.used } else { run_begin };
         out.used = begin;
         out.push_run(&run);
-        (at + gap + took, begin)
+        (now_ticks + gap + took, begin)
     } else {
         out.push_call(traced, &context, mode, which);
-        (at + out.push_time(gap) + out.push_time(took), 0)
+        (now_ticks + out.push_time(gap) + out.push_time(took), 0)
     };
     let used = out.used;
     context.advance(traced);
     chunk.contexts[index] = context.words();
-    chunk.state = [at, run_begin as u64, index as u64, u64::from(mode) << 32 | u64::from(row)];
+    chunk.state = [now_ticks, run_begin as u64, index as u64, u64::from(mode) << 32 | u64::from(row)];
     chunk.calls.store(chunk.calls.load(Relaxed) + 1, Relaxed);
     chunk.used_bytes.store((size_of::<Chunk>() + used) as u32, Relaxed);
     true
@@ -326,8 +326,8 @@ impl Writer<'_> {
     }
 
     /// The run that was written there.
-    fn run(&self, at: usize) -> Run {
-        let mut reader = Reader { rest: self.bytes.get(at + 1..).unwrap_or_default() };
+    fn run(&self, place: usize) -> Run {
+        let mut reader = Reader { rest: self.bytes.get(place + 1..).unwrap_or_default() };
         reader.run().unwrap_or_default()
     }
 }
@@ -360,7 +360,7 @@ pub struct Damaged;
 /// The calls of a chunk, in order. Bytes may be any.
 pub struct Calls<'a> {
     reader: Reader<'a>,
-    at: u64,
+    now_ticks: u64,
     contexts: [Context; CONTEXTS],
     last: usize,
     /// How the last call lay to the one before.
@@ -383,7 +383,7 @@ impl Chunk {
         let calls = bytes.get(size_of::<Self>()..used as usize).filter(|_| sound).ok_or(Damaged)?;
         let calls = Calls {
             reader: Reader { rest: calls },
-            at: chunk.begin_ticks,
+            now_ticks: chunk.begin_ticks,
             contexts: [Context::default(); CONTEXTS],
             last: 0,
             mode: 0,
@@ -506,9 +506,9 @@ impl Calls<'_> {
     ) -> Result<Traced, Damaged> {
         let context = &mut self.contexts[self.last];
         let operation = context.operation().ok_or(Damaged)?;
-        let begin = self.at.wrapping_add(gap);
-        self.at = begin.wrapping_add(took);
-        let traced = Traced { operation, file: context.file(), offset, bytes, errno, begin, end: self.at };
+        let begin = self.now_ticks.wrapping_add(gap);
+        self.now_ticks = begin.wrapping_add(took);
+        let traced = Traced { operation, file: context.file(), offset, bytes, errno, begin, end: self.now_ticks };
         context.advance(&traced);
         Ok(traced)
     }
@@ -623,12 +623,12 @@ mod tests {
     #[test]
     fn a_pattern_is_regular_again_after_a_slow_call() {
         let slow = |call: u64| if call % 1000 == 500 { 1_000_000 } else { 0 };
-        let mut at = 0;
+        let mut now_ticks = 0;
         let calls: Vec<_> = (0..10_000_u64)
             .map(|call| {
-                let mut read = read(call * 4096, 4096, at);
+                let mut read = read(call * 4096, 4096, now_ticks);
                 read.end += slow(call);
-                at = read.end + 3000;
+                now_ticks = read.end + 3000;
                 read
             })
             .collect();
@@ -680,13 +680,13 @@ mod tests {
             block_bytes in prop::sample::select(std::vec![0, 512, 4096]),
         ) {
             // One after another, each some times more as it would be expected.
-            let (mut at, mut all) = (0_u64, Vec::new());
+            let (mut now_ticks, mut all) = (0_u64, Vec::new());
             for (call, times) in &mut calls {
                 let (gap, took) = (call.begin, call.end % 100_000);
                 for _ in 0..*times {
-                    call.begin = at + gap % 100_000;
+                    call.begin = now_ticks + gap % 100_000;
                     call.end = call.begin + took;
-                    at = call.end;
+                    now_ticks = call.end;
                     all.push(*call);
                     call.offset = call.offset.map(|offset| offset.wrapping_add(call.bytes));
                 }

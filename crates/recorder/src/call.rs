@@ -19,7 +19,7 @@ use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
 use crate::rules::Matching;
 use crate::thread_words::{ThreadWords, beneath, stack, words};
-use crate::throttle::{self, Held};
+use crate::throttle::{self, Reservation};
 use crate::transfers::{self, Transfer};
 use crate::{errors, process, seconds, stacks, table, threads, ticks, trace};
 
@@ -35,8 +35,8 @@ pub struct Call {
     /// Which rules are for it.
     matching: &'static Matching,
     began: u64,
-    /// What rules have let it through for.
-    held: Held,
+    /// What it has reserved of the buckets of rules.
+    reservation: Reservation,
     /// What the slot had before: the call that a signal handler interrupted.
     outer: [u64; 2],
     /// Where the stack was when that one began.
@@ -276,7 +276,7 @@ fn interrupted(stack: usize, busy: usize) -> bool {
 #[inline(always)]
 fn begin(caller: Caller, operation: Operation, file: u32, matching: &'static Matching, requested: u64) -> Option<Call> {
     let Caller { words, thread, table } = caller;
-    let held = throttle::hold(thread, operation, matching, requested)?;
+    let reservation = throttle::hold(thread, operation, matching, requested)?;
     let (stack, outer_stack) = (stack(), words.in_flight.load(Relaxed));
     let mut outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
     if outer[0] != 0 && !beneath(stack, outer_stack) {
@@ -288,7 +288,7 @@ fn begin(caller: Caller, operation: Operation, file: u32, matching: &'static Mat
     words.leave();
     let began = ticks::now();
     thread.in_flight_since_ticks.store(began, Relaxed);
-    Some(Call { thread, table, operation, file, matching, began, held, outer, outer_stack })
+    Some(Call { thread, table, operation, file, matching, began, reservation, outer, outer_stack })
 }
 
 /// The call has ended.
@@ -321,7 +321,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     } else {
         count_elsewhere(thread, operation, ended, took, bytes);
     }
-    throttle::settle(call.held, operation, call.matching, bytes, took);
+    throttle::settle(call.reservation, operation, call.matching, bytes, took);
     if looks_closer() {
         look_at_call(words, thread, operation, call.file, outcome, [call.began, ended]);
     }
@@ -462,6 +462,6 @@ fn count_latency(thread: &Thread, operation: Operation, took: u64) {
         place => place,
     };
     // SAFETY: it was allocated as that.
-    let latencies: &Latencies = unsafe { table::at(place) };
+    let latencies: &Latencies = unsafe { table::block_at(place) };
     add(&latencies.calls[buckets::of_latency(took)], 1);
 }

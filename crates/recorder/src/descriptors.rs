@@ -52,9 +52,9 @@ impl Slot {
     /// Takes it, if no descriptor of this table leads here.
     fn take(&self) -> bool {
         let generation = u64::from(GENERATION.load(Relaxed)) << 32;
-        let found = self.references.load(Relaxed);
-        let free = found as u32 == 0 || found >> 32 != generation >> 32;
-        free && shared::replace_if(&self.references, found, generation | 1)
+        let references = self.references.load(Relaxed);
+        let free = references as u32 == 0 || references >> 32 != generation >> 32;
+        free && shared::replace_if(&self.references, references, generation | 1)
     }
 
     /// Place of the file's row.
@@ -149,8 +149,8 @@ fn part(descriptor: i32) -> Option<(&'static Part, usize)> {
 
 /// The part of a descriptor, which is mapped if need be.
 fn needed_part(descriptor: i32) -> Option<(&'static Part, usize)> {
-    if let Some(found) = part(descriptor) {
-        return Some(found);
+    if let Some(existing) = part(descriptor) {
+        return Some(existing);
     }
     let entry = MORE.get((descriptor as u32 as usize / PART).checked_sub(1)?)?;
     if !system_calls_allowed() {
@@ -160,7 +160,7 @@ fn needed_part(descriptor: i32) -> Option<(&'static Part, usize)> {
     // SAFETY: it replaces nothing, and all zero is a valid part.
     let new = unsafe { sys::map(0, size_of::<Part>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     if new > 0 {
-        // Whoever comes second leaves its memory unused.
+        // The thread that comes second leaves its memory unused.
         let _ = entry.compare_exchange(core::ptr::null_mut(), new as *mut Part, AcqRel, Relaxed);
     }
     part(descriptor)
@@ -206,8 +206,8 @@ pub fn leading_to(matching: &'static Matching) -> Option<i32> {
             let slots = unsafe { &raw const (*part).slots } as usize;
             let begin = (number * PART) as i32;
             // Most often it is the one with the slot's own number.
-            let own = (&raw const *matching as usize).wrapping_sub(slots) / size_of::<Slot>();
-            let first = (own < PART).then_some(begin + own as i32);
+            let own_index = (&raw const *matching as usize).wrapping_sub(slots) / size_of::<Slot>();
+            let first = (own_index < PART).then_some(begin + own_index as i32);
             first.into_iter().chain(begin..begin + PART as i32)
         });
     descriptors.find(|&descriptor| leads(descriptor))
@@ -219,8 +219,8 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
     let (part, index) = needed_part(descriptor)?;
     // As many slots as descriptors: most often this one is free. All are taken only where descriptors of other parts are
     // duplicates of this one's.
-    let found = (0..PART).map(|step| (index + step) % PART).find(|&index| part.slots[index].take())?;
-    let slot = &part.slots[found];
+    let free = (0..PART).map(|step| (index + step) % PART).find(|&index| part.slots[index].take())?;
+    let slot = &part.slots[free];
     let row = files::row(file);
     slot.matching.forget(file);
     slot.position.store(position, Relaxed);
@@ -228,7 +228,7 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
     slot.ring.store(0, Relaxed);
     slot.stream.store(0, Relaxed);
     let first = descriptor as u32 as usize / PART * PART;
-    part.of[index].store((first + found + 1) as u32, Release);
+    part.of[index].store((first + free + 1) as u32, Release);
     Some(slot)
 }
 

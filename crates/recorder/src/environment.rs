@@ -79,14 +79,14 @@ unsafe fn with_changed<const N: usize, R>(
     list[1] = directory.as_c_str().as_ptr();
     let root = root::variable();
     list[2] = root.unwrap_or(c"").as_ptr();
-    let own = if root.is_some() { 3 } else { 2 };
+    let own_variables = if root.is_some() { 3 } else { 2 };
     // SAFETY: the caller's.
     let others = unsafe { Variables::of(environment) }.filter(|variable| {
         let is = |name: &[u8]| variable.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
         let is_ours = is(&PRELOAD[..PRELOAD.len() - 1]) || is(process::VARIABLE.to_bytes());
         !is_ours && !is(root::VARIABLE)
     });
-    for (entry, variable) in list[own..N - 1].iter_mut().zip(others) {
+    for (entry, variable) in list[own_variables..N - 1].iter_mut().zip(others) {
         *entry = variable.as_ptr().cast();
     }
     start(list.as_ptr())

@@ -29,14 +29,14 @@ pub fn count(operation: Operation, errno: i32) {
         place => place,
     };
     // SAFETY: it was allocated as that.
-    let errors: &Errors = unsafe { table::at(place) };
+    let errors: &Errors = unsafe { table::block_at(place) };
     let kind = (operation as u32 + 1) << 16 | (errno as u32 & 0xffff);
     for slot in 0..ERRORS {
-        let found = match errors.kinds[slot].compare_exchange(0, kind, AcqRel, Relaxed) {
+        let counted = match errors.kinds[slot].compare_exchange(0, kind, AcqRel, Relaxed) {
             Ok(_) => kind,
-            Err(found) => found,
+            Err(counted) => counted,
         };
-        if found == kind || slot == ERRORS - 1 {
+        if counted == kind || slot == ERRORS - 1 {
             shared::add_saturating(&errors.calls[slot], 1);
             return;
         }

@@ -1,7 +1,7 @@
-//! Memory of files that others have cut: where the recorder touches what is no longer there, the kernel would end the process
-//! (SIGBUS). The recorder's own function for that signal puts empty memory there instead, and the process goes on without being
-//! recorded: its table is incomplete, and whoever collects it says so. Rules hold again when the agent has restored their file
-//! ([`rules::renew`]).
+//! Memory of files that others have cut: where the recorder touches what is no longer there, the kernel would end the
+//! process (SIGBUS). The recorder's own function for that signal puts empty memory there instead, and the process goes
+//! on without being recorded: its table is incomplete, and the collector reports that. Rules hold again when the agent
+//! has restored their file ([`rules::renew`]).
 //!
 //! The program does not see it. What it asks the kernel about SIGBUS, it asks this module (`hooks/signals.rs`): which function it has for
 //! it, which is called for all other faults as if the kernel had done so, and whether it is blocked. The kernel ends a process
@@ -86,7 +86,7 @@ pub fn begin() {
     WATCHES.store(true, Release);
 }
 
-/// Sees to it that SIGBUS is not blocked, which whoever started the program may have done.
+/// Unblocks SIGBUS, which the process that started the program may have blocked.
 pub fn unblock() {
     let mut mask = 0;
     set_mask(libc::SIG_BLOCK, &0, &mut mask);

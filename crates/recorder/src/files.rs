@@ -105,7 +105,7 @@ pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
         // With `AT_EMPTY_PATH` it is the open file itself.
         Base::Descriptor(descriptor) if path.is_empty() => descriptors::file(descriptor),
         Base::Descriptor(descriptor) => match descriptors::file(descriptor) {
-            // Nobody knows beneath what.
+            // The directory that it is beneath is unknown.
             directory if directory == others() || kind(row(directory)) == FileKind::Others => directory,
             directory => find_beneath(name(row(directory)), path),
         },
@@ -162,15 +162,15 @@ fn find(parts: &[&[u8]]) -> u32 {
 #[cold]
 fn of_directory(parts: &[&[u8]]) -> u32 {
     let mut directory: [&[u8]; 3] = [b""; 3];
-    let Some((last, at)) = last_slash(parts).filter(|(last, _)| *last < directory.len()) else { return others() };
+    let Some((last, slash)) = last_slash(parts).filter(|(last, _)| *last < directory.len()) else { return others() };
     directory[..last].copy_from_slice(&parts[..last]);
-    directory[last] = &parts[last][..at];
+    directory[last] = &parts[last][..slash];
     if directory.iter().all(|part| part.is_empty()) {
         directory[0] = b"/";
     }
     // Other than that of the directory itself, which may have a row, too.
     let hash = !hash(&directory);
-    let found = find_row(&directory, hash, |length, fill| {
+    let row = find_row(&directory, hash, |length, fill| {
         if NEEDED.directories.load(Relaxed) >= MOST_DIRECTORIES {
             return None;
         }
@@ -181,7 +181,7 @@ fn of_directory(parts: &[&[u8]]) -> u32 {
         NEEDED.directories.fetch_add(1, Relaxed);
         Some(new)
     });
-    found.unwrap_or_else(others)
+    row.unwrap_or_else(others)
 }
 
 /// The last slash in a name of parts: which part has it, and where.
@@ -194,14 +194,14 @@ fn last_slash(parts: &[&[u8]]) -> Option<(usize, usize)> {
 fn add_folded(others: &File, hash: u64) {
     let place = match others.folded.load(Acquire) {
         0 => match table::allocate_for_directory::<Folded>(0, |_, _| {}) {
-            // Whoever comes second leaves its sketch unused.
+            // The thread that comes second leaves its sketch unused.
             Some(new) => others.folded.compare_exchange(0, new, AcqRel, Acquire).map_or_else(|other| other, |_| new),
             None => return,
         },
         place => place,
     };
     // SAFETY: it was allocated as that.
-    let folded: &Folded = unsafe { table::at(place) };
+    let folded: &Folded = unsafe { table::block_at(place) };
     let (register, least) = sketch::mark(hash);
     folded.registers[register].fetch_max(least, Relaxed);
 }
@@ -302,7 +302,7 @@ pub fn of_descriptor(descriptor: i32) -> (u32, Option<About>) {
 #[inline(always)]
 pub fn row(place: u32) -> &'static File {
     // SAFETY: places of files come from here alone.
-    unsafe { table::at(place) }
+    unsafe { table::block_at(place) }
 }
 
 /// Its name.
@@ -327,13 +327,13 @@ pub fn others() -> u32 {
     NEEDED.others.load(Relaxed)
 }
 
-/// Opens of a name of which each is looked at, whether it is still the same file; afterwards every so many are. Looking
+/// Opens of a name that are each checked, whether it is still the same file; afterwards one in so many is. Checking
 /// costs two system calls, and a name that is opened so often is rarely another file's each time.
 const LOOKS: u32 = 64;
 
 /// Whether the kernel is to be asked for a file that has just been opened.
 #[inline(always)]
-pub fn is_to_be_looked_at(file: &File) -> bool {
+pub fn is_to_be_checked(file: &File) -> bool {
     let opens = file.calls[Operation::Open as usize].load(Relaxed);
     opens < LOOKS || opens.is_multiple_of(LOOKS) || file.opened.load(Relaxed) == 0
 }
@@ -396,7 +396,7 @@ pub fn known(file: &File) -> Option<&'static Opened> {
     match file.opened.load(Acquire) {
         0 => None,
         // SAFETY: it was allocated as that.
-        place => Some(unsafe { table::at(place) }),
+        place => Some(unsafe { table::block_at(place) }),
     }
 }
 
@@ -487,7 +487,7 @@ pub fn forget_directory() {
     NEEDED.directory.set(&[]);
 }
 
-/// Runs `use_it` on memory for a long text, unless another thread does not come to an end with it.
+/// Runs `use_it` on memory for a long text, unless another thread does not finish with it.
 pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; SCRATCH_BYTES]) -> R) -> Option<R> {
     if !lock(&NEEDED.scratch_lock) {
         return None;

@@ -49,10 +49,10 @@ pub fn write(node: &[u8]) {
     let mut job: [&[u8]; JOB_VARIABLES.len()] = [b""; JOB_VARIABLES.len()];
     for variable in Variables::of_process() {
         let name = variable.split(|&byte| byte == b'=').next().unwrap_or_default();
-        if let Some(found) = JOB_VARIABLES.iter().position(|known| known.as_bytes() == name) {
+        if let Some(index) = JOB_VARIABLES.iter().position(|known| known.as_bytes() == name) {
             // With the zero byte that ends it.
             // SAFETY: it is there.
-            job[found] = unsafe { core::slice::from_raw_parts(variable.as_ptr(), variable.len() + 1) };
+            job[index] = unsafe { core::slice::from_raw_parts(variable.as_ptr(), variable.len() + 1) };
         }
     }
     if job.iter().any(|variable| !variable.is_empty()) {

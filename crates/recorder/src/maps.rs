@@ -24,7 +24,7 @@ const MOST: usize = 1024;
 
 /// A place has nothing.
 const FREE: u32 = 0;
-/// Somebody changes it.
+/// A thread changes it.
 const TAKEN: u32 = 1;
 /// It has a part of a file.
 const KNOWN: u32 = 2;
@@ -101,12 +101,12 @@ fn known_places() -> impl Iterator<Item = &'static Place> {
     used_places().iter().filter(|place| place.state.load(Relaxed) == KNOWN)
 }
 
-/// Copies what is said of maps in the table of the parent, before that is given up.
+/// Copies what the table of the parent says of maps, before that is given up.
 pub fn inherit() -> Option<Inheritance> {
     if COUNT.load(Relaxed) == 0 {
         return None;
     }
-    let file = |place: &Place| files::row(at(place.row.load(Relaxed)).file);
+    let file = |place: &Place| files::row(map_at(place.row.load(Relaxed)).file);
     let bytes = known_places().map(|place| Bequest::step(files::name(file(place)).len())).sum();
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: it replaces nothing.
@@ -117,7 +117,7 @@ pub fn inherit() -> Option<Inheritance> {
     let mut next = memory as usize;
     for place in known_places() {
         let (row, name) = (file(place), files::name(file(place)));
-        let access = at(place.row.load(Relaxed)).access;
+        let access = map_at(place.row.load(Relaxed)).access;
         // SAFETY: there is room for all.
         unsafe {
             (next as *mut Bequest).write(Bequest { access, name_bytes: name.len() as u32, about: files::about(row) });
@@ -162,7 +162,7 @@ pub fn begin(parent: bool, inheritance: Option<Inheritance>) {
         if let Some(new) = row_of(file, bequest.access, now) {
             place.row.store(new, Relaxed);
             place.descriptor.store(-1, Relaxed);
-            at(new).count(place.extent(), None);
+            map_at(new).count(place.extent(), None);
             count += 1;
         } else {
             place.state.store(FREE, Relaxed);
@@ -249,7 +249,7 @@ pub fn mapped(stored: Stored, wish: Wish, file: u32, address: usize, now: u64) {
         None if stored.may_ask && !is_read_ahead => resident::of_memory(address, extent.bytes),
         cached => cached,
     };
-    at(row).count(extent, cached);
+    map_at(row).count(extent, cached);
     if let Some(place) = take() {
         place.row.store(row, Relaxed);
         place.begin.store(address, Relaxed);
@@ -257,7 +257,7 @@ pub fn mapped(stored: Stored, wish: Wish, file: u32, address: usize, now: u64) {
         place.offset.store(offset, Relaxed);
         place.size.store(stored.size, Relaxed);
         place.descriptor.store(if stored.may_ask { descriptor } else { -1 }, Relaxed);
-        place.identity.iter().zip(stored.identity).for_each(|(own, of)| own.store(of, Relaxed));
+        place.identity.iter().zip(stored.identity).for_each(|(kept, number)| kept.store(number, Relaxed));
         LOWEST.fetch_min(address, Relaxed);
         HIGHEST.fetch_max(address + bytes, Relaxed);
         place.state.store(KNOWN, Release);
@@ -269,18 +269,18 @@ fn take() -> Option<&'static Place> {
     let is_free = |place: &&Place| {
         place.state.load(Relaxed) == FREE && place.state.compare_exchange(FREE, TAKEN, AcqRel, Relaxed).is_ok()
     };
-    let found = used_places().iter().find(is_free);
-    let found = found.or_else(|| {
+    let free = used_places().iter().find(is_free);
+    let free = free.or_else(|| {
         let first = USED.load(Relaxed);
         PLACES.iter().enumerate().skip(first).find(|(_, place)| is_free(place)).map(|(number, place)| {
             USED.fetch_max(number + 1, Relaxed);
             place
         })
     });
-    if found.is_some() {
+    if free.is_some() {
         COUNT.fetch_add(1, Relaxed);
     }
-    found
+    free
 }
 
 /// Leaves a place that nobody else changes.
@@ -295,7 +295,7 @@ fn row_of(file: u32, access: u32, now: u64) -> Option<u32> {
     let mut first = head.load(Acquire);
     let mut place = first;
     while place != 0 {
-        let row = at(place);
+        let row = map_at(place);
         if row.file == file && row.access == access {
             return Some(place);
         }
@@ -314,15 +314,15 @@ fn row_of(file: u32, access: u32, now: u64) -> Option<u32> {
     // Another thread's new row of the same may slip in: then there are two, which readers add up.
     while let Err(other) = head.compare_exchange(first, new, AcqRel, Acquire) {
         first = other;
-        // SAFETY: the row is not in the list yet, so nobody else reads it.
-        unsafe { (*(&raw const *at(new)).cast_mut()).next = first };
+        // SAFETY: the row is not in the list yet, so no other thread reads it.
+        unsafe { (*(&raw const *map_at(new)).cast_mut()).next = first };
     }
     Some(new)
 }
 
-fn at(place: u32) -> &'static Map {
+fn map_at(place: u32) -> &'static Map {
     // SAFETY: places of rows come from `row_of` alone.
-    unsafe { table::at(place) }
+    unsafe { table::block_at(place) }
 }
 
 /// All rows.
@@ -331,7 +331,7 @@ fn rows() -> impl Iterator<Item = &'static Map> {
         let mut place = head.load(Acquire);
         core::iter::from_fn(move || {
             (place != 0).then(|| {
-                let row = at(place);
+                let row = map_at(place);
                 place = row.next;
                 row
             })
@@ -381,16 +381,16 @@ fn moving_some(address: usize, bytes: usize, new_bytes: usize) -> Option<Moving>
         if new_bytes < bytes {
             each_within(address + new_bytes, bytes - new_bytes, |place| end(place, ticks::now(), ask(place)));
         }
-        let mut found = None;
+        let mut moving = None;
         // Only of one map, which the kernel moves at once; adjacent ones of a file may be one to it.
         each_within(address, bytes.min(new_bytes), |place| {
-            if found.is_none() {
-                found = Some(Moving(place));
+            if moving.is_none() {
+                moving = Some(Moving(place));
             } else {
                 place.state.store(KNOWN, Release);
             }
         });
-        found
+        moving
     })
     .flatten()
 }
@@ -423,7 +423,7 @@ fn grow(place: &Place, before: usize, end: usize) {
     let extent = Extent::within(offset, (end - before) as u64, place.size.load(Relaxed));
     let may_ask = place.descriptor.load(Relaxed) >= 0;
     let cached = if may_ask { resident::of_memory(before, extent.bytes) } else { None };
-    at(place.row.load(Relaxed)).grow(extent, cached);
+    map_at(place.row.load(Relaxed)).grow(extent, cached);
 }
 
 /// The descriptor that a file was mapped by, if it is still one of that file, and the file's size.
@@ -433,7 +433,7 @@ fn open_descriptor(place: &Place) -> Option<(i32, u64)> {
         return None;
     }
     let about = sys::stat(descriptor)?;
-    let same = [about.st_dev, about.st_ino] == place.identity.each_ref().map(|one| one.load(Relaxed));
+    let same = [about.st_dev, about.st_ino] == place.identity.each_ref().map(|number| number.load(Relaxed));
     same.then_some((descriptor, about.st_size as u64))
 }
 
@@ -464,7 +464,7 @@ fn cut(place: &Place, address: usize, end: usize) {
     let (address, end) = (address.max(begins), end.min(ends));
     for (begin, end) in [(begins, address), (end, ends)] {
         if begin < end {
-            at(place.row.load(Relaxed)).split();
+            map_at(place.row.load(Relaxed)).split();
             if let Some(rest) = take() {
                 rest.row.store(place.row.load(Relaxed), Relaxed);
                 rest.begin.store(begin, Relaxed);
@@ -472,7 +472,7 @@ fn cut(place: &Place, address: usize, end: usize) {
                 rest.offset.store(place.offset.load(Relaxed) + (begin - begins) as u64, Relaxed);
                 rest.size.store(place.size.load(Relaxed), Relaxed);
                 rest.descriptor.store(place.descriptor.load(Relaxed), Relaxed);
-                rest.identity.iter().zip(&place.identity).for_each(|(own, of)| own.store(of.load(Relaxed), Relaxed));
+                rest.identity.iter().zip(&place.identity).for_each(|(kept, of)| kept.store(of.load(Relaxed), Relaxed));
                 rest.state.store(KNOWN, Release);
             }
         }
@@ -493,7 +493,7 @@ fn ask(place: &Place) -> Option<Cached> {
         let more = place.extent().bytes - before.bytes;
         let grown = Extent { offset: before.offset + before.bytes, bytes: more };
         // What was not there yet was not in the page cache.
-        at(place.row.load(Relaxed)).grow(grown, Some(Cached { asked: more, resident: 0, dirty: None }));
+        map_at(place.row.load(Relaxed)).grow(grown, Some(Cached { asked: more, resident: 0, dirty: None }));
         resident::of_descriptor(descriptor, place.extent())
     });
     by_descriptor.or_else(|| resident::of_memory(place.begin.load(Relaxed), place.extent().bytes))
@@ -501,7 +501,7 @@ fn ask(place: &Place) -> Option<Cached> {
 
 /// What is in a place ends.
 fn end(place: &Place, now: u64, cached: Option<Cached>) {
-    at(place.row.load(Relaxed)).end(now, cached);
+    map_at(place.row.load(Relaxed)).end(now, cached);
     free(place);
 }
 
@@ -516,7 +516,7 @@ fn row_at(address: usize) -> Option<&'static Map> {
     let is_there = |place: &&Place| {
         place.state.load(Acquire) == KNOWN && (place.begin.load(Relaxed)..place.end.load(Relaxed)).contains(&address)
     };
-    used_places().iter().find(is_there).map(|place| at(place.row.load(Relaxed)))
+    used_places().iter().find(is_there).map(|place| map_at(place.row.load(Relaxed)))
 }
 
 /// So many bytes that are mapped there were written to their file.
@@ -536,7 +536,7 @@ pub fn leave() {
     resident::begin_end();
     for place in used_places() {
         if place.state.load(Acquire) == KNOWN {
-            at(place.row.load(Relaxed)).leave(ask(place));
+            map_at(place.row.load(Relaxed)).leave(ask(place));
         }
     }
 }

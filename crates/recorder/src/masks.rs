@@ -74,7 +74,7 @@ pub fn restore(saved: u64) {
     }
 }
 
-/// Whether the calling thread is in a signal handler, or that cannot be told.
+/// Whether the calling thread is in a signal handler, or may be.
 pub fn in_handler(words: &ThreadWords) -> bool {
     let waits_at = words.waits_at.load(Relaxed);
     if waits_at != 0 && beneath(stack(), waits_at) {
@@ -84,12 +84,12 @@ pub fn in_handler(words: &ThreadWords) -> bool {
     if words.mask_known.load(Relaxed) == 0 {
         keep(words, first(blocked));
     }
-    let own = words.own_mask.load(Relaxed);
-    if blocked & !own != 0 {
+    let own_mask = words.own_mask.load(Relaxed);
+    if blocked & !own_mask != 0 {
         return true;
     }
     // What was let come again by means that are not seen.
-    words.own_mask.store(own & blocked, Relaxed);
+    words.own_mask.store(own_mask & blocked, Relaxed);
     process::on_signal_stack()
 }
 
@@ -104,7 +104,7 @@ fn first(blocked: u64) -> u64 {
     let doubtful = blocked & !PASSED_ON.load(Relaxed);
     (1..=64)
         .filter(|signal| doubtful >> (signal - 1) & 1 == 1 && has_handler(*signal))
-        .fold(blocked, |own, signal| own & !(1 << (signal - 1)))
+        .fold(blocked, |mask, signal| mask & !(1 << (signal - 1)))
 }
 
 /// The signals that the kernel does not deliver to the thread now.

@@ -37,19 +37,19 @@ impl Mount {
     }
 
     /// Makes it the one that a file is on: the device, what of that is mounted, and where. Whether there is room for the paths.
-    pub fn set(&self, at: &Whereabouts, device: u64, root: &[u8], point: &[u8]) -> bool {
+    pub fn set(&self, whereabouts: &Whereabouts, device: u64, root: &[u8], point: &[u8]) -> bool {
         self.number.store(0, Release);
         let fits = self.paths.set(&[root, point]);
         self.root_bytes.store(root.len(), Relaxed);
         self.device.store(if fits { device } else { 0 }, Relaxed);
-        self.found_by.store(at.device, Relaxed);
-        self.number.store(at.mount, Release);
+        self.found_by.store(whereabouts.device, Relaxed);
+        self.number.store(whereabouts.mount, Release);
         fits
     }
 
     /// Whether a file is on it.
-    fn has(&self, at: &Whereabouts) -> bool {
-        self.number.load(Acquire) == at.mount && self.found_by.load(Relaxed) == at.device
+    fn has(&self, whereabouts: &Whereabouts) -> bool {
+        self.number.load(Acquire) == whereabouts.mount && self.found_by.load(Relaxed) == whereabouts.device
     }
 
     /// The device, what of it is mounted, and where. Neither path ends with a slash.
@@ -71,16 +71,16 @@ pub fn begin() {
 }
 
 /// The mount that a file is on, if the kernel says which.
-pub fn of(descriptor: i32, at: &Whereabouts) -> Option<&'static Mount> {
-    if at.mount == 0 {
+pub fn of(descriptor: i32, whereabouts: &Whereabouts) -> Option<&'static Mount> {
+    if whereabouts.mount == 0 {
         return None;
     }
-    let find = || KNOWN.iter().find(|mount| mount.has(at));
+    let find = || KNOWN.iter().find(|mount| mount.has(whereabouts));
     find().or_else(|| {
         process::without_signals(|| {
             if files::lock(&LOOKING) {
                 if find().is_none() {
-                    look_for(descriptor, at);
+                    look_for(descriptor, whereabouts);
                 }
                 LOOKING.store(false, Release);
             }
@@ -91,10 +91,10 @@ pub fn of(descriptor: i32, at: &Whereabouts) -> Option<&'static Mount> {
 
 /// Looks a mount up. One that is not found, or is too long to be kept, has no device.
 #[cold]
-fn look_for(descriptor: i32, at: &Whereabouts) {
+fn look_for(descriptor: i32, whereabouts: &Whereabouts) {
     let mount = KNOWN
         .iter()
-        .find(|mount| mount.number.load(Relaxed) == at.mount)
+        .find(|mount| mount.number.load(Relaxed) == whereabouts.mount)
         .unwrap_or_else(|| &KNOWN[NEXT.fetch_add(1, Relaxed) % MOUNTS]);
     mount.number.store(0, Release);
     mount.device.store(0, Relaxed);
@@ -113,14 +113,14 @@ fn look_for(descriptor: i32, at: &Whereabouts) {
             true
         });
     }
-    if mount.device.load(Relaxed) == 0 && root::mount().has(at) {
+    if mount.device.load(Relaxed) == 0 && root::mount().has(whereabouts) {
         // Where no directory of it is mounted beneath the root directory, the kernel does not list it.
         let (device, root, point) = root::mount().get();
-        mount.set(at, device, root, point);
+        mount.set(whereabouts, device, root, point);
         return;
     }
-    mount.found_by.store(at.device, Relaxed);
-    mount.number.store(at.mount, Release);
+    mount.found_by.store(whereabouts.device, Relaxed);
+    mount.number.store(whereabouts.mount, Release);
 }
 
 /// Whether something is mounted where the root directory of this process is, by the kernel's list; also where that cannot be read.

@@ -1,7 +1,7 @@
 //! A process gets its table when it begins, or at its first call after `fork`; it gives it back when it ends.
 //!
-//! Whether there is a table is said by a word in a page that the kernel wipes in the child of any kind of `fork`, also of
-//! those that the C library does not see: what was the parent's is never written to by a child.
+//! Whether there is a table is stored in a word of a page that the kernel wipes in the child of any kind of `fork`,
+//! also of those that the C library does not see: what was the parent's is never written to by a child.
 
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{
@@ -22,7 +22,7 @@ use crate::{
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
-/// No table: not asked for, not to be had, or given back for good.
+/// No table: not requested, not available, or given back for good.
 const OFF: u32 = 1;
 const ATTACHING: u32 = 2;
 /// The table was given back. A call all the same, by a destructor that runs after ours, takes it again.
@@ -195,7 +195,7 @@ fn wiped_page() -> bool {
         let wiped = page > 0
             && sys::call(libc::SYS_madvise, [page as usize, 4096, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) == 0;
         if !wiped {
-            // A kernel before 4.14: a child could not be told from its parent.
+            // A kernel before 4.14: a child could not be distinguished from its parent.
             BEFORE.phase.store(OFF, Relaxed);
             return false;
         }
@@ -208,7 +208,7 @@ fn wiped_page() -> bool {
 
 /// Makes the table. Whether there is one.
 fn begin() -> bool {
-    if !system_calls_allowed() || !ticks::can_be_had() {
+    if !system_calls_allowed() || !ticks::is_available() {
         return false;
     }
     if DIRECTORY.is_empty() {
@@ -363,7 +363,7 @@ fn finish_with(state: State, replacement: Option<&CStr>, count_by_kernel: impl F
         header.state.store(state as u32, Relaxed);
         header.own_ticks.fetch_add(ticks::now() - started, Relaxed);
         table::touch();
-        // Whoever collects tables finds by its file that this one is not whole.
+        // The collector of tables sees by its file that this one is not whole.
         if !faults::table_is_cut() && finished::add(table::used()) {
             sys::unlink(TABLE.as_c_str());
         }
@@ -389,7 +389,7 @@ pub fn end() {
 /// until now would say that no call is missing.
 pub fn end_for_good() {
     if attached() && !system_calls_allowed() {
-        // Its table stays where it is, for whoever collects those of processes that were killed.
+        // Its table stays where it is, for the collector of those of processes that were killed.
         phase().store(OFF, Release);
     } else {
         end_as(OFF, || ());
@@ -404,7 +404,7 @@ pub fn give_up() {
 fn end_as(next: u32, count_by_kernel: impl FnOnce()) {
     begin_end();
     if has_own_table() {
-        finish_with(State::Ended, None, count_by_kernel);
+        finish_with(State::Exited, None, count_by_kernel);
         phase().store(if faults::table_is_cut() { OFF } else { next }, Release);
     }
 }

@@ -43,9 +43,9 @@ struct Fields {
 #[derive(Clone, Copy)]
 enum Instruction {
     /// A number of units of so many bytes.
-    Number { at: usize, bytes: i32 },
+    Number { offset: usize, bytes: i32 },
     /// An address, and where the code's own instructions begin.
-    Address { at: usize, begin: usize },
+    Address { offset: usize, begin: usize },
 }
 
 /// The owner of a frame in which C code calls Python.
@@ -59,7 +59,7 @@ const VERSIONS: [Fields; 6] = [
         current: None,
         code: 0,
         previous: 8,
-        instruction: Instruction::Address { at: 56, begin: 200 },
+        instruction: Instruction::Address { offset: 56, begin: 200 },
         owner: Some(70),
         file: 112,
         function: 128,
@@ -71,7 +71,7 @@ const VERSIONS: [Fields; 6] = [
         current: Some(0),
         code: 0,
         previous: 8,
-        instruction: Instruction::Address { at: 56, begin: 192 },
+        instruction: Instruction::Address { offset: 56, begin: 192 },
         owner: Some(70),
         file: 112,
         function: 128,
@@ -83,15 +83,15 @@ const VERSIONS: [Fields; 6] = [
         current: Some(8),
         code: 32,
         previous: 48,
-        instruction: Instruction::Address { at: 56, begin: 184 },
+        instruction: Instruction::Address { offset: 56, begin: 184 },
         owner: Some(69),
         file: 112,
         function: 128,
         letters: [48, 72],
     },
-    Fields { instruction: Instruction::Number { at: 96, bytes: 2 }, ..OLD },
+    Fields { instruction: Instruction::Number { offset: 96, bytes: 2 }, ..OLD },
     Fields { minor: 8, ..OLD },
-    Fields { minor: 6, instruction: Instruction::Number { at: 120, bytes: 1 }, file: 96, function: 104, ..OLD },
+    Fields { minor: 6, instruction: Instruction::Number { offset: 120, bytes: 1 }, file: 96, function: 104, ..OLD },
 ];
 const OLD: Fields = Fields {
     minor: 10,
@@ -99,7 +99,7 @@ const OLD: Fields = Fields {
     current: None,
     code: 32,
     previous: 24,
-    instruction: Instruction::Number { at: 104, bytes: 1 },
+    instruction: Instruction::Number { offset: 104, bytes: 1 },
     owner: None,
     file: 104,
     function: 112,
@@ -167,11 +167,11 @@ pub struct Position {
 }
 
 /// The calling thread's frames, from the inside out. How many, and whether there are more.
-pub fn frames(found: &mut [Position; MOST_FRAMES]) -> (usize, bool) {
-    read_frames(found).unwrap_or((0, false))
+pub fn frames(positions: &mut [Position; MOST_FRAMES]) -> (usize, bool) {
+    read_frames(positions).unwrap_or((0, false))
 }
 
-fn read_frames(found: &mut [Position; MOST_FRAMES]) -> Option<(usize, bool)> {
+fn read_frames(positions: &mut [Position; MOST_FRAMES]) -> Option<(usize, bool)> {
     let (fields, state) = (fields()?, THREAD_STATE.load(Relaxed));
     if state == 0 || LINE.load(Relaxed) == 0 || CODE_TYPE.load(Relaxed) == 0 {
         return None;
@@ -193,15 +193,15 @@ fn read_frames(found: &mut [Position; MOST_FRAMES]) -> Option<(usize, bool)> {
     let mut count = 0;
     while frame != 0 {
         let is_of_c = match fields.owner {
-            Some(at) => byte(frame + at)? == OWNED_BY_C,
+            Some(owner) => byte(frame + owner)? == OWNED_BY_C,
             None => false,
         };
         if !is_of_c {
-            if count == found.len() {
+            if count == positions.len() {
                 TRUSTED.store(true, Relaxed);
                 return Some((count, true));
             }
-            found[count] = position(fields, frame)?;
+            positions[count] = position(fields, frame)?;
             count += 1;
         }
         frame = word(frame + fields.previous)?;
@@ -218,9 +218,9 @@ fn position(fields: &Fields, frame: usize) -> Option<Position> {
         return None;
     }
     let instruction = match fields.instruction {
-        Instruction::Number { at, bytes } => (word(frame + at)? as i32).checked_mul(bytes)?,
-        Instruction::Address { at, begin } => {
-            i32::try_from(word(frame + at)?.wrapping_sub(code + begin) as isize).ok()?
+        Instruction::Number { offset, bytes } => (word(frame + offset)? as i32).checked_mul(bytes)?,
+        Instruction::Address { offset, begin } => {
+            i32::try_from(word(frame + offset)?.wrapping_sub(code + begin) as isize).ok()?
         }
     };
     Some(Position { code, instruction, file: word(code + fields.file)?, function: word(code + fields.function)? })
@@ -303,9 +303,9 @@ fn read_text<const N: usize>(fields: &Fields, text: usize, begin: usize, name: &
     }
     let letters = text + fields.letters[usize::from(!is_ascii)];
     for index in begin..length {
-        let at = letters + index * kind;
-        let word = word(at & !7)?.to_le_bytes();
-        let letter = word[at % 8..][..kind].iter().rev().fold(0, |letter, &byte| letter << 8 | u32::from(byte));
+        let address = letters + index * kind;
+        let word = word(address & !7)?.to_le_bytes();
+        let letter = word[address % 8..][..kind].iter().rev().fold(0, |letter, &byte| letter << 8 | u32::from(byte));
         if !name.push(char::from_u32(letter).unwrap_or(char::REPLACEMENT_CHARACTER)) {
             break;
         }

@@ -317,9 +317,9 @@ unsafe fn find(library: &LinkMap, kind: SymbolKind, name: &CStr, hash: u32) -> O
             return None;
         }
         loop {
-            let found = *chain.add((index - first) as usize);
+            let hash_of_symbol = *chain.add((index - first) as usize);
             let symbol = &*symbols.add(index as usize);
-            if found | 1 == hash | 1
+            if hash_of_symbol | 1 == hash | 1
                 && symbol.section != 0
                 && symbol.info & 15 == kind as u8
                 && (versions.is_null() || *versions.add(index as usize) & HIDDEN == 0)
@@ -327,7 +327,7 @@ unsafe fn find(library: &LinkMap, kind: SymbolKind, name: &CStr, hash: u32) -> O
             {
                 return Some(library.base + symbol.value);
             }
-            if found & 1 == 1 {
+            if hash_of_symbol & 1 == 1 {
                 return None;
             }
             index += 1;

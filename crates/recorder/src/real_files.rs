@@ -1,8 +1,9 @@
 //! Which file a descriptor or a name leads to, as rules know files: by the path that the kernel has for it, by its inode, and by
 //! its path on the device that is mounted, which is the same for all mounts of it.
 //!
-//! A descriptor is looked at when it is opened, and again when the rules have changed; a call on a name that opens nothing has
-//! the name alone, which is looked up once for each set of rules. Nothing is looked up where no rule has a path.
+//! A descriptor is looked up when it is opened, and again when the rules have changed; a call on a name that opens
+//! nothing has the name alone, which is looked up once for each set of rules. Nothing is looked up where no rule has a
+//! path.
 
 use core::ffi::CStr;
 
@@ -24,10 +25,12 @@ pub fn of_descriptor(rules: Rules, descriptor: i32, name: &[u8]) -> u64 {
     if !system_calls_allowed() {
         return of_text(rules, name);
     }
-    match in_room(|room| leads_to(rules, descriptor, room).map(|found| found.map(|(set, _)| set))) {
+    match in_room(|room| leads_to(rules, descriptor, room).map(|slots| slots.map(|(set, _)| set))) {
         Some(set) => set,
         // Without /proc the kernel does not say it.
-        None => of_text(rules, name) | sys::whereabouts(descriptor).map_or(0, |at| of_inode(rules, &at)),
+        None => {
+            of_text(rules, name) | sys::whereabouts(descriptor).map_or(0, |whereabouts| of_inode(rules, &whereabouts))
+        }
     }
 }
 
@@ -49,15 +52,15 @@ pub fn of_name(rules: Rules, name: &[u8]) -> u64 {
 }
 
 /// What a look found; nothing where the kernel did not say it. Or the memory was too small.
-type Found<T> = Result<Option<T>, TooLong>;
+type LookUp<T> = Result<Option<T>, TooLong>;
 
 /// A path does not fit into the memory that it was given.
 struct TooLong;
 
 /// Runs a look with memory for a path.
-fn in_room<T>(look: impl Fn(&mut [u8]) -> Found<T>) -> Option<T> {
+fn in_room<T>(look: impl Fn(&mut [u8]) -> LookUp<T>) -> Option<T> {
     match look(&mut [0; ON_STACK]) {
-        Ok(found) => found,
+        Ok(value) => value,
         Err(TooLong) => {
             process::without_signals(|| files::with_scratch(|scratch| look(scratch).ok().flatten())).flatten()
         }
@@ -65,7 +68,7 @@ fn in_room<T>(look: impl Fn(&mut [u8]) -> Found<T>) -> Option<T> {
 }
 
 /// Opens a name without asking for the right to read it, which no other thread can mistake for a use of the file.
-fn opened<T>(name: &[u8], room: &mut [u8], look: impl FnOnce(i32, &mut [u8]) -> Found<T>) -> Found<T> {
+fn opened<T>(name: &[u8], room: &mut [u8], look: impl FnOnce(i32, &mut [u8]) -> LookUp<T>) -> LookUp<T> {
     let (text, end) = room
         .get_mut(..=name.len())
         .and_then(|text| text.split_last_mut())
@@ -79,32 +82,32 @@ fn opened<T>(name: &[u8], room: &mut [u8], look: impl FnOnce(i32, &mut [u8]) -> 
     if file < 0 {
         return Ok(None);
     }
-    let found = look(file as i32, room);
+    let result = look(file as i32, room);
     sys::close(file);
-    found
+    result
 }
 
 /// The slots for an open file, and whether the kernel calls it otherwise than `name`.
-fn leads_to_other(rules: Rules, descriptor: i32, name: &[u8], room: &mut [u8]) -> Found<(u64, bool)> {
-    let found = leads_to(rules, descriptor, room)?;
-    Ok(found.map(|(set, end)| (set, room.get(BEFORE..end) != Some(name))))
+fn leads_to_other(rules: Rules, descriptor: i32, name: &[u8], room: &mut [u8]) -> LookUp<(u64, bool)> {
+    let slots = leads_to(rules, descriptor, room)?;
+    Ok(slots.map(|(set, end)| (set, room.get(BEFORE..end) != Some(name))))
 }
 
 /// The slots for an open file, and where the kernel's path for it ends, which begins at [`BEFORE`].
-fn leads_to(rules: Rules, descriptor: i32, room: &mut [u8]) -> Found<(u64, usize)> {
-    let Some(at) = sys::whereabouts(descriptor) else { return Ok(None) };
+fn leads_to(rules: Rules, descriptor: i32, room: &mut [u8]) -> LookUp<(u64, usize)> {
+    let Some(whereabouts) = sys::whereabouts(descriptor) else { return Ok(None) };
     let text = &mut room[BEFORE..];
     let Ok(length) = usize::try_from(sys::descriptor_name(descriptor, text)) else { return Ok(None) };
     if length == text.len() {
         return Err(TooLong);
     }
     let text = &text[..length];
-    let text = if at.has_name { text } else { text.strip_suffix(b" (deleted)").unwrap_or(text) };
+    let text = if whereabouts.has_name { text } else { text.strip_suffix(b" (deleted)").unwrap_or(text) };
     let end = BEFORE + text.len();
     // There is room: the text is shorter than that.
     room[end] = 0;
-    let root = root::of(&room[BEFORE..=end], &at);
-    Ok(Some((of_inode(rules, &at) | of_path(rules, room, end, root, Some((descriptor, &at))), end)))
+    let root = root::of(&room[BEFORE..=end], &whereabouts);
+    Ok(Some((of_inode(rules, &whereabouts) | of_path(rules, room, end, root, Some((descriptor, &whereabouts))), end)))
 }
 
 /// The slots for a name in the directory to which what stands before it leads.
@@ -116,14 +119,14 @@ fn of_entry(rules: Rules, name: &[u8]) -> Option<u64> {
     }
     in_room(|room| {
         opened(directory, room, |file, room| {
-            let Some(at) = sys::whereabouts(file) else { return Ok(None) };
+            let Some(whereabouts) = sys::whereabouts(file) else { return Ok(None) };
             let text = &mut room[BEFORE..];
             let Ok(length) = usize::try_from(sys::descriptor_name(file, text)) else { return Ok(None) };
             // That of the root directory is a slash already.
             let begin = if length == 1 { 0 } else { length };
             text.get_mut(begin..begin + entry.len()).ok_or(TooLong)?.copy_from_slice(entry);
             let end = BEFORE + begin + entry.len();
-            Ok(Some(of_path(rules, room, end, root::path(), Some((file, &at)))))
+            Ok(Some(of_path(rules, room, end, root::path(), Some((file, &whereabouts)))))
         })
     })
 }
@@ -138,11 +141,11 @@ fn of_text(rules: Rules, name: &[u8]) -> u64 {
 }
 
 /// The slots for a path that lies in `room` from [`BEFORE`] on, and begins in the directory `root`.
-fn of_path(rules: Rules, room: &mut [u8], end: usize, root: &[u8], at: Option<(i32, &Whereabouts)>) -> u64 {
+fn of_path(rules: Rules, room: &mut [u8], end: usize, root: &[u8], opened: Option<(i32, &Whereabouts)>) -> u64 {
     let begin = if room[BEFORE] == b'/' { BEFORE - root.len() } else { BEFORE };
     room[begin..BEFORE].copy_from_slice(&root[..BEFORE - begin]);
     let set = rules.matching(&room[begin..end]);
-    let Some(mount) = at.and_then(|(descriptor, at)| mounts::of(descriptor, at)) else { return set };
+    let Some(mount) = opened.and_then(|(descriptor, opened)| mounts::of(descriptor, opened)) else { return set };
     let (device, root, point) = mount.get();
     if !rules.may_know_device(device) || !room[begin..end].starts_with(point) {
         return set;
@@ -157,8 +160,8 @@ fn of_path(rules: Rules, room: &mut [u8], end: usize, root: &[u8], at: Option<(i
     set | rules.matching_on_device(device, if begin == end { b"/" } else { &room[begin..end] })
 }
 
-fn of_inode(rules: Rules, at: &Whereabouts) -> u64 {
-    rules.matching_inode(at.device, at.inode)
+fn of_inode(rules: Rules, whereabouts: &Whereabouts) -> u64 {
+    rules.matching_inode(whereabouts.device, whereabouts.inode)
 }
 
 /// Writes a path without empty components, `.` and `..`, as far as the text says it. Its length, if it fits.

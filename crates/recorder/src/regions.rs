@@ -1,6 +1,6 @@
 //! Regions: steps that the application names (`plugins/region`), so that I/O is tied to a time step, an epoch, a checkpoint.
 //!
-//! Counting a call knows nothing of them. What a thread has counted since it entered its region is in its totals of the
+//! Counting a call does not know of them. What a thread has counted since it entered its region is in its totals of the
 //! step; whenever these are folded into rows, they are added to the region as well, and entering or leaving one folds them.
 
 use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
@@ -41,7 +41,7 @@ pub fn enter(name: &[u8], owner: usize) {
             table::header().lost_regions.fetch_add(1, Relaxed);
             return;
         };
-        let region = at(place);
+        let region = region_at(place);
         region.entries.fetch_add(1, Relaxed);
         let depth = region.depth as usize % REGION_DEPTH;
         thread.region_begin_ticks[depth].store(now, Relaxed);
@@ -55,9 +55,9 @@ pub fn enter(name: &[u8], owner: usize) {
 pub fn leave_owned(owner: usize) {
     call::on_thread(|thread| {
         let is_its =
-            |place: &u32| words().region_owners[at(*place).depth as usize % REGION_DEPTH].load(Relaxed) == owner;
+            |place: &u32| words().region_owners[region_at(*place).depth as usize % REGION_DEPTH].load(Relaxed) == owner;
         if let Some(left) = outward(thread.region.load(Relaxed)).find(is_its) {
-            leave_up_to(thread, at(left).parent);
+            leave_up_to(thread, region_at(left).parent);
         }
     });
 }
@@ -67,8 +67,8 @@ pub fn leave(name: &[u8]) {
     call::on_thread(|thread| {
         let name = &name[..name.len().min(LONGEST_NAME)];
         let current = thread.region.load(Relaxed);
-        if let Some(left) = outward(current).find(|&place| name_of(at(place)) == name) {
-            leave_up_to(thread, at(left).parent);
+        if let Some(left) = outward(current).find(|&place| name_of(region_at(place)) == name) {
+            leave_up_to(thread, region_at(left).parent);
         }
     });
 }
@@ -83,7 +83,7 @@ pub fn leave_all(thread: &Thread) {
 fn leave_up_to(thread: &Thread, outer: u32) {
     let now = fold(thread);
     for place in outward(thread.region.load(Relaxed)).take_while(|&place| place != outer) {
-        let region = at(place);
+        let region = region_at(place);
         let stayed = now.saturating_sub(thread.region_begin_ticks[region.depth as usize % REGION_DEPTH].load(Relaxed));
         region.ticks.fetch_add(stayed, Relaxed);
         region.slowest_ticks.fetch_max(stayed, Relaxed);
@@ -98,7 +98,7 @@ pub fn add(thread: &Thread, operation: Operation, values: [u64; TOTALS.len()]) {
     if place == 0 {
         return;
     }
-    let [calls, bytes, ticks, slowest] = &at(place).totals[operation as usize];
+    let [calls, bytes, ticks, slowest] = &region_at(place).totals[operation as usize];
     for (total, value) in [calls, bytes, ticks].into_iter().zip(values) {
         total.fetch_add(value, Relaxed);
     }
@@ -123,7 +123,7 @@ fn fold(thread: &Thread) -> u64 {
 fn find(parent: u32, name: &[u8]) -> Option<u32> {
     let mut place = NEWEST.load(Acquire);
     while place != 0 {
-        let region = at(place);
+        let region = region_at(place);
         if region.parent == parent && name_of(region) == name {
             return Some(place);
         }
@@ -134,7 +134,7 @@ fn find(parent: u32, name: &[u8]) -> Option<u32> {
 
 /// A new region. Nothing where there are too many, or too many within each other.
 fn new(parent: u32, name: &[u8], now: u64) -> Option<u32> {
-    let depth = if parent == 0 { 0 } else { at(parent).depth + 1 };
+    let depth = if parent == 0 { 0 } else { region_at(parent).depth + 1 };
     if depth as usize >= REGION_DEPTH || COUNT.fetch_add(1, Relaxed) >= MOST {
         return None;
     }
@@ -151,19 +151,19 @@ fn new(parent: u32, name: &[u8], now: u64) -> Option<u32> {
     while let Err(other) = NEWEST.compare_exchange(newest, place, AcqRel, Acquire) {
         newest = other;
         // SAFETY: the region is not in the list yet, so nobody else reads it.
-        unsafe { (*(&raw const *at(place)).cast_mut()).next = newest };
+        unsafe { (*(&raw const *region_at(place)).cast_mut()).next = newest };
     }
     Some(place)
 }
 
 /// A region and those around it, from the inside out.
 fn outward(place: u32) -> impl Iterator<Item = u32> {
-    core::iter::successors(Some(place), |&place| Some(at(place).parent)).take_while(|&place| place != 0)
+    core::iter::successors(Some(place), |&place| Some(region_at(place).parent)).take_while(|&place| place != 0)
 }
 
-fn at(place: u32) -> &'static Region {
+fn region_at(place: u32) -> &'static Region {
     // SAFETY: places of regions come from here alone.
-    unsafe { table::at(place) }
+    unsafe { table::block_at(place) }
 }
 
 fn name_of(region: &'static Region) -> &'static [u8] {

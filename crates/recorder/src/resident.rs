@@ -36,13 +36,13 @@ pub fn begin_end() {
 pub fn of_descriptor(descriptor: i32, extent: Extent) -> Option<Cached> {
     within_limit(|| {
         let (mut resident, mut dirty) = (0, 0);
-        let looked_at = in_windows(extent.bytes, |offset, bytes| {
+        let checked = in_windows(extent.bytes, |offset, bytes| {
             let [cached, waiting] = sys::cache_status(descriptor, extent.offset + offset, bytes)?;
             resident += (cached * sys::page_bytes()).min(bytes);
             dirty += (waiting * sys::page_bytes()).min(bytes);
             Some(())
         })?;
-        let of_all = |part| of_all(part, looked_at, extent.bytes);
+        let of_all = |part| of_all(part, checked, extent.bytes);
         Some(Cached { asked: extent.bytes, resident: of_all(resident), dirty: Some(of_all(dirty)) })
     })
 }
@@ -52,11 +52,11 @@ pub fn of_descriptor(descriptor: i32, extent: Extent) -> Option<Cached> {
 pub fn of_memory(address: usize, bytes: u64) -> Option<Cached> {
     within_limit(|| {
         let mut resident = 0;
-        let looked_at = in_windows(bytes, |offset, bytes| {
+        let checked = in_windows(bytes, |offset, bytes| {
             resident += (pages_in_memory(address + offset as usize, bytes)? * sys::page_bytes()).min(bytes);
             Some(())
         })?;
-        Some(Cached { asked: bytes, resident: of_all(resident, looked_at, bytes), dirty: None })
+        Some(Cached { asked: bytes, resident: of_all(resident, checked, bytes), dirty: None })
     })
 }
 
@@ -71,16 +71,16 @@ fn within_limit(look: impl FnOnce() -> Option<Cached>) -> Option<Cached> {
     if u128::from(SPENT_NS.load(Relaxed)) > u128::from(FREE_NS) + age_ns {
         return None;
     }
-    let found = look();
+    let cached = look();
     SPENT_NS.fetch_add(ticks::processor_ns().saturating_sub(began_ns), Relaxed);
     table::header().own_ticks.fetch_add(ticks::now().saturating_sub(began), Relaxed);
-    found
+    cached
 }
 
 /// Pages of memory that are there without a fault that reads from storage.
 fn pages_in_memory(address: usize, bytes: u64) -> Option<u64> {
     let mut answers = [0_u8; PAGES as usize];
-    let mut found = 0;
+    let mut resident = 0;
     let step = PAGES * sys::page_bytes();
     let mut done = 0;
     while done < bytes {
@@ -89,10 +89,10 @@ fn pages_in_memory(address: usize, bytes: u64) -> Option<u64> {
         if !sys::pages_in_memory(address + done as usize, part as usize, answers) {
             return None;
         }
-        found += answers.iter().map(|answer| u64::from(answer & 1)).sum::<u64>();
+        resident += answers.iter().map(|answer| u64::from(answer & 1)).sum::<u64>();
         done += part;
     }
-    Some(found)
+    Some(resident)
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ impl RingMemory {
     }
 
     const fn none() -> Self {
-        // SAFETY: nothing of it can be read.
+        // SAFETY: none of it can be read.
         Self::Mapped(unsafe { Mapped::new([(0, 0); Area::ALL.len()]) })
     }
 
@@ -125,7 +125,7 @@ impl<T> Own<T> {
         Self { address: core::ptr::null_mut(), length: 0 }
     }
 
-    /// Where it cannot be had, none.
+    /// None where no memory is available.
     fn of(length: usize) -> Self {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -162,7 +162,7 @@ impl Slot {
         Self { is_taken: AtomicBool::new(false), is_busy: AtomicBool::new(false), ring: UnsafeCell::new(Ring::none()) }
     }
 
-    /// Uses the ring, unless another thread does and does not come to an end with it.
+    /// Uses the ring, unless another thread uses it and does not finish.
     #[inline(always)]
     fn with<R>(&self, use_it: impl FnOnce(&mut Ring) -> R) -> Option<R> {
         if self.is_busy.swap(true, Acquire) && !self.wait() {
@@ -183,7 +183,7 @@ impl Slot {
     }
 }
 
-/// How often to look whether another thread has come to an end with a ring: some microseconds.
+/// How often to check whether another thread has finished with a ring: some microseconds.
 const LOOKS: u32 = 1000;
 
 impl Ring {
@@ -234,7 +234,7 @@ impl Ring {
 fn of_table(place: u32, change: impl FnOnce(&table::Ring)) {
     if place != 0 {
         // SAFETY: it was allocated as that.
-        change(unsafe { own_table::at(place) });
+        change(unsafe { own_table::block_at(place) });
     }
 }
 
@@ -357,8 +357,8 @@ fn thread_key(index: u32) -> u64 {
 pub fn registered(index: i32) -> u32 {
     let key = thread_key(index as u32);
     let used = OF_THREADS_USED.load(Relaxed).min(OF_THREADS.len());
-    let found = OF_THREADS[..used].iter().map(|known| known.load(Relaxed)).find(|known| known & !0xffff == key);
-    found.map_or(0, |known| known as u32 & 0xffff)
+    let registration = OF_THREADS[..used].iter().map(|known| known.load(Relaxed)).find(|known| known & !0xffff == key);
+    registration.map_or(0, |known| known as u32 & 0xffff)
 }
 
 fn register_for_thread(index: u32, number: u32) {
@@ -420,10 +420,10 @@ pub fn resize(
         ring.look(|ring, memory, in_flight, process| ring.requests(memory, in_flight, None, process));
         ring.look(|ring, memory, in_flight, process| ring.completions(memory, in_flight, process));
         let Some(followed) = &ring.followed else { return };
-        let found = geometry(&followed.geometry);
-        let found = found.and_then(|new| Ok((new, RingMemory::of(descriptor, &new, addresses)?)));
+        let resized = geometry(&followed.geometry);
+        let resized = resized.and_then(|new| Ok((new, RingMemory::of(descriptor, &new, addresses)?)));
         ring.memory.give_back();
-        match found {
+        match resized {
             Ok((new, memory)) => {
                 ring.memory = memory;
                 let mut into = Own::of(table_entries(new.completion_entries));
@@ -507,7 +507,7 @@ fn unmap(areas: [(usize, usize); Area::ALL.len()]) {
 /// A call on a ring that may hand requests over, or wait.
 #[derive(Clone, Copy)]
 pub struct Entered {
-    /// 0 where nobody knows it.
+    /// 0 where it is unknown.
     number: u32,
     /// Its descriptor, or negative.
     descriptor: i32,
@@ -571,7 +571,7 @@ pub fn number(descriptor: i32, is_index: bool) -> (u32, i32) {
 /// The kernel has read the descriptors just now.
 pub unsafe fn register(number: u32, registration: Registration) {
     let Some(slot) = slot(number) else { return };
-    let at = |address: u64| {
+    let files_at = |address: u64| {
         // SAFETY: the caller's.
         move |step: usize| Some(unsafe { (address as *const i32).add(step).read_unaligned() })
     };
@@ -583,10 +583,12 @@ pub unsafe fn register(number: u32, registration: Registration) {
                 ring.files.give_back();
                 ring.files = Own::of(count.min(register::MOST_FILES) as usize);
                 if address != 0 {
-                    ring.process().register_all(0, count, at(address));
+                    ring.process().register_all(0, count, files_at(address));
                 }
             }
-            Registration::Update { first, address, count } => ring.process().register_all(first, count, at(address)),
+            Registration::Update { first, address, count } => {
+                ring.process().register_all(first, count, files_at(address))
+            }
             Registration::None => ring.files.give_back(),
         }
     });

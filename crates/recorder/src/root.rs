@@ -49,22 +49,22 @@ pub fn begin() {
     if file < 0 {
         return;
     }
-    let said = Variables::of_process().find(VARIABLE);
-    let at = sys::whereabouts(file as i32);
-    let is_told = at.zip(said).is_some_and(|(at, said)| learn(&at, said).is_some());
+    let value = Variables::of_process().find(VARIABLE);
+    let whereabouts = sys::whereabouts(file as i32);
+    let is_told = whereabouts.zip(value).is_some_and(|(whereabouts, value)| learn(&whereabouts, value).is_some());
     // The root directory of a namespace of mounts is where something is mounted, so its files are known by their devices.
     if !is_told && !sys::is_mounted(file as i32).unwrap_or_else(mounts::has_root) {
         rules::say_root_is_unknown();
-    } else if let (Some(at), false) = (at, is_told) {
-        FIRST[0].store(at.device, Relaxed);
-        FIRST[1].store(at.inode, Relaxed);
+    } else if let (Some(whereabouts), false) = (whereabouts, is_told) {
+        FIRST[0].store(whereabouts.device, Relaxed);
+        FIRST[1].store(whereabouts.inode, Relaxed);
     }
     sys::close(file);
 }
 
 /// What the environment says.
 #[derive(Debug, PartialEq, Eq)]
-struct Said<'a> {
+struct RootDirectory<'a> {
     /// Device and inode of the directory.
     identity: [u64; 2],
     path: &'a [u8],
@@ -72,7 +72,7 @@ struct Said<'a> {
     mount: (u64, &'a [u8], &'a [u8]),
 }
 
-impl<'a> Said<'a> {
+impl<'a> RootDirectory<'a> {
     fn in_text(text: &'a [u8]) -> Option<Self> {
         let mut fields = text.splitn(6, |&byte| byte == b':');
         let mut next = || number(fields.next()?);
@@ -84,18 +84,19 @@ impl<'a> Said<'a> {
 }
 
 /// Takes what the environment says, if it is about this directory.
-fn learn(at: &Whereabouts, text: &[u8]) -> Option<()> {
-    let said = Said::in_text(text).filter(|said| said.identity == [at.device, at.inode])?;
-    let (device, root, point) = said.mount;
-    PATH.set(&[said.path]).then(|| {
-        MOUNT.set(at, device, root, point);
-        keep_for_programs(at);
+fn learn(whereabouts: &Whereabouts, text: &[u8]) -> Option<()> {
+    let root_directory = RootDirectory::in_text(text)
+        .filter(|root_directory| root_directory.identity == [whereabouts.device, whereabouts.inode])?;
+    let (device, root, point) = root_directory.mount;
+    PATH.set(&[root_directory.path]).then(|| {
+        MOUNT.set(whereabouts, device, root, point);
+        keep_for_programs(whereabouts);
     })
 }
 
-fn keep_for_programs(at: &Whereabouts) {
+fn keep_for_programs(whereabouts: &Whereabouts) {
     let (device, root, point) = MOUNT.get();
-    let numbers = [at.device, at.inode, device, PATH.get().len() as u64, root.len() as u64];
+    let numbers = [whereabouts.device, whereabouts.inode, device, PATH.get().len() as u64, root.len() as u64];
     let fits = FOR_PROGRAMS.set(&[VARIABLE, b"="])
         && numbers.iter().all(|&number| FOR_PROGRAMS.push(decimal(number, &mut [0; 20])) && FOR_PROGRAMS.push(b":"))
         && [PATH.get(), root, point].iter().all(|text| FOR_PROGRAMS.push(text));
@@ -106,8 +107,8 @@ fn keep_for_programs(at: &Whereabouts) {
 
 /// What stands before a path that the kernel has for a file, in which `path` ends with a zero byte: files that are outside of the
 /// root directory, and were opened before or received, have their whole paths.
-pub fn of(path: &[u8], at: &Whereabouts) -> &'static [u8] {
-    if PATH.is_empty() || !at.has_name || path.first() != Some(&b'/') {
+pub fn of(path: &[u8], whereabouts: &Whereabouts) -> &'static [u8] {
+    if PATH.is_empty() || !whereabouts.has_name || path.first() != Some(&b'/') {
         return PATH.get();
     }
     let Ok(path) = CStr::from_bytes_with_nul(path) else { return PATH.get() };
@@ -115,7 +116,8 @@ pub fn of(path: &[u8], at: &Whereabouts) -> &'static [u8] {
     if file < 0 {
         return b"";
     }
-    let is_it = sys::whereabouts(file as i32).is_some_and(|other| (other.device, other.inode) == (at.device, at.inode));
+    let is_it = sys::whereabouts(file as i32)
+        .is_some_and(|other| (other.device, other.inode) == (whereabouts.device, whereabouts.inode));
     sys::close(file);
     if is_it { PATH.get() } else { b"" }
 }
@@ -123,21 +125,21 @@ pub fn of(path: &[u8], at: &Whereabouts) -> &'static [u8] {
 /// The program changes its root directory: paths begin there from now on.
 pub fn change(path: &CStr, change: impl FnOnce() -> i32) -> i32 {
     let file = if system_calls_allowed() { sys::open(path, libc::O_PATH | libc::O_DIRECTORY, 0) } else { -1 };
-    let at = (file >= 0).then(|| sys::whereabouts(file as i32)).flatten();
+    let whereabouts = (file >= 0).then(|| sys::whereabouts(file as i32)).flatten();
     let mut text = [0; BEFORE];
     let new = Buffer::<BEFORE>::new();
-    let is_known = at.is_some_and(|at| outside(file as i32, &at, path, &mut text, &new));
-    let mount = at.and_then(|at| mounts::of(file as i32, &at));
+    let is_known = whereabouts.is_some_and(|whereabouts| outside(file as i32, &whereabouts, path, &mut text, &new));
+    let mount = whereabouts.and_then(|whereabouts| mounts::of(file as i32, &whereabouts));
     rules::reach_tables();
     let result = change();
     if result == 0 {
         process::without_signals(|| {
             PATH.set(&[new.get()]);
             FOR_PROGRAMS.set(&[]);
-            if let (Some(at), false) = (at, new.is_empty()) {
+            if let (Some(whereabouts), false) = (whereabouts, new.is_empty()) {
                 let (device, root, point) = mount.map_or((0, &b""[..], &b""[..]), Mount::get);
-                MOUNT.set(&at, device, root, point);
-                keep_for_programs(&at);
+                MOUNT.set(&whereabouts, device, root, point);
+                keep_for_programs(&whereabouts);
             }
             if !is_known && system_calls_allowed() {
                 rules::say_root_is_unknown();
@@ -151,8 +153,14 @@ pub fn change(path: &CStr, change: impl FnOnce() -> i32) -> i32 {
 }
 
 /// Writes what an open directory is called outside, without a slash at the end. Whether that is known.
-fn outside(directory: i32, at: &Whereabouts, path: &CStr, text: &mut [u8; BEFORE], new: &Buffer<BEFORE>) -> bool {
-    if FIRST.each_ref().map(|number| number.load(Relaxed)) == [at.device, at.inode] {
+fn outside(
+    directory: i32,
+    whereabouts: &Whereabouts,
+    path: &CStr,
+    text: &mut [u8; BEFORE],
+    new: &Buffer<BEFORE>,
+) -> bool {
+    if FIRST.each_ref().map(|number| number.load(Relaxed)) == [whereabouts.device, whereabouts.inode] {
         return true;
     }
     let length = match usize::try_from(sys::descriptor_name(directory, text)) {
@@ -164,7 +172,7 @@ fn outside(directory: i32, at: &Whereabouts, path: &CStr, text: &mut [u8; BEFORE
     // One that fills it may be longer.
     let Some(length) = length.filter(|length| *length < text.len()) else { return false };
     text[length] = 0;
-    let before = of(&text[..=length], at);
+    let before = of(&text[..=length], whereabouts);
     // That of the root directory is a slash.
     new.set(&[before, if length == 1 { b"" } else { &text[..length] }])
 }
@@ -175,10 +183,10 @@ mod tests {
 
     #[test]
     fn what_the_environment_says_is_taken_as_far_as_it_can_be_true() {
-        let said = |text: &'static str| Said::in_text(text.as_bytes());
-        let all = Said { identity: [7, 2], path: b"/a:b", mount: (8, b"/of", b"/at") };
+        let said = |text: &'static str| RootDirectory::in_text(text.as_bytes());
+        let all = RootDirectory { identity: [7, 2], path: b"/a:b", mount: (8, b"/of", b"/at") };
         assert_eq!(said("7:2:8:4:3:/a:b/of/at"), Some(all));
-        let of_whole_device = Said { identity: [7, 2], path: b"/a", mount: (8, b"", b"") };
+        let of_whole_device = RootDirectory { identity: [7, 2], path: b"/a", mount: (8, b"", b"") };
         assert_eq!(said("7:2:8:2:0:/a"), Some(of_whole_device));
         for wrong in ["", "7:2:8:2:0", "7:2:8:0:0:/a", "7:2:8:3:0:/a", "7:2:8:1:2:/a", "7:2:8:-1:0:/a", "a:2:8:2:0:/a"]
         {

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use core::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
 use ioassay_record::operation::Operation;
-use ioassay_record::path_rules::{Claim, Found, PathTable, TABLE_BYTES, TABLES_BEGIN, WHOLE_FILE_BYTES};
+use ioassay_record::path_rules::{Claim, MatchingRules, PathTable, TABLE_BYTES, TABLES_BEGIN, WHOLE_FILE_BYTES};
 use ioassay_record::rules::{Bucket, FILE_BYTES, Half, NAME, NO_ROOM_AT, RulesFile, slots};
 use ioassay_record::table::{File, Thread, WATCHED_ROWS, Watched, WatchedRow};
 use ioassay_record::watched::WatchedCall;
@@ -160,7 +160,8 @@ pub fn reach_tables() {
     }
 }
 
-/// Says in the file that nobody knows what the root directory of this process is called outside, so that rules with paths do not hold.
+/// Says in the file that the path of this process's root directory outside is unknown, so that rules with paths do not
+/// hold.
 pub fn say_root_is_unknown() {
     if let Some(file) = file() {
         file.header.unknown_root.store(sys::process().into(), Relaxed);
@@ -220,8 +221,8 @@ pub fn with_file<R>(access: i32, use_file: impl FnOnce(isize) -> R) -> Option<R>
         return None;
     }
     // After `chroot` the name may be that of another file.
-    let own = IDENTITY.each_ref().map(|number| number.load(Relaxed));
-    let is_it = sys::stat(file as i32).is_some_and(|about| [about.st_dev, about.st_ino] == own);
+    let expected = IDENTITY.each_ref().map(|number| number.load(Relaxed));
+    let is_it = sys::stat(file as i32).is_some_and(|about| [about.st_dev, about.st_ino] == expected);
     let result = is_it.then(|| use_file(file));
     sys::close(file);
     result
@@ -383,14 +384,14 @@ impl Rules {
         self.half.path_rules.load(Relaxed) != 0
     }
 
-    /// The slots of rules that are found in the table: those that have none claim them.
-    fn in_table(self, look: impl Fn(&PathTable) -> Option<Found>) -> u64 {
+    /// The slots of rules that match in the table: those that have none claim them.
+    fn in_table(self, look: impl Fn(&PathTable) -> Option<MatchingRules>) -> u64 {
         if !self.have_table() {
             return 0;
         }
         let (Some(file), Some(table)) = (file(), table_of(self.generation)) else { return 0 };
-        let Some(found) = look_up(table, look).filter(|_| self.hold()) else { return 0 };
-        found.rules().fold(0, |set, rule| {
+        let Some(matching) = look_up(table, look).filter(|_| self.hold()) else { return 0 };
+        matching.rules().fold(0, |set, rule| {
             let wait_until = |is_done: &dyn Fn() -> bool| {
                 sys::wait_until(is_done);
             };
@@ -442,11 +443,11 @@ impl Rules {
 }
 
 /// Looks something up in a table, again where the agent has changed it meanwhile.
-fn look_up(table: &PathTable, look: impl Fn(&PathTable) -> Option<Found>) -> Option<Found> {
+fn look_up(table: &PathTable, look: impl Fn(&PathTable) -> Option<MatchingRules>) -> Option<MatchingRules> {
     const MOST_LOOKS: usize = 16;
     for _ in 0..MOST_LOOKS {
-        if let Some(found) = look(table) {
-            return Some(found);
+        if let Some(matching) = look(table) {
+            return Some(matching);
         }
         let version = table.version();
         if version == STUCK_VERSION.load(Relaxed) {
@@ -527,7 +528,7 @@ fn row(thread: &'static Thread, slot: usize) -> Option<&'static WatchedRow> {
     };
     // SAFETY: it was allocated as that, with rows behind it.
     unsafe {
-        let watched: &Watched = table::at(place);
+        let watched: &Watched = table::block_at(place);
         Some(&*(&raw const *watched).add(1).cast::<WatchedRow>().add(slot % WATCHED_ROWS))
     }
 }

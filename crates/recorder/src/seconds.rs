@@ -201,7 +201,7 @@ impl Rows {
         loop {
             if current != 0 {
                 // SAFETY: it was allocated as that, or as its like.
-                let block: &Seconds = unsafe { table::at(current) };
+                let block: &Seconds = unsafe { table::block_at(current) };
                 let row = block.rows.fetch_add(1, AcqRel) as usize;
                 if let Some(row) = rows(current).0.get(row) {
                     return Some(row);
@@ -211,7 +211,7 @@ impl Rows {
             let new = (self.allocate)(count)?;
             let bytes = count * size_of::<Second>();
             (self.widen)(self.bytes.fetch_add(bytes as u32, Relaxed) as usize + bytes);
-            // Whoever comes second leaves its block empty.
+            // The thread that comes second leaves its block empty.
             current = self.current.compare_exchange(current, new, AcqRel, Acquire).map_or_else(|other| other, |_| new);
         }
     }
@@ -224,7 +224,7 @@ fn rows(place: u32) -> (&'static [Second], usize) {
     }
     // SAFETY: it was allocated as that, or as its like, with rows behind it.
     unsafe {
-        let block: &Seconds = table::at(place);
+        let block: &Seconds = table::block_at(place);
         // Zero where the table has been cut.
         let bytes = (block.kind_and_bytes.load(Relaxed) as u32 as usize).saturating_sub(size_of::<Seconds>());
         let rows = core::slice::from_raw_parts((&raw const *block).add(1).cast(), bytes / size_of::<Second>());

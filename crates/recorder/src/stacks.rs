@@ -1,7 +1,7 @@
 //! Where calls come from: of one call in some, the functions that its thread is in.
 //!
 //! Looking at a stack takes microseconds, so it is done so often that it takes a small part of the time of each thread
-//! ([`SHARE`]). Calls that take that much longer themselves are all looked at; of the others one in so many, or the first
+//! ([`SHARE`]). Calls that take that much longer themselves are all sampled; of the others one in so many, or the first
 //! after twice the time that these should take, and it stands for all since the last one. What is found is kept as sums by stack, operation and file.
 
 use core::ffi::{c_int, c_void};
@@ -17,9 +17,9 @@ use crate::real::Real;
 use crate::text::copy_parts;
 use crate::{process, sys, table, ticks};
 
-/// Stacks are looked at for one in so many ticks of a thread's time.
+/// Stacks are sampled for one in so many ticks of a thread's time.
 const SHARE: u64 = 64;
-/// One call in so many is looked at in any case.
+/// One call in so many is sampled in any case.
 const MOST_CALLS: u64 = 1 << 20;
 /// Frames of native code, the innermost; and those of this library, which are inside of them.
 const NATIVE: usize = 48;
@@ -29,7 +29,7 @@ const MOST_CALLERS: u32 = 20_000;
 /// Of a module's path, in bytes.
 const LONGEST_PATH: usize = 1024;
 
-/// Stacks are looked at.
+/// Stacks are sampled.
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// The C library's function has been called once: it loads and allocates what it needs then.
 static READY: AtomicBool = AtomicBool::new(false);
@@ -74,7 +74,7 @@ pub fn begin(is_asked: bool) {
     ASKED.store(is_asked, Relaxed);
 }
 
-/// Whether stacks are looked at.
+/// Whether stacks are sampled.
 #[inline(always)]
 pub fn asked() -> bool {
     ASKED.load(Relaxed)
@@ -123,13 +123,13 @@ pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, [began
             return;
         }
     }
-    // Of those that are short, all since the last one that was looked at.
+    // Of those that are short, all since the last one that was sampled.
     let stands_for = if is_long { 1 } else { u64::from(of.saturating_sub(left)) + 1 };
     let started = ticks::now();
-    let found = sys::keeping_errno(|| process::without_signals(|| caller(operation, file)));
+    let sampled = sys::keeping_errno(|| process::without_signals(|| caller(operation, file)));
     let now = ticks::now();
     let header = table::header();
-    match found {
+    match sampled {
         Ok(caller) => {
             caller.samples.fetch_add(1, Relaxed);
             caller.calls.fetch_add(stands_for, Relaxed);
@@ -137,7 +137,7 @@ pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, [began
             caller.ticks.fetch_add(took.saturating_mul(stands_for), Relaxed);
         }
         Err(Failure::Busy) if !is_long => {
-            // The next is looked at instead, and stands for this one as well.
+            // The next is sampled instead, and stands for this one as well.
             thread.sampled_of.store(stands_for as u32 + 1, Relaxed);
             thread.calls_to_sample.store(1, Relaxed);
             return;
@@ -187,9 +187,9 @@ fn caller(operation: Operation, file: u32) -> Result<&'static Caller, Failure> {
     let native = &places[ours..count.min(ours + NATIVE)];
     // Where Python is known, native frames beyond its innermost are the interpreter's.
     let is_cut = if python > 0 { is_python_cut } else { count == places.len() };
-    let found = stack(native, &positions[..python], is_cut).and_then(|stack| sum(stack, operation, file));
+    let sum_of_stack = stack(native, &positions[..python], is_cut).and_then(|stack| sum(stack, operation, file));
     WRITING.store(false, Release);
-    found.ok_or(Failure::Lost)
+    sum_of_stack.ok_or(Failure::Lost)
 }
 
 /// Where the functions that the thread is in were called, from the inside out. How many.
@@ -216,8 +216,8 @@ fn stack(native: &[usize], python: &[Position], is_cut: bool) -> Option<u32> {
     }
     let frames = &frames[..native.len() + python.len()];
     let head = &STACKS[key as usize % STACKS.len()];
-    let found = chain::<Stack>(head, |stack| stack.next).find(|(_, stack)| stack.key == key);
-    found.map(|(place, _)| place).or_else(|| {
+    let existing = chain::<Stack>(head, |stack| stack.next).find(|(_, stack)| stack.key == key);
+    existing.map(|(place, _)| place).or_else(|| {
         let place = table::allocate_for_directory::<Stack>(size_of_val(frames), |stack, bytes| {
             stack.key = key;
             stack.next = head.load(Relaxed);
@@ -251,26 +251,26 @@ fn sum(stack: u32, operation: Operation, file: u32) -> Option<&'static Caller> {
         })?;
         head.store(place, Relaxed);
         // SAFETY: it was allocated as that.
-        Some(unsafe { table::at::<Caller>(place) })
+        Some(unsafe { table::block_at::<Caller>(place) })
     };
-    let (head, found) = find(file);
-    if found.is_some() {
-        return found;
+    let (head, existing) = find(file);
+    if existing.is_some() {
+        return existing;
     }
     if CALLER_COUNT.fetch_add(1, Relaxed) < MOST_CALLERS
         && let Some(caller) = new(head, file)
     {
         return Some(caller);
     }
-    let (head, found) = find(0);
-    found.or_else(|| new(head, 0))
+    let (head, existing) = find(0);
+    existing.or_else(|| new(head, 0))
 }
 
 fn native_frame(address: usize) -> Option<u32> {
     frame(address as u64, |head, key| {
         let module = known_module(address).or_else(|| new_module(address));
         // SAFETY: it was allocated as that.
-        let base = module.map_or(0, |place| unsafe { table::at::<Module>(place) }.base);
+        let base = module.map_or(0, |place| unsafe { table::block_at::<Module>(place) }.base);
         table::allocate_for_directory::<Frame>(0, |frame, _| {
             frame.key = key;
             frame.next = head;
@@ -298,8 +298,8 @@ fn python_frame(position: &Position) -> Option<u32> {
 /// Place of the frame with that key, which `new` makes if there is none.
 fn frame(key: u64, new: impl FnOnce(u32, u64) -> Option<u32>) -> Option<u32> {
     let head = &FRAMES[mixed(0, key) as usize % FRAMES.len()];
-    let found = chain::<Frame>(head, |frame| frame.next).find(|(_, frame)| frame.key == key);
-    found.map(|(place, _)| place).or_else(|| {
+    let existing = chain::<Frame>(head, |frame| frame.next).find(|(_, frame)| frame.key == key);
+    existing.map(|(place, _)| place).or_else(|| {
         let place = new(head.load(Relaxed), key)?;
         head.store(place, Relaxed);
         Some(place)
@@ -316,8 +316,8 @@ fn chain<T: ioassay_record::table::BlockLayout + 'static>(
     next: fn(&T) -> u32,
 ) -> impl Iterator<Item = (u32, &'static T)> {
     // SAFETY: they were allocated as that; 0 is none.
-    let at = |place: u32| (place != 0).then(|| (place, unsafe { table::at::<T>(place) }));
-    core::iter::successors(at(head.load(Relaxed)), move |(_, one)| at(next(one)))
+    let entry = |place: u32| (place != 0).then(|| (place, unsafe { table::block_at::<T>(place) }));
+    core::iter::successors(entry(head.load(Relaxed)), move |(_, block)| entry(next(block)))
 }
 
 fn known_module(address: usize) -> Option<u32> {
@@ -327,14 +327,14 @@ fn known_module(address: usize) -> Option<u32> {
 }
 
 fn new_module(address: usize) -> Option<u32> {
-    let found = module_of(address)?;
+    let module_of_code = module_of(address)?;
     // A library that was loaded for a plug-in may be the interpreter.
     python::find();
-    let path = found.path();
+    let path = module_of_code.path();
     let place = table::allocate_for_directory::<Module>(path.len(), |module, bytes| {
-        module.begin = found.begin as u64;
-        module.end = found.end as u64;
-        module.base = found.base as u64;
+        module.begin = module_of_code.begin as u64;
+        module.end = module_of_code.end as u64;
+        module.base = module_of_code.base as u64;
         module.next = MODULES.load(Relaxed);
         module.path_bytes = path.len() as u32;
         copy_parts(&[path], bytes);
@@ -363,34 +363,34 @@ impl Loaded {
 /// The program or library that has code at an address.
 fn module_of(address: usize) -> Option<Loaded> {
     static ITERATE: Real = Real::new();
-    let mut found = Loaded { address, begin: 0, end: 0, base: 0, path: [0; LONGEST_PATH], path_bytes: 0 };
+    let mut loaded = Loaded { address, begin: 0, end: 0, base: 0, path: [0; LONGEST_PATH], path_bytes: 0 };
     match ITERATE.address(c"dl_iterate_phdr") {
         0 => return None,
         // SAFETY: it is the function of that name, and `look_at` gets what it expects.
         iterate => unsafe {
             type LookAt = unsafe extern "C" fn(*const libc::dl_phdr_info, usize, *mut c_void) -> c_int;
             let iterate: extern "C" fn(LookAt, *mut c_void) -> c_int = core::mem::transmute(iterate);
-            iterate(look_at, (&raw mut found).cast());
+            iterate(look_at, (&raw mut loaded).cast());
         },
     }
-    if found.end == 0 {
+    if loaded.end == 0 {
         return None;
     }
-    if found.path_bytes == 0 {
+    if loaded.path_bytes == 0 {
         // The program itself.
-        found.path_bytes = usize::try_from(sys::read_link(c"/proc/self/exe", &mut found.path)).unwrap_or(0);
+        loaded.path_bytes = usize::try_from(sys::read_link(c"/proc/self/exe", &mut loaded.path)).unwrap_or(0);
     }
-    Some(found)
+    Some(loaded)
 }
 
 /// Whether a loaded object is the one that is looked for: 1 if so.
 ///
 /// # Safety
 /// The dynamic linker calls it, with a [`Loaded`].
-unsafe extern "C" fn look_at(object: *const libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+unsafe extern "C" fn look_at(object: *const libc::dl_phdr_info, _: usize, loaded: *mut c_void) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let (object, found) = (&*object, &mut *found.cast::<Loaded>());
+        let (object, loaded) = (&*object, &mut *loaded.cast::<Loaded>());
         let base = object.dlpi_addr as usize;
         let parts = core::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
         let parts = || parts.iter().filter(|part| part.p_type == libc::PT_LOAD);
@@ -398,16 +398,16 @@ unsafe extern "C" fn look_at(object: *const libc::dl_phdr_info, _: usize, found:
             let begin = base + part.p_vaddr as usize;
             begin..begin + part.p_memsz as usize
         };
-        if !parts().any(|part| range(part).contains(&found.address)) {
+        if !parts().any(|part| range(part).contains(&loaded.address)) {
             return 0;
         }
-        found.begin = parts().map(|part| range(part).start).min().unwrap_or(0);
-        found.end = parts().map(|part| range(part).end).max().unwrap_or(0);
-        found.base = base;
+        loaded.begin = parts().map(|part| range(part).start).min().unwrap_or(0);
+        loaded.end = parts().map(|part| range(part).end).max().unwrap_or(0);
+        loaded.base = base;
         if !object.dlpi_name.is_null() {
             let name = core::ffi::CStr::from_ptr(object.dlpi_name).to_bytes();
-            found.path_bytes = name.len().min(LONGEST_PATH);
-            copy_parts(&[name], &mut found.path);
+            loaded.path_bytes = name.len().min(LONGEST_PATH);
+            copy_parts(&[name], &mut loaded.path);
         }
         1
     }

@@ -39,7 +39,7 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// How often to look whether another thread has come to an end with what this one waits for. It is done in microseconds, but
+/// How often to check whether another thread has finished what this one waits for. It is done in microseconds, but
 /// its thread may be stopped, and nothing waits for ever.
 const MOST_LOOKS: u32 = 100_000;
 
@@ -63,10 +63,13 @@ pub type Path<'a> = &'a CStr;
 
 /// Opens a file, with `O_CLOEXEC`. The descriptor, or minus the error.
 pub fn open(path: Path, flags: i32, mode: u32) -> isize {
-    let at = libc::AT_FDCWD as usize;
+    let directory = libc::AT_FDCWD as usize;
     // SAFETY: the path ends with a zero byte.
     unsafe {
-        call(libc::SYS_openat, [at, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, mode as usize, 0, 0])
+        call(
+            libc::SYS_openat,
+            [directory, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, mode as usize, 0, 0],
+        )
     }
 }
 
@@ -183,13 +186,13 @@ pub fn is_mounted(directory: i32) -> Option<bool> {
 pub fn mount_number(descriptor: i32) -> Option<u64> {
     let path = Buffer::<40>::new();
     path.set(&[b"/proc/self/fdinfo/", decimal(descriptor as u32 as u64, &mut [0; 20])]);
-    let mut found = None;
+    let mut mount = None;
     lines(path.as_c_str(), |line| {
         let Some(digits) = line.strip_prefix(b"mnt_id:\t") else { return false };
-        found = number(digits);
+        mount = number(digits);
         true
     });
-    found
+    mount
 }
 
 /// Reads the lines of a file of the kernel until `read` has found what it wants. Lines of more than 4 KiB are left out.
@@ -300,11 +303,11 @@ pub fn user() -> u32 {
 /// it: before 6.5, or of the files of others.
 pub fn cache_status(descriptor: i32, offset: u64, bytes: u64) -> Option<[u64; 2]> {
     const CACHESTAT: libc::c_long = 451;
-    let (part, mut found) = ([offset, bytes], [0_u64; 5]);
-    let (part, answer) = (&raw const part as usize, &raw mut found as usize);
+    let (part, mut counts) = ([offset, bytes], [0_u64; 5]);
+    let (part, answer) = (&raw const part as usize, &raw mut counts as usize);
     // SAFETY: `struct cachestat_range` is two numbers, which the kernel reads, and `struct cachestat` five, which it writes.
     let result = unsafe { call(CACHESTAT, [descriptor as usize, part, answer, 0, 0, 0]) };
-    let [cached, dirty, ..] = found;
+    let [cached, dirty, ..] = counts;
     (result == 0).then_some([cached, dirty])
 }
 

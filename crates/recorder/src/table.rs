@@ -21,7 +21,7 @@ static BASE: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// So much of it is mapped.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
-/// Somebody is making it grow.
+/// A thread is making it grow.
 static GROWING: AtomicBool = AtomicBool::new(false);
 /// When, in ticks, it may be tried again after it could not grow.
 static NEXT_TRY: AtomicU64 = AtomicU64::new(0);
@@ -49,7 +49,7 @@ pub struct Full;
 /// The memory is all zero but for what the caller writes into it.
 ///
 /// # Errors
-/// Where it cannot be had; nothing is left then.
+/// Where it cannot be created; nothing is left then.
 pub fn create(path: &CStr) -> Result<(), Full> {
     if RESERVED.load(Relaxed) == 0 {
         let memory = sys::limit(libc::RLIMIT_AS);
@@ -103,7 +103,7 @@ pub fn is_its_file(file: isize) -> bool {
 /// What other threads count meanwhile may be lost.
 ///
 /// # Errors
-/// Where it cannot be had, or the old one is still there.
+/// Where it cannot be created, or the old one is still there.
 pub fn restore(path: &CStr) -> Result<(), Full> {
     let mapped = MAPPED.load(Relaxed);
     if mapped as u64 > sys::limit(libc::RLIMIT_FSIZE) {
@@ -180,16 +180,17 @@ static ZEROS: [u8; 4096] = [0; 4096];
 /// Writes zeros into a file, a multiple of 4 KiB of them. Whether all of them are there.
 pub fn write_zeros(file: isize, begin: usize, bytes: usize) -> bool {
     let vector = [libc::iovec { iov_base: (&raw const ZEROS).cast_mut().cast(), iov_len: ZEROS.len() }; 16];
-    (begin..begin + bytes).step_by(vector.len() * ZEROS.len()).all(|at| {
-        let left = (begin + bytes - at).min(vector.len() * ZEROS.len());
-        let arguments = [file as usize, vector.as_ptr() as usize, left / ZEROS.len(), at, 0, 0];
+    (begin..begin + bytes).step_by(vector.len() * ZEROS.len()).all(|offset| {
+        let left = (begin + bytes - offset).min(vector.len() * ZEROS.len());
+        let arguments = [file as usize, vector.as_ptr() as usize, left / ZEROS.len(), offset, 0, 0];
         threads::wrote(left, 1);
         // SAFETY: the kernel only reads the zeros.
         unsafe { sys::call(libc::SYS_pwritev, arguments) == left as isize }
     })
 }
 
-/// Makes the table larger than `before`, or waits for another thread that does. Where it cannot be had, it stays as it is.
+/// Makes the table larger than `before`, or waits for another thread that does. Where there is no space, it stays as it
+/// is.
 #[cold]
 fn grow(before: usize) {
     if before >= RESERVED.load(Relaxed) || ticks::now() < NEXT_TRY.load(Relaxed) || !process::system_calls_allowed() {
@@ -243,7 +244,7 @@ pub fn used() -> &'static [u8] {
 /// # Safety
 /// A block of it begins there.
 #[inline(always)]
-pub unsafe fn at<T: BlockLayout>(place: u32) -> &'static T {
+pub unsafe fn block_at<T: BlockLayout>(place: u32) -> &'static T {
     // SAFETY: the caller's.
     unsafe { &*((BASE.load(Relaxed) + place as usize) as *const T) }
 }

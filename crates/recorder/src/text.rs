@@ -7,8 +7,8 @@ use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Orde
 /// Copies parts, one after another, as far as they fit.
 pub fn copy_parts(parts: &[&[u8]], mut to: &mut [u8]) {
     for part in parts {
-        let (own, rest) = to.split_at_mut(part.len().min(to.len()));
-        own.copy_from_slice(&part[..own.len()]);
+        let (begin, rest) = to.split_at_mut(part.len().min(to.len()));
+        begin.copy_from_slice(&part[..begin.len()]);
         to = rest;
     }
 }

@@ -36,7 +36,7 @@ pub fn wrote(bytes: usize, calls: usize) {
 
 /// Forgets what the parent's recorder wrote.
 pub fn forget_own() {
-    OWN.iter().chain(&TAKEN_OFF).for_each(|own| own.store(0, Relaxed));
+    OWN.iter().chain(&TAKEN_OFF).for_each(|counter| counter.store(0, Relaxed));
 }
 
 /// Forgets the table of the parent.
@@ -54,7 +54,7 @@ pub fn begin() {
 fn parts() -> impl Iterator<Item = &'static Thread> {
     let places = PLACES[..COUNT.load(Relaxed).min(MOST)].iter().map(|place| place.load(Relaxed));
     // SAFETY: what is in the list was allocated as that.
-    places.filter(|&place| place != 0).map(|place| unsafe { table::at(place) })
+    places.filter(|&place| place != 0).map(|place| unsafe { table::block_at(place) })
 }
 
 /// The part of the calling thread, which has none yet. Nothing where there is no place.
@@ -81,7 +81,7 @@ pub fn join() -> Option<&'static Thread> {
             let place = table::allocate::<Thread>(0, |thread, _| thread.thread = AtomicU32::new(number))?;
             PLACES[index].store(place, Relaxed);
             // SAFETY: it was allocated as that.
-            unsafe { table::at(place) }
+            unsafe { table::block_at(place) }
         }
     };
     thread.recent.iter().for_each(|recent| recent.store(0, Relaxed));
@@ -144,9 +144,9 @@ fn give_back(address: usize) {
     regions::leave_all(thread);
     let ended = table::header().counters_of_ended();
     let counted = kernel_counters(Of::Caller).into_iter().zip(&words().kernel);
-    for ((sum, (counted, before)), (own, taken_off)) in ended.zip(counted).zip(OWN.iter().zip(&TAKEN_OFF)) {
+    for ((sum, (counted, before)), (own_counter, taken_off)) in ended.zip(counted).zip(OWN.iter().zip(&TAKEN_OFF)) {
         let new = counted.saturating_sub(before.swap(counted, Relaxed));
-        let more = own.load(Relaxed).saturating_sub(taken_off.load(Relaxed)).min(new);
+        let more = own_counter.load(Relaxed).saturating_sub(taken_off.load(Relaxed)).min(new);
         taken_off.fetch_add(more, Relaxed);
         sum.fetch_add(new - more, Relaxed);
     }
@@ -161,24 +161,27 @@ fn give_back(address: usize) {
 /// adds to these; of each thread that lives, if that is so or `goes_on` as another program, which may do that.
 pub fn count_by_kernel(goes_on: bool) {
     if !sys::has_waited_for_children() {
-        for ((kept, counted), own) in table::header().counters_of_process().zip(kernel_counters(Of::Process)).zip(&OWN)
+        for ((kept, counted), own_counter) in
+            table::header().counters_of_process().zip(kernel_counters(Of::Process)).zip(&OWN)
         {
-            kept.store(counted.saturating_sub(own.load(Relaxed)), Relaxed);
+            kept.store(counted.saturating_sub(own_counter.load(Relaxed)), Relaxed);
         }
         if !goes_on {
             return;
         }
     }
-    let mut own = [0; COUNTERS];
-    for ((left, own), taken_off) in own.iter_mut().zip(&OWN).zip(&TAKEN_OFF) {
-        *left = own.load(Relaxed).saturating_sub(taken_off.load(Relaxed));
+    let mut left_over = [0; COUNTERS];
+    for ((left, own_counter), taken_off) in left_over.iter_mut().zip(&OWN).zip(&TAKEN_OFF) {
+        *left = own_counter.load(Relaxed).saturating_sub(taken_off.load(Relaxed));
     }
     for thread in parts() {
         let number = thread.thread.load(Relaxed);
         if number != 0 {
-            for ((kept, counted), own) in thread.counters().zip(kernel_counters(Of::Thread(number))).zip(&mut own) {
-                let taken_off = counted.min(*own);
-                *own -= taken_off;
+            for ((kept, counted), rest) in
+                thread.counters().zip(kernel_counters(Of::Thread(number))).zip(&mut left_over)
+            {
+                let taken_off = counted.min(*rest);
+                *rest -= taken_off;
                 kept.store(counted - taken_off, SeqCst);
             }
             if thread.thread.load(SeqCst) != number {

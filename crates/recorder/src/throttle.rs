@@ -1,8 +1,8 @@
 //! Calls that rules hold back: before the real function, until their rules let them begin.
 //!
-//! A call reserves what it asks for in the bucket of each rule, waits until the last of them lets it begin, and settles afterwards
-//! what it moved. Where nobody knows before what a call will move (formatted streams, vectors, MPI-IO), it waits for the debts of
-//! others and is charged afterwards. All processes of the job on the node share the buckets.
+//! A call reserves what it asks for in the bucket of each rule, waits until the last of them lets it begin, and settles
+//! afterwards what it moved. Where it is not known before what a call will move (formatted streams, vectors, MPI-IO),
+//! it waits for the debts of others and is charged afterwards. All processes of the job on the node share the buckets.
 //!
 //! Never held back, but charged: in a signal handler ([`masks`]), while the process ends, and where the kernel must not be called.
 //! Neither held back nor charged: a child of `vfork`, what interrupts the recorder itself, and maps, requests of `aio` and of
@@ -39,12 +39,12 @@ static FREE_UNTIL_NS: AtomicU64 = AtomicU64::new(0);
 /// That a call has reserved something: in one word, because every call has it with it. What it asked for is in the upper bits, the
 /// end of the rules' generation in the lower. Which rules they are follows from that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held(u64);
+pub struct Reservation(u64);
 
 /// Of a generation, and that there is one.
 const GENERATION_BITS: u32 = 16;
 
-impl Held {
+impl Reservation {
     /// Of a call that no rule holds back.
     pub const NONE: Self = Self(0);
 
@@ -76,17 +76,18 @@ enum Woken {
     OtherRules,
 }
 
-/// Holds a call back if rules say so. The calling thread is busy, and not while it waits; `requested` is 0 where nobody knows.
-/// Nothing where the process is another one afterwards: a signal handler has forked it, and the call is its parent's.
+/// Holds a call back if rules say so. The calling thread is busy, and not while it waits; `requested` is 0 where that
+/// is unknown. Nothing where the process is another one afterwards: a signal handler has forked it, and the call is its
+/// parent's.
 #[inline(always)]
 pub fn hold(
     thread: &'static Thread,
     operation: Operation,
     matching: &'static Matching,
     requested: u64,
-) -> Option<Held> {
+) -> Option<Reservation> {
     match rules_for(operation) {
-        None => Some(Held::NONE),
+        None => Some(Reservation::NONE),
         Some(rules) => hold_back(rules, thread, operation, matching, requested),
     }
 }
@@ -98,7 +99,7 @@ fn rules_for(operation: Operation) -> Option<Rules> {
     (rules.half.throttles.load(Relaxed) & rules.half.of(operation) != 0).then_some(rules)
 }
 
-/// The slots whose rules hold back a call that moves so many bytes; 0 where nobody knows.
+/// The slots whose rules hold back a call that moves so many bytes; 0 where that is unknown.
 fn holding(rules: Rules, operation: Operation, matching: &'static Matching, bytes: u64) -> u64 {
     if matches!(operation, Operation::Map | Operation::SubmitRead | Operation::SubmitWrite) {
         return 0;
@@ -127,25 +128,25 @@ fn hold_back(
     operation: Operation,
     matching: &'static Matching,
     requested: u64,
-) -> Option<Held> {
+) -> Option<Reservation> {
     let (words, table) = (words(), process::table());
     // More than the word has room for costs no more.
     let requested = requested.min(u64::MAX >> GENERATION_BITS);
     let (mut began, mut last) = (0, 0);
-    let held = loop {
+    let reservation = loop {
         let set = holding(rules, operation, matching, requested);
         if set == 0 {
-            break Held::NONE;
+            break Reservation::NONE;
         }
         let now = ticks::monotonic_ns();
         if now < FREE_UNTIL_NS.load(Relaxed) {
-            break Held::NONE;
+            break Reservation::NONE;
         }
         let start;
         (start, last) = take(rules, set, requested, now);
-        let held = Held::by(rules, requested);
+        let reservation = Reservation::by(rules, requested);
         if start <= now || !may_wait(words) {
-            break held;
+            break reservation;
         }
         if began == 0 {
             began = ticks::now();
@@ -158,9 +159,9 @@ fn hold_back(
             return None;
         }
         match woken {
-            Woken::InTime => break held,
+            Woken::InTime => break reservation,
             Woken::OtherRules => {
-                let Some(others) = rules::given() else { break Held::NONE };
+                let Some(others) = rules::given() else { break Reservation::NONE };
                 settle_all(others.half, rules.same_in(others, set), requested, start, |_| 0);
                 rules = others;
             }
@@ -171,7 +172,7 @@ fn hold_back(
         rules::count_wait(thread, last, waited);
         table::header().throttled_ticks.fetch_add(waited, Relaxed);
     }
-    Some(held)
+    Some(reservation)
 }
 
 /// Reserves what is asked for in the buckets of a set of slots. When the call may begin, and the slot whose rule says so.
@@ -217,7 +218,7 @@ fn wait(rules: Rules, slot: usize, start: u64) -> Woken {
 
 /// Whether an agent lives: it holds its lock on the file of rules. That is a lock of an open file, so that no descriptor of ours can end it.
 fn agent_lives() -> bool {
-    let held = rules::with_file(libc::O_RDONLY, |file| {
+    let reservation = rules::with_file(libc::O_RDONLY, |file| {
         let mut lock = libc::flock {
             l_type: libc::F_RDLCK as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,
@@ -231,7 +232,7 @@ fn agent_lives() -> bool {
         asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
     });
     // In another root directory, as another user, or where the file was removed, it cannot be asked.
-    held.unwrap_or_else(rules::agent_was_seen)
+    reservation.unwrap_or_else(rules::agent_was_seen)
 }
 
 fn sleep(ns: u64) {
@@ -243,16 +244,16 @@ fn sleep(ns: u64) {
 /// A call has moved so many bytes, in so many ticks: what it reserved beyond them is given back, and what it moved beyond that is
 /// charged.
 #[inline(always)]
-pub fn settle(held: Held, operation: Operation, matching: &'static Matching, moved: u64, took: u64) {
-    if held != Held::NONE && held.requested() != moved {
-        settle_held(held, operation, matching, moved, took);
+pub fn settle(reservation: Reservation, operation: Operation, matching: &'static Matching, moved: u64, took: u64) {
+    if reservation != Reservation::NONE && reservation.requested() != moved {
+        settle_held(reservation, operation, matching, moved, took);
     }
 }
 
 #[inline(never)]
-fn settle_held(held: Held, operation: Operation, matching: &'static Matching, moved: u64, took: u64) {
-    let (Some(before), Some(rules)) = (held.rules(), rules::given()) else { return };
-    let requested = held.requested();
+fn settle_held(reservation: Reservation, operation: Operation, matching: &'static Matching, moved: u64, took: u64) {
+    let (Some(before), Some(rules)) = (reservation.rules(), rules::given()) else { return };
+    let requested = reservation.requested();
     // The buckets of rules that have gone are others'.
     let (half, set) = (rules.half, before.same_in(rules, holding(before, operation, matching, requested)));
     // It was let through just before it began, or some of the burst earlier.

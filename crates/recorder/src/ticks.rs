@@ -90,7 +90,7 @@ pub fn moment() -> Moment {
 
 /// Whether there is a clock at all. A process that must not read the counter (`PR_SET_TSC`, which its children inherit) has
 /// none: the kernel's own clock in its memory reads it as well.
-pub fn can_be_had() -> bool {
+pub fn is_available() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let mut mode = libc::PR_TSC_ENABLE;
@@ -103,7 +103,7 @@ pub fn can_be_had() -> bool {
 }
 
 /// Chooses the clock, once: a forked child goes on with its parent's. `record` may have said of the node in that directory
-/// which one can be had.
+/// which one is available.
 pub fn choose(directory: &[u8], node: &[u8]) -> Clock {
     if !CHOSEN.swap(true, Relaxed) {
         choose_now(directory, node);
@@ -150,7 +150,7 @@ pub fn learn() {
     let [ticks, ns] = [0, 1].map(|clock: usize| later[clock].saturating_sub(CHOSEN_AT[clock].load(Relaxed)));
     if COUNTER.load(Relaxed) && ns > 10_000_000 {
         let per_second = (u128::from(ticks) * u128::from(NANOSECONDS) / u128::from(ns)) as u64;
-        // Whoever has this divides by it.
+        // Callers divide by it.
         PER_SECOND.store(per_second.max(1), Relaxed);
     }
 }

@@ -90,7 +90,7 @@ pub fn detach(words: &ThreadWords) {
     }
 }
 
-/// Maps a new chunk of the file. Nothing where it cannot be had.
+/// Maps a new chunk of the file. Nothing where that fails.
 #[cold]
 fn new_chunk(thread: &Thread, bytes: usize, begin_ticks: u64) -> Option<usize> {
     let begin = NEXT.fetch_add(bytes as u64, Relaxed);

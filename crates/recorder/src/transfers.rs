@@ -17,7 +17,7 @@ pub struct Transfer {
     pub matching: &'static Matching,
     /// What it was.
     pub operation: Operation,
-    /// Where it began, if anybody knows.
+    /// Where it began, if that is known.
     pub offset: Option<u64>,
     /// That were moved.
     pub bytes: u64,
@@ -48,15 +48,15 @@ pub fn count(thread: &'static Thread, transfer: Transfer) -> bool {
 fn row(thread: &'static Thread, file: u32, operation: Operation) -> Option<&'static Transfers> {
     let key = u64::from(file) << 32 | (operation as u64) << PLACE_BITS;
     let recent = &thread.recent[(file as usize / 8 + operation as usize) % RECENT];
-    let found = recent.load(Relaxed);
-    if found & KEY == key {
+    let recent_place = recent.load(Relaxed);
+    if recent_place & KEY == key {
         // SAFETY: it was allocated as that.
-        return Some(unsafe { table::at((found & !KEY) as u32) });
+        return Some(unsafe { table::block_at((recent_place & !KEY) as u32) });
     }
     let place = find(thread, file, operation)?;
     recent.store(key | u64::from(place), Relaxed);
     // SAFETY: it was allocated as that.
-    Some(unsafe { table::at(place) })
+    Some(unsafe { table::block_at(place) })
 }
 
 /// Of a remembered row: enough for any place, and leaving enough for any operation.
@@ -74,7 +74,7 @@ fn find(thread: &'static Thread, file: u32, operation: Operation) -> Option<u32>
     let mut place = first;
     while place != 0 {
         // SAFETY: what is in the list was allocated as that.
-        let row: &Transfers = unsafe { table::at(place) };
+        let row: &Transfers = unsafe { table::block_at(place) };
         if row.thread == of && row.operation == operation as u16 {
             return Some(place);
         }
@@ -105,7 +105,7 @@ fn find(thread: &'static Thread, file: u32, operation: Operation) -> Option<u32>
     while let Err(other) = head.compare_exchange(first, new, AcqRel, Acquire) {
         first = other;
         // SAFETY: the row is not in the list yet, so nobody else reads it.
-        unsafe { (*(&raw const *table::at::<Transfers>(new)).cast_mut()).next = first };
+        unsafe { (*(&raw const *table::block_at::<Transfers>(new)).cast_mut()).next = first };
     }
     Some(new)
 }

@@ -91,8 +91,8 @@ fn every_function_that_may_do_io_has_a_hook_or_a_reason_to_have_none() {
 fn reasons_are_for_functions_that_exist() {
     let names: Vec<_> = exported_by_libc().into_iter().collect();
     for (reason, patterns) in LEFT_OUT {
-        let found = patterns.split_whitespace().any(|pattern| names.iter().any(|name| is_of(name, pattern)));
-        assert!(found, "of `{patterns}` there is none: {reason}");
+        let exists = patterns.split_whitespace().any(|pattern| names.iter().any(|name| is_of(name, pattern)));
+        assert!(exists, "of `{patterns}` there is none: {reason}");
     }
 }
 
@@ -133,8 +133,9 @@ fn exported_by_libc() -> BTreeSet<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let library = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("/libc"));
     let bytes = fs::read(library.expect("tests are linked with a shared C library")).unwrap();
-    let number =
-        |at: usize, size: usize| bytes[at..at + size].iter().rev().fold(0, |sum, &byte| sum << 8 | byte as usize);
+    let number = |offset: usize, size: usize| {
+        bytes[offset..offset + size].iter().rev().fold(0, |sum, &byte| sum << 8 | byte as usize)
+    };
     // ELF, 64 bits: a table of section headers, of which the dynamic symbols' (kind 11) names that of their texts.
     let (sections, header_bytes) = (number(0x28, 8), number(0x3a, 2));
     let section = |index: usize| sections + index * header_bytes;

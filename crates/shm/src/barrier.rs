@@ -3,11 +3,11 @@
 use crate::futex;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// Somebody gave up: nobody gets through any more.
+/// A waiter gave up: the barrier lets none through any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed;
 
-/// Set in a barrier's state when somebody gave up: from then on nobody gets through.
+/// Set in a barrier's state when a waiter gave up: from then on it lets none through.
 const CLOSED: u64 = 1 << 63;
 
 /// A barrier that sleeps. One word holds generation (upper half) and arrivals (lower half), so that giving up
@@ -58,7 +58,7 @@ impl Barrier {
                 return Err(Closed);
             }
             if give_up() {
-                // Somebody may pass the generation at this very moment; then we pass with it.
+                // Another waiter may pass the generation at this very moment; then we pass with it.
                 let closed = state | CLOSED;
                 if self.state.compare_exchange(state, closed, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
                     return Err(Closed);

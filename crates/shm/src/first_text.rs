@@ -1,4 +1,4 @@
-//! The first text that anybody writes: read by all, as a failure that stops all.
+//! The first text that any process writes: read by all, as a failure that stops all.
 //!
 //! Not here: what it says, and how long writing it may take.
 
@@ -10,7 +10,7 @@ const NONE: u32 = 0;
 const WRITING: u32 = 1;
 /// It can be read.
 const THERE: u32 = 2;
-/// Whoever wanted to write it down is gone.
+/// The process that wanted to write it down is gone.
 const LOST: u32 = 3;
 
 /// A text of up to `ROOM` bytes that is written once. All zero is the valid beginning: there is none.
@@ -22,7 +22,8 @@ pub struct FirstText<const ROOM: usize> {
     text: UnsafeCell<[u8; ROOM]>,
 }
 
-// SAFETY: atomics, and a text that only who has set the state from NONE to WRITING writes, before anybody reads it.
+// SAFETY: atomics, and a text that only the process that has set the state from NONE to WRITING writes, before any
+// reads it.
 unsafe impl<const ROOM: usize> Sync for FirstText<ROOM> {}
 
 /// What is kept of the first text.
@@ -35,8 +36,8 @@ pub enum Kept {
 }
 
 impl<const ROOM: usize> FirstText<ROOM> {
-    /// Keeps `text` if it is the first one. One can be read when this returns, or is known to be lost: while somebody else
-    /// writes, `give_up` is asked again and again whether that one may have been killed meanwhile.
+    /// Keeps `text` if it is the first one. One can be read when this returns, or is known to be lost: while another
+    /// process writes, `give_up` is asked again and again whether that process may have been killed meanwhile.
     ///
     /// # Panics
     /// If `text` is longer than `ROOM`.

@@ -6,8 +6,8 @@ use crate::sync::AtomicU32;
 
 pub use self::kernel::{wait_for, wake_all};
 
-/// How often a sleeper looks whether it still has a reason to wait. Whoever has something for it wakes it; more often than this
-/// would only take processor time from ranks that still work.
+/// How often a sleeper checks whether it still has a reason to wait. A process that has something for it wakes it; more
+/// often than this would only take processor time from ranks that still work.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Sleeps while `word` is `value`, at most [`POLL_INTERVAL`].

@@ -55,12 +55,12 @@ impl Gate {
             .for_each(|word| word.store(0, Ordering::SeqCst));
     }
 
-    /// Waits, awake, as number `own` of `waiters`, until the gate opens for all of them, and not before `opens_ns`.
+    /// Waits, awake, as number `index` of `waiters`, until the gate opens for all of them, and not before `opens_ns`.
     pub fn pass(
         &self,
         crowd: Crowd,
         waiters: &[impl Waiter],
-        own: usize,
+        index: usize,
         opens_ns: u64,
         now_ns: impl Fn() -> u64,
         give_up: impl Fn() -> bool,
@@ -72,7 +72,7 @@ impl Gate {
         let since_ns = now_ns().max(opens_ns);
         while self.opened.load(Ordering::SeqCst) <= generation {
             let now_ns = now_ns();
-            waiters[own].awake_ns().store(now_ns, Ordering::SeqCst);
+            waiters[index].awake_ns().store(now_ns, Ordering::SeqCst);
             let ready = now_ns >= opens_ns && crowd.is_ready(waiters, now_ns);
             if last && (ready || now_ns > since_ns + LONGEST_CLOSED_NS) {
                 self.opened_ns.store(now_ns, Ordering::SeqCst);
@@ -118,7 +118,7 @@ impl Crowd {
         waiters.iter().all(|waiter| waiter.awake_ns().load(Ordering::SeqCst) + moment_ns > now_ns)
     }
 
-    /// Passes a moment without sleeping. Only in a dense crowd does the processor go to somebody else: whoever
+    /// Passes a moment without sleeping. Only in a dense crowd is the processor yielded: a waiter that
     /// yields may get it back a whole time slice (some milliseconds) later.
     fn wait_a_moment(self) {
         if self.is_dense() { yield_now() } else { spin_loop() }
@@ -132,9 +132,9 @@ mod models {
     use crate::sync::model::{Arc, Sleep, check, thread};
 
     #[derive(Default)]
-    struct Shown(AtomicU64);
+    struct AwakeTime(AtomicU64);
 
-    impl Waiter for Shown {
+    impl Waiter for AwakeTime {
         fn awake_ns(&self) -> &AtomicU64 {
             &self.0
         }
@@ -144,12 +144,12 @@ mod models {
     fn it_opens_at_one_instant_for_all_and_for_nobody_before_the_last_one_comes() {
         for processors in [1, 2] {
             check(Sleep::AtAnyTime, move || {
-                let shared = Arc::new((Gate::default(), AtomicU32::new(0), <[Shown; 2]>::default()));
-                let pass = move |(gate, came, shown): &(Gate, AtomicU32, [Shown; 2]), own: usize| {
+                let shared = Arc::new((Gate::default(), AtomicU32::new(0), <[AwakeTime; 2]>::default()));
+                let pass = move |(gate, came, shown): &(Gate, AtomicU32, [AwakeTime; 2]), index: usize| {
                     came.fetch_add(1, Ordering::Relaxed);
                     // Each reads another time, so that what they say of the opening is not the same by chance.
-                    let now_ns = || 1_000 + own as u64;
-                    let start = gate.pass(Crowd { waiters: 2, processors }, shown, own, 0, now_ns, || false).unwrap();
+                    let now_ns = || 1_000 + index as u64;
+                    let start = gate.pass(Crowd { waiters: 2, processors }, shown, index, 0, now_ns, || false).unwrap();
                     assert_eq!(came.load(Ordering::Relaxed), 2);
                     start.opened_ns
                 };

@@ -1,4 +1,4 @@
-//! What code in shared memory is made of: atomics, and bytes that belong to whoever an atomic says.
+//! What code in shared memory is made of: atomics, and bytes whose owner an atomic names.
 //!
 //! With the feature `loom` these are [loom](https://docs.rs/loom)'s, and so is sleeping in [`crate::futex`]: a model runs in
 //! every order in which its threads can act and in which their stores can become visible (`make loom`). Nothing but models

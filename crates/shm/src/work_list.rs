@@ -21,11 +21,11 @@ const PIECES_EACH: u32 = 2;
 /// How many pieces go to other nodes at a time.
 const PIECES_AWAY: usize = 4;
 
-/// The list of one job. Only atomics, and bytes that belong to whoever holds the lock. All zero is the valid
+/// The list of one job. Only atomics, and bytes that belong to the holder of the lock. All zero is the valid
 /// beginning, as the kernel gives it.
 #[repr(C, align(64))]
 pub struct WorkList {
-    /// 0: free; 1: held; 2: held, and somebody sleeps until it is free.
+    /// 0: free; 1: held; 2: held, and a process sleeps until it is free.
     lock: AtomicU32,
     /// Pieces in the list.
     pieces: AtomicU32,
@@ -76,7 +76,7 @@ impl WorkList {
     }
 
     /// Takes the piece that was added last into `piece`, or waits for one. False when there will be none. When all `members`
-    /// wait there is none, unless `ask` asks other nodes for some; who asks is told by [`WorkList::finish`].
+    /// wait there is none, unless `ask` asks other nodes for some; the asker gets the answer from [`WorkList::finish`].
     pub fn take(
         &self,
         members: u32,
@@ -179,10 +179,10 @@ impl WorkList {
         futex::wake_all(&self.changed);
     }
 
-    /// Holds the lock, unless `give_up` says that whoever has it may be dead.
-    fn hold(&self, give_up: impl Fn() -> bool) -> Result<Held<'_>, Closed> {
+    /// Holds the lock, unless `give_up` says that its holder may be dead.
+    fn hold(&self, give_up: impl Fn() -> bool) -> Result<LockGuard<'_>, Closed> {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            return Ok(Held(self));
+            return Ok(LockGuard(self));
         }
         while self.lock.swap(2, Ordering::Acquire) != 0 {
             if give_up() {
@@ -190,7 +190,7 @@ impl WorkList {
             }
             futex::wait(&self.lock, 2);
         }
-        Ok(Held(self))
+        Ok(LockGuard(self))
     }
 
     /// Takes the last piece, as holder of the lock.
@@ -210,29 +210,29 @@ impl WorkList {
         true
     }
 
-    fn write(&self, at: usize, from: &[u8]) {
-        assert!(at + from.len() <= ROOM_BYTES);
-        // SAFETY: within the room, and the caller holds the lock, so nobody else touches it.
+    fn write(&self, begin: usize, from: &[u8]) {
+        assert!(begin + from.len() <= ROOM_BYTES);
+        // SAFETY: within the room, and the caller holds the lock, so no other process touches it.
         let copy = |room: *mut [u8; ROOM_BYTES]| unsafe {
-            room.cast::<u8>().add(at).copy_from_nonoverlapping(from.as_ptr(), from.len());
+            room.cast::<u8>().add(begin).copy_from_nonoverlapping(from.as_ptr(), from.len());
         };
         self.bytes.with_mut(copy);
     }
 
-    fn read(&self, at: usize, into: &mut [u8]) {
-        assert!(at + into.len() <= ROOM_BYTES);
+    fn read(&self, begin: usize, into: &mut [u8]) {
+        assert!(begin + into.len() <= ROOM_BYTES);
         // SAFETY: as above.
         let copy = |room: *const [u8; ROOM_BYTES]| unsafe {
-            room.cast::<u8>().add(at).copy_to_nonoverlapping(into.as_mut_ptr(), into.len());
+            room.cast::<u8>().add(begin).copy_to_nonoverlapping(into.as_mut_ptr(), into.len());
         };
         self.bytes.with(copy);
     }
 }
 
 /// The lock is held until this is dropped.
-struct Held<'a>(&'a WorkList);
+struct LockGuard<'a>(&'a WorkList);
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         if self.0.lock.swap(0, Ordering::Release) == 2 {
             futex::wake_all(&self.0.lock);

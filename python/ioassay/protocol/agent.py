@@ -14,7 +14,7 @@ class SeriesLimits(TypedDict, closed=True):
     devices: int
     """Of each kind: devices, network links, mounts, rules, phases of runs."""
     jobs: int
-    """Jobs: what is said of one stands under one name, whole."""
+    """Jobs: all values of one have one name."""
 
 
 class Server(TypedDict, closed=True):
@@ -79,7 +79,7 @@ class SinkInfluxdb(TypedDict, closed=True):
     path: str
     """The path of the interface: `/write`, or `/api/v2/write`."""
     query: str
-    """What is said of the place in the address: `db=ioassay`, or `org=site&bucket=ioassay`."""
+    """Where to write, in the address: `db=ioassay`, or `org=site&bucket=ioassay`."""
     server: Server
     """How it is reached."""
 
@@ -156,7 +156,7 @@ class Setup(TypedDict, closed=True):
     sinks: list[Sink]
     """Where documents go."""
     spool: NotRequired[Spool | None]
-    """Where documents wait while a store is not to be had, and how much."""
+    """Where documents wait while a store is not available, and how much."""
     tables: Tables
     """Whose tables are read."""
     version: int

@@ -12,7 +12,7 @@ Action: TypeAlias = Literal["monitor", "throttle"]
 
 
 class Jobs(TypedDict, closed=True):
-    """The jobs that a rule is for: those of which everything is so that is said here."""
+    """The jobs that a rule is for: those that meet all conditions here."""
 
     groups: NotRequired[list[int]]
     """Groups, by number: the job's processes are in one of them. Empty: all."""

@@ -70,7 +70,7 @@ class CommandEndExited(TypedDict, closed=True):
 
 
 class CommandEndSignaled(TypedDict, closed=True):
-    """By a signal that somebody else sent it, for example `SIGKILL`."""
+    """By a signal that another process sent it, for example `SIGKILL`."""
 
     signaled: str
 
@@ -100,7 +100,7 @@ CommandEnd: TypeAlias = (
 
 
 class CommandRun(TypedDict):
-    """A command of the site, and what came of it."""
+    """A command of the site, and its result."""
 
     duration_ns: int
     """How long it took."""
@@ -911,7 +911,10 @@ class NodeClock(TypedDict):
 
 
 class NodeRecord(TypedDict):
-    """What a node did while a phase ran, for whomever: its device, its processors. `None` where the system does not tell."""
+    """
+    What a node did while a phase ran, for all processes: its device, its processors. `None` where the system does not
+    report it.
+    """
 
     device_read_bytes: NotRequired[int | None]
     """Bytes that were read from the target's block device."""
@@ -978,7 +981,7 @@ class Settled(TypedDict):
     """What was written out before a phase, on all nodes."""
 
     dirty_bytes: NotRequired[int | None]
-    """Bytes that waited to be written back when it began, on all nodes; `None` where one does not tell."""
+    """Bytes that waited to be written back when it began, on all nodes; `None` where one does not report them."""
     waited_ns: int
     """How long the slowest node took."""
 
@@ -1044,9 +1047,12 @@ class Usage(TypedDict):
     """
 
     device_read_bytes: NotRequired[int | None]
-    """Bytes that the kernel fetched from a block device for the rank; `None` where it does not tell."""
+    """Bytes that the kernel fetched from a block device for the rank; `None` where it does not report them."""
     device_write_bytes: NotRequired[int | None]
-    """Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not tell."""
+    """
+    Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not report
+    them.
+    """
     involuntary_switches: int
     """Context switches because another process was to run."""
     major_faults: int
@@ -1064,7 +1070,7 @@ class Usage(TypedDict):
     waited_ns: NotRequired[int | None]
     """
     Time in which the rank could have run and had no processor (`/proc/self/schedstat`); `None` where the kernel does not
-    tell.
+    report it.
     """
 
 
@@ -1074,7 +1080,7 @@ class WallClock(TypedDict):
     offset_ns: NotRequired[int | None]
     """The first node's wall clock less this one's; `None` where they were not compared."""
     synchronized: NotRequired[bool | None]
-    """True if the kernel says that something keeps it in time, such as NTP; `None` where it does not tell."""
+    """True if the kernel says that something keeps it in time, such as NTP; `None` where it does not report it."""
 
 
 class EventError(TypedDict):
@@ -1131,7 +1137,7 @@ class CacheAttempt(TypedDict):
     detail: str
     """Why not, or what is to be known about it."""
     done: bool
-    """True if the system did it; whether it helped is told by the residency."""
+    """True if the system did it; whether it helped is shown by the residency."""
     method: CacheMethod
     """The way."""
 
@@ -1465,7 +1471,7 @@ class EventChecked(TypedDict):
     files: int
     """Files that the case creates."""
     free_bytes: NotRequired[int | None]
-    """Bytes that are free on the target; `None` where it does not tell, as object stores do not."""
+    """Bytes that are free on the target; `None` where it does not report them, as object stores do not."""
     free_inodes: NotRequired[int | None]
     """Inodes that are free on the target; `None` where the file system does not count them."""
     may_write_again: NotRequired[bool]
@@ -1619,7 +1625,7 @@ class Checked(TypedDict):
     files: int
     """Files that the case creates."""
     free_bytes: NotRequired[int | None]
-    """Bytes that are free on the target; `None` where it does not tell, as object stores do not."""
+    """Bytes that are free on the target; `None` where it does not report them, as object stores do not."""
     free_inodes: NotRequired[int | None]
     """Inodes that are free on the target; `None` where the file system does not count them."""
     may_write_again: NotRequired[bool]
@@ -1723,7 +1729,7 @@ class SurveyedNode(TypedDict):
 
 
 class EventSurvey(TypedDict):
-    """`ioassay-engine survey` has looked at all nodes."""
+    """`ioassay-engine survey` has inspected all nodes."""
 
     engine_version: str
     """Version of the engine, the same on all nodes."""
@@ -1752,7 +1758,7 @@ Event: TypeAlias = (
 
 
 class Survey(TypedDict):
-    """What the nodes found when all of them looked at themselves and at the target."""
+    """What the nodes found when each of them inspected itself and the target."""
 
     engine_version: str
     """Version of the engine, the same on all nodes."""

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 Advice: TypeAlias = Literal[
     "normal", "sequential", "random", "will-need", "dont-need", "no-reuse", "huge-page", "no-huge-page"
 ]
-"""What the kernel is told about the access."""
+"""Advice that the kernel gets about the access."""
 
 
 class AtRateOf(TypedDict, closed=True):
@@ -585,7 +585,7 @@ class TreePlace(TypedDict, closed=True):
     """Where a tree is that the user placed."""
 
     containers: list[str]
-    """The directories that hold it. Where each rank has a tree of its own there may be several, dealt out in turn."""
+    """The directories that hold it. Where each rank has a tree of its own there may be several, used round-robin."""
     items: NotRequired[int | None]
     """Items that it finds of each rank, the first in sequential order, where an earlier case did not create all of them."""
     there: There
@@ -615,7 +615,7 @@ class WorkData(TypedDict, closed=True):
     """Move the bytes of a file set."""
 
     advice: NotRequired[list[Advice]]
-    """What the kernel is told about the access (`posix_fadvise`, or `madvise` where the API maps files)."""
+    """Advice that the kernel gets about the access (`posix_fadvise`, or `madvise` where the API maps files)."""
     barriers: NotRequired[bool]
     """The ranks wait for each other between open, transfers and close (IOR's `-g`). For one file per rank."""
     files: str
@@ -688,7 +688,7 @@ class WorkFind(TypedDict, closed=True):
     newer_than_unix_ns: NotRequired[int | None]
     """Changed later than this, in nanoseconds since 1970."""
     root: NotRequired[str | None]
-    """Where it begins; only looked at. Left out: what this run has created on the target."""
+    """Where it begins; never changed. Left out: what this run has created on the target."""
     size_bytes: NotRequired[int | None]
     """Exact size in bytes of a file."""
     tree: NotRequired[str | None]
@@ -751,7 +751,7 @@ class InPlace(TypedDict, closed=True):
     keep: NotRequired[bool]
     """What was created stays when the case has ended."""
     overwrite: NotRequired[bool]
-    """Replace and remove regular files that are there, whoever wrote them."""
+    """Replace and remove regular files that are there, of any origin."""
     trees: NotRequired[dict[str, TreePlace]]
     """Where each tree is."""
 

@@ -111,7 +111,7 @@ class BlockKind(IntEnum):
 
 class State(IntEnum):
     RUNNING = 1
-    ENDED = 2
+    EXITED = 2
     REPLACED = 3
     STAYED = 4
 
@@ -158,7 +158,7 @@ class Stacks(IntEnum):
 
 class PartKind(IntEnum):
     LOST = 65536
-    FOUND = 65537
+    FOUND_TABLES = 65537
     TABLES = 65538
     END = 65539
 

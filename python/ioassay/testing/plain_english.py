@@ -66,9 +66,7 @@ NAMES: Mapping[str, str] = {
 """Names of variables and types, and what to call them instead."""
 
 CLEAN_COMMENTS: Sequence[str] = (
-    "crates/dev",
-    "crates/host",
-    "crates/units",
+    "crates",
     "plugins/mpi",
     "plugins/region",
     *(
@@ -106,7 +104,7 @@ CLEAN_COMMENTS: Sequence[str] = (
 """Directories and files whose comments and docstrings are clean."""
 
 CLEAN_NAMES: Sequence[str] = (
-    "crates/units",
+    "crates",
     "plugins/mpi",
     "plugins/region",
     *(

@@ -55,7 +55,7 @@ class TableBuilder:
         command: Sequence[str] = ("app",),
         begin_ns: int = BEGIN_NS,
         end_ns: int = BEGIN_NS + 10 * 10**9,
-        state: State = State.ENDED,
+        state: State = State.EXITED,
         clock: Clock = Clock.COUNTER,
         tick_ns: float = 0.5,
         job: Mapping[str, str] | None = None,

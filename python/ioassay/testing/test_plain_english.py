@@ -37,7 +37,7 @@ def test_documents_are_checked_in_any_case_but_not_what_they_quote() -> None:
         ("python/ioassay/store/new.py", '"""Somebody."""\n# Somebody.\nsomebody = 1\n', []),
         ("python/ioassay/store/test_new.py", 'x = "read by somebody"\n', []),
         ("crates/engine/src/new.rs", 'say!("read by \\\n    somebody");\n', ["somebody"]),
-        ("crates/engine/src/new.rs", "let c = '\"'; // somebody \"\n", []),
+        ("plugins/storage/new.rs", "let c = '\"'; // somebody \"\n", []),
         ("crates/engine/src/new.rs", '#[cfg(test)]\nmod tests {\n    const X: &str = "somebody";\n}\n', []),
         ("plugins/storage/new.c", '/* "somebody" */ puts("somebody");\n', ["somebody"]),
     ],
@@ -59,8 +59,8 @@ def test_comments_and_names_are_checked_in_rooms_that_are_clean() -> None:
         "whoever",
     ]
     rust = "/// Of who\n/// reads.\nstruct Found;\nlet stone = found_at;\n"
-    assert _phrases("crates/shm/src/new.rs", rust, "crates/shm") == ["of who", "Found"]
-    assert _phrases("crates/shmem/src/new.rs", rust, "crates/shm") == []
+    assert _phrases("plugins/storage/new.rs", rust, "plugins/storage") == ["of who", "Found"]
+    assert _phrases("plugins/storages/new.rs", rust, "plugins/storage") == []
 
 
 def test_a_phrase_is_left_alone_where_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ pub struct Backlog {
     memory: VecDeque<Arc<Payload>>,
     memory_bytes: usize,
     spool: Option<Spool>,
-    /// The payload that is being sent: it stays until it is known what became of it.
+    /// The payload that is being sent: it stays until its result is known.
     flight: Option<Flight>,
     /// The last attempt to send failed.
     behind: bool,
@@ -202,8 +202,8 @@ impl Backlog {
         let Some(spool) = &mut self.spool else { return };
         let mut lost = spool.take_lost();
         if let Some(Flight { documents, place }) = &mut self.flight
-            && let Place::Spool(at) = *place
-            && !spool.holds(at)
+            && let Place::Spool(spooled) = *place
+            && !spool.holds(spooled)
         {
             *place = Place::Nowhere;
             lost -= *documents;

@@ -1,8 +1,9 @@
 //! The other ways in which the files of a rule's path are known on this node: where its symbolic links lead, where it is on the
 //! device that is mounted there, and which inode it is.
 //!
-//! A thread of its own asks the kernel: a server that does not answer must not stop the agent. A path that does not exist yet is
-//! known as far as it does. Paths are looked at again once a second, of very many so many of them each second, in turn.
+//! A thread of its own asks the kernel: a server that does not answer must not stop the agent. A path that does not
+//! exist yet is known as far as it does. Paths are resolved again once a second; of very many, a part of them each
+//! second, round-robin.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -18,11 +19,11 @@ use ioassay_record::rules::{Alias, AliasBy};
 /// How long the first recorders wait for what is found out of new paths.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Paths that are looked at again in a second.
+/// Paths that are resolved again in a second.
 const MOST_IN_A_SECOND: usize = 256;
 
 /// What is known of paths.
-type Known = BTreeMap<String, Vec<AliasBy<Vec<u8>>>>;
+type AliasesByPath = BTreeMap<String, Vec<AliasBy<Vec<u8>>>>;
 
 /// What was found since the last time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +39,7 @@ pub enum News {
 /// Looks paths up.
 #[derive(Debug, Default)]
 pub struct Aliases {
-    known: Known,
+    known: AliasesByPath,
     /// Who looks them up; nobody before the first.
     looker: Option<Looker>,
     waits: bool,
@@ -50,7 +51,7 @@ pub struct Aliases {
 #[derive(Debug)]
 struct Looker {
     paths: SyncSender<Vec<String>>,
-    answers: Receiver<Known>,
+    answers: Receiver<AliasesByPath>,
 }
 
 impl Looker {
@@ -61,8 +62,9 @@ impl Looker {
         let look = move || {
             for paths in asked {
                 let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-                let found = paths.into_iter().map(|path| (path.clone(), aliases(Path::new(&path), &mounts))).collect();
-                if answer.send(found).is_err() {
+                let resolved =
+                    paths.into_iter().map(|path| (path.clone(), aliases(Path::new(&path), &mounts))).collect();
+                if answer.send(resolved).is_err() {
                     return;
                 }
             }
@@ -133,7 +135,7 @@ impl Aliases {
     }
 }
 
-/// What is found out of a rule's path, as the kernel lists mounts.
+/// What is identities out of a rule's path, as the kernel lists mounts.
 fn aliases(path: &Path, mounts: &[u8]) -> Vec<AliasBy<Vec<u8>>> {
     let (fixed, pattern) = split(path);
     let real = real_path(&fixed);
@@ -141,20 +143,20 @@ fn aliases(path: &Path, mounts: &[u8]) -> Vec<AliasBy<Vec<u8>>> {
         let whole = if pattern.as_os_str().is_empty() { begin.to_owned() } else { begin.join(&pattern) };
         whole.into_os_string().into_vec()
     };
-    let mut found = Vec::new();
+    let mut identities = Vec::new();
     if whole(&real) != path.as_os_str().as_bytes() {
-        found.push(AliasBy::Path(whole(&real)));
+        identities.push(AliasBy::Path(whole(&real)));
     }
     if let Some((device, on_device)) = on_device(&real, mounts) {
-        found.push(AliasBy::PathOnDevice(device, whole(&on_device)));
+        identities.push(AliasBy::PathOnDevice(device, whole(&on_device)));
     }
     if pattern.as_os_str().is_empty()
         && let Ok(about) = fs::metadata(&real)
         && about.is_file()
     {
-        found.push(AliasBy::Inode(about.dev(), about.ino()));
+        identities.push(AliasBy::Inode(about.dev(), about.ino()));
     }
-    found
+    identities
 }
 
 /// A path up to the first component that is a pattern, and the rest.

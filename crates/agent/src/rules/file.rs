@@ -31,7 +31,7 @@ pub struct RulesFile {
 
 /// What recorders say in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Said {
+pub struct RecorderReports {
     /// A process whose address space has no room for the rules, by its own number.
     pub no_room: Option<u64>,
     /// A process whose root directory has no path that is known outside, by its own number.
@@ -65,7 +65,7 @@ impl RulesFile {
     }
 
     /// What recorders say, if the file is whole: one that was cut is not, also when it is as long again.
-    pub fn look(&self) -> Option<Said> {
+    pub fn look(&self) -> Option<RecorderReports> {
         let bytes = if self.version == 0 { FILE_BYTES } else { WHOLE_FILE_BYTES };
         let is_long = self.file.metadata().is_ok_and(|about| about.size() >= bytes as u64);
         let mut begin = [0; size_of::<RulesHeader>()];
@@ -75,16 +75,16 @@ impl RulesFile {
         let has_half = self.generation == 0 || self.word(end_at(self.generation)).ok()? == self.generation;
         let is_whole = is_long && has_half && has_table && header.generation.into_inner() == self.generation;
         let process = |number: AtomicU64| Some(number.into_inner()).filter(|process| *process != 0);
-        is_whole.then(|| Said {
+        is_whole.then(|| RecorderReports {
             no_room: process(header.no_room),
             unknown_root: process(header.unknown_root),
             without_slot: header.without_slot.into_inner(),
         })
     }
 
-    fn word(&self, at: u64) -> io::Result<u64> {
+    fn word(&self, offset: u64) -> io::Result<u64> {
         let mut word = [0; 8];
-        self.file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word))
+        self.file.read_exact_at(&mut word, offset).map(|()| u64::from_le_bytes(word))
     }
 
     /// Makes a file that was cut one again, without rules: they are to be written anew.
@@ -138,13 +138,13 @@ impl RulesFile {
     /// # Errors
     /// If it cannot be written.
     pub fn set_keys(&mut self, table: &Writer) -> io::Result<()> {
-        let (at, begin) = (version_at(self.generation), table_begins_at(self.generation));
-        self.file.write_all_at(&(self.version + 1).to_le_bytes(), at)?;
+        let (offset, begin) = (version_at(self.generation), table_begins_at(self.generation));
+        self.file.write_all_at(&(self.version + 1).to_le_bytes(), offset)?;
         for (offset, bytes) in table.keys() {
             self.file.write_all_at(bytes, begin + offset)?;
         }
         self.version += 2;
-        self.file.write_all_at(&self.version.to_le_bytes(), at)
+        self.file.write_all_at(&self.version.to_le_bytes(), offset)
     }
 
     /// Changes the rate with which a rule of the table in force begins when it gets a slot.
@@ -161,8 +161,8 @@ impl RulesFile {
     /// If it cannot be read.
     pub fn claims(&self) -> io::Result<[u64; SLOTS]> {
         let mut bytes = [0; SLOTS * size_of::<u64>()];
-        let at = half_begins_at(self.generation) + offset_of!(Half, claimed_by) as u64;
-        self.file.read_exact_at(&mut bytes, at)?;
+        let offset = half_begins_at(self.generation) + offset_of!(Half, claimed_by) as u64;
+        self.file.read_exact_at(&mut bytes, offset)?;
         let word = |slot: usize| bytes[slot * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
         Ok(std::array::from_fn(word))
     }
@@ -179,8 +179,8 @@ impl RulesFile {
     /// If it cannot be written.
     pub fn set_rate(&self, slot: usize, before_per_s: u64, per_s: u64) -> io::Result<()> {
         let per_s = per_s.max(1);
-        let at = half_begins_at(self.generation) + (offset_of!(Half, rates_per_s) + slot * size_of::<u64>()) as u64;
-        self.file.write_all_at(&per_s.to_le_bytes(), at)?;
+        let offset = half_begins_at(self.generation) + (offset_of!(Half, rates_per_s) + slot * size_of::<u64>()) as u64;
+        self.file.write_all_at(&per_s.to_le_bytes(), offset)?;
         if per_s > before_per_s { self.shorten_waits(slot, before_per_s, per_s) } else { Ok(()) }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn directory(bytes: Vec<u8>) -> (tempfile::TempDir, Directory) {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join(NAME), bytes).unwrap();
-        let directory = Directory::at(place.path()).unwrap();
+        let directory = Directory::of_path(place.path()).unwrap();
         (place, directory)
     }
 
@@ -325,7 +325,7 @@ mod tests {
         writer.add(&new, &[AliasBy::Path(b"/other")]).unwrap();
         file.set_keys(&writer).unwrap();
         assert_eq!([found("/data"), found("/real/x"), found("/other")], [Some(77), None, Some(77)]);
-        assert_eq!(file.look(), Some(Said::default()));
+        assert_eq!(file.look(), Some(RecorderReports::default()));
         let whole = File::options().write(true).open(place.path().join(NAME)).unwrap();
         whole.set_len(FILE_BYTES as u64).unwrap();
         whole.set_len(WHOLE_FILE_BYTES as u64).unwrap();

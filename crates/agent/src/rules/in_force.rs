@@ -12,7 +12,7 @@ use crate::clock::Ticks;
 use crate::jobs::{JobKey, Jobs};
 use crate::rules::aliases::{Aliases, News};
 use crate::rules::contract::ContractFile;
-use crate::rules::file::{RulesFile, Said};
+use crate::rules::file::{RecorderReports, RulesFile};
 use crate::rules::peers::{Others, Peers, Total};
 use crate::rules::selection::Facts;
 use crate::rules::shares::{Demand, shares};
@@ -41,7 +41,7 @@ pub struct RulesInForce {
     in_use: Option<Arc<[Arc<Rule>]>>,
     aliases: Aliases,
     windows: Windows,
-    files: BTreeMap<DirectoryNumber, Given>,
+    files: BTreeMap<DirectoryNumber, DirectoryRules>,
     /// What was counted since the last second, by job and label of the rule.
     seen: HashMap<JobKey, HashMap<String, Observation>>,
     /// The agents of other nodes, where there is a place to meet them.
@@ -54,7 +54,7 @@ pub struct RulesInForce {
 
 /// The file of a directory, and what was given by it.
 #[derive(Debug)]
-struct Given {
+struct DirectoryRules {
     /// Or why the rules cannot be given.
     file: Result<RulesFile, String>,
     facts: Facts,
@@ -64,7 +64,7 @@ struct Given {
     /// Rates of throttling rules that were written last, by label.
     rates: HashMap<String, u64>,
     /// What recorders say in it.
-    said: Said,
+    reports: RecorderReports,
     /// Whether a rule with a path was without a slot, and none has been taken from another since.
     full: bool,
     /// Seconds in which slots counted last.
@@ -88,7 +88,7 @@ enum Damage {
     Lasting(String),
 }
 
-impl Given {
+impl DirectoryRules {
     /// Whether recorders can have the rules.
     fn reaches(&self) -> bool {
         self.file.is_ok() && !matches!(self.damage, Damage::Lasting(_))
@@ -99,10 +99,10 @@ impl Given {
         let Ok(file) = &self.file else { return };
         // A file that cannot be written to is one of a record that has ended.
         let _ = file.say_alive();
-        if let Some(said) = file.look() {
+        if let Some(reports) = file.look() {
             // Of a file that was cut, what processes had said has gone.
-            self.said.no_room = said.no_room.or(self.said.no_room);
-            self.said.unknown_root = said.unknown_root.or(self.said.unknown_root);
+            self.reports.no_room = reports.no_room.or(self.reports.no_room);
+            self.reports.unknown_root = reports.unknown_root.or(self.reports.unknown_root);
             self.damage = Damage::None;
             return;
         }
@@ -212,13 +212,13 @@ impl RulesInForce {
             format!("rules do not reach what is recorded in {}: {reason}", directory.path().display())
         });
         let job = JobKey { job: facts.number.clone().unwrap_or_else(|| otherwise.to_owned()), user: facts.user };
-        let given = Given {
+        let given = DirectoryRules {
             file,
             facts,
             job,
             slots: Slots::default(),
             rates: HashMap::new(),
-            said: Said::default(),
+            reports: RecorderReports::default(),
             full: false,
             counted: HashMap::new(),
             demands: HashMap::new(),
@@ -240,9 +240,9 @@ impl RulesInForce {
                 return Some(problem);
             }
             let has_paths = given.slots.active().iter().any(|active| active.rule.path.is_some());
-            let unknown_root = given.said.unknown_root.filter(|_| has_paths || given.slots.has_table());
+            let unknown_root = given.reports.unknown_root.filter(|_| has_paths || given.slots.has_table());
             let full = given.full.then(|| FULL.to_owned());
-            let what = given.said.no_room.map(no_room).or_else(|| unknown_root.map(in_unknown_root)).or(full)?;
+            let what = given.reports.no_room.map(no_room).or_else(|| unknown_root.map(in_unknown_root)).or(full)?;
             Some(format!("job {}: {what}", given.job.job))
         })
     }
@@ -259,7 +259,7 @@ impl RulesInForce {
 
     /// Whether the recorders of a directory have their rules from this agent.
     pub fn are_given_to(&self, number: DirectoryNumber) -> bool {
-        self.files.get(&number).is_some_and(Given::reaches)
+        self.files.get(&number).is_some_and(DirectoryRules::reaches)
     }
 
     /// Takes note of how many tables of a directory cannot be read though their processes go on.
@@ -317,7 +317,7 @@ impl RulesInForce {
                 let _ = given.write(&self.aliases);
                 continue;
             }
-            let Given { file, slots, rates, .. } = given;
+            let DirectoryRules { file, slots, rates, .. } = given;
             let Ok(file) = file else { continue };
             let rate = |rule: &Rule| rates.get(&rule.label).copied().unwrap_or(1);
             // A file that cannot be written to is one of a record that has ended.
@@ -390,8 +390,8 @@ impl RulesInForce {
                 rate / nodes.unwrap_or(UNKNOWN_PART)
             }
             Others::Did(others) => {
-                let own = self.demand(rule, members);
-                let all: Vec<Demand> = std::iter::once(own).chain(others).collect();
+                let own_demand = self.demand(rule, members);
+                let all: Vec<Demand> = std::iter::once(own_demand).chain(others).collect();
                 shares(rate, &all)[0]
             }
             Others::Lost { count, .. } => rate / (count as u64 + 1),
@@ -401,8 +401,8 @@ impl RulesInForce {
 
     /// What directories together did of a rule in the last second.
     fn demand(&self, rule: &Rule, members: &[DirectoryNumber]) -> Demand {
-        let of = |given: &Given| given.last_demands.get(&given.slot_of(rule)?).copied();
-        members.iter().filter_map(|member| of(&self.files[member])).fold(Demand::default(), Demand::and)
+        let demand_of = |given: &DirectoryRules| given.last_demands.get(&given.slot_of(rule)?).copied();
+        members.iter().filter_map(|member| demand_of(&self.files[member])).fold(Demand::default(), Demand::and)
     }
 
     /// Adds what was seen of a process of a job, whose tables are in that directory; `pid` is the process's number on this node.
@@ -411,7 +411,7 @@ impl RulesInForce {
         if given.job != *key {
             given.job = key.clone();
         }
-        let is_known = |given: &Given, slot: usize| {
+        let is_known = |given: &DirectoryRules, slot: usize| {
             given.slots.active().iter().any(|active| active.slot == Some(slot) || active.beyond == Some(slot))
         };
         if seen.look.slots.iter().any(|slot| !is_known(given, slot.slot)) && given.learn() {
@@ -486,8 +486,8 @@ impl RulesInForce {
 
     /// The rules of which something can be counted, in the contract's order, and those whose windows are not over.
     fn in_use(&mut self) -> Arc<[Arc<Rule>]> {
-        let found = self.in_use.take().unwrap_or_else(|| {
-            let of = |given: &'_ Given| {
+        let rules = self.in_use.take().unwrap_or_else(|| {
+            let of = |given: &'_ DirectoryRules| {
                 given.slots.active().iter().map(|active| active.rule.label.clone()).collect::<Vec<_>>()
             };
             let labels: HashSet<String> =
@@ -498,18 +498,18 @@ impl RulesInForce {
                 |rule: &&Arc<Rule>| !has_table || !rule.measure.is_of_calls() || labels.contains(&rule.label);
             self.rules.iter().filter(is_in_use).cloned().collect()
         });
-        self.in_use = Some(Arc::clone(&found));
-        found
+        self.in_use = Some(Arc::clone(&rules));
+        rules
     }
 
     /// Looks whether rules with paths are without slots, and takes slots that are not used from others.
     fn look_for_room(&mut self, second: u32) {
         for given in self.files.values_mut().filter(|given| given.slots.has_table()) {
-            let Some(said) = given.file.as_ref().ok().and_then(RulesFile::look) else { continue };
-            if said.without_slot > given.said.without_slot {
+            let Some(reports) = given.file.as_ref().ok().and_then(RulesFile::look) else { continue };
+            if reports.without_slot > given.reports.without_slot {
                 given.full = true;
             }
-            given.said.without_slot = said.without_slot;
+            given.reports.without_slot = reports.without_slot;
             match given.make_room(second, &self.aliases) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -538,9 +538,9 @@ impl RulesInForce {
         let throttles = rule.action == Action::Throttle;
         let partly = jobs.partly_recorded().into_iter().filter(|job| throttles && self.is_for(rule, job));
         let has_path = rule.path.is_some();
-        let is_lifted = |given: &&Given| {
+        let is_lifted = |given: &&DirectoryRules| {
             let is_lacking = given.file.is_err() || given.damage != Damage::None || given.unreadable > 0;
-            throttles && (is_lacking || has_path && given.said.unknown_root.is_some())
+            throttles && (is_lacking || has_path && given.reports.unknown_root.is_some())
         };
         let lifted = self.files.values().filter(is_lifted).map(|given| &given.job);
         let partly = partly.chain(lifted.filter(|job| self.is_for(rule, job)));
@@ -556,7 +556,7 @@ impl RulesInForce {
         let share = share.map_or(without, |rate| rate.saturating_mul(rule.window_s.into()).min(rule.limit));
         let mut remarks = Vec::new();
         if rule.measure.is_of_calls() {
-            let is_unreached = |given: &&Given| !given.reaches() && given.facts.is_one_of(&rule.jobs);
+            let is_unreached = |given: &&DirectoryRules| !given.reaches() && given.facts.is_one_of(&rule.jobs);
             let unreached = self.files.values().filter(is_unreached).count();
             if unreached > 0 {
                 remarks.push(match unreached {
@@ -566,9 +566,9 @@ impl RulesInForce {
             }
             let reached = self.files.values().filter(|given| given.reaches() && given.facts.is_one_of(&rule.jobs));
             remarks.extend(reached.clone().any(|given| given.damage == Damage::Restored).then(|| RESTORED.to_owned()));
-            remarks.extend(reached.clone().find_map(|given| given.said.no_room).map(no_room));
+            remarks.extend(reached.clone().find_map(|given| given.reports.no_room).map(no_room));
             if rule.path.is_some() {
-                remarks.extend(reached.clone().find_map(|given| given.said.unknown_root).map(in_unknown_root));
+                remarks.extend(reached.clone().find_map(|given| given.reports.unknown_root).map(in_unknown_root));
                 remarks.extend(reached.clone().any(|given| given.full).then(|| FULL.to_owned()));
             }
             let is_added_up = |job: &JobKey| added_up(rule.scope, job).as_ref() == key && self.is_for(rule, job);
@@ -616,20 +616,20 @@ impl RulesInForce {
 
     /// Tells other nodes what this one did in the last second of rules that are for several.
     fn tell_others(&mut self, second: u32) {
-        let mut did = BTreeMap::new();
+        let mut demands = BTreeMap::new();
         let several = |rule: &&Rule| rule.action == Action::Throttle && rule.scope.is_of_several_nodes();
         let in_use = self.in_use();
         for rule in in_use.iter().map(Arc::as_ref).filter(several) {
             for (key, members) in self.groups(rule) {
-                did.extend(key.map(|key| (total(rule, &key), self.demand(rule, &members))));
+                demands.extend(key.map(|key| (total(rule, &key), self.demand(rule, &members))));
             }
         }
         if let Some(peers) = &mut self.peers {
-            peers.say(second, did);
+            peers.say(second, demands);
         }
     }
 
-    /// Divides what is allowed to several nodes, once they have told each other what they did in the last second.
+    /// Divides what is allowed to several nodes, once they have exchanged what they did in the last second.
     pub fn share_with_others(&mut self) {
         self.share(Scope::is_of_several_nodes);
     }
@@ -661,18 +661,18 @@ impl RulesInForce {
     }
 }
 
-/// What is said once of a file of rules that was truncated.
+/// Reported once of a file of rules that was truncated.
 const RESTORED: &str = "the file of rules was truncated and is restored: rules did not hold for up to 2 s";
 
-/// What is said where more rules are needed at once than there are slots.
+/// Reported where more rules are needed at once than there are slots.
 const FULL: &str = "more rules with paths are needed at once than recorders have slots: some do not hold";
 
-/// What is said where a process cannot have the rules.
+/// Reported where a process cannot have the rules.
 fn no_room(process: u64) -> String {
     format!("process {process} is not reached: its address space has no room for the rules (ulimit -v)")
 }
 
-/// What is said where a process stands in a root directory of which nobody knows the path.
+/// Reported where a process stands in a root directory whose path is unknown.
 fn in_unknown_root(process: u64) -> String {
     format!("process {process} is not held by paths: what its root directory (chroot) is called outside is not known")
 }

@@ -77,7 +77,8 @@ pub enum Others {
 struct Report {
     version: u32,
     second: u32,
-    did: Vec<Did>,
+    #[serde(rename = "did")]
+    demands: Vec<Did>,
 }
 
 /// What a node did of a total of the folder's user.
@@ -112,8 +113,8 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is to be said next.
-    own: Option<(u32, BTreeMap<Total, Demand>)>,
+    /// What is to be written next.
+    next: Option<(u32, BTreeMap<Total, Demand>)>,
     is_to_end: bool,
     /// What others did of each total that this node has a part of.
     others: BTreeMap<Total, Vec<Demand>>,
@@ -135,11 +136,11 @@ impl Peers {
     }
 
     /// Says what this node did in a second.
-    pub fn say(&mut self, second: u32, did: BTreeMap<Total, Demand>) {
-        if did.is_empty() && self.thread.is_none() {
+    pub fn say(&mut self, second: u32, demands: BTreeMap<Total, Demand>) {
+        if demands.is_empty() && self.thread.is_none() {
             return;
         }
-        self.shared.state().own = Some((second, did));
+        self.shared.state().next = Some((second, demands));
         self.shared.changed.notify_all();
         if self.thread.is_none() {
             let (shared, exchange) = (Arc::clone(&self.shared), Exchange::new(&self.directory, &self.file));
@@ -185,21 +186,21 @@ impl Drop for Peers {
 fn work(shared: &Shared, mut exchange: Exchange) {
     loop {
         let mut state = shared.state();
-        let (second, own) = loop {
+        let (second, demands) = loop {
             if state.is_to_end {
                 drop(state);
                 return exchange.say(0, &BTreeMap::new()).unwrap_or_default();
             }
-            match state.own.take() {
-                Some(own) => break own,
+            match state.next.take() {
+                Some(demands) => break demands,
                 None => state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         };
         drop(state);
-        let seen = exchange.say(second, &own).and_then(|()| {
+        let seen = exchange.say(second, &demands).and_then(|()| {
             let waits = |state: &mut State| !state.is_to_end;
             let _ = shared.changed.wait_timeout_while(shared.state(), OTHERS_WRITE, waits);
-            exchange.look(&own)
+            exchange.look(&demands)
         });
         let mut state = shared.state();
         match seen {
@@ -221,7 +222,7 @@ struct Exchange {
     /// Whether the directory was not there before, so that it is this agent's to remove.
     has_made_directory: bool,
     /// Users in whose folders this agent has a file.
-    said: BTreeSet<u32>,
+    folders_of: BTreeSet<u32>,
     known: HashMap<(u32, OsString), Peer>,
 }
 
@@ -238,7 +239,7 @@ struct Peer {
 impl Exchange {
     fn new(directory: &Path, file: &str) -> Self {
         let (directory, file) = (directory.to_owned(), file.to_owned());
-        Self { directory, file, has_made_directory: false, said: BTreeSet::new(), known: HashMap::new() }
+        Self { directory, file, has_made_directory: false, folders_of: BTreeSet::new(), known: HashMap::new() }
     }
 
     fn folder(&self, user: u32) -> PathBuf {
@@ -246,9 +247,9 @@ impl Exchange {
     }
 
     /// Writes what this node did, and removes its files of users of whom it has nothing any more.
-    fn say(&mut self, second: u32, did: &BTreeMap<Total, Demand>) -> Result<(), String> {
-        let users: BTreeSet<u32> = did.keys().map(|total| total.user).collect();
-        for user in self.said.difference(&users) {
+    fn say(&mut self, second: u32, demands: &BTreeMap<Total, Demand>) -> Result<(), String> {
+        let users: BTreeSet<u32> = demands.keys().map(|total| total.user).collect();
+        for user in self.folders_of.difference(&users) {
             let folder = self.folder(*user);
             let _ = fs::remove_file(folder.join(&self.file));
             // The last one closes the door.
@@ -258,14 +259,14 @@ impl Exchange {
         if users.is_empty() && self.has_made_directory {
             self.has_made_directory = fs::remove_dir(&self.directory).is_err();
         }
-        self.said.clone_from(&users);
+        self.folders_of.clone_from(&users);
         for user in users {
-            let of_user = did.iter().filter(|(total, _)| total.user == user);
-            let did = of_user.map(|(total, demand)| {
+            let of_user = demands.iter().filter(|(total, _)| total.user == user);
+            let demands = of_user.map(|(total, demand)| {
                 let Total { rule, job, .. } = total.clone();
                 Did { rule, job, used: demand.used, waited: demand.waited }
             });
-            let report = Report { version: VERSION, second, did: did.collect() };
+            let report = Report { version: VERSION, second, demands: demands.collect() };
             let folder = self.folder(user);
             let text = serde_json::to_vec(&report).map_err(|error| error.to_string())?;
             self.write(&folder, &text).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -285,9 +286,9 @@ impl Exchange {
         let mut options = OpenOptions::new();
         options.create(true).truncate(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let mut file = options.open(&new)?;
-        // A server may take root for another user, whose the folders are then too.
-        let own = file.metadata()?.uid();
-        let checked = [&self.directory, folder].into_iter().try_for_each(|place| is_closed(place, own));
+        // A server may take root for another user, who then owns the folders, too.
+        let owner = file.metadata()?.uid();
+        let checked = [&self.directory, folder].into_iter().try_for_each(|place| is_closed(place, owner));
         let written = checked.and_then(|()| file.write_all(text));
         drop(file);
         written.and_then(|()| fs::rename(&new, folder.join(&self.file))).inspect_err(|_| {
@@ -296,13 +297,13 @@ impl Exchange {
     }
 
     /// What others did of each total that this node has a part of.
-    fn look(&mut self, own: &BTreeMap<Total, Demand>) -> Result<BTreeMap<Total, Vec<Demand>>, String> {
+    fn look(&mut self, demands: &BTreeMap<Total, Demand>) -> Result<BTreeMap<Total, Vec<Demand>>, String> {
         let mut here = BTreeSet::new();
-        let users: BTreeSet<u32> = own.keys().map(|total| total.user).collect();
+        let users: BTreeSet<u32> = demands.keys().map(|total| total.user).collect();
         for user in users {
             let folder = self.folder(user);
             let about = |error: io::Error| format!("{}: {error}", folder.display());
-            let directory = Directory::at(&folder).map_err(about)?;
+            let directory = Directory::of_path(&folder).map_err(about)?;
             let opened = directory.open(OsStr::new(&self.file)).map_err(about)?;
             let mut names = Vec::new();
             for entry in fs::read_dir(&folder).map_err(about)?.take(MOST_PEERS) {
@@ -319,10 +320,11 @@ impl Exchange {
             }
         }
         self.known.retain(|key, _| here.contains(key));
-        let mut others: BTreeMap<Total, Vec<Demand>> = own.keys().map(|total| (total.clone(), Vec::new())).collect();
+        let mut others: BTreeMap<Total, Vec<Demand>> =
+            demands.keys().map(|total| (total.clone(), Vec::new())).collect();
         for ((user, _), peer) in &self.known {
             let Some(report) = peer.report.as_ref().filter(|_| !peer.is_silent) else { continue };
-            for Did { rule, job, used, waited } in report.did.clone() {
+            for Did { rule, job, used, waited } in report.demands.clone() {
                 if let Some(of_total) = others.get_mut(&Total { user: *user, job, rule }) {
                     of_total.push(Demand { used, waited });
                 }
@@ -359,16 +361,16 @@ fn read(directory: &Directory, name: &OsStr, owner: u32) -> Option<Report> {
     (text.len() as u64 <= MOST_BYTES && report.version == VERSION).then_some(report)
 }
 
-/// Nobody but this user, or root, can put anything into a directory.
-fn is_closed(directory: &Path, own: u32) -> io::Result<()> {
+/// Only this user, or root, can put anything into a directory.
+fn is_closed(directory: &Path, user: u32) -> io::Result<()> {
     let about = fs::symlink_metadata(directory)?;
-    let is_ours = [own, 0].contains(&about.uid());
+    let is_ours = [user, 0].contains(&about.uid());
     if about.is_dir() && is_ours && about.mode() & 0o022 == 0 {
         return Ok(());
     }
     let place = directory.display();
     Err(io::Error::other(format!(
-        "{place} has to be a directory of user {own} that no others can write to (mode 0700)"
+        "{place} has to be a directory of user {user} that no others can write to (mode 0700)"
     )))
 }
 

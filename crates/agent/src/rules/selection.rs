@@ -1,8 +1,8 @@
 //! Which jobs a rule is for, and what is known of a job.
 //!
-//! The user is the owner of the directory of tables, and groups are those of a process of this user: both are the kernel's word.
-//! Project, name and number of nodes are what the environment of that process says, which its user can forge: whoever leaves these
-//! variables out, or sets others, is held to the rules of others.
+//! The user is the owner of the directory of tables, and groups are those of a process of this user: both are the
+//! kernel's word. Project, name and number of nodes are what the environment of that process says, which its user can
+//! forge: a user who leaves these variables out, or sets others, is held to the rules of others.
 //!
 //! Names of variables: Slurm's sbatch(1); PBS and Torque's qsub(1B), `PBS_NUM_NODES` of Torque alone; "Environment variables set for
 //! job execution" of Spectrum LSF 10.1; flux-shell(1).
@@ -18,7 +18,7 @@ use ioassay_protocol::watch::contract::Jobs;
 
 use crate::tables::identity::{JOB_NUMBERS, clean};
 
-/// More of an environment is not looked at.
+/// Longest part of an environment that is read.
 const MOST_BYTES: u64 = 1 << 20;
 const PROJECTS: [&str; 3] = ["SLURM_JOB_ACCOUNT", "PBS_ACCOUNT", "LSB_PROJECT_NAME"];
 const NAMES: [&str; 4] = ["SLURM_JOB_NAME", "PBS_JOBNAME", "LSB_JOBNAME", "FLUX_JOB_NAME"];
@@ -55,14 +55,17 @@ impl Facts {
         let mut environment = Vec::new();
         let read = File::open(place.join("environ")).map(|file| file.take(MOST_BYTES).read_to_end(&mut environment));
         let status = fs::read_to_string(place.join("status")).unwrap_or_default();
-        Self { groups: groups_in(&status), ..Self::said_by(user, if read.is_ok() { &environment } else { &[] }) }
+        Self {
+            groups: groups_in(&status),
+            ..Self::from_environment(user, if read.is_ok() { &environment } else { &[] })
+        }
     }
 
     /// What an environment says of a user's job.
-    fn said_by(user: u32, environment: &[u8]) -> Self {
+    fn from_environment(user: u32, environment: &[u8]) -> Self {
         let variable = |name: &str| {
-            let value = environment.split(|&byte| byte == 0).find_map(|one| {
-                let value = one.strip_prefix(name.as_bytes())?;
+            let value = environment.split(|&byte| byte == 0).find_map(|entry| {
+                let value = entry.strip_prefix(name.as_bytes())?;
                 value.strip_prefix(b"=")
             });
             value.filter(|value| !value.is_empty()).map(clean)
@@ -82,7 +85,8 @@ impl Facts {
     /// Whether it is one of these jobs. What is not known of it is nothing that a rule can be for.
     pub fn is_one_of(&self, jobs: &Jobs) -> bool {
         let is_named = |patterns: &[String], name: &Option<String>| {
-            patterns.is_empty() || name.as_ref().is_some_and(|name| patterns.iter().any(|one| matches(one, name)))
+            patterns.is_empty()
+                || name.as_ref().is_some_and(|name| patterns.iter().any(|pattern| matches(pattern, name)))
         };
         let has_any = jobs.least_nodes <= 1 && jobs.most_nodes.is_none();
         (jobs.users.is_empty() || jobs.users.contains(&self.user))
@@ -127,8 +131,8 @@ pub fn in_words(jobs: &Jobs) -> String {
         ("job name", jobs.names.join(" or ")),
         ("nodes", nodes),
     ];
-    let said = parts.iter().filter(|(_, text)| !text.is_empty()).map(|(what, text)| format!("{what} {text}"));
-    said.collect::<Vec<_>>().join(", ")
+    let texts = parts.iter().filter(|(_, text)| !text.is_empty()).map(|(what, text)| format!("{what} {text}"));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -136,7 +140,7 @@ mod tests {
     use super::*;
 
     fn facts(environment: &str) -> Facts {
-        Facts::said_by(1001, environment.replace(' ', "\0").as_bytes())
+        Facts::from_environment(1001, environment.replace(' ', "\0").as_bytes())
     }
 
     fn texts(texts: &[&str]) -> Vec<String> {
@@ -154,7 +158,7 @@ mod tests {
             assert_eq!((found.number, found.project, found.name), (of("7"), of("ocean"), of("run")), "{environment}");
             assert_eq!(found.nodes, Some(3), "{environment}");
         }
-        let lsf = Facts::said_by(1, b"LSB_JOBID=7\0LSB_MCPU_HOSTS=a 4 b 4\0");
+        let lsf = Facts::from_environment(1, b"LSB_JOBID=7\0LSB_MCPU_HOSTS=a 4 b 4\0");
         assert_eq!((lsf.number.as_deref(), lsf.nodes), (Some("7"), Some(2)));
         assert_eq!(facts("SLURM_JOB_NUM_NODES=none SLURM_JOB_NAME= MY_SLURM_JOB_ACCOUNT=a"), Facts::of_user(1001));
     }

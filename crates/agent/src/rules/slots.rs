@@ -133,7 +133,8 @@ impl Slots {
         for active in rules.clone().filter_map(|rule| kept(rule)) {
             active.slot.into_iter().chain(active.beyond).for_each(|slot| taken[slot] = true);
         }
-        // What the rules of before counted is not what new ones do: they get other slots, as long as there are some.
+        // Slots of earlier rules hold counts that new rules must not continue: these get other slots, as long as there
+        // are some.
         let mut recent = [false; SLOTS];
         for active in &self.active {
             active.slot.into_iter().chain(active.beyond).for_each(|slot| recent[slot] = true);
@@ -279,8 +280,8 @@ fn directions(operations: u64) -> u64 {
 }
 
 /// Whether two rules count the same calls: they may differ in what is allowed.
-fn is_same(one: &Rule, other: &Rule) -> bool {
-    *one == Rule { limit: one.limit, window_s: one.window_s, ..other.clone() }
+fn is_same(first: &Rule, other: &Rule) -> bool {
+    *first == Rule { limit: first.limit, window_s: first.window_s, ..other.clone() }
 }
 
 #[cfg(test)]

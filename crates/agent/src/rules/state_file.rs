@@ -78,7 +78,8 @@ fn is_of(document: &Document, job: Option<&JobKey>) -> bool {
         Some(Value::Text(text)) => text.as_str(),
         _ => "",
     };
-    let is = |name: &str, own: Option<String>| text(name).is_empty() || own.is_some_and(|own| text(name) == own);
+    let is =
+        |name: &str, of_job: Option<String>| text(name).is_empty() || of_job.is_some_and(|of_job| text(name) == of_job);
     document.kind.name == RuleState::KIND.name
         && is("job", job.map(|job| job.job.clone()))
         && is("user", job.map(|job| job.user.to_string()))
@@ -103,7 +104,7 @@ pub fn read(directory: &Directory, node: &str, second: u32) -> Vec<Document> {
     let is_believed = [0, nix::unistd::geteuid().as_raw()].contains(&opened.owner);
     let of_user = Some(opened.owner.to_string()).filter(|_| !is_believed);
     let states =
-        seconds.into_iter().find(|found| found.second.checked_add(1) == Some(second)).map(|found| found.states);
+        seconds.into_iter().find(|states| states.second.checked_add(1) == Some(second)).map(|states| states.states);
     let states = states.into_iter().flatten().take(MOST);
     states.filter_map(|values| document(values, node, second, of_user.as_deref())).collect()
 }
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn another_agent_reads_the_second_before_the_last_whichever_was_first() {
         let place = tempfile::tempdir().unwrap();
-        let directory = Directory::at(place.path()).unwrap();
+        let directory = Directory::of_path(place.path()).unwrap();
         let job = JobKey { job: "a".to_owned(), user: 7 };
         let mut states = RuleStates::default();
         states.write(&directory, 9, &[], Some(&job)).unwrap();
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn what_a_user_puts_in_its_place_is_not_written_to() {
         let place = tempfile::tempdir().unwrap();
-        let (directory, name) = (Directory::at(place.path()).unwrap(), place.path().join(NAME));
+        let (directory, name) = (Directory::of_path(place.path()).unwrap(), place.path().join(NAME));
         let mut states = RuleStates::default();
         fs::write(place.path().join("precious"), "x").unwrap();
         fs::hard_link(place.path().join("precious"), &name).unwrap();

@@ -59,7 +59,7 @@ impl Counted {
 
     /// This, and what was counted in the seconds after.
     fn then(self, later: Self) -> Self {
-        let fastest = |one: u64, other: u64| if one == 0 || other != 0 && other < one { other } else { one };
+        let fastest = |first: u64, other: u64| if first == 0 || other != 0 && other < first { other } else { first };
         Self {
             calls: self.calls.saturating_add(later.calls),
             bytes: self.bytes.saturating_add(later.bytes),
@@ -251,8 +251,8 @@ fn is_broken(rule: &Rule, counted: &Counted) -> bool {
 }
 
 /// Of several rules about the same only the highest that is broken is worth an alert.
-fn differ_in_limit_alone(one: &Rule, other: &Rule) -> bool {
-    *one == Rule { label: one.label.clone(), limit: one.limit, ..other.clone() }
+fn differ_in_limit_alone(first: &Rule, other: &Rule) -> bool {
+    *first == Rule { label: first.label.clone(), limit: first.limit, ..other.clone() }
 }
 
 fn state(node: &str, rule: &Rule, key: Option<&JobKey>, counted: &Counted, about: About) -> RuleState {

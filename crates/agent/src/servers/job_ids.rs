@@ -55,8 +55,8 @@ impl JobIds {
     /// Whose job has this id.
     pub fn owner(&self, id: &str) -> Owner {
         let mut owner = Owner::default();
-        let found = self.formats.iter().find_map(|format| matched(format, id));
-        for (field, value) in found.unwrap_or_default() {
+        let fields = self.formats.iter().find_map(|format| matched(format, id));
+        for (field, value) in fields.unwrap_or_default() {
             match field {
                 'j' => value.clone_into(&mut owner.scheduler_job),
                 'u' => value.clone_into(&mut owner.user),

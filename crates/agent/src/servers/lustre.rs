@@ -131,8 +131,8 @@ impl Lustre {
         let mut there: Vec<(Class, String)> = Vec::new();
         for class in CLASSES {
             for place in PLACES {
-                let found = entries(&self.root.join(place).join(class.directory));
-                let targets = found.into_iter().filter(|(name, path)| is_target(name) && path.is_dir());
+                let directories = entries(&self.root.join(place).join(class.directory));
+                let targets = directories.into_iter().filter(|(name, path)| is_target(name) && path.is_dir());
                 for (name, _) in targets {
                     if !there.iter().any(|(other, known)| *other == class && *known == name) {
                         there.push((class, name));
@@ -181,10 +181,10 @@ impl Target {
         let before = self.read.replace(now);
         let file = |name: &str| {
             let places = PLACES.iter().map(|place| root.join(place).join(self.class.directory).join(&self.name));
-            let found: Option<io::Result<File>> = places
+            let opened: Option<io::Result<File>> = places
                 .map(|place| File::open(place.join(name)))
-                .find(|opened| !opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound));
-            found.transpose()
+                .find(|file| !file.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound));
+            opened.transpose()
         };
         let mut note = |name: &str, read: io::Result<Option<()>>| match read {
             Ok(there) => there.is_some(),
@@ -244,9 +244,9 @@ impl Target {
         let directories = ["osd-ldiskfs", "osd-zfs", self.class.directory];
         let paths = PLACES.iter().flat_map(|place| directories.map(|directory| root.join(place).join(directory)));
         let opened = paths.map(|path| File::open(path.join(&self.name).join("brw_stats"))).find_map(Result::ok);
-        let Some(found) = opened.and_then(|file| brw_sizes(file).ok()) else { return Vec::new() };
+        let Some(counters) = opened.and_then(|file| brw_sizes(file).ok()) else { return Vec::new() };
         let mut sizes = Vec::new();
-        for ((stage, size), counted) in found {
+        for ((stage, size), counted) in counters {
             let before = self.sizes.insert((stage, size), counted).unwrap_or_default();
             // Lower than before: they began anew.
             let left = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
@@ -262,9 +262,9 @@ impl Target {
 /// The clients of a target, and where their counters are.
 fn exports(root: &Path, target: &Target) -> Vec<(String, PathBuf)> {
     let places = PLACES.iter().map(|place| root.join(place).join(target.class.directory).join(&target.name));
-    let found = places.map(|place| entries(&place.join("exports"))).find(|found| !found.is_empty());
+    let files = places.map(|place| entries(&place.join("exports"))).find(|files| !files.is_empty());
     let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
-    found.unwrap_or_default().into_iter().filter(|(_, path)| is_directory(path)).collect()
+    files.unwrap_or_default().into_iter().filter(|(_, path)| is_directory(path)).collect()
 }
 
 /// Calls `each` with the lines of a file, without their ends.
@@ -349,7 +349,7 @@ fn count(work: &mut Work, name: &[u8], samples: u64, is_time: bool, sum: impl Fn
         // They are those of `read_bytes` and `write_bytes`.
         b"read" | b"write" => busy(),
         _ => {
-            if let Some(operation) = OPERATIONS.iter().find(|one| one.as_bytes() == name) {
+            if let Some(operation) = OPERATIONS.iter().find(|operation| operation.as_bytes() == name) {
                 busy();
                 work.count(operation, samples);
             }

@@ -142,13 +142,13 @@ impl Nfs {
         let text: io::Result<String> = fs::read_to_string(self.root.join("proc/fs/nfsd/export_stats"));
         let Ok(text) = text else { return Vec::new() };
         let is_first = self.exports.is_empty();
-        let mut found: BTreeMap<String, Vec<(String, u64, Work)>> = BTreeMap::new();
+        let mut clients_of: BTreeMap<String, Vec<(String, u64, Work)>> = BTreeMap::new();
         for (path, client, start, work) in export_stats(&text) {
-            found.entry(path).or_default().push((client, start, work));
+            clients_of.entry(path).or_default().push((client, start, work));
         }
-        self.exports.retain(|path, _| found.contains_key(path));
+        self.exports.retain(|path, _| clients_of.contains_key(path));
         let mut shares = Vec::new();
-        for (path, clients) in found {
+        for (path, clients) in clients_of {
             let export = self.exports.entry(path.clone()).or_insert_with(|| {
                 let mut new = Export::default();
                 if !is_first {

@@ -170,8 +170,12 @@ impl Ledger {
     /// Ends a reading: what was done, by name of those who moved most bytes and who asked most, `named` of each.
     pub fn end(&mut self, named: usize) -> Shares {
         let mut shares = Shares { present: self.present, ..Shares::default() };
-        let mut active: Vec<(&String, &Work)> =
-            self.entries.iter().filter(|(_, one)| !one.done.is_none()).map(|(name, one)| (name, &one.done)).collect();
+        let mut active: Vec<(&String, &Work)> = self
+            .entries
+            .iter()
+            .filter(|(_, work)| !work.done.is_none())
+            .map(|(name, work)| (name, &work.done))
+            .collect();
         // Names decide where amounts are equal, so that the same ones are named each second.
         active.sort_unstable_by_key(|(name, work)| (std::cmp::Reverse(work.bytes()), *name));
         let rest = active.split_off(named.min(active.len()));

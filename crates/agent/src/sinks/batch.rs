@@ -1,4 +1,4 @@
-//! Many documents in the body of one request: packed, halved where they are too many, and what became of each.
+//! Many documents in the body of one request: packed, halved where they are too many, with the result of each.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub trait Bulk {
     fn sort_out(&self, answer: &Answer, documents: &[&[u8]], outcome: &mut Outcome);
 }
 
-/// What became of the documents that are not stored.
+/// The documents that are not stored, and why.
 #[derive(Default)]
 pub struct Outcome {
     rest: Vec<u8>,
@@ -94,7 +94,7 @@ fn send_documents(bulk: &mut impl Bulk, documents: &[&[u8]], packed_lines: Vec<u
 fn documents(lines: &[u8], of_each: usize) -> Vec<&[u8]> {
     let mut documents = Vec::new();
     let mut begin = 0;
-    let ends = lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let ends = lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
     for end in ends.skip(of_each - 1).step_by(of_each) {
         documents.push(&lines[begin..end]);
         begin = end;

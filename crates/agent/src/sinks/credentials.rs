@@ -15,7 +15,7 @@ use super::SinkError;
 const MOST_BYTES: u64 = 64 << 10;
 const FORM: &str = "write a line `token TOKEN`, or `user NAME` and `password PASSWORD`, or `api-key KEY`";
 
-/// What a store is told about who asks. It cannot be printed.
+/// What authenticates this agent to a store. It cannot be printed.
 pub struct Credentials {
     path: PathBuf,
     /// The word before a token, which stores do not agree about.

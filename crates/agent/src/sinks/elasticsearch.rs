@@ -119,11 +119,11 @@ impl Bulk for Indices {
         if !answer.status.is_success() {
             return outcome.add(self.store.refusal(answer, documents.len() as u64), &documents.concat());
         }
-        let said = match serde_json::from_slice::<BulkAnswer>(&answer.body) {
-            Ok(said) if !said.errors || said.items.len() == documents.len() => said,
+        let bulk = match serde_json::from_slice::<BulkAnswer>(&answer.body) {
+            Ok(bulk) if !bulk.errors || bulk.items.len() == documents.len() => bulk,
             _ => return outcome.add(self.store.stranger(answer), &documents.concat()),
         };
-        for (item, document) in said.items.into_iter().zip(documents) {
+        for (item, document) in bulk.items.into_iter().zip(documents) {
             let Created { status, error } = item.create;
             let error = error.map(|error| format!("{}: {}", error.kind, error.reason)).unwrap_or_default();
             let reason = format!("(status {status}: {})", self.store.excerpt(error.as_bytes()));
@@ -162,7 +162,7 @@ impl Indices {
         let unknown = put.status == StatusCode::METHOD_NOT_ALLOWED
             || ["no handler found", "invalid_index_name", "invalid_type_name"]
                 .iter()
-                .any(|word| put.body.windows(word.len()).any(|said| said == word.as_bytes()));
+                .any(|word| put.body.windows(word.len()).any(|window| window == word.as_bytes()));
         let put = if put.status.is_client_error() && unknown {
             self.put(&format!("_template/{}", self.prefix), &legacy(&self.prefix))?
         } else {
@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
     use crate::sinks::batch::unpacked;
-    use crate::sinks::scripted_server::{Asked, ScriptedServer};
+    use crate::sinks::scripted_server::{ReceivedRequest, ScriptedServer};
 
     fn documents_of(seconds: std::ops::Range<u64>) -> Vec<Document> {
         seconds.map(|second| Io { node: "n1".into(), calls: u64::MAX, ..Io::default() }.of(second, 0)).collect()
@@ -265,7 +265,9 @@ mod tests {
     }
 
     /// What a server answers that has the template, and to bulk requests this.
-    fn start(mut bulk: impl FnMut(&Asked) -> (&'static str, String) + Send + 'static) -> (ScriptedServer, Sink) {
+    fn start(
+        mut bulk: impl FnMut(&ReceivedRequest) -> (&'static str, String) + Send + 'static,
+    ) -> (ScriptedServer, Sink) {
         let server = ScriptedServer::start(move |asked| {
             let (head, body) = if asked.line.contains("_bulk") { bulk(asked) } else { ("200 OK", "{}".to_owned()) };
             (head.to_owned(), body)

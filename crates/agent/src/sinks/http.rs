@@ -1,4 +1,4 @@
-//! Requests to stores, and in words what becomes of those that fail: which store, what happened, what to try.
+//! Requests to stores, and messages about those that fail: which store, what happened, what to try.
 //!
 //! Not here: what is asked.
 
@@ -145,9 +145,9 @@ impl Store {
 
     /// What follows of an answer that such a store does not give.
     pub fn stranger(&self, answer: &Answer) -> Refusal {
-        let said = self.excerpt(&answer.body);
+        let excerpt = self.excerpt(&answer.body);
         let (name, kind) = (self.name(), self.kind);
-        Refusal::later(format!("{name} does not answer as {kind} does; check the address and its path ({said})"))
+        Refusal::later(format!("{name} does not answer as {kind} does; check the address and its path ({excerpt})"))
     }
 
     /// An answer that is no success, in words.
@@ -168,14 +168,14 @@ impl Store {
             (400..=499, _) => "rejects the request".to_owned(),
             _ => "reports an internal error; documents wait; check its log".to_owned(),
         };
-        let said = self.excerpt(&answer.body);
-        let said = if said.is_empty() { said } else { format!(": {said}") };
-        format!("{} {what} (status {}{said})", self.name(), answer.status.as_u16())
+        let excerpt = self.excerpt(&answer.body);
+        let excerpt = if excerpt.is_empty() { excerpt } else { format!(": {excerpt}") };
+        format!("{} {what} (status {}{excerpt})", self.name(), answer.status.as_u16())
     }
 
     /// The beginning of what a store says, fit to be shown.
-    pub fn excerpt(&self, said: &[u8]) -> String {
-        let text = self.scrubbed(&String::from_utf8_lossy(&said[..said.len().min(64 << 10)]));
+    pub fn excerpt(&self, body: &[u8]) -> String {
+        let text = self.scrubbed(&String::from_utf8_lossy(&body[..body.len().min(64 << 10)]));
         let mut words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
         let mut short = String::new();
         for word in words.by_ref().filter(|word| !word.is_empty()) {

@@ -148,19 +148,19 @@ impl Bulk for Write {
     }
 
     fn sort_out(&self, answer: &Answer, documents: &[&[u8]], outcome: &mut Outcome) {
-        let said = String::from_utf8_lossy(&answer.body);
+        let text = String::from_utf8_lossy(&answer.body);
         let refusal = match answer.status.as_u16() {
             200..=299 if answer.body.is_empty() => return,
             200..=299 => self.store.stranger(answer),
-            404 if said.contains("not found") => {
+            404 if text.contains("not found") => {
                 Refusal::later(format!("{}; create it: {}", self.store.complaint(answer), self.create))
             }
             // All other lines are stored.
-            400 | 422 if said.contains("partial write") => {
-                let dropped = said.rsplit_once("dropped=").map_or("", |(_, rest)| rest);
+            400 | 422 if text.contains("partial write") => {
+                let dropped = text.rsplit_once("dropped=").map_or("", |(_, rest)| rest);
                 let digits = dropped.trim_start_matches(|letter: char| !letter.is_ascii_digit());
                 let digits = digits.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default();
-                let dropped = digits.parse().unwrap_or(0).max(said.matches("unable to parse").count() as u64).max(1);
+                let dropped = digits.parse().unwrap_or(0).max(text.matches("unable to parse").count() as u64).max(1);
                 Refusal::Never { reason: self.store.complaint(answer), documents: dropped }
             }
             _ => self.store.refusal(answer, documents.len() as u64),

@@ -71,7 +71,7 @@ struct Output {
     to: File,
     /// How much of the payload that comes again is already written.
     written: usize,
-    /// Whoever read it is gone.
+    /// Its reader is gone.
     closed: bool,
 }
 

@@ -1,7 +1,8 @@
 //! A plug-in of Mistral: an existing program that is started and gets alerts on its standard input, as Mistral would send them.
 //!
-//! What is said to it stands in `python/ioassay/monitoring/mistral/plugin_stream.py`; a test writes the same streams. Plug-ins since
-//! 2020 speak version 6 of the interface, older ones version 5; both are offered. Times are in UTC, and the plug-in is told so by `TZ`.
+//! What it is sent stands in `python/ioassay/monitoring/mistral/plugin_stream.py`; a test writes the same streams.
+//! Plug-ins since 2020 speak version 6 of the interface, older ones version 5; both are offered. Times are in UTC, and
+//! the plug-in learns that from `TZ`.
 //!
 //! A plug-in acknowledges nothing. One that ends by itself, as those do that their store refuses something, is started anew; what
 //! it got last counts as lost.
@@ -221,7 +222,7 @@ impl Transport for Plugin {
         let lines = String::from_utf8_lossy(payload);
         let mut running = match self.running.take() {
             Some(running) => running,
-            None => start(&self.command).map_err(|error| Refusal::later(self.said(&error)))?,
+            None => start(&self.command).map_err(|error| Refusal::later(self.complaint(&error)))?,
         };
         if !running.goes_on() {
             return Err(self.lost(&io::Error::other(ENDED), running.last, payload));
@@ -252,13 +253,13 @@ impl Transport for Plugin {
 }
 
 impl Plugin {
-    fn said(&self, error: &io::Error) -> String {
+    fn complaint(&self, error: &io::Error) -> String {
         format!("{}: {error}; run it by hand, and check its own log", self.command[0])
     }
 
     /// The plug-in is started again; what it got last may not be stored, and this payload is still to be sent.
     fn lost(&self, reason: &io::Error, documents: u64, payload: &[u8]) -> Refusal {
-        let reason = self.said(reason);
+        let reason = self.complaint(reason);
         Refusal::Partly { rest: payload.to_vec(), documents, reason, after: None }
     }
 }
@@ -305,8 +306,8 @@ impl Running {
 
     /// Whether the plug-in has said nothing, and not ended.
     fn goes_on(&mut self) -> bool {
-        let said = readable(&self.output, Duration::ZERO);
-        !said && self.child.try_wait().is_ok_and(|status| status.is_none())
+        let has_output = readable(&self.output, Duration::ZERO);
+        !has_output && self.child.try_wait().is_ok_and(|status| status.is_none())
     }
 }
 

@@ -66,14 +66,14 @@ pub trait Transport: Send {
 /// Why a payload was not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It may be another time: the store is not to be had.
+    /// Temporary failure: retry later.
     Later {
         /// What happened, and what to try.
         reason: String,
         /// How long the store asks to be left alone.
         after: Option<Duration>,
     },
-    /// It will not be stored, and nothing of it is tried again.
+    /// It will not be stored, and is not tried again.
     Never {
         /// What happened, and what to try.
         reason: String,
@@ -98,7 +98,7 @@ impl Refusal {
         Self::Later { reason, after: None }
     }
 
-    /// Nobody knows of how many documents it is.
+    /// The document count is unknown.
     fn of_another_version() -> Self {
         let reason = "the spool holds what this agent cannot read, perhaps of another version".to_owned();
         Self::Never { reason, documents: u64::MAX }

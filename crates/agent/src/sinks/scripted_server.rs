@@ -8,7 +8,7 @@ use std::thread;
 use ioassay_protocol::watch::setup::Server;
 
 /// What it was asked.
-pub struct Asked {
+pub struct ReceivedRequest {
     /// Method and path.
     pub line: String,
     /// Headers, as they came.
@@ -20,12 +20,12 @@ pub struct Asked {
 /// A server that is at work until the test ends.
 pub struct ScriptedServer {
     address: SocketAddr,
-    asked: Receiver<Asked>,
+    asked: Receiver<ReceivedRequest>,
 }
 
 impl ScriptedServer {
     /// One that answers each request with a status line, further headers with CRLF behind each, and a body.
-    pub fn start(mut answer: impl FnMut(&Asked) -> (String, String) + Send + 'static) -> Self {
+    pub fn start(mut answer: impl FnMut(&ReceivedRequest) -> (String, String) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, asked) = mpsc::channel();
@@ -52,12 +52,12 @@ impl ScriptedServer {
     }
 
     /// The next thing that it was asked and has answered.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> ReceivedRequest {
         self.asked.recv().unwrap()
     }
 }
 
-fn read(connection: &mut impl BufRead) -> Option<Asked> {
+fn read(connection: &mut impl BufRead) -> Option<ReceivedRequest> {
     let mut line = String::new();
     connection.read_line(&mut line).ok().filter(|read| *read > 0)?;
     let mut headers = String::new();
@@ -67,5 +67,5 @@ fn read(connection: &mut impl BufRead) -> Option<Asked> {
     let length = headers.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     connection.read_exact(&mut body).ok()?;
-    Some(Asked { line: line.trim_end_matches(" HTTP/1.1\r\n").to_owned(), headers, body })
+    Some(ReceivedRequest { line: line.trim_end_matches(" HTTP/1.1\r\n").to_owned(), headers, body })
 }

@@ -33,7 +33,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Writes a frame behind all others. After an error nothing of it is there.
+    /// Writes a frame behind all others. After an error it is not there.
     pub fn write(&mut self, frame: &Frame) -> io::Result<()> {
         if let Err(error) = self.file.write_all_at(&frame.bytes, self.end) {
             // What was written of it would be cut off when the spool is opened, too.
@@ -78,37 +78,37 @@ impl Segment {
     /// Counts what waits, cuts off what was not written to its end, and says how many documents are lost.
     pub fn recover(&mut self) -> io::Result<u64> {
         let mut lost = 0;
-        let mut at = 0;
+        let mut offset = 0;
         let mut bytes = Vec::new();
-        while at < self.end {
-            let Ok(header) = Header::read(&self.file, at) else {
+        while offset < self.end {
+            let Ok(header) = Header::read(&self.file, offset) else {
                 // Of how many documents it was is not known.
                 lost += 1;
                 break;
             };
-            let whole = at + header.frame() <= self.end;
+            let whole = offset + header.frame() <= self.end;
             if header.state == WAITING {
                 let mut sound = whole;
                 if whole {
                     bytes.resize(header.length as usize, 0);
-                    self.file.read_exact_at(&mut bytes, at + HEADER)?;
+                    self.file.read_exact_at(&mut bytes, offset + HEADER)?;
                     sound = crc32fast::hash(&bytes) == header.payload_sum;
                 }
                 if sound {
                     self.documents += u64::from(header.documents);
                 } else {
                     lost += u64::from(header.documents);
-                    self.file.write_all_at(&DELIVERED.to_le_bytes(), at + STATE)?;
+                    self.file.write_all_at(&DELIVERED.to_le_bytes(), offset + STATE)?;
                 }
             }
             if !whole {
                 break;
             }
-            at += header.frame();
+            offset += header.frame();
         }
-        if at < self.end {
-            self.file.set_len(at)?;
-            self.end = at;
+        if offset < self.end {
+            self.file.set_len(offset)?;
+            self.end = offset;
         }
         Ok(lost)
     }
@@ -122,9 +122,9 @@ struct Header {
 }
 
 impl Header {
-    fn read(file: &File, at: u64) -> io::Result<Self> {
+    fn read(file: &File, offset: u64) -> io::Result<Self> {
         let mut bytes = [0; HEADER as usize];
-        file.read_exact_at(&mut bytes, at)?;
+        file.read_exact_at(&mut bytes, offset)?;
         let [length, documents, payload_sum, sum, state] =
             std::array::from_fn(|word| u32::from_le_bytes(std::array::from_fn(|byte| bytes[4 * word + byte])));
         if crc32fast::hash(&bytes[..12]) != sum || u64::from(length) > PAYLOAD_BYTES {

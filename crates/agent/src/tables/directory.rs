@@ -13,7 +13,7 @@ use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, open, openat, openat2};
 use nix::sys::stat::{Mode, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// More files than this are not looked at: as many processes as no node has.
+/// Files that are read at most: more processes than any node has.
 const MOST_FILES: usize = 32_768;
 
 /// Device and inode. As long as a directory is open, no other one gets them.
@@ -42,16 +42,16 @@ pub struct Names {
     pub running: Vec<(OsString, u64)>,
     /// Files of tables of processes that have ended.
     pub finished: Vec<OsString>,
-    /// There are more files than are looked at.
+    /// There are more files than are read.
     pub too_many: bool,
 }
 
 impl Directory {
-    /// Opens a directory that the agent was told of.
+    /// Opens a directory by a path that the agent was given.
     ///
     /// # Errors
     /// If it cannot be opened, or is a link.
-    pub fn at(path: &Path) -> io::Result<Self> {
+    pub fn of_path(path: &Path) -> io::Result<Self> {
         let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         Ok(Self { handle: open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
@@ -68,7 +68,7 @@ impl Directory {
         Ok(Self { handle: openat2(root, path, how)?, path: path.to_owned() })
     }
 
-    /// Where it is, as whoever named it sees it.
+    /// Its path, as it was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -193,7 +193,7 @@ mod tests {
         for name in files {
             fs::write(place.path().join(name), name).unwrap();
         }
-        let directory = Directory::at(place.path()).unwrap();
+        let directory = Directory::of_path(place.path()).unwrap();
         (place, directory)
     }
 
@@ -208,18 +208,18 @@ mod tests {
     #[test]
     fn no_link_is_followed_and_nothing_but_a_regular_file_is_opened() {
         let (place, directory) = with(&["real.table", "two.table"]);
-        let at = |name: &str| place.path().join(name);
-        symlink(at("real.table"), at("link.table")).unwrap();
-        fs::hard_link(at("two.table"), at("second.table")).unwrap();
-        nix::unistd::mkfifo(&at("pipe.table"), Mode::S_IRWXU).unwrap();
-        fs::create_dir(at("directory.table")).unwrap();
+        let of_path = |name: &str| place.path().join(name);
+        symlink(of_path("real.table"), of_path("link.table")).unwrap();
+        fs::hard_link(of_path("two.table"), of_path("second.table")).unwrap();
+        nix::unistd::mkfifo(&of_path("pipe.table"), Mode::S_IRWXU).unwrap();
+        fs::create_dir(of_path("directory.table")).unwrap();
         for name in ["link.table", "two.table", "second.table", "pipe.table", "directory.table", "none.table"] {
             assert!(directory.open(OsStr::new(name)).is_err(), "{name}");
         }
         let opened = directory.open(OsStr::new("real.table")).unwrap();
         assert_eq!(opened.owner, nix::unistd::getuid().as_raw());
-        symlink(place.path(), at("to-directory")).unwrap();
-        assert!(Directory::at(&at("to-directory")).is_err());
+        symlink(place.path(), of_path("to-directory")).unwrap();
+        assert!(Directory::of_path(&of_path("to-directory")).is_err());
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         let here = std::process::id();
         let directory = Directory::of_process(here, &path).unwrap();
         assert_eq!(directory.names().unwrap().running.len(), 1);
-        assert_eq!(directory.identity().unwrap(), Directory::at(&path).unwrap().identity().unwrap());
+        assert_eq!(directory.identity().unwrap(), Directory::of_path(&path).unwrap().identity().unwrap());
         symlink(&path, path.join("link")).unwrap();
         assert!(Directory::of_process(here, &path.join("link")).is_err());
         assert!(Directory::of_process(u32::MAX, &path).is_err());

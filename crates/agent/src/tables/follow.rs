@@ -35,7 +35,7 @@ pub struct Follow {
     pub directory: Directory,
     processes: HashMap<Key, Process>,
     /// The files of running processes by name.
-    files: HashMap<OsString, Known>,
+    files: HashMap<OsString, FollowedFile>,
     /// How far files of tables of ended processes were read.
     finished: HashMap<OsString, Finished>,
     is_first_look: bool,
@@ -66,7 +66,7 @@ pub struct Seen<'a> {
     pub look: Look,
     /// It was not seen before.
     pub is_new: bool,
-    /// What became of it, if it does not go on: what its file says once it was kept.
+    /// How it ended, if it does not go on: what its file says once it was kept.
     pub end: Option<State>,
     bytes: &'a dyn Bytes,
 }
@@ -80,7 +80,7 @@ impl Seen<'_> {
 
 /// What is known of a file.
 #[derive(Debug)]
-struct Known {
+struct FollowedFile {
     inode: u64,
     /// Whose table it is.
     key: Option<Key>,
@@ -96,7 +96,7 @@ struct Finished {
     stuck: u32,
 }
 
-/// What is said of tables that are not read.
+/// Reported about tables that are not read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// How many there are.
@@ -147,7 +147,7 @@ impl Follow {
         let mut ended = HashSet::new();
         for name in &names.finished {
             self.look_at_finished(name, span, refused, &mut |seen: Seen| {
-                if seen.end == Some(State::Ended) {
+                if seen.end == Some(State::Exited) {
                     ended.insert((seen.table.identity.process, seen.table.identity.begin_ticks));
                 }
                 see(seen);
@@ -170,11 +170,12 @@ impl Follow {
             }
             match self.open(name, &ended) {
                 Ok(key) => {
-                    let known = Known { inode: *inode, key, refused: 0, reason: String::new() };
+                    let known = FollowedFile { inode: *inode, key, refused: 0, reason: String::new() };
                     self.files.insert(name.clone(), known);
                 }
                 Err(error) => {
-                    let known = Known { inode: *inode, key: None, refused: tried + 1, reason: error.to_string() };
+                    let known =
+                        FollowedFile { inode: *inode, key: None, refused: tried + 1, reason: error.to_string() };
                     self.files.insert(name.clone(), known);
                 }
             }
@@ -318,7 +319,7 @@ impl Follow {
         let end = look.state;
         see(Seen { table: &process.table, owner: process.owner, look, is_new, end, bytes: &bytes });
         // One that was replaced may come back, if that failed.
-        if end != Some(State::Ended) && self.processes.len() < MOST_TABLES {
+        if end != Some(State::Exited) && self.processes.len() < MOST_TABLES {
             (process.opened, process.unreadable) = (None, None);
             self.processes.insert(key, process);
         }
@@ -339,10 +340,10 @@ mod tests {
         let mut table = MadeUp::new(1, 11);
         let rows = table.rows(4);
         table.set_row(rows, 0, 11, 0, [3, 300, 30, 9]);
-        table.end(State::Ended);
+        table.end(State::Exited);
         fs::write(place.path().join("node.tables"), &table.bytes).unwrap();
         fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
-        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let mut follow = Follow::new(Directory::of_path(place.path()).unwrap());
         let (mut calls, mut refused) = (0, Refused::default());
         let mut look = |follow: &mut Follow| {
             let add = |seen: Seen| calls += seen.look.amounts.iter().map(|(.., totals)| totals[0]).sum::<u64>();
@@ -361,13 +362,13 @@ mod tests {
         let rows = table.rows(4);
         table.set_row(rows, 0, 11, 0, [3, 300, 30, 9]);
         fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
-        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let mut follow = Follow::new(Directory::of_path(place.path()).unwrap());
         let (mut calls, mut ends) = (0, 0);
         let mut look = |follow: &mut Follow| {
             let mut refused = Refused::default();
             let add = |seen: Seen| {
                 calls += seen.look.amounts.iter().map(|(.., totals)| totals[0]).sum::<u64>();
-                ends += u32::from(seen.end == Some(State::Ended));
+                ends += u32::from(seen.end == Some(State::Exited));
             };
             follow.look(SPAN, &mut refused, add).unwrap();
             (refused.tables, refused.reason)
@@ -380,7 +381,7 @@ mod tests {
             assert_eq!((look(&mut follow), follow.tables(), follow.unreadable()), (cut, 0, 1));
         }
         table.set_row(rows, 1, 12, 0, [2, 200, 20, 9]);
-        table.end(State::Ended);
+        table.end(State::Exited);
         fs::write(place.path().join("node.tables"), &table.bytes).unwrap();
         fs::remove_file(place.path().join("1-77.table")).unwrap();
         for _ in 0..2 {
@@ -394,7 +395,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut table = MadeUp::new(1, 11);
         fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
-        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let mut follow = Follow::new(Directory::of_path(place.path()).unwrap());
         let mut look = || {
             let mut ends = Vec::new();
             follow.look(SPAN, &mut Refused::default(), |seen| ends.push(seen.end)).unwrap();
@@ -412,7 +413,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut table = MadeUp::new(1, 11);
         table.end(State::Replaced);
-        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let mut follow = Follow::new(Directory::of_path(place.path()).unwrap());
         let look = |follow: &mut Follow| follow.look(SPAN, &mut Refused::default(), |_| {}).unwrap();
         look(&mut follow);
         fs::write(place.path().join("node.tables"), &table.bytes).unwrap();

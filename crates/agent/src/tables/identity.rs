@@ -53,8 +53,8 @@ impl Identity {
             self.executable = clean(bytes);
         } else if text.kind == TextKind::Job as u32 {
             let pairs = bytes.split(|&byte| byte == 0).filter_map(|pair| {
-                let at = pair.iter().position(|&byte| byte == b'=')?;
-                Some((clean(&pair[..at]), clean(&pair[at + 1..])))
+                let equals = pair.iter().position(|&byte| byte == b'=')?;
+                Some((clean(&pair[..equals]), clean(&pair[equals + 1..])))
             });
             self.job = pairs.take(32).collect();
         }

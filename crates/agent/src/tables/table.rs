@@ -46,11 +46,11 @@ impl Bytes for &[u8] {
 
 /// New blocks are looked for in so many bytes at a time; those behind come with the next look.
 const MOST_NEW_BYTES: usize = 1 << 20;
-/// Threads of a process that are looked at.
+/// Threads of a process that are read at most.
 const MOST_THREADS: usize = 2048;
 /// Blocks of rows that may still grow: threads that make one at the same time leave all but one of them empty.
 const GROWING_BLOCKS: usize = 8;
-/// Rows of a block that are looked at: recorders make blocks of 100.
+/// Rows of a block that are read at most: recorders make blocks of 100.
 const MOST_ROWS: usize = 1024;
 /// Of a block of rows of rules.
 const WATCHED_BYTES: usize = size_of::<Watched>() + WATCHED_ROWS * size_of::<WatchedRow>();
@@ -140,7 +140,7 @@ pub struct Look {
     pub throttled_ticks: u64,
     /// Calls that were not counted since the last look, or only as those of all files.
     pub uncounted_calls: u64,
-    /// The process has begun since the agent did, and was not looked at before.
+    /// The process has begun since the agent did, and was not read before.
     pub began: bool,
     /// The process has ended, or was replaced.
     pub state: Option<State>,
@@ -166,7 +166,7 @@ pub struct Span {
     pub first: u32,
     /// The last second that is over.
     pub last: u32,
-    /// The last second that is looked at: that of a process which has ended need not be over.
+    /// The last second that is read: that of a process which has ended need not be over.
     pub until: u32,
 }
 
@@ -201,7 +201,7 @@ impl Table {
         self.clock == Clock::Counter as u32
     }
 
-    /// Whether nobody has looked at it yet.
+    /// Whether it has not been read yet.
     pub fn is_new(&self) -> bool {
         self.is_first_look
     }
@@ -211,7 +211,7 @@ impl Table {
     /// # Errors
     /// As [`Table::look`].
     pub fn look_whole(&mut self, bytes: &[u8], span: Span) -> io::Result<Look> {
-        // Its last second will not be looked at again.
+        // Its last second will not be read again.
         let whole = Span { until: u32::MAX, ..span };
         let mut look = self.look(&bytes, whole)?;
         look.in_flight.clear();
@@ -228,7 +228,7 @@ impl Table {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is the table of another process now"));
         }
         let used = (header.used_bytes.load(Relaxed) as usize).min(LARGEST);
-        // A process that opens very many files fills its table faster than it is looked at.
+        // A process that opens very many files fills its table faster than it is read.
         for _ in 0..LARGEST / MOST_NEW_BYTES {
             let before = self.next;
             self.find_blocks(bytes, used)?;
@@ -244,7 +244,7 @@ impl Table {
         self.look_at_threads(bytes, span, &mut look)?;
         for (second, width, class, new) in rows {
             let left = self.released.settle(second, width, class, new);
-            // Of a wide row nobody knows which second it was, but it was since the last look.
+            // The second of a wide row is unknown, but it was since the last look.
             let (second, is_known) = if width == 0 { (second, true) } else { (span.last, !self.is_first_look) };
             if second >= span.first && is_known {
                 look.amounts.add(second, class, left);
@@ -262,7 +262,7 @@ impl Table {
         (self.uncounted, self.throttled_ticks) = (uncounted, throttled_ticks);
         self.is_first_look = false;
         let state = header.state.load(Relaxed);
-        look.state = [State::Ended, State::Replaced, State::Stayed].into_iter().find(|one| *one as u32 == state);
+        look.state = [State::Exited, State::Replaced, State::Stayed].into_iter().find(|ended| *ended as u32 == state);
         Ok(look)
     }
 
@@ -296,14 +296,14 @@ impl Table {
                 self.next += if rest.len() == MOST_NEW_BYTES { length } else { 0 };
                 return Ok(());
             };
-            self.found(kind, whole);
+            self.add_block(kind, whole);
             self.next += length;
             rest = &rest[length..];
         }
         Ok(())
     }
 
-    fn found(&mut self, kind: u32, block: &[u8]) {
+    fn add_block(&mut self, kind: u32, block: &[u8]) {
         if kind == BlockKind::Text as u32 {
             if let Some(text) = copy::<Text>(block) {
                 self.identity.add(&text, &block[size_of::<Text>()..]);
@@ -329,7 +329,7 @@ impl Table {
 
     /// What is new in rows: second, width, class and totals.
     fn look_at_rows(&mut self, bytes: &dyn Bytes, span: Span) -> io::Result<Vec<(u32, u16, u16, Totals)>> {
-        let (mut buffer, mut found) = (Vec::new(), Vec::new());
+        let (mut buffer, mut amounts) = (Vec::new(), Vec::new());
         for block in &mut self.rows {
             buffer.resize(size_of::<Seconds>() + block.count * size_of::<Second>(), 0);
             let count = bytes.read_at(&mut buffer, block.place as u64)?;
@@ -349,18 +349,18 @@ impl Table {
                 let [calls, bytes, ticks] = [0, 1, 2].map(|total: usize| now[total].saturating_sub(seen[total]));
                 *seen = now;
                 if [calls, bytes, ticks] != [0; 3] {
-                    found.push((second, width, class, [calls, bytes, ticks, row.slowest_ticks.into_inner()]));
+                    amounts.push((second, width, class, [calls, bytes, ticks, row.slowest_ticks.into_inner()]));
                 }
             }
             block.full = block.full.saturating_add((used >= block.count).into());
         }
-        // One that is full is looked at once more: another thread may have been about to add to one of its rows.
+        // One that is full is read once more: another thread may have been about to add to one of its rows.
         if let Some(last) = self.rows.last().map(|block| block.place) {
             self.rows.retain(|block| block.full < 2 || block.place == last);
         }
         let beyond = self.rows.len().saturating_sub(GROWING_BLOCKS);
         self.rows.drain(..beyond);
-        Ok(found)
+        Ok(amounts)
     }
 
     fn look_at_threads(&mut self, bytes: &dyn Bytes, span: Span, look: &mut Look) -> io::Result<()> {
@@ -420,7 +420,7 @@ impl Table {
                 let now = [&row.calls, &row.bytes, &row.ticks, &row.seek_bytes, &row.waits, &row.waited_ticks];
                 let now = now.map(|number| number.load(Relaxed));
                 let before = std::mem::replace(seen, now);
-                let new = [0, 1, 2, 3, 4, 5].map(|at: usize| now[at].saturating_sub(before[at]));
+                let new = [0, 1, 2, 3, 4, 5].map(|index: usize| now[index].saturating_sub(before[index]));
                 if new == [0; 6] || is_older {
                     continue;
                 }

@@ -12,15 +12,15 @@ pub fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> boo
     let arguments = pending.arguments;
     let argument = |place: usize| arguments[place];
     let descriptor = |place: usize| argument(place) as i32;
-    let at = match pending.call {
+    let place = match pending.call {
         Call::AtPosition(_) | Call::AtOffset(_) | Call::OnDescriptor(_) | Call::Seek => Some(0),
         Call::Control if pending.operation.is_some() => Some(0),
         Call::Map => Some(4),
         Call::Copy(from, _) => Some(from.0),
         _ => None,
     };
-    if let Some(at) = at {
-        pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(at));
+    if let Some(place) = place {
+        pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(place));
         return true;
     }
     match pending.call {
@@ -34,8 +34,8 @@ pub fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> boo
         Call::CloseRange => {
             let (first, last, flags) = (argument(0) as u32, argument(1) as u32, argument(2));
             if flags & u64::from(libc::CLOSE_RANGE_UNSHARE) != 0 {
-                let own = tracee.descriptors.borrow().clone();
-                tracee.descriptors = Rc::new(RefCell::new(own));
+                let copied = tracee.descriptors.borrow().clone();
+                tracee.descriptors = Rc::new(RefCell::new(copied));
             }
             if pending.operation.is_some() {
                 tracee.descriptors.borrow_mut().forget_range(first, last);
@@ -97,7 +97,7 @@ fn open_flags(thread: i32, flags: Flags, arguments: &[u64; 6]) -> i32 {
     }
 }
 
-/// What came of a call that has ended, and what it opened; descriptors and directories follow it.
+/// The outcome of a call that has ended, and what it opened; descriptors and directories follow it.
 pub fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) -> (Outcome, Option<Rc<Description>>) {
     let argument = |place: usize| pending.arguments[place];
     if result < 0 {
@@ -106,9 +106,9 @@ pub fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) 
     let bytes = result as u64;
     let mut descriptors = tracee.descriptors.borrow_mut();
     let description = pending.description.as_deref();
-    let at = |offset| Outcome::Moved { bytes, offset: Some(offset), block_bytes: alignment(description) };
+    let moved_at = |offset| Outcome::Moved { bytes, offset: Some(offset), block_bytes: alignment(description) };
     let outcome = match (pending.call, &pending.description) {
-        (Call::AtOffset(_), _) if argument(3) != u64::MAX => at(argument(3)),
+        (Call::AtOffset(_), _) if argument(3) != u64::MAX => moved_at(argument(3)),
         (Call::AtPosition(_) | Call::AtOffset(_), _) => copied(thread, description, None, bytes),
         (Call::Map, _) => {
             Outcome::Moved { bytes: argument(1), offset: Some(argument(5)), block_bytes: alignment(description) }
@@ -138,7 +138,7 @@ pub fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) 
                 Some(name) => {
                     let about = tracee::about(thread, result as i32);
                     let appends = pending.flags & libc::O_APPEND != 0;
-                    // Whoever appends writes at the end.
+                    // Appending writes are at the end.
                     let position = about.filter(|_| appends).map_or(0, |about| about.size_bytes);
                     let opened = Description::new(name.clone(), about, position);
                     Some(Rc::new(opened))

@@ -126,7 +126,7 @@ impl Maps {
     fn cut_out(&mut self, address: u64, end: u64, table: &mut Table) -> Vec<(u64, Part)> {
         let within = |(begin, part): (&u64, &Part)| (part.end > address).then_some(*begin);
         let begins: Vec<u64> = self.parts.range(..end).filter_map(within).collect();
-        let mut found = Vec::new();
+        let mut removed = Vec::new();
         for begin in begins {
             let Some(part) = self.parts.remove(&begin) else { continue };
             let (first, last) = (begin.max(address), part.end.min(end));
@@ -138,9 +138,9 @@ impl Maps {
                     }
                 }
             }
-            found.push((first, Part { end: last, offset: part.offset + (first - begin), ..part }));
+            removed.push((first, Part { end: last, offset: part.offset + (first - begin), ..part }));
         }
-        found
+        removed
     }
 }
 
@@ -168,14 +168,14 @@ fn cached(process: i32, descriptor: i32, extent: Extent) -> Option<Cached> {
         opened(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor, 0))?
     };
     let (mut resident, mut dirty) = (0, 0);
-    let looked_at = in_windows(extent.bytes, |offset, bytes| {
-        let (part, mut found) = ([extent.offset + offset, bytes], [0_u64; 5]);
+    let checked = in_windows(extent.bytes, |offset, bytes| {
+        let (part, mut counts) = ([extent.offset + offset, bytes], [0_u64; 5]);
         // SAFETY: `struct cachestat_range` is two numbers, which the kernel reads, and `struct cachestat` five, which it writes.
-        let result = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), part.as_ptr(), found.as_mut_ptr(), 0) };
-        resident += (found[0] * PAGE_BYTES).min(bytes);
-        dirty += (found[1] * PAGE_BYTES).min(bytes);
+        let result = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), part.as_ptr(), counts.as_mut_ptr(), 0) };
+        resident += (counts[0] * PAGE_BYTES).min(bytes);
+        dirty += (counts[1] * PAGE_BYTES).min(bytes);
         (result == 0).then_some(())
     })?;
-    let of_all = |part| of_all(part, looked_at, extent.bytes);
+    let of_all = |part| of_all(part, checked, extent.bytes);
     Some(Cached { asked: extent.bytes, resident: of_all(resident), dirty: Some(of_all(dirty)) })
 }

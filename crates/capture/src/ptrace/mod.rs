@@ -19,7 +19,7 @@
 //! Three processes: this program waits and passes signals on, a child of it traces, and the command is a child of the tracer.
 //! So job control stops only this program and the command, and if this program is killed, the tracer goes on.
 //!
-//! If the tracer itself is killed (SIGKILL, out of memory), what becomes of the command depends on the filter. A filter
+//! If the tracer itself is killed (SIGKILL, out of memory), what happens to the command depends on the filter. A filter
 //! cannot be taken away, and without a tracer each call that should stop fails with ENOSYS: a program that went on like
 //! that would lose data. So filtered programs are killed with their tracer (`PTRACE_O_EXITKILL`). Without a filter
 //! ([`Via::PtraceUnfiltered`]) all system calls stop, which costs more, and programs go on, unrecorded.
@@ -61,7 +61,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout, fork, getppid, pipe2};
 use serde::{Deserialize, Serialize};
 
-use crate::command::{self, Ended};
+use crate::command::{self, Exit};
 use crate::request::Via;
 
 /// What the tracer says at the end, in JSON.
@@ -127,7 +127,7 @@ impl NotBegun {
 ///
 /// # Errors
 /// If it cannot be started or traced.
-pub fn run(command: &[OsString], tables: &Path, via: Via) -> Result<Ended, Failure> {
+pub fn run(command: &[OsString], tables: &Path, via: Via) -> Result<Exit, Failure> {
     let cannot = |errno: Errno| NotBegun { step: Step::Start, errno: errno as i32 }.failure(command);
     let signals = command::signals();
     let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(cannot)?;
@@ -151,7 +151,7 @@ pub fn run(command: &[OsString], tables: &Path, via: Via) -> Result<Ended, Failu
 }
 
 /// Waits for what the tracer reports, and passes signals on to the command.
-fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &SigSet) -> Result<Ended, Failure> {
+fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &SigSet) -> Result<Exit, Failure> {
     let mut number = [0; 4];
     let number = from_tracer.read_exact(&mut number).map_or(0, |()| i32::from_le_bytes(number));
     let running = (number > 0).then(|| Pid::from_raw(number));
@@ -172,7 +172,7 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
             (None, Some(_)) => -libc::SIGKILL,
             (None, None) => return Err(NotBegun { step: Step::Start, errno: libc::ECHILD }.failure(command)),
         };
-        return Ok(Ended { status, process: None, left: command::wait_for_others(signals) });
+        return Ok(Exit { status, process: None, left: command::wait_for_others(signals) });
     };
     if let Some(why) = report.not_begun {
         return Err(why.failure(command));
@@ -189,7 +189,7 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
     if report.defect {
         say!("ioassay-engine: the tracer has a defect, and did not record all; please report it");
     }
-    Ok(Ended { status: report.status, process: None, left: report.left })
+    Ok(Exit { status: report.status, process: None, left: report.left })
 }
 
 /// Whether something can be read, or nothing will come any more.

@@ -15,7 +15,7 @@ use ioassay_record::rings::{
 };
 
 use super::follow::path_of;
-use super::table::{Ended, Moment, OTHERS, Outcome, Table};
+use super::table::{FinishedCall, Moment, OTHERS, Outcome, Table};
 use super::tracee::{self, Description, Pending, Process, Tracee};
 
 /// The kernel takes no more vectors.
@@ -52,7 +52,7 @@ enum RingMemory {
     Mapped(OwnMap),
     /// Provided by the program, and read as a thread sees it that is there: the one that set it up may have ended.
     OfProgram { thread: i32, addresses: [u64; Area::ALL.len()] },
-    /// It cannot be had.
+    /// It cannot be mapped.
     None,
 }
 
@@ -85,8 +85,8 @@ impl OwnMap {
         if ring < 0 {
             return None;
         }
-        let mut own = Self(Mapped::default());
-        let mut areas = own.0.areas();
+        let mut memory = Self(Mapped::default());
+        let mut areas = memory.0.areas();
         for area in Area::ALL {
             if area == Area::CompletionRing && geometry.single {
                 areas[area as usize] = areas[Area::RequestRing as usize];
@@ -104,16 +104,16 @@ impl OwnMap {
         // SAFETY: it is ours.
         unsafe { libc::close(ring) };
         // SAFETY: they are mapped until this is dropped, at the beginning of pages.
-        own.0 = unsafe { Mapped::new(areas) };
-        areas.iter().all(|(_, bytes)| *bytes > 0).then_some(own)
+        memory.0 = unsafe { Mapped::new(areas) };
+        areas.iter().all(|(_, bytes)| *bytes > 0).then_some(memory)
     }
 }
 
 impl RingMemory {
-    /// That of a ring, where it says that it is.
-    fn of(thread: i32, process: i32, descriptor: i32, geometry: &Geometry, said: &Parameters) -> Self {
+    /// The memory of a ring, where the kernel's parameters have it.
+    fn of(thread: i32, process: i32, descriptor: i32, geometry: &Geometry, parameters: &Parameters) -> Self {
         if geometry.flags & setup::NO_MMAP != 0 {
-            let (rings, requests) = (said.rings_address, said.requests_address);
+            let (rings, requests) = (parameters.rings_address, parameters.requests_address);
             return Self::OfProgram { thread, addresses: [rings, rings, requests] };
         }
         OwnMap::of(process, descriptor, geometry).map_or(Self::None, Self::Mapped)
@@ -158,13 +158,13 @@ struct Counting<'a> {
     now: Moment,
 }
 
-struct Asked<'a, 'b> {
+struct RingHost<'a, 'b> {
     counting: &'a mut Counting<'b>,
     files: &'a mut Vec<Option<Registered>>,
     took: &'a mut u64,
 }
 
-impl Asked<'_, '_> {
+impl RingHost<'_, '_> {
     fn description(&self, subject: Subject) -> Option<Rc<Description>> {
         match subject {
             Subject::Descriptor(descriptor) => {
@@ -196,7 +196,7 @@ impl Asked<'_, '_> {
     }
 }
 
-impl Host for Asked<'_, '_> {
+impl Host for RingHost<'_, '_> {
     fn target(&mut self, subject: Subject) -> Target {
         let Counting { thread, tracee, table, now } = &mut *self.counting;
         if let Subject::Path(base, address) = subject {
@@ -259,7 +259,7 @@ impl Host for Asked<'_, '_> {
             None => Outcome::Done,
         };
         let began = now.ticks.saturating_sub(std::mem::take(self.took));
-        table.ends(&Ended { thread, operation, file: target.file as usize, began, ended: *now, outcome });
+        table.ends(&FinishedCall { thread, operation, file: target.file as usize, began, ended: *now, outcome });
     }
 }
 
@@ -268,13 +268,13 @@ impl Ring {
     fn look(
         &mut self,
         counting: &mut Counting,
-        look: impl FnOnce(&mut Followed, &RingMemory, &mut [Entry], &mut Asked) -> Option<Seen>,
+        look: impl FnOnce(&mut Followed, &RingMemory, &mut [Entry], &mut RingHost) -> Option<Seen>,
     ) {
         let Self { followed: Some(followed), memory, in_flight, files, took, row, .. } = self else { return };
         if let RingMemory::OfProgram { thread, .. } = memory {
             *thread = counting.thread;
         }
-        match look(followed, memory, in_flight, &mut Asked { counting, files, took }) {
+        match look(followed, memory, in_flight, &mut RingHost { counting, files, took }) {
             Some(seen) => counting.table.ring_seen(*row, seen),
             None => {
                 counting.table.ring_unreadable(*row, Unreadable::Memory);
@@ -320,9 +320,9 @@ pub fn entered(thread: i32, tracee: &Tracee, table: &mut Table, pending: &mut Pe
 /// `io_uring_enter` has ended.
 pub fn left(thread: i32, tracee: &Tracee, process: &mut Process, pending: &Pending, result: i64, now: Moment) {
     let submitted = u64::try_from(result).unwrap_or(0);
-    let found = of_enter(thread, tracee, &pending.arguments);
+    let entered = of_enter(thread, tracee, &pending.arguments);
     let Some(table) = process.table.as_mut() else { return };
-    let known = found.filter(|ring| ring.borrow().process == tracee.process);
+    let known = entered.filter(|ring| ring.borrow().process == tracee.process);
     let Some(ring) = known else {
         if submitted > 0 {
             let row = *process.unseen_rings.get_or_insert_with(|| table.add_ring(0));
@@ -431,14 +431,14 @@ pub fn registered(thread: i32, tracee: &mut Tracee, process: &mut Process, pendi
 }
 
 /// A ring has got other sizes, and memory that has these. It keeps its files and what is in flight.
-fn resize(ring: &mut Ring, counting: &mut Counting, said: &Parameters, descriptor: i32) {
+fn resize(ring: &mut Ring, counting: &mut Counting, parameters: &Parameters, descriptor: i32) {
     // What the kernel has copied is still in the memory before.
     ring.look(counting, |ring, memory, in_flight, asked| ring.requests(memory, in_flight, None, asked));
     ring.look(counting, |ring, memory, in_flight, asked| ring.completions(memory, in_flight, asked));
     let Some(followed) = &ring.followed else { return };
-    match followed.geometry.resized(said) {
+    match followed.geometry.resized(parameters) {
         Ok(geometry) => {
-            ring.memory = RingMemory::of(counting.thread, ring.process, descriptor, &geometry, said);
+            ring.memory = RingMemory::of(counting.thread, ring.process, descriptor, &geometry, parameters);
             let mut into = vec![Entry::FREE; table_entries(geometry.completion_entries)];
             ring.look(counting, |ring, _, in_flight, asked| Some(ring.resize(geometry, in_flight, &mut into, asked)));
             ring.in_flight = into;
@@ -458,11 +458,11 @@ fn register_files(ring: &mut Ring, counting: &mut Counting, registration: Regist
         Registration::Files { address, count } => {
             *files = vec![None; count.min(register::MOST_FILES) as usize];
             if address != 0 {
-                Asked { counting, files, took }.register_all(0, address, count);
+                RingHost { counting, files, took }.register_all(0, address, count);
             }
         }
         Registration::Update { first, address, count } => {
-            Asked { counting, files, took }.register_all(first, address, count);
+            RingHost { counting, files, took }.register_all(first, address, count);
         }
         Registration::None => files.clear(),
     }

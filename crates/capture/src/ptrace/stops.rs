@@ -70,9 +70,9 @@ pub fn listen(thread: i32) {
 }
 
 /// Whether two threads share that; where the kernel does not say, those of a process do.
-pub fn shared(one: i32, other: i32, what: u64, is_thread: bool) -> bool {
+pub fn shared(first: i32, second: i32, what: u64, is_thread: bool) -> bool {
     // SAFETY: it only compares.
-    match unsafe { libc::syscall(libc::SYS_kcmp, one, other, what, 0, 0) } {
+    match unsafe { libc::syscall(libc::SYS_kcmp, first, second, what, 0, 0) } {
         0 => true,
         1.. => false,
         _ => is_thread,

@@ -40,7 +40,7 @@ pub struct Moment {
 
 impl Moment {
     /// The moment with those ticks, by the difference of the clocks at this one.
-    pub fn at(self, ticks: u64) -> Self {
+    pub fn at_ticks(self, ticks: u64) -> Self {
         Self { ticks, ns: self.ns.wrapping_add(ticks).wrapping_sub(self.ticks) }
     }
 }
@@ -68,7 +68,7 @@ impl Identity {
 /// What the kernel knows of an open file.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// Which file it is. Its generation is not known: only who has a descriptor of it is told.
+    /// Which file it is. Its generation is not known: the kernel reports it only for a descriptor of it.
     pub identity: FileIdentity,
     /// What it is.
     pub kind: FileKind,
@@ -98,7 +98,7 @@ pub enum Outcome {
 
 /// A call that has ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended {
+pub struct FinishedCall {
     /// Place of the thread.
     pub thread: usize,
     /// Its class.
@@ -195,7 +195,7 @@ impl Table {
         Self {
             identity,
             begin,
-            latest: begin.at(begin.ticks + 1),
+            latest: begin.at_ticks(begin.ticks + 1),
             files: vec![FileRow::new(Name::default(), FileKind::Others)],
             by_name: HashMap::new(),
             threads: Vec::new(),
@@ -394,8 +394,8 @@ impl Table {
     }
 
     /// A call has ended.
-    pub fn ends(&mut self, call: &Ended) {
-        let Ended { thread, operation, mut file, began, ended, outcome } = *call;
+    pub fn ends(&mut self, call: &FinishedCall) {
+        let FinishedCall { thread, operation, mut file, began, ended, outcome } = *call;
         let took = ended.ticks.saturating_sub(began);
         let mut moved = 0;
         self.changed = true;
@@ -503,7 +503,7 @@ impl Table {
     /// The table as the recorder would have written it.
     pub fn write(&mut self, state: State, now: Moment, replacement: Option<&[u8]>) -> Vec<u8> {
         self.changed = false;
-        self.latest = now.at(now.ticks.max(self.begin.ticks + 1));
+        self.latest = now.at_ticks(now.ticks.max(self.begin.ticks + 1));
         let mut bytes = Vec::with_capacity(self.used + self.seconds.len() * size_of::<Second>() + 1024);
         bytes.resize(size_of::<Header>(), 0);
         let replacement = replacement.map(|path| (TextKind::Replacement as u32, path.to_vec()));
@@ -512,10 +512,10 @@ impl Table {
             push(&mut bytes, &block, text);
         }
         // Blocks name each other by their places, so these are found out first.
-        let mut at = bytes.len();
+        let mut end = bytes.len();
         let mut place = |bytes: usize| {
-            let place = at as u32;
-            at += bytes;
+            let place = end as u32;
+            end += bytes;
             place
         };
         let threads: Vec<u32> = self.threads.iter().map(|_| place(block_bytes::<Thread>(0))).collect();
@@ -737,7 +737,7 @@ mod tests {
 
     fn moved(table: &mut Table, operation: Operation, file: usize, offset: u64, bytes: u64) {
         let outcome = Outcome::Moved { bytes, offset: Some(offset), block_bytes: 4096 };
-        table.ends(&Ended { thread: 0, operation, file, began: 2000, ended: BEGIN.at(2100), outcome });
+        table.ends(&FinishedCall { thread: 0, operation, file, began: 2000, ended: BEGIN.at_ticks(2100), outcome });
     }
 
     fn blocks<T: BlockLayout>(bytes: &[u8]) -> Vec<(usize, T)> {
@@ -757,9 +757,16 @@ mod tests {
             moved(&mut table, Operation::Read, file, offset, 100);
         }
         let outcome = Outcome::Failed(libc::ENOENT);
-        table.ends(&Ended { thread, operation: Operation::Stat, file, began: 0, ended: BEGIN.at(3000), outcome });
+        table.ends(&FinishedCall {
+            thread,
+            operation: Operation::Stat,
+            file,
+            began: 0,
+            ended: BEGIN.at_ticks(3000),
+            outcome,
+        });
         table.begins(thread, Operation::Sync, file, 4000);
-        let bytes = table.write(State::Ended, BEGIN.at(5000), Some(b"/bin/other"));
+        let bytes = table.write(State::Exited, BEGIN.at_ticks(5000), Some(b"/bin/other"));
 
         let read = read::Table::first(&bytes).unwrap();
         assert_eq!((read.bytes().len(), read.header().process), (bytes.len(), 17));
@@ -771,7 +778,7 @@ mod tests {
                 .map(|number| number.load(Relaxed));
         assert_eq!((calls, bytes_moved, consecutive, forward, strided, misaligned), (4, 400, 1, 2, 1, 3));
         let files = blocks::<File>(&bytes);
-        let (_, file) = files.iter().find(|(at, _)| *at == of).unwrap();
+        let (_, file) = files.iter().find(|(at_ticks, _)| *at_ticks == of).unwrap();
         assert_eq!(file.transfers.load(Relaxed) as usize, *place);
         assert_eq!(file.failed[Operation::Stat as usize].load(Relaxed), 1);
         let (_, thread) = &blocks::<Thread>(&bytes)[0];
@@ -790,7 +797,7 @@ mod tests {
             let file = table.file(&name(&format!("/a/directory/with/a/long/name/{number}")));
             moved(&mut table, Operation::Write, file, 0, 10);
         }
-        let bytes = table.write(State::Ended, BEGIN.at(5000), None);
+        let bytes = table.write(State::Exited, BEGIN.at_ticks(5000), None);
         assert!(bytes.len() <= MOST_BYTES);
         let header = read::Table::first(&bytes).unwrap().header();
         let rows = blocks::<Transfers>(&bytes);
@@ -803,8 +810,8 @@ mod tests {
         let mut table = Table::new(Identity::default(), BEGIN);
         let thread = table.thread(1).unwrap();
         let outcome = Outcome::Moved { bytes: 400, offset: Some(0), block_bytes: 0 };
-        let ended = BEGIN.at(BEGIN.ticks + 4 * NS_PER_SECOND);
-        table.ends(&Ended { thread, operation: Operation::Read, file: 0, began: BEGIN.ticks, ended, outcome });
+        let ended = BEGIN.at_ticks(BEGIN.ticks + 4 * NS_PER_SECOND);
+        table.ends(&FinishedCall { thread, operation: Operation::Read, file: 0, began: BEGIN.ticks, ended, outcome });
         let totals: Vec<_> = table.seconds.values().copied().collect();
         assert_eq!(totals.len(), 5);
         assert_eq!(totals.iter().map(|of| of[1]).sum::<u64>(), 400);
@@ -816,13 +823,13 @@ mod tests {
     fn steps_have_what_seconds_have_until_they_are_as_long() {
         let mut table = Table::new(Identity::default(), BEGIN);
         let thread = table.thread(1).unwrap();
-        let at = |ms: u64| BEGIN.at(BEGIN.ticks + ms * 1_000_000);
+        let at_ticks = |ms: u64| BEGIN.at_ticks(BEGIN.ticks + ms * 1_000_000);
         let mut width = 0;
         for ms in (10..600_000).step_by(10) {
-            let (began, ended) = (at(ms - 10).ticks, at(ms));
+            let (began, ended) = (at_ticks(ms - 10).ticks, at_ticks(ms));
             for operation in [Operation::Read, Operation::Write] {
                 let outcome = Outcome::Moved { bytes: 100, offset: Some(0), block_bytes: 0 };
-                table.ends(&Ended { thread, operation, file: 0, began, ended, outcome });
+                table.ends(&FinishedCall { thread, operation, file: 0, began, ended, outcome });
             }
             assert!(table.steps.len() * size_of::<Second>() <= STEPS_BYTES);
             let bytes = |rows: &BTreeMap<_, [u64; 4]>| rows.values().map(|of| of[1]).sum::<u64>();

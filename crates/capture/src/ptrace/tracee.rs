@@ -79,9 +79,9 @@ impl Descriptors {
         if let Some(known) = self.known.get(&descriptor) {
             return Some(known.clone());
         }
-        let found = Rc::new(look_up(thread, descriptor)?);
-        self.known.insert(descriptor, found.clone());
-        Some(found)
+        let description = Rc::new(look_up(thread, descriptor)?);
+        self.known.insert(descriptor, description.clone());
+        Some(description)
     }
 
     /// What a descriptor leads to, if it is known.
@@ -117,18 +117,18 @@ impl Descriptors {
 
 /// What the kernel knows of an open file of a thread.
 pub fn about(thread: i32, descriptor: i32) -> Option<About> {
-    let found = fs::metadata(format!("/proc/{thread}/fd/{descriptor}")).ok()?;
-    let born = found.created().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let metadata = fs::metadata(format!("/proc/{thread}/fd/{descriptor}")).ok()?;
+    let born = metadata.created().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
     Some(About {
         identity: FileIdentity {
-            device: found.dev(),
-            inode: found.ino(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
             birth_ns: born.map_or(0, |since| since.as_nanos() as u64),
             generation: 0,
         },
-        kind: FileKind::of_mode(found.mode()),
-        size_bytes: found.size(),
-        block_bytes: found.blksize() as u32,
+        kind: FileKind::of_mode(metadata.mode()),
+        size_bytes: metadata.size(),
+        block_bytes: metadata.blksize() as u32,
     })
 }
 
@@ -141,12 +141,12 @@ fn look_up(thread: i32, descriptor: i32) -> Option<Description> {
         Some(name) => name.as_bytes().into(),
         None => fs::read_link(format!("/proc/{thread}/fd/{descriptor}")).ok()?.as_os_str().as_bytes().into(),
     };
-    let said = fs::read_to_string(format!("/proc/{thread}/fdinfo/{descriptor}")).unwrap_or_default();
-    let position = said.strip_prefix("pos:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    let fdinfo = fs::read_to_string(format!("/proc/{thread}/fdinfo/{descriptor}")).unwrap_or_default();
+    let position = fdinfo.strip_prefix("pos:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
     Some(Description::new(name, Some(about), position.unwrap_or(0)))
 }
 
-/// The working directory of processes that share one, once somebody has asked.
+/// The working directory of processes that share one, once it has been looked up.
 pub type Directory = Rc<RefCell<Option<Vec<u8>>>>;
 
 /// A call that is under way.
@@ -265,11 +265,11 @@ pub fn bytes_at(thread: i32, address: u64, bytes: &mut [u8]) -> bool {
 /// Reads memory in two parts, the first of at most so many bytes. How many could be read.
 fn read_memory(thread: i32, address: u64, first: usize, bytes: &mut [u8]) -> Option<usize> {
     let first = first.min(bytes.len());
-    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let at = |address: u64, length| libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
-    let other = [at(address, first), at(address.wrapping_add(first as u64), bytes.len() - first)];
+    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let vector = |address: u64, length| libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+    let remote = [vector(address, first), vector(address.wrapping_add(first as u64), bytes.len() - first)];
     // SAFETY: the kernel fills `bytes`, and checks the other process's addresses.
-    let read = unsafe { libc::process_vm_readv(thread, &raw const own, 1, other.as_ptr(), 2, 0) };
+    let read = unsafe { libc::process_vm_readv(thread, &raw const local, 1, remote.as_ptr(), 2, 0) };
     usize::try_from(read).ok()
 }
 
@@ -351,8 +351,8 @@ fn kernel_counters(path: &str) -> Option<[u64; COUNTERS]> {
 
 /// The program of a process has privileges of its own, which it did not get: the user and the program.
 pub fn lacks_privileges(process: i32, user: u32) -> Option<String> {
-    let found = fs::metadata(format!("/proc/{process}/exe")).ok()?;
-    let wanted = found.mode() & libc::S_ISUID != 0 && found.uid() != user;
+    let program_metadata = fs::metadata(format!("/proc/{process}/exe")).ok()?;
+    let wanted = program_metadata.mode() & libc::S_ISUID != 0 && program_metadata.uid() != user;
     let program = fs::read_link(format!("/proc/{process}/exe")).ok()?;
     wanted.then(|| program.display().to_string())
 }

@@ -22,7 +22,7 @@ use super::follow::{copied, find_file, follow};
 use super::maps::By;
 use super::rings;
 use super::stops::{KCMP_FILES, KCMP_FS, Stop, listen, resume, set_timer, shared, timer_went_off};
-use super::table::{Ended, Identity, Moment, OTHERS, Table};
+use super::table::{FinishedCall, Identity, Moment, OTHERS, Table};
 use super::table_files::TableFiles;
 use super::tracee::{self, Descriptors, Directory, Interrupted, Pending, Process, Tracee};
 use crate::command::{PATIENCE, exit_status, wait};
@@ -128,7 +128,7 @@ impl Tracer {
         left.sort_unstable();
         for process in &left {
             if let (Some(tracee), Some(of)) = (self.tracees.get(process), self.processes.get_mut(process)) {
-                rings::end_all(tracee, of, *process, self.clocks.at(now()));
+                rings::end_all(tracee, of, *process, self.clocks.at_ticks(now()));
             }
             self.finish(*process, State::Running, None);
         }
@@ -284,7 +284,8 @@ impl Tracer {
         }
         let Some(process) = self.processes.get_mut(&tracee.process) else { return };
         if pending.operation.is_some() || call == Call::RingEnter {
-            let table = process.table.get_or_insert_with(|| Table::new(process.identity.clone(), self.clocks.at(woke)));
+            let table =
+                process.table.get_or_insert_with(|| Table::new(process.identity.clone(), self.clocks.at_ticks(woke)));
             if tracee.place.is_none() {
                 tracee.place = table.thread(thread as u32);
             }
@@ -297,7 +298,7 @@ impl Tracer {
                 pending.file = process.maps.file_at(arguments[0]).unwrap_or(OTHERS);
             }
             if call == Call::RingEnter {
-                rings::entered(thread, tracee, table, &mut pending, self.clocks.at(woke));
+                rings::entered(thread, tracee, table, &mut pending, self.clocks.at_ticks(woke));
             }
             pending.began = now();
             if let (Some(place), Some(operation)) = (tracee.place, pending.operation) {
@@ -335,7 +336,7 @@ impl Tracer {
     /// Counts a call that has ended, and follows what it does to descriptors and paths.
     fn count(&mut self, thread: i32, pending: &Pending, result: i64, woke: u64) {
         let Some(tracee) = self.tracees.get_mut(&thread) else { return };
-        let ended = self.clocks.at(woke);
+        let ended = self.clocks.at_ticks(woke);
         if matches!(pending.call, Call::RingSetUp | Call::RingEnter | Call::RingRegister) {
             self.count_ring(thread, pending, result, ended);
             return;
@@ -364,7 +365,7 @@ impl Tracer {
             table.lose_call();
             return;
         };
-        let call = Ended { thread: place, operation, file, began: pending.began, ended, outcome };
+        let call = FinishedCall { thread: place, operation, file, began: pending.began, ended, outcome };
         table.ends(&call);
         match pending.call {
             Call::Close => {
@@ -383,7 +384,13 @@ impl Tracer {
                     let file = table.file(&description.name);
                     table.opened(file, description.about, 0, ended.ticks);
                     let outcome = copied(thread, Some(&description), to.1, result as u64);
-                    table.ends(&Ended { operation: Operation::CopyTo, file, began: ended.ticks, outcome, ..call });
+                    table.ends(&FinishedCall {
+                        operation: Operation::CopyTo,
+                        file,
+                        began: ended.ticks,
+                        outcome,
+                        ..call
+                    });
                 }
             }
             _ => {}
@@ -449,7 +456,7 @@ impl Tracer {
             }
             None => (Rc::<RefCell<Descriptors>>::default(), Directory::default(), by),
         };
-        let own = if is_thread { process } else { new };
+        let own_process = if is_thread { process } else { new };
         if !is_thread {
             let parent = self.processes.get(&process);
             let mut identity =
@@ -461,7 +468,7 @@ impl Tracer {
             }
         }
         let tracee = Tracee {
-            process: own,
+            process: own_process,
             descriptors,
             directory,
             pending: None,
@@ -482,7 +489,7 @@ impl Tracer {
             let executable = identity.texts.iter().find(|(kind, _)| *kind == TextKind::Executable as u32);
             self.count_by_kernel(number, number);
             if let Some(process) = self.processes.get_mut(&number) {
-                rings::end_all(&tracee, process, number, self.clocks.at(now()));
+                rings::end_all(&tracee, process, number, self.clocks.at_ticks(now()));
             }
             self.finish(number, State::Replaced, Some(executable.map_or(&[], |(_, path)| path)));
         }
@@ -495,7 +502,7 @@ impl Tracer {
         let mut process = Process::new(identity);
         process.executed = true;
         process.has_children = self.processes.get(&number).is_some_and(|former| former.has_children);
-        process.table = Some(Table::new(process.identity.clone(), self.clocks.at(now())));
+        process.table = Some(Table::new(process.identity.clone(), self.clocks.at_ticks(now())));
         if !self.privileged
             && let Some(program) = tracee::lacks_privileges(number, process.identity.user)
         {
@@ -537,14 +544,14 @@ impl Tracer {
             && let Some(process) = self.processes.get_mut(&tracee.process)
         {
             if tracee.process == thread {
-                rings::end_all(&tracee, process, thread, self.clocks.at(now()));
+                rings::end_all(&tracee, process, thread, self.clocks.at_ticks(now()));
             }
             if let (Some(place), Some(table)) = (tracee.place, &mut process.table) {
                 table.thread_ended(place);
             }
         }
         if self.processes.contains_key(&thread) {
-            self.finish(thread, if libc::WIFEXITED(status) { State::Ended } else { State::Running }, None);
+            self.finish(thread, if libc::WIFEXITED(status) { State::Exited } else { State::Running }, None);
             self.processes.remove(&thread);
         }
         if thread == self.command {
@@ -556,7 +563,7 @@ impl Tracer {
 
     /// Adds the table of a process to those of processes that ended.
     fn finish(&mut self, number: i32, state: State, replacement: Option<&[u8]>) {
-        let now = self.clocks.at(now());
+        let now = self.clocks.at_ticks(now());
         let Some(process) = self.processes.get_mut(&number) else { return };
         let Some(mut table) = process.table.take() else { return };
         if !table.is_empty() || process.executed {
@@ -577,7 +584,7 @@ impl Tracer {
         if began < self.next_running {
             return;
         }
-        let moment = self.clocks.at(began);
+        let moment = self.clocks.at_ticks(began);
         for process in self.processes.values_mut() {
             let Some(table) = process.table.as_mut().filter(|table| table.changed) else { continue };
             let bytes = table.write(State::Running, moment, None);

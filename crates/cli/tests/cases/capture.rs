@@ -20,7 +20,7 @@ fn capture(arguments: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -50,16 +50,16 @@ fn queue_requests() -> BTreeMap<String, String> {
 
 /// Every symbolic link below a directory.
 fn links_below(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut links = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
-            found.extend(links_below(&entry.path()));
+            links.extend(links_below(&entry.path()));
         } else if kind.is_symlink() {
-            found.push(entry.path());
+            links.push(entry.path());
         }
     }
-    found
+    links
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn this_machine_is_captured_with_its_block_devices_in_a_tree_that_resolves() {
     let requests = queue_requests();
     let output =
         capture(&["--target", place.path().to_str().unwrap(), "--out", file.to_str().unwrap()]).output().unwrap();
-    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+    assert_eq!((output.status.code(), stderr_of(&output).as_str()), (Some(0), ""));
     assert!(output.stdout.is_empty());
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let archive = fs::read(&file).unwrap();
@@ -111,7 +111,7 @@ fn this_machine_is_captured_with_its_block_devices_in_a_tree_that_resolves() {
 #[test]
 fn standard_output_has_the_same_archive_and_nothing_else() {
     let output = capture(&["--out", "-"]).output().unwrap();
-    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+    assert_eq!((output.status.code(), stderr_of(&output).as_str()), (Some(0), ""));
     let (document, names) = read(&output.stdout);
     assert_eq!((document.kind, document.target), (Kind::Snapshot, None));
     assert!(names.iter().any(|name| name == "root/proc/cmdline"), "{names:?}");
@@ -134,31 +134,35 @@ fn an_archive_that_cannot_be_written_is_an_error_with_a_remedy_and_leaves_nothin
     fs::write(&file, "mine").unwrap();
     let output = capture(&["--out", file.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("exists; a snapshot is a new file\n  try: give another name"), "{}", said(&output));
+    assert!(
+        stderr_of(&output).contains("exists; a snapshot is a new file\n  try: give another name"),
+        "{}",
+        stderr_of(&output)
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 
     let nowhere = place.path().join("nowhere/node.tar.gz");
     let output = capture(&["--out", nowhere.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("try: create its directory"), "{}", said(&output));
+    assert!(stderr_of(&output).contains("try: create its directory"), "{}", stderr_of(&output));
 
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = capture(&["--out", "-"]).stdout(writer).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("write standard output: Broken pipe"), "{}", said(&output));
+    assert!(stderr_of(&output).contains("write standard output: Broken pipe"), "{}", stderr_of(&output));
 
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = capture(&["--out", "-"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("No space left on device"), "{}", said(&output));
+    assert!(stderr_of(&output).contains("No space left on device"), "{}", stderr_of(&output));
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn a_target_that_does_not_exist_is_listed() {
     let output = capture(&["--target", "/nowhere/x", "--out", "-"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let (document, _) = read(&output.stdout);
     let listed = document.unreadable.iter().find(|listed| listed.path == "nowhere/x").unwrap();
     assert_eq!(listed.reason, "No such file or directory");
@@ -172,7 +176,7 @@ fn a_target_that_does_not_respond_is_listed_and_the_rest_is_captured() {
     let output = capture(&["--target", mount.path().to_str().unwrap(), "--out", "-"]).output().unwrap();
     assert!(begin.elapsed() < Duration::from_secs(40), "{:?}", begin.elapsed());
     assert!(mount.is_waited_for());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let (document, names) = read(&output.stdout);
     let path = mount.path().to_str().unwrap().trim_start_matches('/');
     let reason = &document.unreadable.iter().find(|listed| listed.path == path).unwrap().reason;

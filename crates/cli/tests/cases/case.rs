@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::*;
 use ioassay_engine::plan::Sizes;
 use ioassay_engine::storage::{
-    self, Access, Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
+    self, Access, Capabilities, Connection, FinishedTransfer, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
 };
 use ioassay_engine::workload::layout::Geometry;
 use ioassay_protocol::doubt::{Doubt, Reason};
@@ -127,13 +127,13 @@ impl OpenFile for WatchedFile {
     }
 
     /// Ends the transfer that was begun last, and no more than asked: the hardest order for those who wait.
-    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         assert!(at_least as usize <= self.begun.len(), "waiting for what was never begun");
         for _ in 0..at_least {
             let InFlight { buffer, from, offset, write } = self.begun.pop().unwrap();
             let access = if write { Access::Write } else { Access::Read };
             let moved = self.call(access, offset, self.bytes - from as usize);
-            ended.push(Ended { buffer, moved });
+            ended.push(FinishedTransfer { buffer, moved });
         }
         Ok(())
     }
@@ -309,9 +309,9 @@ proptest! {
         for (path, times) in &written {
             let none = Vec::new();
             let read = read.get(path).unwrap_or(&none);
-            for (at, &times) in times.iter().enumerate() {
-                let wanted = if at < plan.files["data"].offset_bytes as usize { 0 } else { 2 };
-                prop_assert_eq!(times + read.get(at).copied().unwrap_or(0), wanted);
+            for (index, &times) in times.iter().enumerate() {
+                let wanted = if index < plan.files["data"].offset_bytes as usize { 0 } else { 2 };
+                prop_assert_eq!(times + read.get(index).copied().unwrap_or(0), wanted);
             }
         }
     }
@@ -466,15 +466,15 @@ fn a_phase_that_did_nothing_is_invalid_and_one_of_two_ranks_without_work_is_not(
     let mut idle = job("write", work(Transfer::Write, Order::Sequential));
     // The stonewall comes before the first operation is due.
     idle.limit = Limit { stonewall_ns: Some(1), ..Limit::default() };
-    let one =
+    let alone =
         Job { ranks: Some(RankRange { first: 1, count: 1 }), ..job("write", work(Transfer::Write, Order::Random)) };
-    let steps = vec![phase_of("idle", vec![idle]), phase_of("one", vec![one])];
+    let steps = vec![phase_of("idle", vec![idle]), phase_of("one", vec![alone])];
     let (events, place) = run(&plan(SMALL, 2, steps), leak(Watched::obedient()));
     assert_eq!(place.failure(), None);
-    let [idle, one] = phases(&events)[..] else { panic!("{events:?}") };
+    let [idle, alone] = phases(&events)[..] else { panic!("{events:?}") };
     assert_eq!((idle.operations, idle.complete, doubts(idle)[0].as_str()), (0, true, "nothing-done"));
     assert!(idle.doubts[0].invalidates);
-    assert!(one.operations == 10 && !doubts(one).contains(&"nothing-done".to_owned()));
+    assert!(alone.operations == 10 && !doubts(alone).contains(&"nothing-done".to_owned()));
 }
 
 #[test]
@@ -609,7 +609,12 @@ fn fsync_comes_when_it_was_asked_for() {
         let storage = leak(Watched::obedient());
         run(&plan(FileSet { files_per_rank: 2, ..SMALL }, 1, vec![phase("write", write)]), storage);
         let calls = storage.calls();
-        calls.iter().enumerate().filter(|(_, call)| matches!(call, Call::Sync(_))).map(|(at, _)| at).collect::<Vec<_>>()
+        calls
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| matches!(call, Call::Sync(_)))
+            .map(|(index, _)| index)
+            .collect::<Vec<_>>()
     };
     assert!(syncs(Fsync::Never).is_empty());
     assert_eq!(syncs(Fsync::AtClose), [10, 21]);
@@ -680,8 +685,9 @@ fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run
             let (events, place) = run(&compared_in_flight(plan(set, 1, steps), depth), leak(Watched::obedient()));
             let failure = place.failure().unwrap();
             assert_eq!(failure.operation, "verify");
-            let said = ["c1.data.00000000: at offset ", "the read reported success and copied nothing", " was written"];
-            assert!(said.iter().all(|said| failure.message.contains(said)), "{}", failure.message);
+            let parts =
+                ["c1.data.00000000: at offset ", "the read reported success and copied nothing", " was written"];
+            assert!(parts.iter().all(|part| failure.message.contains(part)), "{}", failure.message);
             assert!(
                 failure.message.ends_with("failed: it too reported success and copied nothing"),
                 "{}",

@@ -400,9 +400,9 @@ fn ranks_that_ulimit_f_would_keep_from_meeting_are_refused_before_anything_is_cr
     let lab = Lab::new(short_plan);
     let ended = lab.with_files_of_at_most(102_400);
     assert_eq!(ended.status.code(), Some(3));
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("ulimit -f is 100 KiB, but the sparse shared-memory file of 2 ranks"), "{said}");
-    assert!(said.contains("ulimit -f unlimited"), "{said}");
+    let message = String::from_utf8(ended.stderr).unwrap();
+    assert!(message.contains("ulimit -f is 100 KiB, but the sparse shared-memory file of 2 ranks"), "{message}");
+    assert!(message.contains("ulimit -f unlimited"), "{message}");
     assert!(!lab.events().iter().any(|event| matches!(event, Event::Started(_))) && lab.target_is_empty());
 }
 
@@ -432,7 +432,7 @@ fn forbid_io_uring() -> std::io::Result<()> {
         instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: the filter lives through both calls, which change nothing but what this process may do.
+    // SAFETY: the filter outlives both calls, which change nothing but what this process may do.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0

@@ -132,10 +132,10 @@ fn no_amount_on_a_command_line_panics_or_aborts() {
             let mut failed = Vec::new();
             while let Some(line) = lines.get(next.fetch_add(1, Ordering::SeqCst)) {
                 let output = run(directory.path(), &words(line), Some(MEMORY_BYTES));
-                let said = String::from_utf8_lossy(&output.stderr);
-                let in_order = matches!(output.status.code(), Some(1..=3)) && said.contains("try: ");
-                if !in_order || said.contains("panicked") {
-                    failed.push(format!("{line}: {:?} {:?} {said}", output.status.code(), output.status.signal()));
+                let errors = String::from_utf8_lossy(&output.stderr);
+                let in_order = matches!(output.status.code(), Some(1..=3)) && errors.contains("try: ");
+                if !in_order || errors.contains("panicked") {
+                    failed.push(format!("{line}: {:?} {:?} {errors}", output.status.code(), output.status.signal()));
                 }
             }
             failed
@@ -158,9 +158,12 @@ fn memory_that_the_node_or_a_limit_does_not_have_is_refused_with_whose_it_is() {
         ("mdtest -F -n 1 -w 512m -d .", Some(512 << 20), "ulimit -v"),
     ] {
         let output = run(directory.path(), &words(line), limit);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{line}: {said}");
-        assert!(said.contains("of memory, but") && said.contains(whose) && said.contains("try: "), "{line}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{line}: {errors}");
+        assert!(
+            errors.contains("of memory, but") && errors.contains(whose) && errors.contains("try: "),
+            "{line}: {errors}"
+        );
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{line}");
     }
 }
@@ -211,9 +214,9 @@ fn buffers_beyond_a_memory_control_group_are_refused_before_the_kernel_kills_for
         command.current_dir(directory.path()).args(words(line));
         // SAFETY: one thread in the child, which opens and writes a file.
         let output = unsafe { command.pre_exec(move || std::fs::write(&processes, "0")) }.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{line}: {said}");
-        assert!(said.contains(group.limit) && said.contains("256 MiB"), "{line}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{line}: {errors}");
+        assert!(errors.contains(group.limit) && errors.contains("256 MiB"), "{line}: {errors}");
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{line}");
     }
 }

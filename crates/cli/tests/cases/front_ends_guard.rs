@@ -1,5 +1,5 @@
-//! What lies where a front end is told to work, and is not its own: real files, devices and pipes, attacked by every
-//! command line that writes, reads or removes. Nothing of it may change.
+//! What lies at a front end's target and is not its own: real files, devices and pipes, attacked by every
+//! command line that writes, reads or removes. None of it may change.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -18,11 +18,11 @@ fn engine(directory: &Path, line: &str) -> Output {
     command.output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Everything of a file that somebody may miss.
+/// Everything of a file that its owner may miss.
 fn state(path: &Path) -> (u64, Vec<u8>, i64, i64) {
     let about = fs::symlink_metadata(path).unwrap();
     (about.ino(), fs::read(path).unwrap(), about.mtime(), about.mtime_nsec())
@@ -114,16 +114,16 @@ fn foreign_files_are_neither_overwritten_nor_removed_whatever_they_hold() {
         let before = state(&file);
         for line in WRITES {
             let output = engine(directory.path(), line);
-            assert_eq!(output.status.code(), Some(3), "{name}, {line}: {}", said(&output));
-            assert!(said(&output).contains("--overwrite"), "{name}, {line}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(3), "{name}, {line}: {}", stderr_of(&output));
+            assert!(stderr_of(&output).contains("--overwrite"), "{name}, {line}: {}", stderr_of(&output));
             assert!(state(&file) == before, "{name}, {line}: it has changed");
         }
         for line in READS {
             let output = engine(directory.path(), line);
-            assert_eq!(output.status.code(), Some(0), "{name}, {line}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(0), "{name}, {line}: {}", stderr_of(&output));
             assert!(state(&file) == before, "{name}, {line}: it has changed");
             let keeps = line.contains("-k");
-            assert_eq!(said(&output).contains("f not removed"), !keeps, "{name}, {line}: {}", said(&output));
+            assert_eq!(stderr_of(&output).contains("f not removed"), !keeps, "{name}, {line}: {}", stderr_of(&output));
         }
         fs::remove_file(&file).unwrap();
     }
@@ -138,7 +138,7 @@ fn what_keeps_no_files_touches_none() {
     for line in ["ior --dryRun -w -t 64k -b 1m -o f", "ior --dryRun -r -t 64k -b 1m -o f", "ior -a DUMMY -w -o f"] {
         for overwrite in ["", " --overwrite"] {
             let output = engine(directory.path(), &format!("{line}{overwrite}"));
-            assert_eq!(output.status.code(), Some(0), "{line}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr_of(&output));
             assert!(state(&file) == before, "{line}{overwrite}: it has changed");
         }
     }
@@ -152,21 +152,21 @@ fn what_the_real_ior_wrote_with_these_sizes_is_replaced_and_with_others_it_is_no
     for content in [timestamps(0, now_s() - 60), offsets(now_s() - 60)] {
         fs::write(&file, &content).unwrap();
         let read = engine(directory.path(), "ior -r -t 64k -b 1m -o f");
-        assert_eq!(read.status.code(), Some(0), "{}", said(&read));
+        assert_eq!(read.status.code(), Some(0), "{}", stderr_of(&read));
         assert!(file.exists(), "a read removes nothing that has no mark");
         for other in ["ior -w -t 32k -b 1m -o f", "ior -w -t 64k -b 2m -o f", "ior --ranks 2 -w -t 64k -b 512k -o f"] {
             assert_eq!(engine(directory.path(), other).status.code(), Some(3), "{other}");
         }
         assert!(fs::read(&file).unwrap() == content);
         let output = engine(directory.path(), write);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
         assert!(!file.exists());
     }
     // With a signature of its own, which the command line repeats.
     fs::write(&file, timestamps(0, 7)).unwrap();
     assert_eq!(engine(directory.path(), write).status.code(), Some(3));
     let output = engine(directory.path(), &format!("{write} -G 7"));
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn overwrite_is_for_regular_files_and_for_nothing_else() {
         for line in WRITES {
             let line = format!("{} --overwrite", line.replace(" f", &format!(" {name}")));
             let output = engine(directory.path(), &line);
-            assert_eq!(output.status.code(), Some(3), "{line}: {}", said(&output));
-            assert!(said(&output).contains("is not a regular file"), "{line}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(3), "{line}: {}", stderr_of(&output));
+            assert!(stderr_of(&output).contains("is not a regular file"), "{line}: {}", stderr_of(&output));
             assert_eq!(fs::symlink_metadata(path(name)).unwrap().ino(), inode, "{line}");
         }
     }
@@ -293,8 +293,8 @@ fn a_block_device_is_not_written_to_because_it_was_named_once() {
         let output = engine(directory.path(), &line);
         assert!(line.contains("ior -r") || !output.status.success(), "{line}");
         let about = fs::symlink_metadata(node).unwrap();
-        assert!(about.file_type().is_block_device() && about.ino() == inode, "{line}: {}", said(&output));
-        assert!(disk.is_zero(), "{line}: {}", said(&output));
+        assert!(about.file_type().is_block_device() && about.ino() == inode, "{line}: {}", stderr_of(&output));
+        assert!(disk.is_zero(), "{line}: {}", stderr_of(&output));
     }
 }
 
@@ -331,7 +331,7 @@ fn of_a_tree_only_entries_with_mdtests_names_are_touched() {
     let tree = directory.path().join("d");
     fs::create_dir(&tree).unwrap();
     let create = engine(directory.path(), "mdtest -C -F -n 10 -d d");
-    assert_eq!(create.status.code(), Some(0), "{}", said(&create));
+    assert_eq!(create.status.code(), Some(0), "{}", stderr_of(&create));
     let leaf = fs::read_dir(tree.join("test-dir.0-0")).unwrap().next().unwrap().unwrap().path();
     let foreign =
         [tree.join("thesis"), tree.join("test-dir.0-0/thesis"), leaf.join("thesis"), leaf.join("file.mdtest")];
@@ -367,5 +367,5 @@ fn the_io500_leaves_foreign_files_beside_its_own_alone() {
     fs::write(directory.path().join("config.ini"), config).unwrap();
     let before = state(&data.join("ior_file_easy"));
     let output = engine(directory.path(), "io500 config.ini --overwrite");
-    assert!(state(&data.join("ior_file_easy")) == before, "{}", said(&output));
+    assert!(state(&data.join("ior_file_easy")) == before, "{}", stderr_of(&output));
 }

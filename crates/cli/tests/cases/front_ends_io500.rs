@@ -221,13 +221,13 @@ fn the_extended_list_has_its_own_score() {
     assert_eq!(code, 0, "{err}");
     let results = results(&out);
     let score_of = |name: &str| results.iter().find(|(phase, ..)| phase == name).unwrap().1;
-    let own = ["find-easy", "find-hard", "mdworkbench-bench"];
-    assert_eq!(results.len(), SCORED.len() + own.len(), "{out}");
+    let additions = ["find-easy", "find-hard", "mdworkbench-bench"];
+    assert_eq!(results.len(), SCORED.len() + additions.len(), "{out}");
     let ([bandwidth, standard, _], _) = score(&out, "[SCORE ]");
     let ([same_bandwidth, extended, total], invalid) = score(&out, "[SCOREX]");
     assert_eq!((bandwidth, invalid), (same_bandwidth, true));
     let of_standard = SCORED.iter().filter(|name| !name.starts_with("ior")).map(|name| score_of(name));
-    let of_extended = of_standard.clone().chain(own.map(score_of));
+    let of_extended = of_standard.clone().chain(additions.map(score_of));
     for (printed, expected) in [
         (standard, geometric_mean(of_standard)),
         (extended, geometric_mean(of_extended)),
@@ -622,8 +622,8 @@ fn a_rank_that_is_killed_leaves_a_score_of_0() {
 
 fn wait_for_line(engine: &mut Child, wanted: &str) {
     let lines = BufReader::new(engine.stdout.take().unwrap()).lines();
-    let found = lines.map_while(Result::ok).find(|line| line.starts_with("[RESULT]") && line.contains(wanted));
-    assert!(found.is_some(), "the engine ended without {wanted}");
+    let result = lines.map_while(Result::ok).find(|line| line.starts_with("[RESULT]") && line.contains(wanted));
+    assert!(result.is_some(), "the engine ended without {wanted}");
 }
 
 fn limit_file_size(command: &mut Command, bytes: u64) {

@@ -146,14 +146,14 @@ fn what_is_kept_is_read_and_verified_by_a_later_command_in_every_layout() {
 #[test]
 fn what_a_file_holds_is_claimed_only_where_it_was_written_or_verified() {
     let directory = tempfile::tempdir().unwrap();
-    let said = |line: &str| says(directory.path(), &format!("{line} -k -G 9 -F -b 64k -t 16k -o d"));
+    let says_of = |line: &str| says(directory.path(), &format!("{line} -k -G 9 -F -b 64k -t 16k -o d"));
     let (pattern, unknown) = ("a repeating pattern", "content is unknown");
     for (line, claimed) in [("-w", true), ("-w -r", true), ("-r -R", true), ("-r", false)] {
-        let said = said(line);
-        assert_eq!((said.contains(pattern), said.contains(unknown)), (claimed, !claimed), "{line}: {said}");
+        let printed = says_of(line);
+        assert_eq!((printed.contains(pattern), printed.contains(unknown)), (claimed, !claimed), "{line}: {printed}");
     }
     // Nor is anything known of random data that an earlier command may have written.
-    assert!(!said("-w -l random").contains(pattern) && said("-r -l random").contains(unknown));
+    assert!(!says_of("-w -l random").contains(pattern) && says_of("-r -l random").contains(unknown));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_file_that_somebody_else_wrote_is_neither_overwritten_nor_removed() {
         assert!(stderr(&output).contains("--overwrite"), "{line}: {}", stderr(&output));
         assert_eq!(fs::read_to_string(&thesis).unwrap(), text, "{line}");
     }
-    // A mark is worth nothing once somebody has written into the file.
+    // A mark is worth nothing once the file has been written into by another program.
     succeeds(directory.path(), "-w -k -l r -b 64k -t 64k -o results");
     fs::write(directory.path().join("results"), &text).unwrap();
     assert_eq!(ior(directory.path(), "-w -o results").status.code(), Some(3));
@@ -301,9 +301,9 @@ fn a_read_without_its_status_file_warns_and_reads_all() {
     let read = format!("-r -R {common} -O stoneWallingStatusFile=status");
     for content in [None, Some(""), Some("a thesis")] {
         content.into_iter().for_each(|text| fs::write(directory.path().join("status"), text).unwrap());
-        let said = says(directory.path(), &read);
-        assert!(said.contains("WARNING: the status file status cannot be read"), "{said}");
-        assert!(said.contains("-O stoneWallingStatusFile"), "{said}");
+        let printed = says(directory.path(), &read);
+        assert!(printed.contains("WARNING: the status file status cannot be read"), "{printed}");
+        assert!(printed.contains("-O stoneWallingStatusFile"), "{printed}");
     }
     let strict = ior(directory.path(), &format!("{read} --warningAsErrors"));
     assert_eq!(strict.status.code(), Some(2), "{}", stderr(&strict));
@@ -430,13 +430,13 @@ fn what_an_earlier_command_did_not_come_to_is_no_corrupted_data_and_is_not_writt
     file.set_len(512 << 10).unwrap();
     let before = fs::read(directory.path().join("d")).unwrap();
     let output = ior(directory.path(), "-r -R -k -G 5 -t 64k -b 512k -o d");
-    let said = stderr(&output);
+    let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("at offset 262144 found 0000000000000000"), "{said}");
-    assert!(said.contains("the file has a hole there: nothing is stored in this place"), "{said}");
+    assert!(errors.contains("at offset 262144 found 0000000000000000"), "{errors}");
+    assert!(errors.contains("the file has a hole there: nothing is stored in this place"), "{errors}");
     assert!(
-        said.contains("try: an earlier command did not come to this place (a stonewall, a full file system"),
-        "{said}"
+        errors.contains("try: an earlier command did not come to this place (a stonewall, a full file system"),
+        "{errors}"
     );
     assert_eq!(fs::read(directory.path().join("d")).unwrap(), before);
 }

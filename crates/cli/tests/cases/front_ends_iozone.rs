@@ -1,4 +1,4 @@
-//! IOzone's command lines as somebody types them: real processes, real files. What is printed is held against the
+//! IOzone's command lines as users type them: real processes, real files. What is printed is held against the
 //! events of the run directory.
 
 use std::fs;
@@ -208,7 +208,7 @@ fn the_automatic_mode_prints_a_row_for_each_file_and_record_and_the_reports() {
     assert_eq!(lab.entries(), ["run", "sheet.xls"]);
     // A label and a number of the worksheet.
     let sheet = fs::read(lab.path("sheet.xls")).unwrap();
-    let holds = |bytes: &[u8]| sheet.windows(bytes.len()).any(|found| found == bytes);
+    let holds = |bytes: &[u8]| sheet.windows(bytes.len()).any(|window| window == bytes);
     assert!(holds(b"\x0dWriter Report") && holds(&(writer[2] as f64).to_le_bytes()));
 }
 
@@ -289,8 +289,8 @@ fn what_changes_nothing_is_said_and_the_rest_is_done() {
     let output = lab.run("-i 0 -s 64 -t 2 -T -p -K -S 512 /dev/sda1 +Z");
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     for named in ["-T (", "-p (", "-K (", "-S (", "\"/dev/sda1\"", "\"+Z\""] {
-        let said = errors(&output).lines().any(|line| line.contains(named) && line.contains("ignored"));
-        assert!(said, "{named}: {}", errors(&output));
+        let is_named = errors(&output).lines().any(|line| line.contains(named) && line.contains("ignored"));
+        assert!(is_named, "{named}: {}", errors(&output));
     }
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\tMin throughput per thread \t\t\t="), "as the original with -T: {text}");
@@ -333,8 +333,8 @@ fn foreign_files_survive_and_the_way_over_them_is_named() {
         assert!(complaint.contains("iozone.DUMMY.1") && complaint.contains("--overwrite"), "{line}: {complaint}");
         survives(line);
     }
-    // What is read alone is not removed afterwards, whoever wrote it. Here one file is too short, and the other
-    // missing.
+    // A file that is only read is not removed afterwards, whichever program wrote it. Here one file is too short, and
+    // the other missing.
     let line = "-i1 -r 4 -s 64 -t 2";
     let complaint = lab.fails(1, line);
     assert!(complaint.contains("iozone.DUMMY."), "{complaint}");

@@ -11,7 +11,7 @@ use ioassay_protocol::front_end::{FrontEnd, Tool};
 struct Lab(tempfile::TempDir);
 
 /// How a command ended.
-struct Said {
+struct CommandOutput {
     code: i32,
     out: String,
     error: String,
@@ -27,7 +27,7 @@ impl Lab {
         self.0.path().join("d")
     }
 
-    fn run_with(&self, line: &str, variables: &[(&str, &str)]) -> Said {
+    fn run_with(&self, line: &str, variables: &[(&str, &str)]) -> CommandOutput {
         let output = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"))
             .arg("mdtest")
             .args(line.split_whitespace())
@@ -36,18 +36,18 @@ impl Lab {
             .output()
             .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code().unwrap(), out: text(output.stdout), error: text(output.stderr) }
+        CommandOutput { code: output.status.code().unwrap(), out: text(output.stdout), error: text(output.stderr) }
     }
 
-    fn run(&self, line: &str) -> Said {
+    fn run(&self, line: &str) -> CommandOutput {
         self.run_with(line, &[])
     }
 
     /// Runs a command that must end well.
     fn ran(&self, line: &str) -> String {
-        let Said { code, out, error } = self.run(line);
-        // Doubts are said there too, and nothing else.
-        assert!(code == 0 && error.lines().all(|said| said.contains("doubt")), "{line}: {out}{error}");
+        let CommandOutput { code, out, error } = self.run(line);
+        // Only doubts are printed there.
+        assert!(code == 0 && error.lines().all(|message| message.contains("doubt")), "{line}: {out}{error}");
         out
     }
 
@@ -247,9 +247,9 @@ fn what_somebody_else_put_there_survives_and_is_named() {
     for stranger in [lab.target().join("thesis.dat"), tree.join("file.mdtest.0.x"), tree.join("file.mdtest.0.3")] {
         fs::write(stranger, "years").unwrap();
     }
-    let said = lab.run("-r -F -n 3 -d d");
-    assert_eq!(said.code, 1, "{}", said.error);
-    assert!(said.error.contains("file.mdtest.0.3") || said.error.contains("file.mdtest.0.x"), "{}", said.error);
+    let output = lab.run("-r -F -n 3 -d d");
+    assert_eq!(output.code, 1, "{}", output.error);
+    assert!(output.error.contains("file.mdtest.0.3") || output.error.contains("file.mdtest.0.x"), "{}", output.error);
     let expected = set(&[
         "thesis.dat",
         "test-dir.0-0",
@@ -267,9 +267,9 @@ fn a_tree_that_is_there_is_neither_used_nor_removed_for_ours() {
         lab.ran(&format!("--ranks 2 -C -d d {options}"));
         let before = lab.names();
         for command in ["", "-C", "-C -F -r"] {
-            let said = lab.run(&format!("--ranks 2 -d d {options} {command}"));
-            assert_eq!(said.code, 3, "{command}: {}", said.out);
-            assert!(said.error.contains("mdtest_tree.") && said.error.contains("-r"), "{}", said.error);
+            let output = lab.run(&format!("--ranks 2 -d d {options} {command}"));
+            assert_eq!(output.code, 3, "{command}: {}", output.out);
+            assert!(output.error.contains("mdtest_tree.") && output.error.contains("-r"), "{}", output.error);
             assert_eq!(lab.names(), before, "{options} {command}");
         }
         lab.ran(&format!("--ranks 2 -r -d d {options}"));
@@ -281,9 +281,9 @@ fn what_is_missing_of_a_tree_is_named_and_the_rest_of_it_is_removed_all_the_same
     let lab = Lab::new();
     lab.ran("--ranks 2 -C -n 3 -d d");
     fs::remove_file(lab.target().join("test-dir.0-0/mdtest_tree.0/file.mdtest.1.1")).unwrap();
-    let said = lab.run("--ranks 2 -T -n 3 -d d");
-    assert_eq!(said.code, 1);
-    assert!(said.error.contains("file.mdtest.1.1") && said.error.contains("-C"), "{}", said.error);
+    let output = lab.run("--ranks 2 -T -n 3 -d d");
+    assert_eq!(output.code, 1);
+    assert!(output.error.contains("file.mdtest.1.1") && output.error.contains("-C"), "{}", output.error);
     assert!(!lab.names().is_empty());
     assert_eq!(lab.run("--ranks 2 -r -n 3 -d d").code, 1);
     assert!(lab.names().is_empty());
@@ -292,13 +292,13 @@ fn what_is_missing_of_a_tree_is_named_and_the_rest_of_it_is_removed_all_the_same
 #[test]
 fn a_directory_that_is_missing_is_created_but_not_the_one_that_it_is_in() {
     let lab = Lab::new();
-    let said = lab.run("-n 3 -d no/such");
-    assert_eq!(said.code, 3);
-    assert!(said.error.contains("mkdir -p"), "{}", said.error);
+    let output = lab.run("-n 3 -d no/such");
+    assert_eq!(output.code, 3);
+    assert!(output.error.contains("mkdir -p"), "{}", output.error);
     assert!(!lab.0.path().join("no").exists());
-    let said = lab.run("-T -n 3 -d d");
-    assert_eq!(said.code, 3);
-    assert!(said.error.contains("-C"), "{}", said.error);
+    let output = lab.run("-T -n 3 -d d");
+    assert_eq!(output.code, 3);
+    assert!(output.error.contains("-C"), "{}", output.error);
     assert!(!lab.target().exists());
 }
 
@@ -310,9 +310,9 @@ fn a_directory_may_be_named_by_a_symbolic_link() {
     lab.ran("-C -n 2 -d link");
     assert!(lab.names().len() > 4);
     lab.ran("-T -E -r -n 2 -d link");
-    let said = lab.run("-n 2 -d link/new");
-    assert!(said.code == 0 && said.out.contains(": link/new\n"), "{}{}", said.out, said.error);
-    assert!(!said.error.contains("remains"), "{}", said.error);
+    let output = lab.run("-n 2 -d link/new");
+    assert!(output.code == 0 && output.out.contains(": link/new\n"), "{}{}", output.out, output.error);
+    assert!(!output.error.contains("remains"), "{}", output.error);
     assert!(lab.names().is_empty());
 }
 
@@ -360,8 +360,8 @@ fn a_stonewall_within_a_tree_lets_other_commands_find_what_there_is_of_it() {
     let items: u64 = fs::read_to_string(lab.0.path().join("status")).unwrap().parse().unwrap();
     assert!(items > 0);
     for phase in ["-T -R", "-E", "-r"] {
-        let said = lab.run(&format!("{tree} {phase} -P"));
-        assert_eq!(said.code, 0, "{phase}: {}", said.error);
+        let output = lab.run(&format!("{tree} {phase} -P"));
+        assert_eq!(output.code, 0, "{phase}: {}", output.error);
     }
     let left: Vec<_> = fs::read_dir(lab.0.path().join("d")).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
@@ -396,17 +396,17 @@ fn what_is_not_what_was_written_is_found() {
     lab.ran("-C -F -n 3 -w 64 -G 27 -d d");
     let options = "-E -F -n 3 -e 64 -X -d d";
     lab.ran(&format!("{options} -G 27"));
-    let said = lab.run(&format!("{options} -G 28"));
-    assert_eq!(said.code, 1);
-    assert!(said.error.contains("file.mdtest.0.0") && said.error.contains("at offset 0"), "{}", said.error);
+    let output = lab.run(&format!("{options} -G 28"));
+    assert_eq!(output.code, 1);
+    assert!(output.error.contains("file.mdtest.0.0") && output.error.contains("at offset 0"), "{}", output.error);
     let file = lab.target().join("test-dir.0-0/mdtest_tree.0/file.mdtest.0.2");
     let mut bytes = fs::read(&file).unwrap();
     // A timestamp packet of rank 0: the signature and what follows it, in words of 8 bytes.
     assert_eq!(bytes[..16], [27, 0, 0, 0, 0, 0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0]);
     bytes[41] ^= 1;
     fs::write(&file, bytes).unwrap();
-    let said = lab.run(&format!("{options} -G 27"));
-    assert!(said.error.contains("file.mdtest.0.2") && said.error.contains("at offset 41"), "{}", said.error);
+    let output = lab.run(&format!("{options} -G 27"));
+    assert!(output.error.contains("file.mdtest.0.2") && output.error.contains("at offset 41"), "{}", output.error);
 }
 
 #[test]
@@ -422,9 +422,9 @@ fn an_option_that_ours_does_not_have_is_refused_by_name_with_the_nearest_that_wo
         ("-n 3 -w 1.5g", "-w", "whole number"),
         ("-n 3 -S -u", "-u", "leave one out"),
     ] {
-        let said = lab.run(line);
-        assert_eq!((said.code, said.out.as_str()), (2, ""), "{line}");
-        assert!(said.error.contains(named) && said.error.contains(instead), "{line}: {}", said.error);
+        let output = lab.run(line);
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{line}");
+        assert!(output.error.contains(named) && output.error.contains(instead), "{line}: {}", output.error);
         assert!(!lab.0.path().join("out").exists(), "{line}");
     }
 }
@@ -435,15 +435,15 @@ fn the_command_lines_of_the_white_papers_run_scaled_down() {
         let lab = Lab::new();
         fs::create_dir(lab.target()).unwrap();
         let line = format!("mdtest -v -d d -i 1 -b 16 -z 1 -L -I 1024 -y -u -t -F{bytes}");
-        let said = lab
+        let output = lab
             .run_with(line.strip_prefix("mdtest ").unwrap(), &[("IOASSAY_RANKS", "2"), ("IOASSAY_SCALE_DOWN", "100")]);
-        assert_eq!(said.code, 0, "{}", said.error);
-        assert!(said.out.contains("\n2 tasks, 320 files\n"), "{}", said.out);
+        assert_eq!(output.code, 0, "{}", output.error);
+        assert!(output.out.contains("\n2 tasks, 320 files\n"), "{}", output.out);
         for title in ["File creation", "File stat", "File read", "File removal", "Tree creation", "Tree removal"] {
-            let summary = said.out.split_once("SUMMARY").unwrap().1;
+            let summary = output.out.split_once("SUMMARY").unwrap().1;
             assert!(row(summary, title)[0] > 0.0, "{title}: {summary}");
         }
-        assert!(said.error.contains("a trial, not the benchmark"), "{}", said.error);
+        assert!(output.error.contains("a trial, not the benchmark"), "{}", output.error);
         assert!(lab.names().is_empty());
     }
 }
@@ -469,9 +469,9 @@ fn a_run_directory_has_the_command_the_plans_the_events_and_what_was_printed() {
 
 #[test]
 fn help_names_every_option_and_what_becomes_of_it() {
-    let said = Lab::new().run("-h");
-    assert_eq!(said.code, 0);
+    let output = Lab::new().run("-h");
+    assert_eq!(output.code, 0);
     for text in ["-C ", "-X, --verify-read", "--posix.odirect", "[refused: each rank creates", "--ranks N"] {
-        assert!(said.out.contains(text), "{text}: {}", said.out);
+        assert!(output.out.contains(text), "{text}: {}", output.out);
     }
 }

@@ -1,4 +1,4 @@
-//! obdfilter-survey as somebody calls it: real processes, real files, told by the environment. What is printed is held
+//! obdfilter-survey as users call it: real processes, real files, set up by the environment. What is printed is held
 //! against the events of the run directory.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Front ends, and the engine, that are told to stop: by every signal there is, and while the target hangs.
+//! Front ends, and the engine, that are stopped: by every signal there is, and while the target hangs.
 
 use std::fs;
 use std::io::Read;
@@ -28,7 +28,7 @@ const END_NOTHING: [i32; 10] = [
 ];
 const CANNOT_BE_CAUGHT: [i32; 3] = [libc::SIGKILL, 32, 33];
 
-/// With the signals as a shell in the foreground leaves them, whoever runs the tests.
+/// With the signals as a shell in the foreground leaves them, however the tests are run.
 fn by_default(command: &mut Command) -> &mut Command {
     let reset = || {
         for number in 1..=64 {
@@ -58,10 +58,10 @@ fn send(child: &Child, number: i32) {
 
 /// How it ended and all that it has printed, up to the moment when nobody holds its pipes any more.
 fn end_of(mut child: Child) -> (ExitStatus, String) {
-    let (mut out, mut said) = (Vec::new(), String::new());
+    let (mut out, mut errors) = (Vec::new(), String::new());
     child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (child.wait().unwrap(), said)
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    (child.wait().unwrap(), errors)
 }
 
 /// Calls `attack` with every number, with some processes at a time.
@@ -94,11 +94,11 @@ fn every_signal_ends_a_front_end_in_order_and_leaves_no_file() {
             send(&child, libc::SIGTERM);
             send(&child, libc::SIGCONT);
         }
-        let (status, said) = end_of(child);
+        let (status, errors) = end_of(child);
         wait_until("nothing is left", || fs::read_dir(directory.path()).unwrap().next().is_none());
         if !CANNOT_BE_CAUGHT.contains(&number) {
-            assert_eq!(status.code(), Some(3), "{number}: {said}");
-            assert!(said.contains("stopped by SIG"), "{number}: {said}");
+            assert_eq!(status.code(), Some(3), "{number}: {errors}");
+            assert!(errors.contains("stopped by SIG"), "{number}: {errors}");
         }
     });
 }
@@ -157,9 +157,9 @@ fn a_signal_that_was_ignored_when_it_began_stays_ignored() {
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none());
     send(&child, libc::SIGUSR2);
-    let (status, said) = end_of(child);
-    assert_eq!(status.code(), Some(3), "{said}");
-    assert!(said.contains("SIGUSR2"), "{said}");
+    let (status, errors) = end_of(child);
+    assert_eq!(status.code(), Some(3), "{errors}");
+    assert!(errors.contains("SIGUSR2"), "{errors}");
 }
 
 /// Command lines, the requests that hang from the beginning or once data are written, and what must be said.
@@ -198,14 +198,14 @@ fn a_front_end_on_a_mount_that_hangs_ends_after_a_signal_and_names_what_may_rema
         let begin = Instant::now();
         send(&child, libc::SIGTERM);
         // Nobody holds its pipes either.
-        let (status, said) = end_of(child);
+        let (status, errors) = end_of(child);
         let took = begin.elapsed();
-        assert_eq!(status.code(), Some(3), "{line}, {hung:?}: {said}");
+        assert_eq!(status.code(), Some(3), "{line}, {hung:?}: {errors}");
         assert!(
-            ["remain", "does not respond", "has not responded"].iter().any(|words| said.contains(words)),
-            "{line}, {hung:?}: {said}"
+            ["remain", "does not respond", "has not responded"].iter().any(|words| errors.contains(words)),
+            "{line}, {hung:?}: {errors}"
         );
-        assert!(!under_way || said.contains(&mount.path().display().to_string()), "{line}, {hung:?}: {said}");
+        assert!(!under_way || errors.contains(&mount.path().display().to_string()), "{line}, {hung:?}: {errors}");
         // A bound for hanging, on a machine that does much else; alone it is 5 s.
         assert!(took < Duration::from_secs(20), "{line}, {hung:?}: {took:?}");
         eprintln!("{line}: {took:?}");
@@ -234,10 +234,10 @@ fn every_command_on_a_mount_that_hangs_ends_although_the_call_does_not() {
             send(&child, libc::SIGTERM);
         }
         // Nobody holds its pipes either.
-        let (status, said) = end_of(child);
-        assert_eq!(status.code(), Some(code), "{line}: {said}");
-        assert!(said.contains(mount.path().to_str().unwrap()) || is_told, "{line}: {said}");
-        assert!(!is_told || bench.outcome() == Some(Outcome::Interrupted), "{line}: {said}");
+        let (status, errors) = end_of(child);
+        assert_eq!(status.code(), Some(code), "{line}: {errors}");
+        assert!(errors.contains(mount.path().to_str().unwrap()) || is_told, "{line}: {errors}");
+        assert!(!is_told || bench.outcome() == Some(Outcome::Interrupted), "{line}: {errors}");
         assert!(mount.is_waited_for(), "{line}: the call still hangs");
     }
 }

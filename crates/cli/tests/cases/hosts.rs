@@ -93,8 +93,8 @@ impl Drop for Hosts {
 
 /// The host name where process `pid` is.
 fn name_of(pid: u32) -> Option<String> {
-    let said = Command::new("nsenter").args(["--uts", "--target", &pid.to_string(), "hostname"]).output().ok()?;
-    Some(String::from_utf8(said.stdout).ok()?.trim().to_owned())
+    let output = Command::new("nsenter").args(["--uts", "--target", &pid.to_string(), "hostname"]).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
 fn step(transfer: &str) -> Value {
@@ -155,7 +155,7 @@ fn what_a_killed_engine_left_is_removed_on_the_host() {
     let workspace = hosts.path("target").join("ioassay-r1");
     assert_eq!(hosts.shared().len(), 1);
     let cleaned = hosts.bench.ran(&["clean", workspace.to_str().unwrap()]);
-    assert_eq!(cleaned.code, 0, "{}", cleaned.said);
+    assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
     assert_eq!(hosts.shared(), Vec::<&Path>::new());
 }
 
@@ -176,8 +176,8 @@ fn a_host_that_is_gone_is_named_before_anything_is_written() {
     let Some(mut hosts) = Hosts::new() else { return };
     hosts.bench.hosts[1] = 4_194_304; // one more than there can be
     let ended = hosts.bench.engine(&["run", &hosts.bench.write(&hosts.plan(&[step("write")]))]).output().unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
+    let errors = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(3));
-    assert!(said.contains("4194304") && said.contains("No such file"), "{said}");
+    assert!(errors.contains("4194304") && errors.contains("No such file"), "{errors}");
     assert_eq!(hosts.shared(), Vec::<&Path>::new());
 }

@@ -120,7 +120,7 @@ fn ranks_of_two_nodes_write_and_read_back_and_every_sum_agrees(mpi: &Mpi) {
     assert_eq!(ran.phases().len(), 4);
     for record in ran.phases() {
         check_sums(record);
-        // Ranks of a node follow each other although processes were dealt out in turn.
+        // Ranks of a node follow each other although processes were distributed round-robin.
         assert_eq!(record.ranks.iter().map(|rank| (rank.rank, rank.node)).collect::<Vec<_>>(), SEATS);
         assert_eq!(record.clocks.len(), 2);
         let shared = |reason: &Reason| matches!(reason, Reason::SharedMachine { nodes: 2, machines: 1 });
@@ -151,10 +151,10 @@ fn metadata_and_find_count_the_same_as_on_one_node(mpi: &Mpi) {
         let count = |record: &PhaseRecord| (record.name.clone(), record.bytes, record.operations, record.matched);
         ran.phases().into_iter().inspect(|record| check_sums(record)).map(count).collect::<Vec<_>>()
     };
-    let (many, one) = (bench_of_two_nodes(mpi, 4), Bench::new());
-    fs::create_dir(one.path("target")).unwrap();
+    let (many, single) = (bench_of_two_nodes(mpi, 4), Bench::new());
+    fs::create_dir(single.path("target")).unwrap();
     let counts = counted(&many);
-    assert_eq!(counts, counted(&one));
+    assert_eq!(counts, counted(&single));
     assert!(counts.iter().any(|(name, _, _, matched)| name == "find" && *matched > Some(0)), "{counts:?}");
     nothing_is_left(&many);
 }
@@ -229,8 +229,8 @@ fn another_number_of_ranks_than_the_plan_has_is_refused(mpi: &Mpi) {
     let bench = bench(mpi, 3);
     let ran = bench.run(&only(plan(&bench, (1, 4), &[write("data", "never")]), &["data"]));
     assert_ne!(ran.code, 0);
-    let said = &ran.failure().message;
-    assert!(said.contains("for 4 ranks") && said.contains("started 3"), "{said}");
+    let message = &ran.failure().message;
+    assert!(message.contains("for 4 ranks") && message.contains("started 3"), "{message}");
     nothing_is_left(&bench);
 }
 
@@ -240,8 +240,8 @@ fn front_ends_find_out_that_they_were_launched(mpi: &Mpi) {
     let target = target.to_str().unwrap();
     let ran = |arguments: &str| {
         let ran = bench.launched().args(arguments.split(' ')).output().unwrap();
-        let [printed, said] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-        assert!(ran.status.success(), "{arguments}: {printed}{said}");
+        let [printed, errors] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        assert!(ran.status.success(), "{arguments}: {printed}{errors}");
         printed
     };
     let ior = ran(&format!("ior -a POSIX -w -r -F -C -t 64k -b 256k -i 2 -o {target}/ior"));
@@ -268,8 +268,8 @@ fn a_front_end_moves_data_by_mpi_io(mpi: &Mpi) {
     let file = bench.path("target/ior").display().to_string();
     let line = ["ior", "-a", "MPIIO", "-w", "-r", "-R", "-G", "7", "-t", "64k", "-b", "256k", "-o", &file];
     let ran = bench.launched().args(line).output().unwrap();
-    let [printed, said] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    assert!(ran.status.success(), "{printed}{said}");
+    let [printed, errors] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(ran.status.success(), "{printed}{errors}");
     for begin in ["write ", "read "] {
         // A row of the phase, and one in the summary.
         assert_eq!(printed.lines().filter(|line| line.starts_with(begin)).count(), 2, "{printed}");
@@ -318,7 +318,7 @@ fn a_killed_guard_ends_the_run(mpi: &Mpi) {
 fn what_may_be_left_is_cleaned(bench: &Bench) {
     let workspace = bench.started().workspace;
     let cleaned = Bench::new().ran(&["clean", &workspace]);
-    assert_eq!(cleaned.code, 0, "{}", cleaned.said);
+    assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
     nothing_is_left(bench);
 }
 
@@ -437,11 +437,11 @@ fn the_launcher_of_another_mpi_is_refused() {
         bench.options = vec!["--mpi".to_owned(), library.shim.display().to_string()];
         let plan = only(plan(&bench, (1, 4), &[write("data", "never")]), &["data"]);
         let ended = bench.engine(&["run", &bench.write(&plan)]).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(!ended.status.success());
-        assert!(said.contains("nother MPI's launcher") && said.contains("ioassay mpi list"), "{said}");
+        assert!(errors.contains("nother MPI's launcher") && errors.contains("ioassay mpi list"), "{errors}");
         // MPICH ends processes that it cannot begin in, and nobody is left who could write events.
-        assert!(library.is_hydra() || bench.failure().message.contains("MPI sees 1"), "{said}");
+        assert!(library.is_hydra() || bench.failure().message.contains("MPI sees 1"), "{errors}");
         assert_eq!(bench.phases().len(), 0);
         nothing_is_left(&bench);
     }
@@ -460,13 +460,13 @@ fn a_process_that_mpi_cannot_begin_in_ends_the_others() {
         let begin = Instant::now();
         let ended = bench.engine(&["run", &bench.write(&plan)]).output().unwrap();
         assert!(begin.elapsed() < ENDED, "{:?}", begin.elapsed());
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(!ended.status.success() && said.contains("MPI terminated this process"), "{said}");
+        let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(!ended.status.success() && errors.contains("MPI terminated this process"), "{errors}");
         nothing_is_left(&bench);
     }
 }
 
-/// A front end that stops being told its results, as `| head` does, is no reason to hang.
+/// A front end whose results are no longer read, as with `| head`, does not hang.
 #[test]
 fn standard_output_that_nobody_reads_does_not_stop_a_front_end() {
     let Some(mpi) = Mpi::debian() else { return };

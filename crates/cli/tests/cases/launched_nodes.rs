@@ -68,8 +68,8 @@ impl Nodes {
     fn by_srun(&self, mpi: &Mpi, how: &str) -> Bench {
         let srun = ["srun", how, "--nodes=4", "--ntasks-per-node=2", "--distribution=cyclic", "--job-name"];
         let bench = Bench::new();
-        let own = bench.root.path().file_name().unwrap().to_str().unwrap().to_owned();
-        let launcher = [self.lab.enter("client1"), srun.map(str::to_owned).to_vec(), vec![own]].concat();
+        let job_name = bench.root.path().file_name().unwrap().to_str().unwrap().to_owned();
+        let launcher = [self.lab.enter("client1"), srun.map(str::to_owned).to_vec(), vec![job_name]].concat();
         Bench { launcher, ..self.with(mpi, bench) }
     }
 
@@ -100,12 +100,12 @@ impl Nodes {
         wait_until("the target is empty", || fs::read_dir(self.seen_by("client1")).unwrap().count() == 0);
     }
 
-    /// Nothing of it is left once it has been cleaned, from the first host.
+    /// No file of the run is left once it has been cleaned, from the first host.
     fn can_be_cleaned(&self, bench: &Bench) {
         all_have_ended(bench);
         let clean = Bench { launcher: self.lab.enter("client1"), ..Bench::new() };
         let cleaned = clean.ran(&["clean", &bench.started().workspace]);
-        assert_eq!(cleaned.code, 0, "{}", cleaned.said);
+        assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
         self.nothing_is_left(bench);
     }
 
@@ -191,7 +191,7 @@ impl Drop for Cut {
 }
 
 /// A host is cut off while `steps` run. The engine ends the run and all that it can reach of itself; its launcher may wait for
-/// the lost host for minutes, and whoever started it need not: the engine has said its last word.
+/// the lost host for minutes, and the process that started it need not: the engine has written `finished`.
 fn cut_off(nodes: &Nodes, bench: &Bench, steps: &[Value]) {
     let mut run = start_waiting(bench, &nodes.plan(steps, &["data"]));
     wait_until("all ranks are there", || engines(bench).len() == 16);
@@ -201,7 +201,9 @@ fn cut_off(nodes: &Nodes, bench: &Bench, steps: &[Value]) {
     let took = Duration::from_nanos(bench.finished().unwrap().unix_ns - cut_unix_ns);
     println!("{}: ended {took:?} after the cut", bench.launcher.join(" "));
     assert!(took < ENDED, "{took:?}");
-    wait_until("the engine has ended on all other hosts", || engines(bench).iter().all(|one| one.host() == Cut::HOST));
+    wait_until("the engine has ended on all other hosts", || {
+        engines(bench).iter().all(|engine| engine.host() == Cut::HOST)
+    });
     nodes.end_launcher(&mut run);
     drop(cut);
     assert_eq!(bench.outcome(), Some(Outcome::Failed));
@@ -251,8 +253,9 @@ fn four_nodes_do_everything_together_under_slurm_with_pmi2() {
     everything(&nodes, &nodes.by_srun(mpi, "--mpi=pmi2"));
 }
 
-/// ROMIO rather than Open MPI's own MPI-IO, which has a lock file beside each shared one. Whoever remembers the name of the
-/// one before, as clients of GlusterFS do for a second, cannot open it, and all then wait for each other for ever.
+/// ROMIO rather than Open MPI's own MPI-IO, which has a lock file beside each shared one. A client that remembers the
+/// name of the one before, as clients of GlusterFS do for a second, cannot open it, and all then wait for each other
+/// for ever.
 const ROMIO: (&str, &str) = ("OMPI_MCA_io", "^ompio");
 
 /// Files of each rank's own, and one that all four nodes share, by independent and by collective transfers.
@@ -332,7 +335,7 @@ fn a_killed_rank_of_another_node_is_named() {
     let bench = nodes.by_mpirun(mpi);
     let mut run = start_waiting(&bench, &nodes.plan(&[write("data", "never"), pause()], &["data"]));
     let begin = Instant::now();
-    // Dealt out in turn: the launcher's number 6 is the second one on the third host.
+    // Distributed round-robin: the launcher's number 6 is the second one on the third host.
     engine(&bench, 6, true).send(Signal::SIGKILL);
     let took = ended(&mut run, begin);
     assert!(took < ENDED, "{took:?}");
@@ -388,7 +391,9 @@ fn a_mount_that_hangs_is_told_by_rank_call_and_path_at_the_time_limit() {
     let hanging = Stopped::process(nodes.lab.process("client2", "glusterfs"));
     wait_until("the engine has ended the run", || bench.finished().is_some());
     let took = begin.elapsed();
-    wait_until("the engine has ended on all other hosts", || engines(&bench).iter().all(|one| one.host() == "client2"));
+    wait_until("the engine has ended on all other hosts", || {
+        engines(&bench).iter().all(|engine| engine.host() == "client2")
+    });
     let all_took = begin.elapsed();
     println!("ended {took:?} after the mount hung with a limit of {limit:?}, on the other hosts {all_took:?}");
     assert!(took < limit + ENDED, "{took:?}");
@@ -430,7 +435,7 @@ fn a_phase_that_takes_longer_than_its_limit_is_ended() {
     let ran = bench.run(&plan);
     assert_ne!(ran.code, 0);
     assert!(ran.failure().message.contains("the time limit of 1"), "{}", ran.failure().message);
-    // What was done until then is told, and said not to be complete.
+    // What was done until then is reported, as incomplete.
     assert!(ran.phases().iter().all(|record| !record.complete));
     nodes.nothing_is_left(&bench);
 }
@@ -449,9 +454,9 @@ fn a_front_end_names_the_node_that_is_cut_off_and_ends_with_its_launcher() {
     let took = ended(&mut run, Instant::now());
     println!("ended {took:?} after the cut");
     drop(cut);
-    let mut said = String::new();
-    run.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("no heartbeat from client3 for 5 s"), "{said}");
+    let mut errors = String::new();
+    run.0.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert!(errors.contains("no heartbeat from client3 for 5 s"), "{errors}");
     // Before, it was minutes; a busy machine needs more than the ten seconds of an idle one.
     assert!(took < 3 * ENDED, "{took:?}");
     wait_until("all processes have ended", || engines(&bench).is_empty());

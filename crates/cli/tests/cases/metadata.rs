@@ -71,13 +71,13 @@ fn find(name: &str, conditions: Value) -> Value {
 }
 
 /// What a case left.
-struct Ran {
+struct CaseResult {
     events: Vec<Event>,
     place: MeetingPlace,
     workspace: Workspace,
 }
 
-impl Ran {
+impl CaseResult {
     fn phases(&self) -> Vec<&PhaseRecord> {
         phases(&self.events)
     }
@@ -106,14 +106,14 @@ impl Ran {
 }
 
 /// Runs the case, a thread per rank.
-fn run(plan: &Plan, target: &Path) -> Ran {
+fn run(plan: &Plan, target: &Path) -> CaseResult {
     run_on(plan, target, storage::by_name(&plan.storage.api).unwrap())
 }
 
-fn run_on(plan: &Plan, target: &Path, storage: &'static dyn StorageApi) -> Ran {
+fn run_on(plan: &Plan, target: &Path, storage: &'static dyn StorageApi) -> CaseResult {
     assert_eq!(plan.target, Target::Directory(target.to_owned()));
     let (events, place, workspace) = run_and_keep(plan, &|_| storage);
-    Ran { events, place, workspace }
+    CaseResult { events, place, workspace }
 }
 
 /// What the plan's tree has, directories and items, from below its container on.
@@ -150,7 +150,7 @@ fn sums_agree(phase: &PhaseRecord) {
     assert!(phase.first_finished_ns <= phase.duration_ns && phase.first_finished_operations <= phase.operations);
 }
 
-fn no_failure(ran: &Ran) {
+fn no_failure(ran: &CaseResult) {
     assert_eq!(ran.place.failure(), None);
     ran.phases().into_iter().for_each(|phase| {
         assert!(phase.complete, "{}", phase.name);
@@ -165,7 +165,7 @@ proptest! {
     fn every_planned_entry_is_created_looked_at_and_removed_once_and_all_sums_agree(
         sharing in prop_oneof![Just("unique"), Just("shared"), Just("shared-items")],
         depth in 0..3_u32, branch in 1..4_u32, items in 1..6_u64, leaves_only: bool, directories: bool,
-        random: bool, at: bool, mknod: bool, ranks in 1..4_u32, shift in 0..4_u32, bytes in 0..3_u64,
+        random: bool, at_paths: bool, mknod: bool, ranks in 1..4_u32, shift in 0..4_u32, bytes in 0..3_u64,
     ) {
         let shares_items = sharing == "shared-items";
         let directories = directories && !shares_items;
@@ -173,7 +173,7 @@ proptest! {
         let mut described = tree(sharing, depth, branch, items);
         described["leaves_only"] = json!(leaves_only);
         described["items"] = json!(if directories { "directories" } else { "files" });
-        let paths = json!(if at { "at" } else { "full" });
+        let paths = json!(if at_paths { "at" } else { "full" });
         let order = json!(if random { "random" } else { "sequential" });
         let in_order = |name: &str, operation: Value, shift: u32| {
             let shift = if shares_items { 0 } else { shift };
@@ -195,7 +195,7 @@ proptest! {
         let ran = run(&plan, target.path());
         no_failure(&ran);
         let (tree_entries, item_entries) = enumerated(&plan);
-        // What the ranks did together is what the tree has, whoever did it.
+        // What the ranks did together is what the tree has, whichever rank did it.
         let times = if shares_items { u64::from(ranks) } else { 1 };
         let items = item_entries.len() as u64;
         prop_assert_eq!(ran.phase("create-tree").operations, tree_entries.len() as u64);
@@ -424,14 +424,14 @@ fn one_rank_of_a_shared_tree_creates_its_directories_and_has_the_record_alone() 
 
 #[test]
 fn more_directories_than_a_rank_keeps_open_are_named_in_all_the_same() {
-    let at = json!({"paths": "at"});
+    let at_paths = json!({"paths": "at"});
     let order = json!({"paths": "at", "order": "random"});
     let steps = [
-        with(phase("grow", kind("create-tree")), &at, &json!({})),
-        with(phase("create", create(0)), &at, &json!({})),
+        with(phase("grow", kind("create-tree")), &at_paths, &json!({})),
+        with(phase("create", create(0)), &at_paths, &json!({})),
         with(phase("stat", kind("stat")), &order, &json!({})),
         with(phase("remove", kind("remove")), &order, &json!({})),
-        with(phase("fell", kind("remove-tree")), &at, &json!({})),
+        with(phase("fell", kind("remove-tree")), &at_paths, &json!({})),
     ];
     let target = tempfile::tempdir().unwrap();
     let plan = parsed(&plan_text(target.path(), 2, &tree("unique", 2, 20, 2), &steps)).unwrap();
@@ -442,7 +442,13 @@ fn more_directories_than_a_rank_keeps_open_are_named_in_all_the_same() {
 }
 
 /// Runs `last` after all entries were created, and `disturb` was done to the entry `path` below the container.
-fn disturbed(ranks: u32, tree: &Value, last: &Value, path: &str, disturb: impl Fn(&Path) + Sync) -> (Ran, PathBuf) {
+fn disturbed(
+    ranks: u32,
+    tree: &Value,
+    last: &Value,
+    path: &str,
+    disturb: impl Fn(&Path) + Sync,
+) -> (CaseResult, PathBuf) {
     let target = tempfile::tempdir().unwrap();
     let pause = json!({"step": "pause", "duration_ns": 300_000_000});
     let steps = [phase("grow", kind("create-tree")), phase("create", create(8)), pause, last.clone()];
@@ -648,11 +654,11 @@ fn only_what_forgets_attributes_withdraws_the_doubt_about_them() {
 #[test]
 fn every_metadata_job_runs_on_the_null_api_and_leaves_nothing() {
     let target = tempfile::tempdir().unwrap();
-    let at = json!({"paths": "at"});
+    let at_paths = json!({"paths": "at"});
     let steps = [
         phase("grow", kind("create-tree")),
         phase("create", create(100)),
-        with(phase("stat", kind("stat")), &at, &json!({})),
+        with(phase("stat", kind("stat")), &at_paths, &json!({})),
         phase("read", json!({"kind": "read", "bytes": 100})),
         phase("rename", kind("rename")),
         phase("remove", kind("remove")),

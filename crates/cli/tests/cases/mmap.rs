@@ -1,4 +1,4 @@
-//! A mapped file that somebody truncates: the kernel kills the rank, and the engine says what that means.
+//! A mapped file that another process truncates: the kernel kills the rank, and the engine says what that means.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -32,7 +32,7 @@ fn build_driver() -> Option<PathBuf> {
     Some(program)
 }
 
-/// What the driver said and where its files are, or nothing where MPI or the plug-in cannot be had.
+/// The driver's output and where its files are; `None` where MPI or the plug-in is not available.
 fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, tempfile::TempDir)> {
     let library = shipped(plug_in)?;
     let Some(driver) = driver() else {
@@ -40,10 +40,10 @@ fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, te
         return None;
     };
     let directory = tempfile::tempdir().unwrap();
-    let said = directory.path().join("said");
+    let output = directory.path().join("said");
     let files = directory.path().join("files");
     fs::create_dir(&files).unwrap();
-    let out = fs::File::create(&said).unwrap();
+    let out = fs::File::create(&output).unwrap();
     let mut command = Command::new("mpirun");
     command.args(["-n", &RANKS.to_string()]).arg(driver).arg(library).arg(&files).arg(layout);
     command.args(options.split_whitespace());
@@ -55,7 +55,7 @@ fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, te
         status = mpirun.0.try_wait().unwrap();
         status.is_some()
     });
-    Some((status.unwrap().success(), fs::read_to_string(said).unwrap(), directory))
+    Some((status.unwrap().success(), fs::read_to_string(output).unwrap(), directory))
 }
 
 /// Drives with each of `options`, and gives what lies in the files to `look`.
@@ -64,17 +64,17 @@ fn all_right(plug_in: &str, layouts: &[&str], options: &[&str], look: impl Fn(&s
         for options in options {
             for collective in [0, 1] {
                 let options = format!("{options} collective={collective}");
-                let Some((right, said, directory)) = drive(plug_in, layout, &options) else { return };
-                assert!(right && said.contains("right\n"), "{plug_in} {layout} {options}: {said}");
+                let Some((right, output, directory)) = drive(plug_in, layout, &options) else { return };
+                assert!(right && output.contains("right\n"), "{plug_in} {layout} {options}: {output}");
                 look(layout, &options, &directory.path().join("files"));
             }
         }
     }
 }
 
-/// The byte that the driver puts at `at` of file `file`.
-fn byte(file: u64, at: u64) -> u8 {
-    (at.wrapping_mul(31) + at / 251 * 7 + file * 101 + 1) as u8
+/// The byte that the driver puts at `position` of file `file`.
+fn byte(file: u64, position: u64) -> u8 {
+    (position.wrapping_mul(31) + position / 251 * 7 + file * 101 + 1) as u8
 }
 
 #[test]
@@ -84,10 +84,11 @@ fn mpi_io_puts_every_byte_where_posix_would() {
         let offset = options.split("offset=").nth(1).map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap());
         for entry in fs::read_dir(files).unwrap().map(Result::unwrap) {
             let number: u64 = entry.path().extension().unwrap().to_str().unwrap().parse().unwrap();
-            let found = fs::read(entry.path()).unwrap();
-            let wrong = (offset..found.len() as u64).find(|&at| found[at as usize] != byte(number, at));
+            let bytes = fs::read(entry.path()).unwrap();
+            let wrong =
+                (offset..bytes.len() as u64).find(|&position| bytes[position as usize] != byte(number, position));
             assert_eq!(wrong, None, "{layout} {options}: file {number}");
-            assert!(found[..offset as usize].iter().all(|&byte| byte == 0));
+            assert!(bytes[..offset as usize].iter().all(|&byte| byte == 0));
         }
     });
 }
@@ -96,15 +97,15 @@ fn mpi_io_puts_every_byte_where_posix_would() {
 fn interleaved_pieces_of_mpi_io_lie_in_turn() {
     let options = ["interleave=1024 transfer=4096 block=8192 segments=3 offset=5"];
     all_right("mpiio", &["shared"], &options, |_, options, files| {
-        let found = fs::read(files.join("file.0")).unwrap();
+        let bytes = fs::read(files.join("file.0")).unwrap();
         let (piece, block, segments, offset) = (1024, 8192, 3, 5);
-        assert_eq!(found.len() as u64, offset + block * segments * RANKS, "{options}");
-        for at in 0..block * segments * RANKS {
+        assert_eq!(bytes.len() as u64, offset + block * segments * RANKS, "{options}");
+        for position in 0..block * segments * RANKS {
             // Which rank's piece this is, where in that rank's data, and where the plan has that.
-            let (turn, within) = (at / piece, at % piece);
-            let own = turn / RANKS * piece + within;
-            let plan = (own / block * RANKS + turn % RANKS) * block + own % block;
-            assert_eq!(found[(offset + at) as usize], byte(0, offset + plan), "{options}: byte {at}");
+            let (turn, within) = (position / piece, position % piece);
+            let in_rank = turn / RANKS * piece + within;
+            let plan = (in_rank / block * RANKS + turn % RANKS) * block + in_rank % block;
+            assert_eq!(bytes[(offset + position) as usize], byte(0, offset + plan), "{options}: byte {position}");
         }
     });
 }
@@ -129,18 +130,18 @@ fn preallocation_over_data_keeps_it_and_gives_the_file_its_space() {
 
 #[test]
 fn hints_are_read_back_and_options_that_do_not_fit_are_named() {
-    let told = "hints.cb_nodes=2 show_hints=1";
+    let options = "hints.cb_nodes=2 show_hints=1";
     for plug_in in ["mpiio", "hdf5", "pnetcdf"] {
-        let Some((right, said, _)) = drive(plug_in, "shared", told) else { return };
-        assert!(right && said.contains(&format!("{plug_in}: hint in effect: cb_nodes = 2")), "{said}");
+        let Some((right, output, _)) = drive(plug_in, "shared", options) else { return };
+        assert!(right && output.contains(&format!("{plug_in}: hint in effect: cb_nodes = 2")), "{output}");
     }
     for (options, problem) in [
         ("transfer=1000 interleave=300", "cannot be cut into pieces of 300"),
         ("view=1 interleave=4096", "use one of them"),
         ("hints.empty=", "the hint empty is empty"),
     ] {
-        let Some((right, said, _)) = drive("mpiio", "shared", options) else { return };
-        assert!(!right && said.contains(problem), "{options}: {said}");
+        let Some((right, output, _)) = drive("mpiio", "shared", options) else { return };
+        assert!(!right && output.contains(problem), "{options}: {output}");
     }
 }
 
@@ -167,8 +168,8 @@ fn pnetcdf_keeps_its_variable_in_cdf_5() {
 #[test]
 fn a_symbolic_link_in_the_place_of_a_file_is_not_followed_over_mpi_either() {
     for plug_in in ["mpiio", "hdf5", "pnetcdf"] {
-        let Some((right, said, directory)) = drive(plug_in, "shared", "link=1") else { return };
-        assert!(!right && said.contains("open: -40"), "{plug_in}: {said}");
+        let Some((right, output, directory)) = drive(plug_in, "shared", "link=1") else { return };
+        assert!(!right && output.contains("open: -40"), "{plug_in}: {output}");
         assert_eq!(fs::read(directory.path().join("files/mine")).unwrap(), b"");
     }
 }

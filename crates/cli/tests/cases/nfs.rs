@@ -159,11 +159,11 @@ fn a_file_gets_its_size_at_open_where_the_protocol_can_and_fsync_may_come_after_
     sized("full").complete();
     sized("empty").complete();
     let refused = sized("preallocated");
-    assert_eq!(refused.failure().errno_name.as_deref(), Some("EOPNOTSUPP"), "{}", refused.said);
+    assert_eq!(refused.failure().errno_name.as_deref(), Some("EOPNOTSUPP"), "{}", refused.stderr);
     assert_eq!(nfs.left(), BTreeSet::new());
 }
 
-/// A tree is created, looked at, written, read, renamed; `rest` is what happens then.
+/// A tree is created, inspected, written, read, renamed; `rest` is what happens then.
 fn tree_plan(url: &str, items: &str, rest: &[Value]) -> Value {
     let mut plan = plan(url, 1);
     plan["trees"] = json!({"t": {
@@ -223,7 +223,7 @@ fn an_interrupted_run_leaves_nothing() {
     let bench = nfs.bench();
     let mut engine = start_waiting(&bench, &waiting(&nfs.url()));
     assert_eq!(fs::read_dir(nfs.path("ioassay-r1")).unwrap().count(), 41);
-    // Whoever is not its owner sees nothing of it.
+    // Other users than its owner do not see its contents.
     assert_eq!(fs::metadata(nfs.path("ioassay-r1")).unwrap().permissions().mode() & 0o7777, 0o700);
     kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
     let begin = Instant::now();
@@ -247,7 +247,7 @@ fn what_is_not_ours_is_not_cleaned_and_links_lead_nowhere() {
     let clean = |name: &str| nfs.bench().ran(&["clean", &format!("{}/{name}", nfs.url())]);
     fs::create_dir(nfs.path("ioassay-r9")).unwrap();
     fs::write(nfs.path("ioassay-r9/thesis.dat"), "years").unwrap();
-    assert!(clean("ioassay-r9").said.contains("is not a workspace"));
+    assert!(clean("ioassay-r9").stderr.contains("is not a workspace"));
     // A list of another run does not help, and neither does a link to a workspace.
     let list = |run: &str| {
         format!("{{\"ioassay_workspace\":2,\"run\":\"{run}\"}}\n")
@@ -270,14 +270,14 @@ fn what_is_not_ours_is_not_cleaned_and_links_lead_nowhere() {
     let tree = nfs.path("ioassay-r6/c.t/mdtest_tree.0");
     symlink("../../elsewhere", &tree).unwrap();
     let cleaned = clean("ioassay-r6");
-    assert_eq!((cleaned.code, cleaned.removed().files), (3, 0), "{}", cleaned.said);
+    assert_eq!((cleaned.code, cleaned.removed().files), (3, 0), "{}", cleaned.stderr);
     assert!(cleaned.removed().left[0].path.ends_with("mdtest_tree.0"), "{:?}", cleaned.removed());
     fs::remove_file(&tree).unwrap();
     fs::create_dir(&tree).unwrap();
     symlink("../../../elsewhere/file.mdtest.0.0", tree.join("file.mdtest.0.0")).unwrap();
     fs::write(tree.join("file.mdtest.0.1"), "ours").unwrap();
     let cleaned = clean("ioassay-r6");
-    assert_eq!((cleaned.code, cleaned.removed().files), (3, 1), "{}", cleaned.said);
+    assert_eq!((cleaned.code, cleaned.removed().files), (3, 1), "{}", cleaned.stderr);
     assert!(cleaned.removed().left[0].because.contains("not a regular file"), "{:?}", cleaned.removed());
     assert_eq!(fs::read_to_string(elsewhere.join("file.mdtest.0.0")).unwrap(), "keep");
 }
@@ -373,7 +373,7 @@ fn what_cannot_be_mounted_or_written_to_is_named_with_a_remedy_in_seconds() {
     ] {
         let plan = waiting(url);
         let ran = nfs.bench().run(&plan);
-        assert_eq!(ran.code, 3, "{url}: {}", ran.said);
+        assert_eq!(ran.code, 3, "{url}: {}", ran.stderr);
         assert!(ran.failure().message.contains(expected), "{url}: {:?}", ran.failure());
         assert!(ran.failure().remedy.contains(remedy), "{url}: {:?}", ran.failure());
     }
@@ -403,14 +403,14 @@ fn a_plan_is_checked_and_more_than_there_is_room_for_is_refused() {
     let Some(nfs) = Nfs::get() else { return };
     let bench = nfs.bench();
     let ran = bench.ran(&["check", &bench.write(&waiting(&nfs.url()))]);
-    assert_eq!(ran.code, 0, "{}", ran.said);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     let Some(Event::Checked(checked)) = ran.events.first() else { panic!("{:?}", ran.events) };
     assert!(checked.free_bytes.is_some_and(|bytes| bytes > 0), "{checked:?}");
     let mut plan = waiting(&nfs.url());
     plan["files"] = json!({"f": set(1 << 20, 1 << 54, 1)});
     let ran = bench.run(&plan);
     assert_eq!(ran.code, 3);
-    assert!(ran.failure().message.contains("free, but a case needs 32768 TiB"), "{}", ran.said);
+    assert!(ran.failure().message.contains("free, but a case needs 32768 TiB"), "{}", ran.stderr);
     assert_eq!(nfs.left(), BTreeSet::new());
 }
 
@@ -452,8 +452,8 @@ fn what_nfs_cannot_do_is_refused_before_any_request() {
         (tree(create("open"), "at"), "relative to an open directory"),
     ] {
         let ran = Bench::new().run(&plan);
-        assert_eq!(ran.code, 2, "{expected}: {}", ran.said);
-        assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.said);
-        assert!(!ran.failure().remedy.is_empty() && !ran.said.contains("hunter2"));
+        assert_eq!(ran.code, 2, "{expected}: {}", ran.stderr);
+        assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.stderr);
+        assert!(!ran.failure().remedy.is_empty() && !ran.stderr.contains("hunter2"));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::lab::Lab;
-use crate::support::object_server::{Asked, Fate, ObjectServer};
+use crate::support::object_server::{Fate, ObjectServer, ReceivedRequest};
 use crate::support::process::{Bench, Running, check_clean_up, entries, read, set, start_waiting, wait_until, write};
 use crate::support::skipped::skipped;
 use ioassay_protocol::doubt::Reason;
@@ -65,7 +65,7 @@ impl S3 {
 
 /// Files below `directory`, without those that the server has for itself.
 fn files(directory: &Path) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut names = BTreeSet::new();
     let mut open = vec![directory.to_owned()];
     while let Some(next) = open.pop() {
         // The server removes directories that have become empty.
@@ -75,11 +75,11 @@ fn files(directory: &Path) -> BTreeSet<String> {
             if path.is_dir() && entry.file_name() != ".sgwtmp" {
                 open.push(path);
             } else if path.is_file() {
-                found.insert(path.strip_prefix(directory).unwrap().display().to_string());
+                names.insert(path.strip_prefix(directory).unwrap().display().to_string());
             }
         }
     }
-    found
+    names
 }
 
 /// HDFS with an existing directory `/target`.
@@ -138,7 +138,7 @@ fn what_is_written_over_webhdfs_is_read_back_and_nothing_is_left() {
     // HDFS does not sync what is closed, so nobody may ask for it.
     let ran = Bench::on(hdfs.lab).run(&plan(&hdfs.url(), 1, "at-close"));
     assert_eq!(ran.code, 2);
-    assert!(ran.failure().message.contains("cannot force data to stable storage"), "{}", ran.said);
+    assert!(ran.failure().message.contains("cannot force data to stable storage"), "{}", ran.stderr);
     // And a directory that is not there is not created.
     let ran = Bench::on(hdfs.lab).run(&plan(&hdfs.url().replace("/target", "/elsewhere"), 1, "never"));
     assert_eq!(ran.code, 3);
@@ -155,7 +155,7 @@ fn what_is_written_to_local_files_is_read_back_and_nothing_is_left() {
     }
 }
 
-/// A tree of small objects is created, looked at and read; `rest` is what happens then.
+/// A tree of small objects is created, inspected and read; `rest` is what happens then.
 fn tree_plan(url: &str, rest: &[Value]) -> Value {
     let mut plan = plan(url, 1, "never");
     plan["files"] = json!({});
@@ -237,7 +237,7 @@ fn what_is_not_ours_is_not_cleaned() {
     let url = s3.url().replace("?", "/ioassay-r9?");
     let cleaned = s3.bench().ran(&["clean", &url]);
     assert_eq!(cleaned.code, 2);
-    assert!(cleaned.said.contains("is not a workspace"), "{}", cleaned.said);
+    assert!(cleaned.stderr.contains("is not a workspace"), "{}", cleaned.stderr);
     // A list of another run does not help.
     let list = r#"{"ioassay_workspace":2,"run":"r8"}"#.to_owned()
         + "\n{\"case\":\"c\",\"ranks\":1,\"files\":{},\"trees\":{}}\n";
@@ -291,13 +291,13 @@ fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_se
     let Some(s3) = S3::get() else { return };
     let ran = s3.with_secret("wrong").run(&plan(&s3.url(), 1, "at-close"));
     assert_eq!(ran.code, 3);
-    assert!(ran.failure().message.contains("HTTP 403: SignatureDoesNotMatch: "), "{}", ran.said);
-    assert!(!ran.said.contains("wrong") && !ran.said.contains("S3Error"), "{}", ran.said);
-    assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.said);
+    assert!(ran.failure().message.contains("HTTP 403: SignatureDoesNotMatch: "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("wrong") && !ran.stderr.contains("S3Error"), "{}", ran.stderr);
+    assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.stderr);
     let ran = s3.with_secret("").run(&plan(&s3.url(), 1, "at-close"));
-    assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.said);
+    assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.stderr);
     let ran = s3.bench().run(&plan(&s3.url().replace("s3://lab", "s3://nobucket"), 1, "at-close"));
-    assert!(ran.failure().message.contains("NoSuchBucket"), "{}", ran.said);
+    assert!(ran.failure().message.contains("NoSuchBucket"), "{}", ran.stderr);
 }
 
 #[test]
@@ -307,8 +307,8 @@ fn an_endpoint_that_nobody_serves_fails_in_seconds() {
     let environment = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(|name| (name, SECRET.to_owned())).to_vec();
     let ran = Bench { environment, ..Bench::new() }.run(&plan(&url, 1, "at-close"));
     assert_eq!(ran.code, 3);
-    assert!(ran.failure().message.contains("onnection refused"), "{}", ran.said);
-    assert!(ran.failure().remedy.contains("endpoint"), "{}", ran.said);
+    assert!(ran.failure().message.contains("onnection refused"), "{}", ran.stderr);
+    assert!(ran.failure().remedy.contains("endpoint"), "{}", ran.stderr);
     assert!(begin.elapsed() < Duration::from_secs(30));
 }
 
@@ -356,8 +356,8 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
         (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "does not apply to URLs"),
     ] {
         let ran = Bench::new().run(&plan);
-        assert_eq!(ran.code, 2, "{expected}: {}", ran.said);
-        assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.said);
+        assert_eq!(ran.code, 2, "{expected}: {}", ran.stderr);
+        assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.stderr);
         assert!(!ran.failure().remedy.is_empty());
     }
 }
@@ -368,7 +368,7 @@ fn a_plan_behind_a_url_can_be_checked_and_how_much_is_free_nobody_says() {
     let bench = s3.bench();
     let plan = bench.write(&plan(&s3.url(), 1, "at-close"));
     let ran = bench.ran(&["check", &plan]);
-    assert_eq!(ran.code, 0, "{}", ran.said);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     let Some(Event::Checked(checked)) = ran.events.first() else { panic!("{:?}", ran.events) };
     let mount = checked.node.as_ref().map(|node| &node.mount);
     assert_eq!((checked.files, checked.free_bytes, mount), (44, None, Some(&None)));
@@ -394,15 +394,17 @@ fn parts_plan(url: &str, depth: u32, retries: u32) -> Value {
 #[test]
 fn as_many_parts_and_ranges_are_in_flight_as_the_depth_says_and_each_has_a_latency() {
     for depth in [1, 4] {
-        let server = ObjectServer::start(|asked: &Asked| match asked.is_part() || asked.key.contains("large") {
-            true => Fate::Slow(Duration::from_millis(50)),
-            false => Fate::Served,
+        let server = ObjectServer::start(|requests: &ReceivedRequest| {
+            match requests.is_part() || requests.key.contains("large") {
+                true => Fate::Slow(Duration::from_millis(50)),
+                false => Fate::Served,
+            }
         });
         let ran = asking().run(&parts_plan(&server.url(), depth as u32, 0));
         ran.complete();
         let bucket = server.bucket.lock().unwrap();
         assert_eq!((bucket.most_parts_at_once, bucket.most_reads_at_once), (depth, depth));
-        assert_eq!(bucket.asked.iter().filter(|asked| asked.is_part()).count(), 8);
+        assert_eq!(bucket.requests.iter().filter(|requests| requests.is_part()).count(), 8);
         assert!(bucket.objects.is_empty() && bucket.uploads.is_empty());
         for phase in ran.phases() {
             let (count, lowest_ns) = (phase.latencies.count.iter().sum::<u64>(), phase.latencies.lowest_ns[0]);
@@ -413,10 +415,10 @@ fn as_many_parts_and_ranges_are_in_flight_as_the_depth_says_and_each_has_a_laten
 }
 
 /// A server that fails the first `times` requests for which `which` is true.
-fn failing(times: u32, fate: Fate, which: fn(&Asked) -> bool) -> ObjectServer {
+fn failing(times: u32, fate: Fate, which: fn(&ReceivedRequest) -> bool) -> ObjectServer {
     let mut left = times;
-    ObjectServer::start(move |asked: &Asked| {
-        if left == 0 || !which(asked) {
+    ObjectServer::start(move |requests: &ReceivedRequest| {
+        if left == 0 || !which(requests) {
             return Fate::Served;
         }
         left -= 1;
@@ -424,22 +426,22 @@ fn failing(times: u32, fate: Fate, which: fn(&Asked) -> bool) -> ObjectServer {
     })
 }
 
-fn is_read(asked: &Asked) -> bool {
-    asked.method == "GET" && asked.key.contains("large")
+fn is_read(requests: &ReceivedRequest) -> bool {
+    requests.method == "GET" && requests.key.contains("large")
 }
 
 #[test]
 fn without_retries_a_failed_request_ends_the_phase_and_nothing_is_left() {
     for (fate, which, expected) in [
-        (Fate::Status(503), Asked::is_part as fn(&Asked) -> bool, "HTTP 503: SlowDown"),
-        (Fate::Reset, Asked::is_part, "no answer from http://127.0.0.1:"),
+        (Fate::Status(503), ReceivedRequest::is_part as fn(&ReceivedRequest) -> bool, "HTTP 503: SlowDown"),
+        (Fate::Reset, ReceivedRequest::is_part, "no answer from http://127.0.0.1:"),
         (Fate::Status(503), is_read, "HTTP 503: SlowDown"),
         (Fate::Cut, is_read, "closed before the end of the answer"),
     ] {
         let server = failing(1, fate, which);
         let ran = asking().run(&parts_plan(&server.url(), 4, 0));
-        assert_eq!(ran.code, 1, "{}", ran.said);
-        assert!(ran.failure().message.contains(expected), "{fate:?}: {}", ran.said);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(ran.failure().message.contains(expected), "{fate:?}: {}", ran.stderr);
         assert!(!ran.failure().remedy.is_empty());
         let bucket = server.bucket.lock().unwrap();
         assert!(bucket.objects.is_empty() && bucket.uploads.is_empty(), "{fate:?}");
@@ -449,8 +451,8 @@ fn without_retries_a_failed_request_ends_the_phase_and_nothing_is_left() {
 #[test]
 fn retries_are_counted_by_reason_and_are_a_doubt_of_their_phase_alone() {
     for (fate, which, phase, expected) in [
-        (Fate::Status(503), Asked::is_part as fn(&Asked) -> bool, 0, "HTTP 503 SlowDown"),
-        (Fate::Reset, Asked::is_part, 0, "connection reset"),
+        (Fate::Status(503), ReceivedRequest::is_part as fn(&ReceivedRequest) -> bool, 0, "HTTP 503 SlowDown"),
+        (Fate::Reset, ReceivedRequest::is_part, 0, "connection reset"),
         (Fate::Status(503), is_read, 1, "HTTP 503 SlowDown"),
         (Fate::Cut, is_read, 1, "connection closed"),
     ] {
@@ -472,25 +474,25 @@ fn retries_are_counted_by_reason_and_are_a_doubt_of_their_phase_alone() {
 
 #[test]
 fn a_server_that_stays_busy_is_asked_as_often_as_the_plan_says_and_not_more() {
-    let server = failing(u32::MAX, Fate::Status(503), Asked::is_part);
+    let server = failing(u32::MAX, Fate::Status(503), ReceivedRequest::is_part);
     let ran = asking().run(&parts_plan(&server.url(), 1, 2));
     assert_eq!(ran.code, 1);
     let bucket = server.bucket.lock().unwrap();
-    assert_eq!(bucket.asked.iter().filter(|asked| asked.is_part()).count(), 3);
+    assert_eq!(bucket.requests.iter().filter(|requests| requests.is_part()).count(), 3);
     assert!(bucket.objects.is_empty() && bucket.uploads.is_empty());
 }
 
 #[test]
 fn what_is_refused_for_good_is_not_asked_again() {
-    let server = failing(u32::MAX, Fate::Status(403), Asked::is_part);
+    let server = failing(u32::MAX, Fate::Status(403), ReceivedRequest::is_part);
     let ran = asking().run(&parts_plan(&server.url(), 1, 5));
-    assert!(ran.failure().message.contains("HTTP 403"), "{}", ran.said);
-    assert_eq!(server.bucket.lock().unwrap().asked.iter().filter(|asked| asked.is_part()).count(), 1);
+    assert!(ran.failure().message.contains("HTTP 403"), "{}", ran.stderr);
+    assert_eq!(server.bucket.lock().unwrap().requests.iter().filter(|requests| requests.is_part()).count(), 1);
 }
 
 #[test]
 fn an_upload_whose_completion_was_done_and_whose_answer_got_lost_is_complete() {
-    let server = failing(1, Fate::Cut, |asked| asked.method == "POST" && asked.query.starts_with("uploadId"));
+    let server = failing(1, Fate::Cut, |requests| requests.method == "POST" && requests.query.starts_with("uploadId"));
     let ran = asking().run(&parts_plan(&server.url(), 2, 1));
     ran.complete();
     assert_eq!(ran.phases()[0].ranks[0].retries.len(), 1);
@@ -499,15 +501,15 @@ fn an_upload_whose_completion_was_done_and_whose_answer_got_lost_is_complete() {
 /// A rank that waits in the fourth part of its object, for a minute.
 fn hanging_in_a_part(stop: bool) -> (ObjectServer, Bench, Running) {
     let mut parts = 0;
-    let server = ObjectServer::start(move |asked: &Asked| {
-        parts += u32::from(asked.is_part());
-        if asked.is_part() && parts > 3 { Fate::Slow(Duration::from_secs(60)) } else { Fate::Served }
+    let server = ObjectServer::start(move |requests: &ReceivedRequest| {
+        parts += u32::from(requests.is_part());
+        if requests.is_part() && parts > 3 { Fate::Slow(Duration::from_secs(60)) } else { Fate::Served }
     });
     let bench = asking();
     let plan = bench.write(&parts_plan(&server.url(), 4, 0));
     let engine = Running(bench.engine(&["run", &plan]).spawn().unwrap());
     wait_until("it is in the middle of an upload", || {
-        server.bucket.lock().unwrap().asked.iter().filter(|asked| asked.is_part()).count() > 3
+        server.bucket.lock().unwrap().requests.iter().filter(|requests| requests.is_part()).count() > 3
     });
     if stop {
         kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
@@ -538,7 +540,7 @@ fn the_upload_of_a_killed_run_is_cleaned_and_those_of_others_stay() {
         }
     }
     let cleaned = bench.ran(&["clean", &started.workspace]);
-    assert_eq!(cleaned.code, 3, "{}", cleaned.said);
+    assert_eq!(cleaned.code, 3, "{}", cleaned.stderr);
     assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
     let uploads = || server.bucket.lock().unwrap().uploads.keys().cloned().collect::<Vec<_>>();
     assert_eq!(uploads(), ["strange", "theirs"]);
@@ -561,7 +563,7 @@ fn a_server_that_lists_uploads_by_their_whole_key_alone_is_asked_for_those() {
 
 #[test]
 fn a_timed_write_of_objects_is_read_back_as_far_as_it_went() {
-    let server = ObjectServer::start(|asked: &Asked| match asked.is_part() {
+    let server = ObjectServer::start(|requests: &ReceivedRequest| match requests.is_part() {
         true => Fate::Slow(Duration::from_millis(30)),
         false => Fate::Served,
     });
@@ -590,7 +592,7 @@ fn a_timed_write_of_objects_is_read_back_as_far_as_it_went() {
 
 #[test]
 fn the_first_byte_of_a_read_is_timed_apart_from_its_end() {
-    let server = ObjectServer::start(|asked: &Asked| match is_read(asked) {
+    let server = ObjectServer::start(|requests: &ReceivedRequest| match is_read(requests) {
         true => Fate::SlowBody(Duration::from_millis(80)),
         false => Fate::Served,
     });
@@ -616,11 +618,11 @@ fn ranks_take_turns_on_several_endpoints_and_each_says_which_it_asked() {
     plan["steps"] = json!([write("small", "never"), read("small")]);
     let ran = asking().run(&plan);
     ran.complete();
-    let asked = ran.phases()[0].ranks.iter().map(|rank| rank.endpoint.clone().unwrap()).collect::<Vec<_>>();
-    assert_eq!(asked, [first.clone(), second, first]);
+    let requests = ran.phases()[0].ranks.iter().map(|rank| rank.endpoint.clone().unwrap()).collect::<Vec<_>>();
+    assert_eq!(requests, [first.clone(), second, first]);
     let puts = |server: &ObjectServer| {
         let bucket = server.bucket.lock().unwrap();
-        bucket.asked.iter().filter(|asked| asked.method == "PUT" && asked.key.contains("small")).count()
+        bucket.requests.iter().filter(|requests| requests.method == "PUT" && requests.key.contains("small")).count()
     };
     assert_eq!(servers.each_ref().map(puts), [8, 4]);
 }
@@ -631,21 +633,23 @@ fn an_endpoint_of_several_that_nobody_serves_is_named_before_anything_is_written
     let dead = format!("http://127.0.0.1:{}", free_port());
     let ran = asking().run(&plan(&format!("s3://bucket/some?endpoint={},{dead}", server.endpoint()), 1, "never"));
     assert_eq!(ran.code, 3);
-    assert!(ran.failure().message.contains(&format!("to {dead}")), "{}", ran.said);
-    assert!(server.bucket.lock().unwrap().asked.iter().all(|asked| asked.method == "GET"));
+    assert!(ran.failure().message.contains(&format!("to {dead}")), "{}", ran.stderr);
+    assert!(server.bucket.lock().unwrap().requests.iter().all(|requests| requests.method == "GET"));
 }
 
 #[test]
 fn an_object_that_a_server_creates_after_the_ranks_were_killed_is_cleaned_by_the_list() {
-    let is_data = |asked: &Asked| asked.method == "PUT" && asked.key.contains("large");
-    let late = move |asked: &Asked| if is_data(asked) { Fate::Slow(Duration::from_secs(6)) } else { Fate::Served };
+    let is_data = |requests: &ReceivedRequest| requests.method == "PUT" && requests.key.contains("large");
+    let late = move |requests: &ReceivedRequest| {
+        if is_data(requests) { Fate::Slow(Duration::from_secs(6)) } else { Fate::Served }
+    };
     let server = ObjectServer::start(late);
     let mut plan = parts_plan(&server.url(), 1, 0);
     // It is all on its way to the server when the rank is killed.
     plan["files"] = json!({"large": set(4096, 4096, 1)});
     let bench = asking();
     let mut engine = Running(bench.engine(&["run", &bench.write(&plan)]).spawn().unwrap());
-    wait_until("the object is under way", || server.bucket.lock().unwrap().asked.iter().any(is_data));
+    wait_until("the object is under way", || server.bucket.lock().unwrap().requests.iter().any(is_data));
     kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
     let begin = Instant::now();
     assert_eq!(engine.0.wait().unwrap().code(), Some(3));
@@ -657,7 +661,7 @@ fn an_object_that_a_server_creates_after_the_ranks_were_killed_is_cleaned_by_the
     wait_until("the object is there", || server.keys().iter().any(|key| key.contains("large")));
     let (workspace, _) = left.path.rsplit_once('/').unwrap();
     let cleaned = asking().ran(&["clean", &format!("{workspace}?endpoint={}", server.endpoint())]);
-    assert_eq!((cleaned.code, server.keys()), (0, BTreeSet::new()), "{}", cleaned.said);
+    assert_eq!((cleaned.code, server.keys()), (0, BTreeSet::new()), "{}", cleaned.stderr);
 }
 
 /// A server with a certificate of its own, and the file of that. `None`, said aloud, without `openssl`.
@@ -683,8 +687,8 @@ fn a_server_with_the_sites_certificate_is_measured_with_its_file_and_otherwise_o
     let url = format!("s3://bucket/some?endpoint=https://127.0.0.1:{}", server.port);
     let ran = asking().run(&parts_plan(&url, 2, 0));
     assert_eq!(ran.code, 3);
-    assert!(ran.failure().message.contains("certificate"), "{}", ran.said);
-    assert!(ran.failure().remedy.contains("ca-file="), "{}", ran.said);
+    assert!(ran.failure().message.contains("certificate"), "{}", ran.stderr);
+    assert!(ran.failure().remedy.contains("ca-file="), "{}", ran.stderr);
     for (option, doubted) in [(format!("ca-file={}", certificate.display()), false), ("tls-verify=no".to_owned(), true)]
     {
         let ran = asking().run(&parts_plan(&format!("{url}&{option}"), 2, 0));
@@ -695,5 +699,5 @@ fn a_server_with_the_sites_certificate_is_measured_with_its_file_and_otherwise_o
         assert!(server.keys().is_empty());
     }
     let ran = asking().run(&parts_plan(&format!("{url}&ca-file=/nowhere/site.pem"), 2, 0));
-    assert!(ran.failure().message.contains("ca-file /nowhere/site.pem"), "{}", ran.said);
+    assert!(ran.failure().message.contains("ca-file /nowhere/site.pem"), "{}", ran.stderr);
 }

@@ -114,7 +114,7 @@ fn ranks_that_are_processes_read_back_what_they_wrote_and_nothing_is_left() {
     steps.truncate(2);
     let plan = text(target.path(), &skeleton(&[("most", "64")]), json!({}), files, json!(steps));
     let ran = bench.run(&plan);
-    assert_eq!(ran.code, 0, "{}", ran.said);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(bench.phases().iter().map(|phase| phase.bytes).collect::<Vec<_>>(), [8000, 8000]);
     assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
 }
@@ -146,7 +146,7 @@ fn entries_go_through_a_plug_in_too() {
     .to_vec();
     let storage = crate::support::plug_ins::storage("null-plugin", path);
     let ran = bench.run(&text(target.path(), &storage, json!({"t": tree}), json!({}), json!(steps)));
-    assert_eq!(ran.code, 0, "{}", ran.said);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     let operations: Vec<u64> = bench.phases().iter().map(|phase| phase.operations).collect();
     assert_eq!(operations, [12, 60, 60, 60, 60, 60, 12]);
 }
@@ -284,9 +284,9 @@ fn a_plug_in_that_breaks_its_contract_ends_the_phase_and_nothing_else() {
 #[test]
 fn an_errno_of_a_plug_in_keeps_its_name_and_its_remedy_with_a_message_and_without() {
     let write = || vec![phase("write", work(Transfer::Write, Order::Sequential))];
-    let told = failure_of(26, &[], write());
-    assert!(told.message.contains("(ENOSPC)") && told.remedy.contains("free space"), "{told:?}");
-    assert!(told.message.len() < 1300, "a message has an end: {}", told.message.len());
+    let explained = failure_of(26, &[], write());
+    assert!(explained.message.contains("(ENOSPC)") && explained.remedy.contains("free space"), "{explained:?}");
+    assert!(explained.message.len() < 1300, "a message has an end: {}", explained.message.len());
     let silent = failure_of(27, &[], write());
     assert!(silent.message.contains("(EDQUOT)") && silent.remedy.contains("quota"), "{silent:?}");
 }
@@ -335,8 +335,8 @@ fn what_would_let_ranks_do_different_numbers_of_collective_calls_is_refused_on_s
     let nothing = |_: &mut Job| {};
     let expect = |transfers: bool, change: &dyn Fn(&mut Job), key: Option<&str>| {
         let mut plan = together(transfers, change);
-        let found = validate(&plan).err().map(|refusal| refusal.key);
-        assert_eq!(found.as_deref(), key.map(|key| format!("steps[0].jobs[0].{key}")).as_deref());
+        let refused_key = validate(&plan).err().map(|refusal| refusal.key);
+        assert_eq!(refused_key.as_deref(), key.map(|key| format!("steps[0].jobs[0].{key}")).as_deref());
         plan.files.get_mut("data").unwrap().layout = Layout::FilePerRank;
         assert_eq!(validate(&plan), Ok(()), "each rank alone does as many calls as it likes");
     };
@@ -410,8 +410,8 @@ fn nothing_is_built_or_loaded_below_a_directory_of_another_user() {
     assert!(refused(&plan).problem.contains(&others), "{}", refused(&plan).problem);
     let built = build_in(&cache, "umask 022");
     assert_eq!(built.status.code(), Some(3));
-    let said = String::from_utf8(built.stderr).unwrap();
-    assert!(said.contains(&others) && said.contains("chmod go-w"), "{said}");
+    let errors = String::from_utf8(built.stderr).unwrap();
+    assert!(errors.contains(&others) && errors.contains("chmod go-w"), "{errors}");
 }
 
 /// `api build null-plugin` with this cache, after a line of shell.

@@ -5,11 +5,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
 use crate::support::process::wait_until;
-use crate::support::record::{Place, Ran, compiled};
+use crate::support::record::{Place, RecordedCommand, compiled};
 use crate::support::rules::{Watched, throttle};
 use ioassay_record::operation::Operation;
 
-fn record(how: &str, options: &[&str]) -> Ran {
+fn record(how: &str, options: &[&str]) -> RecordedCommand {
     let mut place = Place::new();
     place.options = options.iter().map(Into::into).collect();
     place.record(&[compiled("cut").to_str().unwrap(), how])
@@ -18,12 +18,12 @@ fn record(how: &str, options: &[&str]) -> Ran {
 /// Asserts that the program comes to its own end, and that the record says how many tables it lacks.
 fn assert_goes_on(how: &str, options: &[&str], lost: u64) {
     let ran = record(how, options);
-    assert_eq!((ran.status.code(), &*ran.output), (Some(5), "done\n"), "{how}: {}", ran.said);
+    assert_eq!((ran.status.code(), &*ran.output), (Some(5), "done\n"), "{how}: {}", ran.stderr);
     assert_eq!(
-        ran.said.contains(&format!("the tables of {lost} processes could not be kept")),
+        ran.stderr.contains(&format!("the tables of {lost} processes could not be kept")),
         lost > 0,
         "{}",
-        ran.said
+        ran.stderr
     );
     assert_eq!(ran.record().document["lost_tables"], lost, "{how}");
 }
@@ -74,7 +74,7 @@ fn rules_that_were_cut_hold_again_when_the_agent_restores_them_also_for_programs
 #[test]
 fn a_table_that_is_cut_at_the_end_is_not_added_to_others() {
     let ran = record("at the end", &[]);
-    assert_eq!(ran.status.code(), Some(5), "{}", ran.said);
+    assert_eq!(ran.status.code(), Some(5), "{}", ran.stderr);
     assert_eq!(ran.record().document["lost_tables"], 1);
 }
 
@@ -90,7 +90,7 @@ fn what_a_program_does_about_sigbus_is_as_without_the_recorder() {
     for (how, code) in [("own handler", Some(5)), ("once", Some(5)), ("blocked", Some(5)), ("inherits", Some(5))] {
         assert_eq!(status(how).code(), code, "{how} without the recorder");
         let ran = record(how, &[]);
-        assert_eq!(ran.status.code(), code, "{how}: {}", ran.said);
+        assert_eq!(ran.status.code(), code, "{how}: {}", ran.stderr);
     }
     for how in ["own fault", "sent"] {
         assert_eq!(status(how).signal(), Some(libc::SIGBUS));

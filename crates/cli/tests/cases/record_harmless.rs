@@ -48,8 +48,9 @@ fn threads_that_begin_at_once_in_a_forked_child_have_each_their_own_counts() {
     assert_eq!(record.images.len(), 6);
     for child in &record.images[1..] {
         for number in 0..32 {
-            let (own, inherited) = (child.file(&format!("file {number}")), child.file(&format!("inherited {number}")));
-            assert_eq!((own.writes().calls, own.count(Open)), (100, 100), "{number}");
+            let (counted, inherited) =
+                (child.file(&format!("file {number}")), child.file(&format!("inherited {number}")));
+            assert_eq!((counted.writes().calls, counted.count(Open)), (100, 100), "{number}");
             assert_eq!(inherited.reads().calls, 100, "{number}");
         }
         assert_eq!(child.file("shared").writes().calls, 3200);
@@ -112,8 +113,8 @@ fn the_library_can_be_loaded_by_the_c_library_of_centos_7() {
         .windows(begin.len())
         .enumerate()
         .filter(|(_, window)| window == begin)
-        .map(|(at, _)| {
-            let text = bytes[at + begin.len()..].split(|&byte| byte == 0).next().unwrap();
+        .map(|(index, _)| {
+            let text = bytes[index + begin.len()..].split(|&byte| byte == 0).next().unwrap();
             let text = String::from_utf8_lossy(text);
             text.split('.')
                 .map(|number| number.parse().unwrap_or_else(|_| panic!("GLIBC_{text} is for glibc alone")))

@@ -1,4 +1,5 @@
-//! Programs at their limits, and tables at theirs: the program goes on as without the recorder, and what is lost is said.
+//! Programs at their limits, and tables at theirs: the program goes on as without the recorder, and what is lost is
+//! reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ fn no_descriptor_is_open_that_would_not_be_without_the_recorder() {
     let shell = ["/bin/sh", "-c", &command];
     let without = Command::new(shell[0]).args(&shell[1..]).current_dir(place.path("")).output().unwrap();
     let with = place.record(&shell);
-    assert!(without.status.success() && with.status.success(), "{}", with.said);
+    assert!(without.status.success() && with.status.success(), "{}", with.stderr);
     assert_eq!(with.output, String::from_utf8(without.stdout).unwrap());
     assert!(with.output.contains("child: 0 1 2 3"), "{}", with.output);
 }
@@ -198,10 +199,10 @@ fn where_tables_have_no_room_programs_go_on_and_the_loss_is_stated() {
     let Some(small) = Small::new(&mut place, 160 << 10) else { return };
     let record = place.run("full", &["processes", "20"]);
     // 4 tables of 32 KiB fit; each of the others is counted.
-    assert_eq!(record.images.len() as u64 + lost(&record), 21, "{}", record.said);
+    assert_eq!(record.images.len() as u64 + lost(&record), 21, "{}", record.stderr);
     assert!(lost(&record) >= 16 && record.images.len() >= 4, "{}", lost(&record));
-    let said = format!("the tables of {} processes could not be kept", lost(&record));
-    assert!(record.said.contains(&said), "{}", record.said);
+    let message = format!("the tables of {} processes could not be kept", lost(&record));
+    assert!(record.stderr.contains(&message), "{}", record.stderr);
     assert_eq!(fs::read_dir(&small.0).unwrap().count(), 0, "nothing is left");
     // What cannot grow folds.
     let record = place.run("full", &["names", "20000"]);
@@ -213,8 +214,8 @@ fn where_tables_have_no_room_programs_go_on_and_the_loss_is_stated() {
 fn tables_that_are_removed_do_no_harm() {
     let program = compiled("limits");
     let ran = Place::new().record(&[program.to_str().unwrap(), "removed"]);
-    assert!(!ran.said.contains("line ") && !ran.said.contains("panicked"), "{}", ran.said);
-    // The record cannot be made whole, and that is said; the program ends as it would without it.
-    assert!(ran.status.success() && ran.said.contains("ENOENT"), "{}", ran.said);
-    assert!(ran.said.contains("the record is incomplete"), "{}", ran.said);
+    assert!(!ran.stderr.contains("line ") && !ran.stderr.contains("panicked"), "{}", ran.stderr);
+    // The record cannot be made whole, and that is reported; the program ends as it would without it.
+    assert!(ran.status.success() && ran.stderr.contains("ENOENT"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the record is incomplete"), "{}", ran.stderr);
 }

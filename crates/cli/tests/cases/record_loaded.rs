@@ -52,7 +52,7 @@ fn another_preloaded_library_before_or_behind_works_as_it_did() {
     let mut place = Place::new();
     place.environment = vec![("LD_PRELOAD", other.clone().into())];
     let behind = place.record(&[program.to_str().unwrap(), "_exit"]);
-    assert!(behind.status.success(), "{}", behind.said);
+    assert!(behind.status.success(), "{}", behind.stderr);
     let behind = behind.record();
     assert_eq!((behind.first().file("x").writes().calls, behind.first().file("constructor").writes().calls), (2, 2));
     assert_eq!(fs::metadata(place.path("other's exit")).unwrap().len(), 10);
@@ -60,7 +60,7 @@ fn another_preloaded_library_before_or_behind_works_as_it_did() {
     let place = Place::new();
     let script = format!("LD_PRELOAD='{}':$LD_PRELOAD exec '{}' _exit", other.display(), program.display());
     let before = place.record(&["/bin/sh", "-c", &script]);
-    assert!(before.status.success(), "{}", before.said);
+    assert!(before.status.success(), "{}", before.stderr);
     let before = before.record();
     let image = before.image("_exit");
     assert_eq!((image.file("x").writes().calls, image.file("other's exit").writes().calls), (2, 1));
@@ -85,15 +85,15 @@ fn other_allocators_work_as_they_did() {
         let mut place = Place::new();
         place.environment = vec![("LD_PRELOAD", library.clone().into())];
         let ran = place.record(&[program, "allocate"]);
-        assert!(ran.status.success(), "{name}: {}", ran.said);
+        assert!(ran.status.success(), "{name}: {}", ran.stderr);
         check(ran.record(), "behind");
         let script = format!("LD_PRELOAD='{}':$LD_PRELOAD exec '{program}' allocate", library.display());
         let ran = Place::new().record(&["/bin/sh", "-c", &script]);
-        assert!(ran.status.success(), "{name}: {}", ran.said);
+        assert!(ran.status.success(), "{name}: {}", ran.stderr);
         check(ran.record(), "before");
         let linked = try_compile("cc", "loads", &["-Wl,--no-as-needed", library.to_str().unwrap()]).unwrap();
         let ran = Place::new().record(&[linked.to_str().unwrap(), "allocate"]);
-        assert!(ran.status.success(), "{name}: {}", ran.said);
+        assert!(ran.status.success(), "{name}: {}", ran.stderr);
         check(ran.record(), "linked");
     }
 }
@@ -102,7 +102,7 @@ fn other_allocators_work_as_they_did() {
 fn escaped(record: &Record) -> Vec<(String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let all = record.document["escaped"].as_array().unwrap();
-    all.iter().map(|one| (text(&one["path"]), text(&one["reason"]))).collect()
+    all.iter().map(|escape| (text(&escape["path"]), text(&escape["reason"]))).collect()
 }
 
 /// Runs a program from a shell, which is recorded, and expects it to be named.
@@ -110,8 +110,8 @@ fn escapes(program: &Path, reason: &str) {
     let place = Place::new();
     let script = format!("'{}' && echo done", program.display());
     let ran = place.record(&["/bin/sh", "-c", &script]);
-    assert_eq!((ran.status.code(), ran.output.as_str()), (Some(0), "done\n"), "{}", ran.said);
-    assert!(ran.said.contains("was not recorded"), "{}", ran.said);
+    assert_eq!((ran.status.code(), ran.output.as_str()), (Some(0), "done\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("was not recorded"), "{}", ran.stderr);
     assert_eq!(escaped(&ran.record()), [(program.display().to_string(), reason.to_owned())]);
 }
 
@@ -128,7 +128,7 @@ fn a_program_of_another_c_library_is_recorded() {
     match try_compile("musl-gcc", "plain", &[]) {
         Some(program) => {
             let ran = Place::new().record(&[program.to_str().unwrap()]);
-            assert!(ran.status.success(), "{}", ran.said);
+            assert!(ran.status.success(), "{}", ran.stderr);
             let record = ran.record();
             assert_eq!((record.sum("x", Write), record.only().ended(), escaped(&record)), ((1, 10), true, Vec::new()));
         }
@@ -178,7 +178,7 @@ fn a_setuid_program_runs_and_is_named() {
     }
     // In its own directory, since it may not write in another.
     let ran = place.record(&["/bin/sh", "-c", "./setuid && echo done"]);
-    assert_eq!((ran.status.code(), ran.output.as_str()), (Some(0), "done\n"), "{}", ran.said);
+    assert_eq!((ran.status.code(), ran.output.as_str()), (Some(0), "done\n"), "{}", ran.stderr);
     assert_eq!(escaped(&ran.record()).len(), 1);
     assert_eq!(fs::read(place.path("x")).unwrap().len(), 10);
 }
@@ -188,7 +188,7 @@ fn a_program_that_seals_itself_is_not_killed_for_the_recorders_calls() {
     let program = compiled("sealed");
     for how in ["prctl", "syscall"] {
         let ran = Place::new().record(&[program.to_str().unwrap(), how]);
-        assert!(ran.status.success(), "{how}: {:?} {}", ran.status, ran.said);
+        assert!(ran.status.success(), "{how}: {:?} {}", ran.status, ran.stderr);
         let record = ran.record();
         let image = record.only();
         assert_eq!((image.file("x").writes().calls, image.file("y").writes().calls), (7, 5), "{how}");
@@ -201,7 +201,7 @@ fn a_program_that_forbids_the_clock_is_counted_up_to_there_and_goes_on() {
     let program = compiled("sealed");
     for how in ["strict", "no counter", "sealed, no counter"] {
         let ran = Place::new().record(&[program.to_str().unwrap(), how]);
-        assert!(ran.status.success(), "{how}: {:?} {}", ran.status, ran.said);
+        assert!(ran.status.success(), "{how}: {:?} {}", ran.status, ran.stderr);
         let record = ran.record();
         let image = record.only();
         assert_eq!(image.file("x").writes().calls, 3, "{how}");
@@ -216,7 +216,7 @@ fn random_calls_of_threads_and_forked_processes_are_what_they_counted_themselves
         let record = run("fuzz", &[seed, "1500"]);
         let sum = |operation| {
             let each = record.images.iter().map(|image| image.by_files(operation));
-            each.fold((0, 0), |sum, one| (sum.0 + one.calls, sum.1 + one.bytes))
+            each.fold((0, 0), |sum, moved| (sum.0 + moved.calls, sum.1 + moved.bytes))
         };
         let printed = |name| record.printed(name);
         // The program's own output is written past the hooks.

@@ -46,7 +46,7 @@ fn a_child_of_vfork_leaves_its_parents_table_and_descriptors_alone() {
         let (after, calls) = if how == "vfork" { ("after", 6) } else { ("other", 3) };
         assert_eq!(parent.file(after).writes().calls, calls, "{how}: {parent:#?}");
         assert_eq!(record.images.len(), 2, "{how}");
-        assert_eq!(escaped(&record), 0, "{how}: {}", record.said);
+        assert_eq!(escaped(&record), 0, "{how}: {}", record.stderr);
     }
 }
 
@@ -60,7 +60,7 @@ fn a_spawned_process_is_recorded_whatever_environment_it_gets() {
         let record = run("processes", &[how]);
         assert_eq!(record.first().file("out").writes().calls, 2, "{how}");
         assert_eq!(record.image("write to output").file("out").writes().bytes, 500, "{how}");
-        assert_eq!((record.images.len(), escaped(&record)), (3, 0), "{how}: {}", record.said);
+        assert_eq!((record.images.len(), escaped(&record)), (3, 0), "{how}: {}", record.stderr);
     }
 }
 
@@ -70,13 +70,13 @@ fn nothing_is_lost_or_counted_twice_when_an_exec_fails() {
     let image = record.only();
     assert!(image.ended());
     assert_eq!((image.file("x").writes().calls, image.file("x").count(Open)), (12, 1));
-    assert_eq!(escaped(&record), 0, "{}", record.said);
+    assert_eq!(escaped(&record), 0, "{}", record.stderr);
     let program = compiled("processes");
     let ran = Place::new().record(&[program.to_str().unwrap(), "exec fails, then killed"]);
     assert_eq!(ran.status.code(), Some(128 + libc::SIGKILL));
     let record = ran.record();
     assert_eq!(record.only().file("x").writes().calls, 12);
-    assert_eq!(escaped(&record), 0, "{}", record.said);
+    assert_eq!(escaped(&record), 0, "{}", record.stderr);
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn an_image_is_recorded_by_whichever_function_and_with_whatever_environment_it_b
         "execveat",
     ] {
         let record = run("processes", &["exec", how]);
-        assert_eq!(record.images.len(), 2, "{how}: {}", record.said);
+        assert_eq!(record.images.len(), 2, "{how}: {}", record.stderr);
         let (before, after) = (&record.images[0], record.image("use"));
         assert_eq!((before.pid, before.file("before").writes().calls), (after.pid, 2), "{how}");
         assert_eq!((after.file("by the new image").writes().bytes, after.ended()), (30, true), "{how}");
-        assert_eq!(escaped(&record), 0, "{how}: {}", record.said);
+        assert_eq!(escaped(&record), 0, "{how}: {}", record.stderr);
     }
 }
 
@@ -125,7 +125,7 @@ fn what_a_process_did_is_kept_however_it_ends() {
         ("atexit", 3, 4),
     ] {
         let ran = Place::new().record(&[program.to_str().unwrap(), how]);
-        assert_eq!(ran.status.code(), Some(code), "{how}: {}", ran.said);
+        assert_eq!(ran.status.code(), Some(code), "{how}: {}", ran.stderr);
         let record = ran.record();
         let image = record.only();
         assert_eq!((image.file("x").writes().calls, image.file("x").writes().bytes), (3, 30), "{how}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::support::process::wait_until;
-use crate::support::record::{Image, Place, Ran, Record, Started, copy_program, try_compile};
+use crate::support::record::{Image, Place, Record, RecordedCommand, Started, copy_program, try_compile};
 use crate::support::skipped::skipped;
 use ioassay_record::operation::Operation::{self, *};
 use ioassay_record::table::State;
@@ -44,7 +44,7 @@ fn tables(place: &Place) -> PathBuf {
 }
 
 /// Records a program doing `what` there.
-fn record(place: &Place, program: &Path, what: &str) -> Ran {
+fn record(place: &Place, program: &Path, what: &str) -> RecordedCommand {
     place.record(&[program.to_str().unwrap(), what, &work(place)])
 }
 
@@ -52,7 +52,7 @@ fn record(place: &Place, program: &Path, what: &str) -> Ran {
 fn run(via: &str, what: &str, code: i32) -> (Place, Record) {
     let place = place(via);
     let ran = record(&place, &program(), what);
-    assert_eq!(ran.status.code(), Some(code), "{via} {what}: {}", ran.said);
+    assert_eq!(ran.status.code(), Some(code), "{via} {what}: {}", ran.stderr);
     (place, ran.record())
 }
 
@@ -139,7 +139,7 @@ fn a_program_of_musl_is_counted_exactly() {
     };
     let place = place("ptrace");
     let ran = record(&place, &program, "all");
-    assert!(ran.status.success(), "{}", ran.said);
+    assert!(ran.status.success(), "{}", ran.stderr);
     assert_all(&place, &ran.record());
 }
 
@@ -154,7 +154,7 @@ fn a_program_in_go_is_counted_exactly() {
         Ok(made) => assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr)),
     }
     let ran = record(&place, &program, "go");
-    assert!(ran.status.success(), "{}", ran.said);
+    assert!(ran.status.success(), "{}", ran.stderr);
     let record = ran.record();
     for number in 0..20 {
         let on = |operation| on(&place, &record, &format!("go{number}"), operation);
@@ -171,7 +171,7 @@ fn a_pipeline_of_a_shell_is_counted_with_all_its_processes() {
     fs::write(place.path("in"), vec![b'x'; 300_000]).unwrap();
     let line = format!("cd {} && dd if=in bs=1000 status=none | cat > out; exit 3", work(&place));
     let ran = place.record(&["sh", "-c", &line]);
-    assert_eq!(ran.status.code(), Some(3), "{}", ran.said);
+    assert_eq!(ran.status.code(), Some(3), "{}", ran.stderr);
     let record = ran.record();
     assert_eq!(on(&place, &record, "in", Read), (301, 0, 300_000));
     let out = on(&place, &record, "out", Write).2 + on(&place, &record, "out", CopyTo).2;
@@ -184,7 +184,7 @@ fn a_pipeline_of_a_shell_is_counted_with_all_its_processes() {
     let replaced = |by: &str| {
         images
             .iter()
-            .any(|(_, state, found)| *state == State::Replaced as u32 && found.is_some_and(|found| found.ends_with(by)))
+            .any(|(_, state, next)| *state == State::Replaced as u32 && next.is_some_and(|next| next.ends_with(by)))
     };
     assert!(replaced("dd"), "{images:?}");
     assert!(images.len() >= 3, "{images:?}");
@@ -230,7 +230,7 @@ fn a_thread_that_is_not_the_first_can_execute_a_program() {
         let (place, record) = run(via, "exec", 0);
         assert_eq!(on(&place, &record, "before", Write), (1, 0, 3));
         assert_eq!(on(&place, &record, "x", Write), (1, 0, 5));
-        assert_eq!(states(&record), [State::Replaced as u32, State::Ended as u32]);
+        assert_eq!(states(&record), [State::Replaced as u32, State::Exited as u32]);
         assert_eq!(record.images[0].pid, record.images[1].pid);
     }
 }
@@ -247,7 +247,7 @@ fn what_a_killed_process_did_is_kept() {
     for via in VIAS {
         let (place, record) = run(via, "killed", 7);
         assert_eq!(on(&place, &record, "x", Write), (1, 0, 5));
-        assert_eq!(states(&record), [State::Ended as u32, State::Running as u32]);
+        assert_eq!(states(&record), [State::Exited as u32, State::Running as u32]);
     }
 }
 
@@ -256,8 +256,8 @@ fn the_exit_code_is_that_of_the_signal_that_ends_the_command() {
     run("ptrace", "signal", 128 + libc::SIGSEGV);
     let ran = place("ptrace").record(&["/nowhere/program"]);
     assert_eq!(ran.status.code(), Some(3));
-    assert!(ran.said.contains("/nowhere/program cannot be started"), "{}", ran.said);
-    assert!(ran.said.contains("No such file"), "{}", ran.said);
+    assert!(ran.stderr.contains("/nowhere/program cannot be started"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("No such file"), "{}", ran.stderr);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_signal_to_record_reaches_the_command() {
         let (started, record, _) = waiting(&place);
         kill(started.pid(), Signal::SIGTERM).unwrap();
         let ran = started.ran(&record);
-        assert_eq!(ran.status.code(), Some(128 + libc::SIGTERM), "{}", ran.said);
+        assert_eq!(ran.status.code(), Some(128 + libc::SIGTERM), "{}", ran.stderr);
         assert_eq!(on(&place, &ran.record(), "ready", Open), (1, 0, 0));
     }
 }
@@ -312,9 +312,9 @@ fn the_call_in_flight_is_in_the_table_while_the_command_runs() {
     });
     fs::write(place.path("fifo"), "x").unwrap();
     let ran = started.ran(&record);
-    assert_eq!(ran.status.code(), Some(5), "{}", ran.said);
+    assert_eq!(ran.status.code(), Some(5), "{}", ran.stderr);
     let record = ran.record();
-    assert_eq!(images(&record), [(process.as_raw() as u32, State::Ended as u32, None)]);
+    assert_eq!(images(&record), [(process.as_raw() as u32, State::Exited as u32, None)]);
     assert_eq!(on(&place, &record, "fifo", Read), (1, 0, 1));
 }
 
@@ -328,8 +328,8 @@ fn a_filtered_command_is_killed_with_its_tracer_and_an_unfiltered_one_goes_on() 
             fs::write(place.path("fifo"), "x").unwrap();
         }
         let ran = started.ran(&record);
-        assert_eq!(ran.status.code(), Some(code), "{via}: {}", ran.said);
-        assert!(ran.said.contains("was killed; the rest is not recorded"), "{}", ran.said);
+        assert_eq!(ran.status.code(), Some(code), "{via}: {}", ran.stderr);
+        assert!(ran.stderr.contains("was killed; the rest is not recorded"), "{}", ran.stderr);
         assert_eq!(place.path("x").exists(), code == 5);
     }
 }
@@ -359,8 +359,8 @@ fn a_process_that_is_left_behind_goes_on() {
         let place = place(via);
         mkfifo(&place.path("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let ran = record(&place, &program(), "daemon");
-        assert!(ran.status.success(), "{}", ran.said);
-        assert!(ran.said.contains("goes on; what it does from now on is not recorded"), "{}", ran.said);
+        assert!(ran.status.success(), "{}", ran.stderr);
+        assert!(ran.stderr.contains("goes on; what it does from now on is not recorded"), "{}", ran.stderr);
         assert!(!place.path("x").exists());
         fs::write(place.path("fifo"), "x").unwrap();
         wait_until("it has written", || fs::read(place.path("x")).is_ok_and(|bytes| bytes.len() == 5));
@@ -386,7 +386,7 @@ fn a_setuid_program_has_its_privileges_if_root_records_it() {
     for via in VIAS {
         let place = place(via);
         let ran = record(&place, &setuid(&place, NOBODY), "who");
-        assert_eq!(ran.output, format!("0 {NOBODY}\n"), "{}", ran.said);
+        assert_eq!(ran.output, format!("0 {NOBODY}\n"), "{}", ran.stderr);
         assert_eq!(on(&place, &ran.record(), "x", Write), (1, 0, 5));
     }
 }
@@ -407,9 +407,9 @@ fn a_setuid_program_lacks_its_privileges_if_another_user_records_it_and_that_is_
         let (recorder, record) = place.recorder(&[program.to_str().unwrap(), "who", &work(&place)]);
         let mut as_nobody = Command::new(&engine);
         as_nobody.args(recorder.get_args()).current_dir(work(&place)).uid(NOBODY).gid(NOBODY);
-        let ran = Ran::of(as_nobody.output().unwrap(), &record);
-        assert_eq!(ran.output, format!("{NOBODY} {NOBODY}\n"), "{}", ran.said);
-        assert!(ran.said.contains("ran without the privileges of its file"), "{}", ran.said);
+        let ran = RecordedCommand::of(as_nobody.output().unwrap(), &record);
+        assert_eq!(ran.output, format!("{NOBODY} {NOBODY}\n"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("ran without the privileges of its file"), "{}", ran.stderr);
         assert_eq!(on(&place, &ran.record(), "x", Write), (1, 0, 5));
     }
 }
@@ -419,8 +419,8 @@ fn a_record_that_missed_a_static_program_offers_ptrace() {
     let place = place("preload");
     let line = format!("{} write {}; exit 0", program().display(), work(&place));
     let ran = place.record(&["sh", "-c", &line]);
-    assert!(ran.status.success(), "{}", ran.said);
-    assert_eq!(ran.said.matches("ioassay record --via ptrace -- COMMAND").count(), 1, "{}", ran.said);
+    assert!(ran.status.success(), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("ioassay record --via ptrace -- COMMAND").count(), 1, "{}", ran.stderr);
 }
 
 #[test]
@@ -429,6 +429,6 @@ fn a_debugger_fails_and_the_record_is_whole() {
         return skipped("strace", "apt-get install strace");
     }
     let ran = place("ptrace").record(&["strace", "-o", "/dev/null", "true"]);
-    assert_ne!(ran.status.code(), Some(0), "{}", ran.said);
+    assert_ne!(ran.status.code(), Some(0), "{}", ran.stderr);
     assert!(!ran.record().images.is_empty());
 }

@@ -143,9 +143,9 @@ fn control_c_ends_the_command_once_and_record_keeps_its_tables() {
     nix::unistd::write(&terminal, b"\x03").unwrap();
     let mut status = None;
     wait_until("record has ended", || {
-        // What is said must be read, or nobody goes on.
-        let mut said = [0; 1024];
-        let _ = nix::unistd::read(&terminal, &mut said);
+        // The output must be read, or the processes wait.
+        let mut output = [0; 1024];
+        let _ = nix::unistd::read(&terminal, &mut output);
         status = child.try_wait().unwrap();
         status.is_some()
     });

@@ -64,8 +64,9 @@ fn run(plan: &Plan) -> (Vec<Event>, MeetingPlace) {
 }
 
 fn record(events: &[Event], phase: &str, operation: Operation) -> PhaseRecord {
-    let found = phases(events).into_iter().find(|record| record.name == phase && record.operation == operation);
-    found.unwrap_or_else(|| panic!("no {operation:?} in {phase}")).clone()
+    let records = phases(events).into_iter();
+    let mut matching = records.filter(|record| record.name == phase && record.operation == operation);
+    matching.next().unwrap_or_else(|| panic!("no {operation:?} in {phase}")).clone()
 }
 
 fn operations(events: &[Event], phase: &str, operation: Operation) -> u64 {

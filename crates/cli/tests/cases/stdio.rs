@@ -20,7 +20,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").unwrap().into()
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -36,7 +36,7 @@ fn exit_codes_are_the_same_where_standard_error_is_full() {
         ("clean nowhere --events nowhere/events.jsonl", 3),
     ] {
         let with_reader = engine(directory.path(), line).output().unwrap();
-        assert_eq!(with_reader.status.code(), Some(code), "{line}: {}", said(&with_reader));
+        assert_eq!(with_reader.status.code(), Some(code), "{line}: {}", stderr_of(&with_reader));
         let status = engine(directory.path(), line).stdout(Stdio::null()).stderr(full()).status().unwrap();
         assert_eq!(status.code(), Some(code), "{line}");
     }
@@ -59,8 +59,8 @@ fn figures_that_cannot_be_printed_are_an_error() {
         "--version",
     ] {
         let output = engine(directory.path(), line).stdout(full()).output().unwrap();
-        assert_eq!(output.status.code(), Some(3), "{line}: {}", said(&output));
-        assert!(said(&output).contains("write standard output: No space left"), "{line}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(3), "{line}: {}", stderr_of(&output));
+        assert!(stderr_of(&output).contains("write standard output: No space left"), "{line}: {}", stderr_of(&output));
     }
     assert!(!directory.path().join("f").exists(), "the measurement came to its end");
 }
@@ -87,7 +87,7 @@ fn a_reader_that_has_gone_is_no_error() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = engine(directory.path(), line).stdout(writer).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{line}: {}", said(&output));
-        assert!(!said(&output).contains("standard output"), "{line}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr_of(&output));
+        assert!(!stderr_of(&output).contains("standard output"), "{line}: {}", stderr_of(&output));
     }
 }

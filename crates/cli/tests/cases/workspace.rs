@@ -1,4 +1,4 @@
-//! A workspace under attack: somebody who may write to the target puts something else in its place while a run is at work.
+//! A workspace under attack: a user who may write to the target puts something else in its place during a run.
 //!
 //! Hooks of cold-cache steps do the swaps, so that they come between two phases for certain.
 
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::process::{Bench, Ran, Running, ended, entries, phase, read, set, wait_until, write};
+use crate::support::process::{Bench, RunResult, Running, ended, entries, phase, read, set, wait_until, write};
 use crate::support::skipped::skipped;
 use ioassay_protocol::events::Outcome;
 use nix::sys::signal::{Signal, kill};
@@ -68,7 +68,7 @@ impl Ground {
     }
 
     /// Everything that a run does in its workspace, after the swap `line`: files that are new, files that are there, a tree.
-    fn attacked(&self, api: &str, line: &str) -> Ran {
+    fn attacked(&self, api: &str, line: &str) -> RunResult {
         let create = json!({"kind": "create", "with": "open", "write_bytes": 100, "fsync": false});
         let again = json!({"kind": "data", "files": "data", "transfer": "write", "order": "random", "fsync": "at-end"});
         let steps = [
@@ -93,11 +93,11 @@ impl Ground {
 }
 
 /// All phases did all that was planned, nothing but the list is left, and the run says where.
-fn went_on_where_it_was(ran: &Ran, ground: &Ground, now: &Path, because: &str) {
+fn went_on_where_it_was(ran: &RunResult, ground: &Ground, now: &Path, because: &str) {
     assert!(
         ran.events.iter().any(|event| serde_json::to_value(event).unwrap()["outcome"] == "complete"),
         "{}",
-        ran.said
+        ran.stderr
     );
     assert_eq!(ran.phases().len(), 10);
     assert!(ran.phases().iter().all(|phase| phase.complete));
@@ -107,8 +107,12 @@ fn went_on_where_it_was(ran: &Ran, ground: &Ground, now: &Path, because: &str) {
     assert_eq!((removed.files, removed.left.len()), (8 + 18, 1), "{removed:?}");
     assert_eq!(removed.left[0].path, ground.workspace().to_str().unwrap());
     assert!(removed.left[0].because.contains(because), "{removed:?}");
-    assert_eq!(ran.code, 1, "something remains, so this is no success: {}", ran.said);
-    assert!(ran.said.contains(ground.workspace().to_str().unwrap()) && ran.said.contains(because), "{}", ran.said);
+    assert_eq!(ran.code, 1, "something remains, so this is no success: {}", ran.stderr);
+    assert!(
+        ran.stderr.contains(ground.workspace().to_str().unwrap()) && ran.stderr.contains(because),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(names_in(now), [".ioassay-workspace"]);
 }
 
@@ -197,7 +201,7 @@ fn links_that_are_put_into_a_workspace_lead_nowhere() {
     let swapped = format!("mv {file} OUTSIDE/stolen; ln -s OUTSIDE/stolen {file}");
     let ground = Ground::new();
     let ran = ground.bench.run(&ground.plan("posix", &[write("data", "at-end"), ground.hook(&swapped), read("data")]));
-    assert_eq!((ran.code, ran.failure().errno_name.as_deref()), (1, Some("ELOOP")), "{}", ran.said);
+    assert_eq!((ran.code, ran.failure().errno_name.as_deref()), (1, Some("ELOOP")), "{}", ran.stderr);
     assert_eq!(names_in(&ground.outside()), ["stolen"]);
 
     let ground = Ground::new();
@@ -205,7 +209,7 @@ fn links_that_are_put_into_a_workspace_lead_nowhere() {
     let tree = "mv WORKSPACE/c1.t OUTSIDE/t; ln -s OUTSIDE/t WORKSPACE/c1.t";
     let steps = [entries("tree", json!({"kind": "create-tree"})), ground.hook(tree), entries("create", create)];
     let ran = ground.bench.run(&ground.plan("posix", &steps));
-    assert_eq!((ran.code, ran.failure().errno_name.as_deref()), (1, Some("ELOOP")), "{}", ran.said);
+    assert_eq!((ran.code, ran.failure().errno_name.as_deref()), (1, Some("ELOOP")), "{}", ran.stderr);
     let files = Command::new("find").arg(ground.outside()).args(["-type", "f"]).output().unwrap();
     assert_eq!(String::from_utf8(files.stdout).unwrap(), "");
 }

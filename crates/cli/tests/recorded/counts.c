@@ -8,10 +8,10 @@ static void order(void) {
     for (int call = 0; call < 10; call++)
         MUST(read(x, bytes, 100) == 100);
     MUST(read(x, bytes, 100) == 0);
-    for (int at = 900; at >= 0; at -= 100)
-        MUST(pread(x, bytes, 100, at) == 100);
-    for (int at = 0; at < 1000; at += 200)
-        MUST(pread(x, bytes, 100, at) == 100);
+    for (int offset = 900; offset >= 0; offset -= 100)
+        MUST(pread(x, bytes, 100, offset) == 100);
+    for (int offset = 0; offset < 1000; offset += 200)
+        MUST(pread(x, bytes, 100, offset) == 100);
     MUST(pwrite(x, bytes, 4096, 8192) == 4096);
     MUST(close(x) == 0);
 }

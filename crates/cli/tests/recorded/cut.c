@@ -79,9 +79,9 @@ static void handler(int signal) {
 }
 
 static void in_handler(void) {
-    struct sigaction action = {.sa_handler = handler}, found;
+    struct sigaction action = {.sa_handler = handler}, current;
     MUST(sigfillset(&action.sa_mask) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
-    MUST(sigaction(SIGUSR1, NULL, &found) == 0 && sigismember(&found.sa_mask, SIGBUS) == 1);
+    MUST(sigaction(SIGUSR1, NULL, &current) == 0 && sigismember(&current.sa_mask, SIGBUS) == 1);
     works("before");
     each(".table", to_nothing);
     MUST(raise(SIGUSR1) == 0 && handled == 1);
@@ -104,11 +104,11 @@ static char *missing(void) {
 }
 
 static void own_handler(void) {
-    struct sigaction action = {.sa_sigaction = jumps, .sa_flags = SA_SIGINFO}, found;
-    MUST(sigaction(SIGBUS, NULL, &found) == 0 && found.sa_handler == SIG_DFL && found.sa_flags == 0);
+    struct sigaction action = {.sa_sigaction = jumps, .sa_flags = SA_SIGINFO}, current;
+    MUST(sigaction(SIGBUS, NULL, &current) == 0 && current.sa_handler == SIG_DFL && current.sa_flags == 0);
     MUST(sigaddset(&action.sa_mask, SIGUSR1) == 0 && sigaction(SIGBUS, &action, NULL) == 0);
-    MUST(sigaction(SIGBUS, NULL, &found) == 0 && found.sa_sigaction == jumps && (found.sa_flags & SA_SIGINFO));
-    MUST(sigismember(&found.sa_mask, SIGUSR1) == 1 && sigismember(&found.sa_mask, SIGUSR2) == 0);
+    MUST(sigaction(SIGBUS, NULL, &current) == 0 && current.sa_sigaction == jumps && (current.sa_flags & SA_SIGINFO));
+    MUST(sigismember(&current.sa_mask, SIGUSR1) == 1 && sigismember(&current.sa_mask, SIGUSR2) == 0);
     char *memory = missing();
     for (int round = 0; round < 3; round++) {
         faulted_at = NULL;
@@ -123,25 +123,25 @@ static void own_handler(void) {
 
 /* Once: the function is forgotten when it is called. */
 static void once(void) {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESETHAND}, found;
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESETHAND}, current;
     MUST(sigaction(SIGBUS, &action, NULL) == 0 && raise(SIGBUS) == 0 && handled == 1);
-    MUST(sigaction(SIGBUS, NULL, &found) == 0 && found.sa_handler == SIG_DFL);
+    MUST(sigaction(SIGBUS, NULL, &current) == 0 && current.sa_handler == SIG_DFL);
 }
 
 /* One that is sent while it is blocked waits. */
 static void blocked(void) {
-    sigset_t bus, found, none;
+    sigset_t bus, previous, none;
     siginfo_t information;
     MUST(sigemptyset(&none) == 0 && sigemptyset(&bus) == 0 && sigaddset(&bus, SIGBUS) == 0);
-    MUST(signal(SIGBUS, handler) == SIG_DFL && sigprocmask(SIG_BLOCK, &bus, &found) == 0 && !sigismember(&found, SIGBUS));
-    MUST(sigprocmask(SIG_BLOCK, NULL, &found) == 0 && sigismember(&found, SIGBUS) == 1);
+    MUST(signal(SIGBUS, handler) == SIG_DFL && sigprocmask(SIG_BLOCK, &bus, &previous) == 0 && !sigismember(&previous, SIGBUS));
+    MUST(sigprocmask(SIG_BLOCK, NULL, &previous) == 0 && sigismember(&previous, SIGBUS) == 1);
     works("before");
     each(".table", to_half);
     works("after");
-    MUST(raise(SIGBUS) == 0 && handled == 0 && sigpending(&found) == 0 && sigismember(&found, SIGBUS) == 1);
+    MUST(raise(SIGBUS) == 0 && handled == 0 && sigpending(&previous) == 0 && sigismember(&previous, SIGBUS) == 1);
     MUST(sigwaitinfo(&bus, &information) == SIGBUS && information.si_pid == getpid());
     MUST(raise(SIGBUS) == 0 && handled == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0 && handled == 1);
-    MUST(sigprocmask(SIG_SETMASK, NULL, &found) == 0 && sigismember(&found, SIGBUS) == 0);
+    MUST(sigprocmask(SIG_SETMASK, NULL, &previous) == 0 && sigismember(&previous, SIGBUS) == 0);
     MUST(raise(SIGBUS) == 0 && handled == 2);
 }
 
@@ -163,13 +163,13 @@ static void inherits(void) {
 }
 
 static void inherited(void) {
-    struct sigaction found;
+    struct sigaction current;
     sigset_t mask;
-    MUST(sigaction(SIGBUS, NULL, &found) == 0 && found.sa_handler == SIG_IGN);
+    MUST(sigaction(SIGBUS, NULL, &current) == 0 && current.sa_handler == SIG_IGN);
     MUST(sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGBUS) == 1);
 }
 
-/* Goes on until whoever gives the rules has seen enough. */
+/* Goes on until the test, which sets the rules, stops it. */
 static void until_stopped(void) {
     MUST(close(file("ready")) == 0);
     while (access("stop", F_OK) != 0) works("later");

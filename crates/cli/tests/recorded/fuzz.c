@@ -46,13 +46,13 @@ static void one_call(unsigned *seed, int *open_files, int *count, char *buffer) 
         MUST(close(copy) == 0);
         ADD(closes, 1);
     } else {
-        int descriptor = open_files[rand_r(seed) % *count], at = rand_r(seed) % 100000;
+        int descriptor = open_files[rand_r(seed) % *count], offset = rand_r(seed) % 100000;
         ssize_t moved = 0;
         switch (choice % 4) {
         case 0: moved = read(descriptor, buffer, size); break;
-        case 1: moved = pread(descriptor, buffer, size, at); break;
+        case 1: moved = pread(descriptor, buffer, size, offset); break;
         case 2: moved = write(descriptor, buffer, size); break;
-        case 3: moved = pwrite(descriptor, buffer, size, at); break;
+        case 3: moved = pwrite(descriptor, buffer, size, offset); break;
         }
         MUST(moved >= 0);
         if (choice % 4 < 2)

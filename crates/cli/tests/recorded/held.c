@@ -32,7 +32,7 @@ static void paced(void) {
 }
 
 /* One that is let go while it waits. */
-static void one(void) {
+static void single(void) {
     owe();
     writes(held, 1, 10);
 }
@@ -192,7 +192,7 @@ int main(int argc, char **argv) {
     held = file("held");
     wait_for("go");
     if (IS("paced")) paced();
-    if (IS("one")) one();
+    if (IS("one")) single();
     if (IS("unknown sizes")) unknown_sizes();
     if (IS("handlers")) handlers();
     if (IS("inherited")) inherited();

@@ -19,9 +19,9 @@ static int opens(const char *name) {
 
 /* A name that begins with so many bytes that lead nowhere. */
 static const char *padded(size_t length, const char *name) {
-    size_t at = 0;
-    for (; at + 2 <= length; at += 2) memcpy(text + at, "./", 2);
-    strcpy(text + at, name);
+    size_t length_so_far = 0;
+    for (; length_so_far + 2 <= length; length_so_far += 2) memcpy(text + length_so_far, "./", 2);
+    strcpy(text + length_so_far, name);
     return text;
 }
 
@@ -34,7 +34,7 @@ static int through(const char *directory) {
     return again;
 }
 
-static int at(const char *directory, const char *name) {
+static int open_below(const char *directory, const char *name) {
     int base = open(directory, O_RDONLY | O_DIRECTORY);
     int descriptor = openat(base, name, O_WRONLY | O_APPEND | O_CREAT, 0600);
     MUST(base >= 0 && descriptor >= 0 && close(base) == 0);
@@ -195,8 +195,8 @@ static void spelled(const char *how, size_t size) {
     else if (!strcmp(how, "hard link")) descriptor = opens("other/hard");
     else if (!strcmp(how, "/proc/self/fd")) descriptor = through("/proc/self/fd");
     else if (!strcmp(how, "/dev/fd")) descriptor = through("/dev/fd");
-    else if (!strcmp(how, "openat")) descriptor = at("data", "a");
-    else if (!strcmp(how, "openat of a link")) descriptor = at("directory", "../data/a");
+    else if (!strcmp(how, "openat")) descriptor = open_below("data", "a");
+    else if (!strcmp(how, "openat of a link")) descriptor = open_below("directory", "../data/a");
     else if (!strcmp(how, "openat2")) descriptor = by_openat2("directory/a");
     else if (!strcmp(how, "chdir")) descriptor = from_directory("data", "a");
     else if (!strcmp(how, "chdir to a link")) descriptor = from_directory("directory", "./a");

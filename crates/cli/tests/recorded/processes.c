@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
         for (;;) pause();
     }
     if (IS("goes on")) {
-        /* Until it is told to end, however long that takes. */
+        /* Until the test ends it, however long that takes. */
         use("x", 3, 10);
         use("ready", 1, 1);
         while (access("end", F_OK) != 0) usleep(10000);

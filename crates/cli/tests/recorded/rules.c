@@ -63,9 +63,9 @@ static void classes(void) {
     MUST(connect(connected, (struct sockaddr *)&address, sizeof address) == 0);
     int accepted = accept(listening, NULL, NULL);
     MUST(accepted >= 0 && write(connected, "x", 1) == 1 && read(accepted, bytes, 1) == 1);
-    glob_t found;
-    MUST(glob("sock*", 0, NULL, &found) == 0 && found.gl_pathc == 1);
-    globfree(&found);
+    glob_t matches;
+    MUST(glob("sock*", 0, NULL, &matches) == 0 && matches.gl_pathc == 1);
+    globfree(&matches);
     wordexp_t words;
     MUST(wordexp("go* sock*", &words, 0) == 0 && words.we_wordc == 2);
     wordfree(&words);

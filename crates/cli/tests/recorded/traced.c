@@ -1,12 +1,12 @@
-/* What the tests of recording by ptrace run: what is done is said by the first argument, where by the second.
+/* What the tests of recording by ptrace run: the first argument says what to do, the second where.
    It makes system calls itself where the C library would add some. */
 #include "recorded.h"
 #include <sys/uio.h>
 
-static const char *at;
+static const char *work;
 
 static void all(void) {
-  MUST(chdir(at) == 0);
+  MUST(chdir(work) == 0);
   int fd = open("a", O_RDWR | O_CREAT | O_TRUNC, 0644);
   MUST(fd >= 0);
   for (int i = 0; i < 10; i++) MUST(write(fd, bytes, 100) == 100);
@@ -48,7 +48,7 @@ static void all(void) {
 
 static void *in_thread(void *number) {
   char name[100];
-  snprintf(name, sizeof name, "%s/t%ld", at, (long)number);
+  snprintf(name, sizeof name, "%s/t%ld", work, (long)number);
   int fd = open(name, O_RDWR | O_CREAT, 0644);
   MUST(fd >= 0);
   for (int i = 0; i < 200; i++) MUST(write(fd, bytes, 10) == 10 && pread(fd, bytes, 5, i) == 5);
@@ -63,14 +63,14 @@ static void threads(void) {
   for (int i = 0; i < 7; i++) MUST(pthread_join(all[i], 0) == 0);
   char name[100];
   struct stat about;
-  snprintf(name, sizeof name, "%s/t7", at);
+  snprintf(name, sizeof name, "%s/t7", work);
   while (stat(name, &about) != 0 || about.st_size < 2000) usleep(1000);
   usleep(10000);
 }
 
 static void forks(void) {
   char name[100];
-  snprintf(name, sizeof name, "%s/shared", at);
+  snprintf(name, sizeof name, "%s/shared", work);
   int fd = open(name, O_WRONLY | O_CREAT | O_APPEND, 0644);
   MUST(fd >= 0);
   for (int i = 0; i < 100; i++) {
@@ -91,7 +91,7 @@ static volatile sig_atomic_t handled;
 static void handler(int signal) {
   char name[200];
   handled++;
-  snprintf(name, sizeof name, "%s/handler", at);
+  snprintf(name, sizeof name, "%s/handler", work);
   close(open(name, O_WRONLY | O_CREAT, 0644));
 }
 
@@ -134,9 +134,9 @@ static void interrupted(void) {
   MUST(waitpid(child, &status, 0) == child && status == 0);
 }
 
-static char *own;
+static char *executable;
 static void *exec_again(void *nothing) {
-  execl(own, own, "write", at, (char *)0);
+  execl(executable, executable, "write", work, (char *)0);
   MUST(!"executed");
   return nothing;
 }
@@ -160,7 +160,7 @@ static void *open_other_end(void *name) {
 
 /* Opens a pipe by flags that another thread changes meanwhile, which then opens the other end by another name. */
 static void change_flags(void) {
-  MUST(chdir(at) == 0);
+  MUST(chdir(work) == 0);
   pthread_t other;
   MUST(pthread_create(&other, 0, open_other_end, "other") == 0);
   MUST(syscall(SYS_openat2, AT_FDCWD, "fifo", &how, sizeof how) >= 0);
@@ -169,7 +169,7 @@ static void change_flags(void) {
 
 static void write_x(void) {
   char name[100];
-  snprintf(name, sizeof name, "%s/x", at);
+  snprintf(name, sizeof name, "%s/x", work);
   int fd = open(name, O_WRONLY | O_CREAT | O_APPEND, 0644);
   MUST(fd >= 0 && write(fd, bytes, 5) == 5 && close(fd) == 0);
 }
@@ -177,8 +177,8 @@ static void write_x(void) {
 int main(int count, char **arguments) {
   MUST(count >= 3);
   const char *what = arguments[1];
-  own = arguments[0];
-  at = arguments[2];
+  executable = arguments[0];
+  work = arguments[2];
   char name[200];
   if (!strcmp(what, "all")) all();
   else if (!strcmp(what, "threads")) threads();
@@ -188,16 +188,16 @@ int main(int count, char **arguments) {
   else if (!strcmp(what, "flags")) change_flags();
   else if (!strcmp(what, "exec")) {
     /* The descriptor goes on in the new program; a thread that is not the first executes it. */
-    snprintf(name, sizeof name, "%s/before", at);
+    snprintf(name, sizeof name, "%s/before", work);
     int fd = open(name, O_WRONLY | O_CREAT, 0644);
     MUST(fd >= 0 && write(fd, bytes, 3) == 3);
-    pthread_t one, two;
-    MUST(pthread_create(&one, 0, forever, 0) == 0 && pthread_create(&two, 0, exec_again, 0) == 0);
+    pthread_t first, second;
+    MUST(pthread_create(&first, 0, forever, 0) == 0 && pthread_create(&second, 0, exec_again, 0) == 0);
     forever(0);
   } else if (!strcmp(what, "vfork")) {
     pid_t child = vfork();
     if (child == 0) {
-      execl(own, own, "write", at, (char *)0);
+      execl(executable, executable, "write", work, (char *)0);
       _exit(98);
     }
     int status;
@@ -215,11 +215,11 @@ int main(int count, char **arguments) {
     raise(SIGSEGV);
   } else if (!strcmp(what, "wait")) {
     /* Says that it is there, waits until it may go on, and writes. */
-    snprintf(name, sizeof name, "%s/ready", at);
+    snprintf(name, sizeof name, "%s/ready", work);
     int fd = open(name, O_WRONLY | O_CREAT, 0644);
     char number[20];
     MUST(fd >= 0 && write(fd, number, snprintf(number, sizeof number, "%d", getpid())) > 0 && close(fd) == 0);
-    snprintf(name, sizeof name, "%s/fifo", at);
+    snprintf(name, sizeof name, "%s/fifo", work);
     fd = open(name, O_RDONLY);
     MUST(fd >= 0 && read(fd, bytes, 1) == 1);
     write_x();
@@ -228,7 +228,7 @@ int main(int count, char **arguments) {
     if (fork() != 0) return 0;
     setsid();
     for (int fd = 0; fd < 3; fd++) close(fd);
-    snprintf(name, sizeof name, "%s/fifo", at);
+    snprintf(name, sizeof name, "%s/fifo", work);
     int fd = open(name, O_RDONLY);
     MUST(fd >= 0 && read(fd, bytes, 1) == 1);
     write_x();

@@ -23,8 +23,8 @@ impl Engine {
     /// The host that it is on, `lab` or not: by the name of its own.
     pub fn host(&self) -> String {
         let uts = ["--uts", "--target", &self.pid.to_string(), "hostname"].map(str::to_owned);
-        let said = Command::new("nsenter").args(uts).output().unwrap();
-        String::from_utf8(said.stdout).unwrap().trim().to_owned()
+        let output = Command::new("nsenter").args(uts).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     pub fn send(&self, signal: Signal) {
@@ -34,18 +34,18 @@ impl Engine {
 
 /// Those of `bench`, whose files they name on their command lines.
 pub fn engines(bench: &Bench) -> Vec<Engine> {
-    let found: Vec<u32> = started(bench).into_iter().filter(|&pid| is_engine(pid)).collect();
+    let pids: Vec<u32> = started(bench).into_iter().filter(|&pid| is_engine(pid)).collect();
     let engine = |&pid: &u32| {
-        let is_rank = found.contains(&parent(pid)?);
+        let is_rank = pids.contains(&parent(pid)?);
         Some(Engine { pid, number: number(pid)?, is_rank })
     };
-    found.iter().filter_map(engine).collect()
+    pids.iter().filter_map(engine).collect()
 }
 
 /// The process that does the I/O of the launcher's process `number`, or the one that looks after it.
 pub fn engine(bench: &Bench, number: u32, is_rank: bool) -> Engine {
     let all = engines(bench);
-    let mut those = all.iter().filter(|one| one.number == number && one.is_rank == is_rank);
+    let mut those = all.iter().filter(|engine| engine.number == number && engine.is_rank == is_rank);
     those.next().unwrap_or_else(|| panic!("no engine {number}: {all:?}")).clone()
 }
 
@@ -56,10 +56,10 @@ pub fn all_have_ended(bench: &Bench) {
 
 /// Processes that name the files of `bench`.
 fn started(bench: &Bench) -> Vec<u32> {
-    let own = bench.root.path().to_str().unwrap();
+    let place = bench.root.path().to_str().unwrap();
     let numbers = fs::read_dir("/proc").unwrap().flatten();
     let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| contains(&line, own))).collect()
+    pids.filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| contains(&line, place))).collect()
 }
 
 fn contains(line: &[u8], text: &str) -> bool {

@@ -1,5 +1,6 @@
-//! A file system that stops answering, or writes less than asked: FUSE, spoken by a thread of the test, which reads requests
-//! of chosen kinds and never replies. Whoever waits for one of those waits in the kernel, where no signal ends it, as on a dead NFS or Lustre server.
+//! A file system that stops answering, or writes less than asked: FUSE, spoken by a thread of the test, which reads
+//! requests of chosen kinds and never replies. A process that waits for one of those waits in the kernel, where no
+//! signal ends it, as on a dead NFS or Lustre server.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -68,8 +69,8 @@ impl HungMount {
             return None;
         };
         let state = Arc::new(State::default());
-        let own = Arc::clone(&state);
-        std::thread::spawn(move || Server::new(device, own).serve());
+        let for_server = Arc::clone(&state);
+        std::thread::spawn(move || Server::new(device, for_server).serve());
         Some(Self { directory, state })
     }
 
@@ -93,7 +94,7 @@ impl HungMount {
         self.state.short.store(true, Ordering::SeqCst);
     }
 
-    /// True if somebody waits for an answer that never comes.
+    /// True if a process waits for an answer that never comes.
     pub fn is_waited_for(&self) -> bool {
         self.state.waiting.load(Ordering::SeqCst) > 0
     }
@@ -121,9 +122,9 @@ struct Server {
     nodes: BTreeMap<u64, Node>,
 }
 
-fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
+fn number(bytes: &[u8], begin: usize, length: usize) -> u64 {
     let mut number = [0; 8];
-    number[..length].copy_from_slice(&bytes[at..at + length]);
+    number[..length].copy_from_slice(&bytes[begin..begin + length]);
     u64::from_le_bytes(number)
 }
 
@@ -219,7 +220,7 @@ impl Server {
         number
     }
 
-    /// Nothing of it may be cached, so that every question comes here.
+    /// It may not be cached, so that every question comes here.
     fn entry(&self, node: u64) -> Vec<u8> {
         let mut entry: Vec<u8> = [node, 0, 0, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
         entry.extend(self.attributes(node));

@@ -1,7 +1,7 @@
 //! Real storage systems for tests: labs, started by this project's own command.
 //!
 //! Each is started once by a test program and ends with it, also when it is killed: its standard input ends then. Where
-//! one cannot be had, tests say aloud that they were skipped, and CI counts it.
+//! one is not available, tests report that they were skipped, and CI counts it.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -31,7 +31,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// The built-in lab of this name. `None`, said aloud, where it cannot be had.
+    /// The built-in lab of this name. `None`, which is reported, where it is not available.
     pub fn get(name: &'static str) -> Option<&'static Self> {
         Self::of_clients(name, 1)
     }
@@ -42,8 +42,8 @@ impl Lab {
         static STARTED: LazyLock<Mutex<Started>> = LazyLock::new(Mutex::default);
         // A test that panics here must not take those along that could not have it either.
         let mut started = STARTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let own = if clients > 1 { format!("-of-{clients}") } else { String::new() };
-        let lab = *started.entry((name, clients)).or_insert_with(|| start(name, &own, clients));
+        let suffix = if clients > 1 { format!("-of-{clients}") } else { String::new() };
+        let lab = *started.entry((name, clients)).or_insert_with(|| start(name, &suffix, clients));
         said_aloud(name, lab)
     }
 
@@ -63,7 +63,7 @@ impl Lab {
         self.target["place"].as_str().unwrap()
     }
 
-    /// Secrets that the storage wants to be told.
+    /// Secrets that the storage asks for.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let known = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
         known
@@ -100,10 +100,10 @@ impl Lab {
     /// The process of a program that runs on one of its hosts.
     pub fn process(&self, host: &str, program: &str) -> Pid {
         let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-        let own = network(&self.pids[host].to_string());
+        let network_of_host = network(&self.pids[host].to_string());
         let runs = |pid: &str| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == program);
         let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let pid = numbers.into_iter().find(|pid| runs(pid) && network(pid) == own);
+        let pid = numbers.into_iter().find(|pid| runs(pid) && network(pid) == network_of_host);
         Pid::from_raw(pid.unwrap_or_else(|| panic!("no {program} on {host}")).parse().unwrap())
     }
 
@@ -144,8 +144,8 @@ fn record_of(pid: u32) -> PathBuf {
 }
 
 /// Starts the built-in lab of this name, and calls it so that no other has its name.
-fn start(name: &str, own: &str, clients: u32) -> Option<&'static Lab> {
-    let full = format!("test-{name}-{}{own}", std::process::id());
+fn start(name: &str, suffix: &str, clients: u32) -> Option<&'static Lab> {
+    let full = format!("test-{name}-{}{suffix}", std::process::id());
     let mut command = ioassay();
     command.args(["lab", "up", name, "--name", &full, "--foreground", "--json"]);
     if clients > 1 {
@@ -153,11 +153,11 @@ fn start(name: &str, own: &str, clients: u32) -> Option<&'static Lab> {
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().inspect_err(|error| complain(&format!("{name}: make build: {error}"))).ok()?;
-    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut document = String::new();
     // One document, whose last line is the closing brace of the whole.
     while !document.ends_with("\n}\n") {
-        if said.read_line(&mut document).unwrap() == 0 {
+        if output.read_line(&mut document).unwrap() == 0 {
             let mut why = String::new();
             child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
             child.wait().unwrap();

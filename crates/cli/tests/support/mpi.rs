@@ -1,6 +1,6 @@
 //! The MPIs of the tests: Debian's Open MPI 4, and MPICH and Open MPI 5 of PyPI (`make mpis` installs all three).
 //!
-//! Where one cannot be had, tests say aloud that they were skipped, and CI counts it.
+//! Where one is not available, tests report that they were skipped, and CI counts it.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -68,7 +68,7 @@ impl Mpi {
             return None;
         }
         let compiler = mpicc.to_str().unwrap();
-        let shim = shim::source(compiler).find_or_build(&Cache::at(cache().join("mpi"))).unwrap();
+        let shim = shim::source(compiler).find_or_build(&Cache::in_directory(cache().join("mpi"))).unwrap();
         Some(Self { name, mpirun, mpicc, shim })
     }
 
@@ -82,7 +82,7 @@ impl Mpi {
         vec![self.mpirun.display().to_string(), "-np".to_owned(), ranks.to_string()]
     }
 
-    /// Words that start two processes on each of `hosts`, dealt out cyclically, by a hostfile that lists them.
+    /// Words that start two processes on each of `hosts`, distributed cyclically, by a hostfile that lists them.
     pub fn launcher_over(&self, hosts: &[&str], hostfile: &Path) -> Vec<String> {
         let slots = if self.is_hydra() { ":1" } else { " slots=2" };
         let lines: String = hosts.iter().map(|host| format!("{host}{slots}\n")).collect();
@@ -101,8 +101,8 @@ impl Mpi {
     pub fn environment(&self, bench: &Bench) -> Vec<(&'static str, String)> {
         let commands = self.mpicc.parent().unwrap().display();
         let path = format!("{commands}:{}", std::env::var("PATH").unwrap_or_default());
-        let own = [("PATH", path), ("IOASSAY_CACHE", cache().display().to_string())];
-        settings(bench.root.path()).chain(own).collect()
+        let own_settings = [("PATH", path), ("IOASSAY_CACHE", cache().display().to_string())];
+        settings(bench.root.path()).chain(own_settings).collect()
     }
 }
 

@@ -33,20 +33,20 @@ pub enum Fate {
 
 /// A request, as the test sees it: method, path without the bucket, and query.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub method: String,
     pub key: String,
     pub query: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// True for a part of an upload.
     pub fn is_part(&self) -> bool {
         self.method == "PUT" && self.query.contains("partNumber=")
     }
 }
 
-type Decide = Box<dyn FnMut(&Asked) -> Fate + Send>;
+type Decide = Box<dyn FnMut(&ReceivedRequest) -> Fate + Send>;
 
 /// What is in the bucket.
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub struct Bucket {
     /// Incomplete uploads by their IDs: key, and parts by number.
     pub uploads: BTreeMap<String, (String, BTreeMap<u32, Vec<u8>>)>,
     /// All requests.
-    pub asked: Vec<Asked>,
+    pub requests: Vec<ReceivedRequest>,
     /// Requests in service now, by what the test counts together, and the most that ever were.
     now: usize,
     /// As of some servers: a prefix that is not all of a key finds no upload.
@@ -72,8 +72,8 @@ pub struct ObjectServer {
 }
 
 impl ObjectServer {
-    /// Serves, and lets `decide` say what becomes of each request.
-    pub fn start(decide: impl FnMut(&Asked) -> Fate + Send + 'static) -> Self {
+    /// Serves, and lets `decide` say the fate of each request.
+    pub fn start(decide: impl FnMut(&ReceivedRequest) -> Fate + Send + 'static) -> Self {
         Self::serving(decide, None)
     }
 
@@ -90,7 +90,7 @@ impl ObjectServer {
         Self::serving(|_| Fate::Served, Some(Arc::new(tls)))
     }
 
-    fn serving(decide: impl FnMut(&Asked) -> Fate + Send + 'static, tls: Option<Arc<ServerConfig>>) -> Self {
+    fn serving(decide: impl FnMut(&ReceivedRequest) -> Fate + Send + 'static, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let bucket = Arc::new(Mutex::new(Bucket::default()));
@@ -169,12 +169,12 @@ fn serve<S: Read + Write>(
             range = Some((from.parse().ok()?, to.parse().ok()?));
         }
     }
-    let asked = Asked { method, key, query: query.to_owned() };
+    let asked = ReceivedRequest { method, key, query: query.to_owned() };
     let fate = decide.lock().unwrap()(&asked);
     let counted = asked.is_part() || range.is_some();
     {
         let mut bucket = bucket.lock().unwrap();
-        bucket.asked.push(asked.clone());
+        bucket.requests.push(asked.clone());
         bucket.now += usize::from(counted);
         let now = bucket.now;
         let most = if asked.is_part() { &mut bucket.most_parts_at_once } else { &mut bucket.most_reads_at_once };
@@ -247,8 +247,13 @@ fn unescaped(text: &str) -> String {
 }
 
 /// The status, further headers and the body of an answer.
-fn answer(asked: &Asked, body: &[u8], range: Option<(usize, usize)>, bucket: &mut Bucket) -> (u16, String, Vec<u8>) {
-    let Asked { method, key, query } = asked;
+fn answer(
+    asked: &ReceivedRequest,
+    body: &[u8],
+    range: Option<(usize, usize)>,
+    bucket: &mut Bucket,
+) -> (u16, String, Vec<u8>) {
+    let ReceivedRequest { method, key, query } = asked;
     let none = String::new();
     let upload = value(query, "uploadId").map(str::to_owned);
     match (method.as_str(), upload) {

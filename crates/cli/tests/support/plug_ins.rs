@@ -11,7 +11,7 @@ use super::skipped::skipped;
 /// Where they are kept from one run of the tests to the next; elsewhere where another compiler makes them (`make sanitize`).
 pub fn cache() -> Cache {
     let elsewhere = std::env::var_os("IOASSAY_TEST_CACHE").map(PathBuf::from);
-    Cache::at(elsewhere.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("api")))
+    Cache::in_directory(elsewhere.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("api")))
 }
 
 /// One that comes with the engine. `None`, said aloud, where what it needs is not here.

@@ -104,22 +104,22 @@ impl Bench {
     }
 
     /// Runs `plan` to its end.
-    pub fn run(&self, plan: &Value) -> Ran {
+    pub fn run(&self, plan: &Value) -> RunResult {
         self.ran(&["run", &self.write(plan)])
     }
 
-    pub fn ran(&self, arguments: &[&str]) -> Ran {
+    pub fn ran(&self, arguments: &[&str]) -> RunResult {
         let _ = fs::remove_file(self.path("events.jsonl"));
         let ended = self.engine(arguments).output().unwrap();
         let events = self.events();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        // Where nothing was stored, what was said tells why.
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        // Where nothing was stored, the output says why.
         let stored = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
         let secrets = self.environment.iter().filter(|(name, value)| name.contains("SECRET") && !value.is_empty());
         for (_, secret) in secrets {
-            assert!(!said.contains(secret.as_str()) && !stored.contains(secret.as_str()), "a secret got out");
+            assert!(!stderr.contains(secret.as_str()) && !stored.contains(secret.as_str()), "a secret got out");
         }
-        Ran { code: ended.status.code().unwrap_or_else(|| panic!("{}: {said}", ended.status)), said, events }
+        RunResult { code: ended.status.code().unwrap_or_else(|| panic!("{}: {stderr}", ended.status)), stderr, events }
     }
 
     pub fn events(&self) -> Vec<Event> {
@@ -157,14 +157,14 @@ impl Bench {
 }
 
 /// What an engine did.
-pub struct Ran {
+pub struct RunResult {
     pub code: i32,
     /// On standard error.
-    pub said: String,
+    pub stderr: String,
     pub events: Vec<Event>,
 }
 
-impl Ran {
+impl RunResult {
     pub fn phases(&self) -> Vec<&PhaseRecord> {
         let phases =
             self.events.iter().filter_map(|event| if let Event::Phase(phase) = event { Some(phase) } else { None });
@@ -182,13 +182,13 @@ impl Ran {
     pub fn failure(&self) -> &Failure {
         let mut errors =
             self.events.iter().filter_map(|event| if let Event::Error(failure) = event { Some(failure) } else { None });
-        errors.next().unwrap_or_else(|| panic!("no failure: {}", self.said))
+        errors.next().unwrap_or_else(|| panic!("no failure: {}", self.stderr))
     }
 
     /// Complete, and nothing is left.
     pub fn complete(&self) {
         let failures: Vec<&Event> = self.events.iter().filter(|event| matches!(event, Event::Error(_))).collect();
-        assert_eq!(self.code, 0, "{failures:?}\n{}", self.said);
+        assert_eq!(self.code, 0, "{failures:?}\n{}", self.stderr);
         assert!(self.phases().iter().all(|phase| phase.complete));
         assert_eq!(self.removed().left, vec![]);
     }
@@ -253,18 +253,18 @@ pub fn start_waiting(bench: &Bench, plan: &Value) -> Running {
     let mut engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
     wait_until("the first phase has ended", || {
         if engine.0.try_wait().unwrap().is_some() {
-            let mut said = vec![0; 1 << 16];
+            let mut stderr = vec![0; 1 << 16];
             // Once: processes that it has started may have it open still.
-            let read = engine.0.stderr.take().unwrap().read(&mut said).unwrap();
-            panic!("it has ended: {}", String::from_utf8_lossy(&said[..read]));
+            let read = engine.0.stderr.take().unwrap().read(&mut stderr).unwrap();
+            panic!("it has ended: {}", String::from_utf8_lossy(&stderr[..read]));
         }
         bench.events().iter().any(|event| matches!(event, Event::Phase(_)))
     });
     engine
 }
 
-/// A run that waits, by `plan`, is killed. What it left is cleaned by its URL, and somebody else's file stays. `place` is
-/// where the target's contents lie, which `left` counts.
+/// A run that waits, by `plan`, is killed. What it left is cleaned by its URL, and another user's file stays. `place`
+/// is where the target's contents lie, which `left` counts.
 pub fn check_clean_up(bench: impl Fn() -> Bench, plan: &Value, place: &Path, left: impl Fn() -> usize) {
     let killed = bench();
     start_waiting(&killed, plan).kill_engine();
@@ -273,7 +273,7 @@ pub fn check_clean_up(bench: impl Fn() -> Bench, plan: &Value, place: &Path, lef
     // A second run of that name must not touch the first one's files.
     let refused = bench().run(plan);
     assert_eq!(refused.code, 3);
-    assert!(refused.failure().message.contains("already exists"), "{}", refused.said);
+    assert!(refused.failure().message.contains("already exists"), "{}", refused.stderr);
     assert_eq!(left(), there);
 
     let stranger = place.join("ioassay-r1/thesis.dat");

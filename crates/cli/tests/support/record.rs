@@ -106,17 +106,17 @@ impl Place {
     }
 
     /// Records a command to its end.
-    pub fn record(&self, command: &[&str]) -> Ran {
+    pub fn record(&self, command: &[&str]) -> RecordedCommand {
         let (mut recorder, record) = self.recorder(command);
         recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        Ran::of(recorder.output().unwrap(), &record)
+        RecordedCommand::of(recorder.output().unwrap(), &record)
     }
 
     /// Records a program of ours, which must find everything as it should be.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Record {
         let program = compiled(program);
         let ran = self.record(&[&[program.to_str().unwrap()], arguments].concat());
-        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.said);
+        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.stderr);
         ran.record()
     }
 }
@@ -141,20 +141,20 @@ impl Started {
 
     /// The process of the command.
     pub fn command(&self) -> Pid {
-        let mut found = Vec::new();
+        let mut processes = Vec::new();
         wait_until("the command has been started", || {
-            found = children(self.0.id());
-            !found.is_empty()
+            processes = children(self.0.id());
+            !processes.is_empty()
         });
-        Pid::from_raw(found[0] as i32)
+        Pid::from_raw(processes[0] as i32)
     }
 
     /// Waits for `record` to end; its standard output and error are pipes. What the command did.
-    pub fn ran(mut self, record: &Path) -> Ran {
+    pub fn ran(mut self, record: &Path) -> RecordedCommand {
         let (status, mut stdout, mut stderr) = (self.end(), Vec::new(), Vec::new());
         self.0.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
         self.0.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
-        Ran::of(Output { status, stdout, stderr }, record)
+        RecordedCommand::of(Output { status, stdout, stderr }, record)
     }
 
     /// Waits for `record` to end.
@@ -176,30 +176,30 @@ impl Drop for Started {
 }
 
 /// What a recorded command did.
-pub struct Ran {
+pub struct RecordedCommand {
     pub status: ExitStatus,
     /// On its standard output.
     pub output: String,
     /// On standard error, by it and by `record`.
-    pub said: String,
+    pub stderr: String,
     record: Option<Record>,
 }
 
-impl Ran {
+impl RecordedCommand {
     pub fn of(ended: Output, record: &Path) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self {
             status: ended.status,
             output: text(ended.stdout),
-            said: text(ended.stderr),
+            stderr: text(ended.stderr),
             record: record.join("record.json").exists().then(|| Record::read(record)),
         }
     }
 
     /// What is in its record.
     pub fn record(self) -> Record {
-        let record = self.record.unwrap_or_else(|| panic!("there is no record: {}", self.said));
-        Record { output: self.output, said: self.said, ..record }
+        let record = self.record.unwrap_or_else(|| panic!("there is no record: {}", self.stderr));
+        Record { output: self.output, stderr: self.stderr, ..record }
     }
 }
 
@@ -213,7 +213,7 @@ pub struct Record {
     /// Of the command, on standard output.
     pub output: String,
     /// On standard error.
-    pub said: String,
+    pub stderr: String,
 }
 
 impl Record {
@@ -224,7 +224,7 @@ impl Record {
         for file in fs::read_dir(directory).unwrap().flatten().filter(|file| is_tables(&file.path())) {
             images.extend(images_of(&fs::read(file.path()).unwrap()));
         }
-        Self { images: superseded(images), document, output: String::new(), said: String::new() }
+        Self { images: superseded(images), document, output: String::new(), stderr: String::new() }
     }
 
     /// What is in the directory in which processes have their tables while they run.
@@ -232,7 +232,7 @@ impl Record {
         let mut images = Vec::new();
         for extension in ["tables", "table"] {
             for file in fs::read_dir(directory).unwrap().flatten() {
-                if file.path().extension().is_some_and(|found| found == extension) {
+                if file.path().extension().is_some_and(|actual| actual == extension) {
                     let bytes = fs::read(file.path()).unwrap_or_default();
                     match extension {
                         "tables" => images.extend(images_of(&bytes)),
@@ -263,9 +263,9 @@ impl Record {
 
     /// The image whose command has this word.
     pub fn image(&self, word: &str) -> &Image {
-        let mut found = self.images.iter().filter(|image| image.command.iter().any(|known| known == word));
-        let image = found.next().unwrap_or_else(|| panic!("no image has {word}: {:#?}", self.images));
-        assert!(found.next().is_none(), "several images have {word}");
+        let mut images = self.images.iter().filter(|image| image.command.iter().any(|known| known == word));
+        let image = images.next().unwrap_or_else(|| panic!("no image has {word}: {:#?}", self.images));
+        assert!(images.next().is_none(), "several images have {word}");
         image
     }
 
@@ -278,7 +278,7 @@ impl Record {
     /// Calls, failed calls and bytes of an operation on a file, by all images.
     pub fn counts(&self, file: &str, operation: Operation) -> (u64, u64, u64) {
         let each = self.images.iter().map(|image| image.file(file).counts(operation));
-        each.fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
+        each.fold((0, 0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1, sum.2 + counts.2))
     }
 
     /// Calls and bytes of an operation on a file, by all images.
@@ -289,7 +289,7 @@ impl Record {
 }
 
 fn is_tables(path: &Path) -> bool {
-    path.extension().is_some_and(|found| found == "tables")
+    path.extension().is_some_and(|extension| extension == "tables")
 }
 
 fn images_of(bytes: &[u8]) -> Vec<Image> {
@@ -603,16 +603,19 @@ impl Image {
     /// The file whose name is that, or ends with it; one without any call where there is none.
     pub fn file(&self, name: &str) -> FileCounts {
         let end = format!("/{name}");
-        let mut found = self.files.iter().filter(|(known, _)| *known == name || known.ends_with(&end));
-        let counts = found.next().map(|(_, counts)| counts.clone()).unwrap_or_default();
-        assert!(found.next().is_none(), "{name} is several of {:?}", self.files.keys());
+        let mut matching = self.files.iter().filter(|(known, _)| *known == name || known.ends_with(&end));
+        let counts = matching.next().map(|(_, counts)| counts.clone()).unwrap_or_default();
+        assert!(matching.next().is_none(), "{name} is several of {:?}", self.files.keys());
         counts
     }
 
     /// Calls and bytes of an operation, by seconds.
     pub fn by_seconds(&self, operation: Operation) -> Moved {
         let each = self.seconds.values().map(|operations| operations[operation as usize]);
-        each.fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
+        each.fold(Moved::default(), |sum, moved| Moved {
+            calls: sum.calls + moved.calls,
+            bytes: sum.bytes + moved.bytes,
+        })
     }
 
     /// The same by files.
@@ -621,9 +624,10 @@ impl Image {
         if (operation as usize) < FIRST_TRANSFER {
             return Moved { calls: files.map(|file| u64::from(file.calls[operation as usize])).sum(), bytes: 0 };
         }
-        files
-            .map(|file| file.of(operation))
-            .fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
+        files.map(|file| file.of(operation)).fold(Moved::default(), |sum, moved| Moved {
+            calls: sum.calls + moved.calls,
+            bytes: sum.bytes + moved.bytes,
+        })
     }
 
     /// The same by files, of a class that seconds have: calls on what is not on storage have others there.
@@ -631,13 +635,16 @@ impl Image {
         let each = self.files.values().chain([&self.others]).flat_map(|file| {
             let is_on_storage = FileKind::is_on_storage(file.kind);
             let counted_as = move |operation: Operation| if is_on_storage { operation } else { operation.elsewhere() };
-            let own = Operation::ALL.iter().filter(move |&&operation| counted_as(operation) == class);
-            own.map(|&operation| match file.calls.get(operation as usize) {
+            let of_class = Operation::ALL.iter().filter(move |&&operation| counted_as(operation) == class);
+            of_class.map(|&operation| match file.calls.get(operation as usize) {
                 Some(&calls) => Moved { calls: calls.into(), bytes: 0 },
                 None => Moved { calls: file.of(operation).calls, bytes: file.of(operation).bytes },
             })
         });
-        each.fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
+        each.fold(Moved::default(), |sum, moved| Moved {
+            calls: sum.calls + moved.calls,
+            bytes: sum.bytes + moved.bytes,
+        })
     }
 
     /// Calls that failed of an operation with that errno.
@@ -647,7 +654,7 @@ impl Image {
 
     /// It ended by itself.
     pub fn ended(&self) -> bool {
-        self.state == State::Ended as u32
+        self.state == State::Exited as u32
     }
 
     /// Seconds, files and latencies say the same; of a process that was killed one call may be here and not there.

@@ -118,7 +118,7 @@ impl Unwatched {
 
     fn end_with(self, code: i32) -> Record {
         let ran = self.started.ran(&self.record);
-        assert_eq!(ran.status.code(), Some(code), "{}{}", ran.output, ran.said);
+        assert_eq!(ran.status.code(), Some(code), "{}{}", ran.output, ran.stderr);
         ran.record()
     }
 }
@@ -136,8 +136,8 @@ impl Agent {
         // A file that is still being written would lose what is written into it.
         let is_whole = |path: &PathBuf| fs::metadata(path).is_ok_and(|about| about.len() == FILE_BYTES as u64);
         wait_until("there is a file of rules", || {
-            let found = fs::read_dir(tables).unwrap().flatten().next();
-            path = found.map(|directory| directory.path().join(NAME)).filter(is_whole);
+            let first = fs::read_dir(tables).unwrap().flatten().next();
+            path = first.map(|directory| directory.path().join(NAME)).filter(is_whole);
             path.is_some()
         });
         Self::of_file(&path.unwrap())

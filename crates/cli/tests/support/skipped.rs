@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-/// Says that this test is skipped because `what` cannot be had, once for each test, and what it would take.
+/// Says that this test is skipped because `what` is not available, once for each test, and what it would take.
 pub fn skipped(what: &str, remedy: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let test = std::thread::current().name().unwrap_or_default().to_owned();

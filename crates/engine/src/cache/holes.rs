@@ -13,15 +13,15 @@ use nix::unistd::{Whence, lseek};
 /// So many holes of a file are found at most; a file with more has at least those.
 const MOST_HOLES: usize = 65_536;
 
-/// Calls `found` for every hole of `file` in `range`, in ascending order. The end of the file is none. A file without holes
-/// takes one system call.
-pub fn holes(file: &File, range: Range<u64>, mut found: impl FnMut(Range<u64>)) -> io::Result<()> {
+/// Calls `report_hole` for every hole of `file` in `range`, in ascending order. The end of the file is none. A file
+/// without holes takes one system call.
+pub fn holes(file: &File, range: Range<u64>, mut report_hole: impl FnMut(Range<u64>)) -> io::Result<()> {
     let end = range.end.min(file.metadata()?.len());
     let mut begin = range.start;
     for _ in 0..MOST_HOLES {
         let Some(hole) = seek(file, begin, Whence::SeekHole)?.filter(|&hole| hole < end) else { break };
         let data = seek(file, hole, Whence::SeekData)?.map_or(end, |data| data.min(end));
-        found(hole..data);
+        report_hole(hole..data);
         begin = data;
     }
     Ok(())
@@ -30,7 +30,7 @@ pub fn holes(file: &File, range: Range<u64>, mut found: impl FnMut(Range<u64>)) 
 /// The next hole or data from `offset` on; `None` where there is none.
 fn seek(file: &File, offset: u64, whence: Whence) -> io::Result<Option<u64>> {
     match lseek(file, offset as libc::off_t, whence) {
-        Ok(at) => Ok(Some(at as u64)),
+        Ok(position) => Ok(Some(position as u64)),
         Err(Errno::ENXIO) => Ok(None),
         Err(errno) => Err(errno.into()),
     }

@@ -42,12 +42,12 @@ impl Instrument {
 /// File systems whose files have their pages in another one's: cachestat looks where none are, and finds nothing.
 const STACKED: [FsType; 2] = [OVERLAYFS_SUPER_MAGIC, ECRYPTFS_SUPER_MAGIC];
 
-/// Calls `found` for those of `pieces` (first byte and length, ascending) of a file or device that may be in the page cache,
-/// with the first byte and how many bytes are. Returns what measured it.
+/// Calls `count` for those of `pieces` (first byte and length, ascending) of a file or device that may be in the page
+/// cache, with the first byte and how many bytes are. Returns what measured it.
 pub fn count_resident(
     file: &File,
     pieces: impl Iterator<Item = (u64, u64)>,
-    mut found: impl FnMut(u64, u64),
+    mut count: impl FnMut(u64, u64),
 ) -> io::Result<Instrument> {
     let stacked = fstatfs(file).is_ok_and(|about| STACKED.contains(&about.filesystem_type()));
     // A look at the whole tells most often that there is nothing, however many pieces there are.
@@ -70,12 +70,12 @@ pub fn count_resident(
         };
         measured_with = instrument;
         // A page counts in full, but no piece is more resident than it is long.
-        found(begin, (pages * page_bytes()).min(end - begin));
+        count(begin, (pages * page_bytes()).min(end - begin));
     }
     Ok(measured_with)
 }
 
-/// True if to look at a file would empty what is looked at: whenever a file is opened, FUSE drops its cached pages, unless
+/// True if inspecting a file would empty its cache: whenever a file is opened, FUSE drops its cached pages, unless
 /// the file system asks it not to (`FOPEN_KEEP_CACHE`). Found out with the first page of a file that holds data, which is
 /// read and `reopen`ed. A file system that keeps no page at all is none to look at either.
 pub fn is_emptied_by_opening(file: &File, reopen: impl FnOnce() -> io::Result<File>) -> io::Result<bool> {
@@ -109,10 +109,10 @@ struct Cachestat {
 /// A length of 0 reaches to the end.
 fn cachestat_pages(file: &File, offset: u64, length: u64) -> io::Result<u64> {
     let range = CachestatRange { offset, length };
-    let mut found = Cachestat::default();
+    let mut pages = Cachestat::default();
     // SAFETY: both structures have the kernel's layout and live through the call.
-    match unsafe { libc::syscall(SYS_CACHESTAT, descriptor(file), &range, &mut found, 0) } {
-        0 => Ok(found.cache),
+    match unsafe { libc::syscall(SYS_CACHESTAT, descriptor(file), &range, &mut pages, 0) } {
+        0 => Ok(pages.cache),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -174,8 +174,8 @@ pub fn failure_of(run: &CommandRun, purpose: &str, remedy: &str) -> Failure {
     };
     let lines: Vec<&str> = run.output.lines().collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
-    let said = if last.is_empty() { "it printed nothing".to_owned() } else { format!("it printed: {last}") };
-    let message = format!("{purpose}{host}: `{}` {how}; {said}", shown(&run.words));
+    let output = if last.is_empty() { "it printed nothing".to_owned() } else { format!("it printed: {last}") };
+    let message = format!("{purpose}{host}: `{}` {how}; {output}", shown(&run.words));
     failure::plain(purpose, message, remedy)
 }
 

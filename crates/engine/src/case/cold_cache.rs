@@ -1,4 +1,4 @@
-//! The cold-cache step as one rank lives it: servers first, then the clients' own caches, then what is still warm.
+//! Runs the cold-cache step on one rank: servers first, then the clients' own caches, then checks what is still warm.
 //!
 //! Not here: the commands of the site ([`super::remount`]), how much is still resident ([`super::resident`]).
 
@@ -22,8 +22,8 @@ const STILL_THERE: &str = "the pages are still in the page cache: the command di
                            is also mounted elsewhere on the node";
 
 impl<R: Ranks> Rank<'_, R> {
-    /// Empties the caches of servers, then tries the ways of `cold` until next to nothing of the file sets is resident on
-    /// the nodes, and says what it did. A command of the site that fails ends the case.
+    /// Empties the caches of servers, then tries the ways of `cold` until almost none of the file sets is resident on
+    /// the nodes, and reports what it did. A command of the site that fails ends the case.
     pub(super) fn cold_cache(&mut self, step: u32, cold: &CacheStep) -> Result<(), Stopped> {
         let hooks = self.hooks(&cold.hooks)?;
         let mut going_on = self.all_go_on(hooks.iter().all(site_command::succeeded))?;
@@ -84,7 +84,7 @@ impl<R: Ranks> Rank<'_, R> {
         self.go_on()
     }
 
-    /// True if next to nothing of the file sets is known to be resident.
+    /// True if it is known that almost none of the file sets is resident.
     fn is_cold(&self, resident: &Resident) -> bool {
         let most = COLD_SHARE * self.case.plan.file_sets_bytes() as f64;
         resident.bytes().is_some_and(|bytes| bytes as f64 <= most)
@@ -117,11 +117,11 @@ impl<R: Ranks> Rank<'_, R> {
         self.attempted(CacheMethod::Fadvise, Outcome { refused, command: None })
     }
 
-    /// What came of `method` where each rank has its `own` outcome: done only if nobody was refused.
-    pub(super) fn attempted(&self, method: CacheMethod, own: Outcome) -> Result<CacheAttempt, Stopped> {
-        let attempt = self.gather(&own)?.map(|all| {
-            let refused = all.iter().find_map(|own| own.refused.clone());
-            let commands = all.into_iter().filter_map(|own| own.command).collect();
+    /// The result of `method`, from the `outcome` of each rank: done only if no rank was refused.
+    pub(super) fn attempted(&self, method: CacheMethod, outcome: Outcome) -> Result<CacheAttempt, Stopped> {
+        let attempt = self.gather(&outcome)?.map(|all| {
+            let refused = all.iter().find_map(|outcome| outcome.refused.clone());
+            let commands = all.into_iter().filter_map(|outcome| outcome.command).collect();
             CacheAttempt { method, done: refused.is_none(), detail: refused.unwrap_or_default(), commands }
         });
         Ok(self.broadcast(&attempt)?.expect("rank 0 gathers"))

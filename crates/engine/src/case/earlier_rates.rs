@@ -30,8 +30,8 @@ impl Pace {
     /// Operations of each of `ranks` ranks in `duration_ns`, in whole rounds of `round`; at least one round.
     fn operations_per_rank(self, duration_ns: u64, ranks: u32, round: u64) -> u64 {
         let all = u128::from(self.operations) * u128::from(duration_ns) / u128::from(self.duration_ns.max(1));
-        let own = u64::try_from(all / u128::from(ranks.max(1))).unwrap_or(u64::MAX);
-        (own / round * round).max(round)
+        let per_rank = u64::try_from(all / u128::from(ranks.max(1))).unwrap_or(u64::MAX);
+        (per_rank / round * round).max(round)
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn check(plan: &Plan, ranks: u32) -> Result<(), Failure> {
         }
     }
     let (limit, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((RLIM_INFINITY, RLIM_INFINITY));
-    let mapped = Process::myself().and_then(|own| own.stat()).map_or(0, |own| own.vsize);
+    let mapped = Process::myself().and_then(|process| process.stat()).map_or(0, |process| process.vsize);
     if limit != RLIM_INFINITY && of_rank.saturating_add(mapped) > limit {
         return refuse(of_rank.saturating_mul(ranks.into()), "ulimit -v for each of them", limit);
     }

@@ -29,7 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::earlier_rates::EarlierRates;
-use self::phase_records::Found;
+use self::phase_records::PhaseConditions;
 use self::rank_report::RankReport;
 use crate::failure;
 use crate::measure::doubts::Emptied;
@@ -73,16 +73,16 @@ pub fn run_steps<R: Ranks>(
 }
 
 /// What [`run`] does when all ranks have come to the end of a phase: each brings its `report`, if it had a job, and rank 0 writes to
-/// `events`. For who has done the work in another way, or measures what this costs.
+/// `events`. For callers that did the work themselves, and for benchmarks.
 pub fn conclude<R: Ranks>(
     case: &Case<'_>,
     (ranks, events): (&R, &mut EventLog),
     phase: (u32, &Phase),
     start: Start,
     report: Option<RankReport>,
-    found: Found<'_>,
+    conditions: PhaseConditions<'_>,
 ) -> Result<(), Stopped> {
-    Rank::new(case, ranks, events).conclude(phase, start, report, found).map(|_| ())
+    Rank::new(case, ranks, events).conclude(phase, start, report, conditions).map(|_| ())
 }
 
 /// How long a step may take: beside what it is to wait.
@@ -93,7 +93,7 @@ fn limit_of(plan: &Plan, step: &Step) -> Option<u64> {
 
 /// Memory whose every page has been touched, so that the kernel has given it out.
 fn reserve_memory(bytes: u64) -> Vec<u8> {
-    // Not zeros: those would be mapped, and not be there, until somebody writes.
+    // Not zeros: the kernel backs those with memory only when they are written.
     std::hint::black_box(vec![1; bytes as usize])
 }
 
@@ -136,10 +136,10 @@ impl<'a, R: Ranks> Rank<'a, R> {
     fn begin(&mut self) -> Result<(), Stopped> {
         let Case { plan, workspace, clock, seating, direct_alignment_bytes, .. } = *self.case;
         let first = seating.is_first_on_node(self.ranks.rank());
-        let own = first.then(|| environment::of_this_node(plan.target.path(), clock));
-        self.device = own.as_ref().and_then(|node| Some(node.block_device.as_ref()?.name.clone()));
-        let Some(told) = self.gather(&(own, processors::binding()))? else { return Ok(()) };
-        let (nodes, bindings): (Vec<Option<Environment>>, Vec<String>) = told.into_iter().unzip();
+        let environment = first.then(|| environment::of_this_node(plan.target.path(), clock));
+        self.device = environment.as_ref().and_then(|node| Some(node.block_device.as_ref()?.name.clone()));
+        let Some(gathered) = self.gather(&(environment, processors::binding()))? else { return Ok(()) };
+        let (nodes, bindings): (Vec<Option<Environment>>, Vec<String>) = gathered.into_iter().unzip();
         self.nodes = nodes.into_iter().flatten().collect();
         for (rank, binding) in (0..).zip(bindings) {
             self.nodes[seating.node_of(rank) as usize].bindings.push(binding);
@@ -162,7 +162,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
     fn has_memory(&self) -> Result<(), Stopped> {
         let ranks = self.case.seating.ranks_on(self.node());
         if let Err(failure) = memory::check(self.case.plan, ranks) {
-            self.ranks.fail(&failure::at(failure, self.ranks.rank(), "check memory"));
+            self.ranks.fail(&failure::of_rank(failure, self.ranks.rank(), "check memory"));
         }
         self.go_on()
     }
@@ -194,18 +194,18 @@ impl<'a, R: Ranks> Rank<'a, R> {
         }
     }
 
-    fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Option<Vec<T>>, Stopped> {
-        self.gather_packed(own, |_| {})
+    fn gather<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<Option<Vec<T>>, Stopped> {
+        self.gather_packed(value, |_| {})
     }
 
     /// Brings what each rank has to rank 0, in the order of ranks. `pack` is called on each node with what its ranks have,
     /// to make less of it before it travels.
     fn gather_packed<T: Serialize + DeserializeOwned>(
         &self,
-        own: &T,
+        value: &T,
         mut pack: impl FnMut(&mut Vec<T>),
     ) -> Result<Option<Vec<T>>, Stopped> {
-        let message = to_rank(&[own]);
+        let message = to_rank(&[value]);
         let of_nodes = self.ranks.gather(&message, &mut |messages| {
             let mut all: Vec<T> = all_of(&messages);
             pack(&mut all);
@@ -214,12 +214,12 @@ impl<'a, R: Ranks> Rank<'a, R> {
         Ok(of_nodes.map(|messages| all_of(&messages)))
     }
 
-    fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
-        broadcast(self.ranks, own)
+    fn broadcast<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<T, Stopped> {
+        broadcast(self.ranks, value)
     }
 }
 
 /// What rank 0 has, on every rank.
-fn broadcast<R: Ranks, T: Serialize + DeserializeOwned>(ranks: &R, own: &T) -> Result<T, Stopped> {
-    Ok(from_rank(&ranks.broadcast(&to_rank(own))?))
+fn broadcast<R: Ranks, T: Serialize + DeserializeOwned>(ranks: &R, value: &T) -> Result<T, Stopped> {
+    Ok(from_rank(&ranks.broadcast(&to_rank(value))?))
 }

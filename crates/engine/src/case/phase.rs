@@ -1,4 +1,4 @@
-//! The timed phase as one rank lives it: prepare, start together, work, then tell the others.
+//! Runs the timed phase on one rank: prepare, start together, work, then inform the others.
 //!
 //! What the work is stands in [`crate::work`], what is written down of it in [`super::phase_records`].
 
@@ -9,7 +9,7 @@ use ioassay_host::{clock, process_usage};
 use ioassay_protocol::plan::{Job, Phase};
 
 use super::earlier_rates::{EarlierRates, Pace};
-use super::phase_records::Found;
+use super::phase_records::PhaseConditions;
 use super::rank_report::RankReport;
 use super::{Case, Rank, broadcast};
 use crate::failure;
@@ -19,7 +19,7 @@ use crate::ranks::{Ranks, Stopped};
 use crate::supervise;
 use crate::work::run::{EndedJob, Member, runner_of};
 
-/// How long to wait for the next look of who looks after the ranks, which mostly comes within 20 ms.
+/// How long to wait until the supervisor samples the ranks again, which mostly takes at most 20 ms.
 const LOOK_LIMIT_NS: u64 = 1_000_000_000;
 
 impl<R: Ranks> Rank<'_, R> {
@@ -29,14 +29,14 @@ impl<R: Ranks> Rank<'_, R> {
         let with_rates = self.earlier_rates.apply_to(self.case.plan, phase);
         let phase = with_rates.as_ref().unwrap_or(phase);
         let settled = self.settle(phase)?;
-        let own = self.own_job(phase);
-        let inspected = own.and_then(|(_, job, member)| self.inspect(job, member));
-        let prepared = own.map(|(_, job, number)| {
+        let own_job = self.own_job(phase);
+        let inspected = own_job.and_then(|(_, job, member)| self.inspect(job, member));
+        let prepared = own_job.map(|(_, job, number)| {
             runner_of(&job.work).prepare(&Member { case: self.case, step, job, number }, &self.history)
         });
         let prepared = prepared.transpose();
         let prepared = prepared.unwrap_or_else(|failure| {
-            self.ranks.fail(&failure::at(*failure, self.ranks.rank(), &phase.name));
+            self.ranks.fail(&failure::of_rank(*failure, self.ranks.rank(), &phase.name));
             None
         });
 
@@ -49,36 +49,36 @@ impl<R: Ranks> Rank<'_, R> {
         meter.start();
         let working = &self.ranks.counters().working;
         working.store(true, Ordering::Relaxed);
-        let did = match (own, prepared) {
+        let result = match (own_job, prepared) {
             (Some((index, job, _)), Some(prepared)) => {
-                let did = prepared.run(self.ranks, (index, job), start);
+                let result = prepared.run(self.ranks, (index, job), start);
                 let end_ns = clock.now_ns();
-                if did.failure.is_none() && did.complete {
+                if result.failure.is_none() && result.complete {
                     self.ranks.cross_finish_line(index, self.case.plan.workers(job), end_ns);
                 }
-                Some((index, did, end_ns))
+                Some((index, result, end_ns))
             }
             _ => None,
         };
         working.store(false, Ordering::Relaxed);
         let usage = meter.stop();
-        let report = did.map(|(index, did, end_ns)| {
-            if let Some(failure) = &did.failure {
-                self.ranks.fail(&failure::at((**failure).clone(), self.ranks.rank(), &phase.name));
+        let report = result.map(|(index, result, end_ns)| {
+            if let Some(failure) = &result.failure {
+                self.ranks.fail(&failure::of_rank((**failure).clone(), self.ranks.rank(), &phase.name));
             }
-            let before_read = inspected.map(|part| part.of(did.read.as_deref()));
-            let own = (self.ranks.rank(), self.node());
+            let before_read = inspected.map(|part| part.of(result.read.as_deref()));
+            let reporter = (self.ranks.rank(), self.node());
             // What is shorter than any pause had none, and many short phases must not take longer for it.
             if end_ns.saturating_sub(start.opened_ns) >= supervise::LEAST_PAUSE_NS {
                 self.wait_for_a_look(end_ns);
             }
             let suspended = self.ranks.counters().suspensions(start.opened_ns);
-            let mut report = RankReport::of_job(index, own, did, start, end_ns, (usage, suspended));
+            let mut report = RankReport::of_job(index, reporter, result, start, end_ns, (usage, suspended));
             report.before_read = before_read;
             report
         });
-        let found = Found { started_unix_ns, clocks_before: &before, settled, node: node.as_ref() };
-        let reports = self.conclude((step, phase), start, report, found)?;
+        let conditions = PhaseConditions { started_unix_ns, clocks_before: &before, settled, node: node.as_ref() };
+        let reports = self.conclude((step, phase), start, report, conditions)?;
         self.note_writes(step, phase, &reports)?;
         self.note_rates(step, &reports)?;
         self.go_on()
@@ -103,13 +103,13 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// Every rank learns how much of each file set is written now, and how much of each tree is there. Without a limit
-    /// that is all of it, and nobody needs to be told.
+    /// that is all of it, and no rank needs to be informed.
     fn note_writes(&mut self, step: u32, phase: &Phase, reports: &[RankReport]) -> Result<(), Stopped> {
         for (index, job) in phase.jobs.iter().enumerate() {
-            let own = reports.iter().filter(|report| report.job == index);
-            let own: Vec<u64> = own.filter_map(|report| report.written).collect();
+            let reports_of_job = reports.iter().filter(|report| report.job == index);
+            let written_here: Vec<u64> = reports_of_job.filter_map(|report| report.written).collect();
             let ranks = self.ranks;
-            let mut written = || broadcast(ranks, &own);
+            let mut written = || broadcast(ranks, &written_here);
             let mut ended = EndedJob { plan: self.case.plan, step, job, written: &mut written };
             runner_of::<R>(&job.work).note(&mut ended, &mut self.history)?;
         }

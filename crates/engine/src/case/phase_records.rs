@@ -18,7 +18,7 @@ use crate::ranks::{Ranks, Start, Stopped};
 
 /// What is known of a phase beside what its ranks send.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct PhaseConditions<'a> {
     /// Wall-clock time at which the barrier opened.
     pub started_unix_ns: u64,
     /// How the clocks of nodes differed before, on rank 0.
@@ -56,20 +56,20 @@ impl<R: Ranks> Rank<'_, R> {
         (step, phase): (u32, &Phase),
         start: Start,
         report: Option<RankReport>,
-        found: Found<'_>,
+        conditions: PhaseConditions<'_>,
     ) -> Result<Vec<RankReport>, Stopped> {
         let sent: Sent = (report, None);
         let sent = self.gather_packed(&sent, |sent| {
             self.pack(phase, start, sent);
-            sent[0].1 = found.node.map(|meter| meter.stop(&spent(sent)));
+            sent[0].1 = conditions.node.map(|meter| meter.stop(&spent(sent)));
         })?;
         let (reports, nodes): (Vec<_>, Vec<_>) = sent.into_iter().flatten().unzip();
         let reports: Vec<RankReport> = reports.into_iter().flatten().collect();
         let nodes: Vec<NodeRecord> = nodes.into_iter().flatten().collect();
-        let clocks = clocks_between(found.clocks_before, &self.ranks.compare_clocks()?);
+        let clocks = clocks_between(conditions.clocks_before, &self.ranks.compare_clocks()?);
         if self.ranks.rank() == 0 {
             for job in phase.jobs.iter().enumerate() {
-                self.write_records(step, phase, job, (found, &clocks, &nodes), &reports);
+                self.write_records(step, phase, job, (conditions, &clocks, &nodes), &reports);
             }
         }
         Ok(reports)
@@ -81,12 +81,12 @@ impl<R: Ranks> Rank<'_, R> {
         for (index, job) in phase.jobs.iter().enumerate() {
             let finished = self.ranks.first_finished(index, self.case.plan.workers(job));
             let reports = sent.iter_mut().filter_map(|(report, _)| report.as_mut());
-            let mut own = reports.filter(|report| report.job == index).collect::<Vec<_>>();
-            for (member, report) in own.iter_mut().enumerate() {
-                let at = finished.as_ref().and_then(|first| Some((first.at_ns, *first.done.get(member)?)));
-                report.first_finished = at.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
+            let mut of_job = reports.filter(|report| report.job == index).collect::<Vec<_>>();
+            for (member, report) in of_job.iter_mut().enumerate() {
+                let finish = finished.as_ref().and_then(|first| Some((first.at_ns, *first.done.get(member)?)));
+                report.first_finished = finish.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
             }
-            let Some((first, others)) = own.split_first_mut() else { continue };
+            let Some((first, others)) = of_job.split_first_mut() else { continue };
             for nth in 0..first.results.len() {
                 let mut of_others: Vec<_> = others.iter_mut().map(|other| &mut other.results[nth].2).collect();
                 let first = &mut first.results[nth].2;
@@ -105,43 +105,43 @@ impl<R: Ranks> Rank<'_, R> {
         step: u32,
         phase: &Phase,
         (index, job): (usize, &Job),
-        (found, clocks, nodes): (Found<'_>, &[NodeClock], &[NodeRecord]),
+        (conditions, clocks, nodes): (PhaseConditions<'_>, &[NodeClock], &[NodeRecord]),
         reports: &[RankReport],
     ) {
-        let own: Vec<&RankReport> = reports.iter().filter(|report| report.job == index).collect();
-        let Some(first) = own.first() else { return };
+        let of_job: Vec<&RankReport> = reports.iter().filter(|report| report.job == index).collect();
+        let Some(first) = of_job.first() else { return };
         let failure = self.ranks.failure();
         // The first of all nodes' first ones.
-        let finished_ns = own.iter().filter_map(|report| Some(report.first_finished?.0)).min();
+        let finished_ns = of_job.iter().filter_map(|report| Some(report.first_finished?.0)).min();
         for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
-            let mut results: Vec<RankResult> = own.iter().map(|report| report.results[nth].2.clone()).collect();
-            for (report, RankResult { record, .. }) in own.iter().zip(&mut results) {
+            let mut results: Vec<RankResult> = of_job.iter().map(|report| report.results[nth].2.clone()).collect();
+            for (report, RankResult { record, .. }) in of_job.iter().zip(&mut results) {
                 record.at_first_finish = finished_ns.map(|at_ns| match report.first_finished {
                     Some((own_ns, done)) if own_ns == at_ns => done[lane],
                     _ => done_at(record, at_ns, self.case.plan.sample_interval_ns),
                 });
             }
             let at_first = |results: &[RankResult]| {
-                let done = results.iter().filter_map(|result| result.record.at_first_finish);
-                done.fold(Done::default(), |sum, own| Done {
-                    bytes: sum.bytes + own.bytes,
-                    operations: sum.operations + own.operations,
+                let at_first = results.iter().filter_map(|result| result.record.at_first_finish);
+                at_first.fold(Done::default(), |sum, part| Done {
+                    bytes: sum.bytes + part.bytes,
+                    operations: sum.operations + part.operations,
                 })
             };
-            let resident = if operation == Operation::Read { self.resident_before(&own) } else { Vec::new() };
+            let resident = if operation == Operation::Read { self.resident_before(&of_job) } else { Vec::new() };
             let circumstances = Circumstances {
                 step,
                 operation,
-                started_unix_ns: found.started_unix_ns,
+                started_unix_ns: conditions.started_unix_ns,
                 first_finished: finished_ns.map(|at_ns| (at_ns, at_first(&results))),
                 resident_bytes_before: resident::sum_of(&resident),
                 resident_bytes_before_per_node: resident.into_iter().flatten().collect(),
-                matched: own.iter().filter_map(|report| report.matched).reduce(|sum, own| sum + own),
+                matched: of_job.iter().filter_map(|report| report.matched).reduce(|sum, matched| sum + matched),
             };
             let (mut record, median_ns) = combine(self.case.plan, phase, job, circumstances, results);
             clocks.clone_into(&mut record.clocks);
             nodes.clone_into(&mut record.nodes);
-            record.settled = found.settled;
+            record.settled = conditions.settled;
             record.complete &= failure.is_none();
             record.doubts = doubts::about(Facts {
                 plan: self.case.plan,
@@ -149,8 +149,8 @@ impl<R: Ranks> Rank<'_, R> {
                 capabilities: self.case.capabilities(self.case.plan.storage_of(job)),
                 nodes: &self.nodes,
                 emptied: self.emptied,
-                synced: own.iter().all(|report| report.synced),
-                unwritten: if operation == Operation::Read { unwritten(&own) } else { Unwritten::default() },
+                synced: of_job.iter().all(|report| report.synced),
+                unwritten: if operation == Operation::Read { unwritten(&of_job) } else { Unwritten::default() },
                 record: &record,
                 median_ns,
                 failure: failure.as_ref(),
@@ -161,21 +161,21 @@ impl<R: Ranks> Rank<'_, R> {
 
     /// Bytes of what a job read that were in the memory of each node before; nothing where it read no file set.
     fn resident_before(&self, reports: &[&RankReport]) -> Vec<Option<u64>> {
-        let found = reports.iter().filter_map(|report| {
+        let before = reports.iter().filter_map(|report| {
             let (_, _, result) = report.results.first()?;
             Some((result.record.node, report.before_read.as_ref()?.resident_bytes()))
         });
-        let found: Vec<_> = found.collect();
-        if found.is_empty() { Vec::new() } else { self.by_node(found.into_iter()) }
+        let before: Vec<_> = before.collect();
+        if before.is_empty() { Vec::new() } else { self.by_node(before.into_iter()) }
     }
 }
 
 /// What of the bytes that a job read held no data.
 fn unwritten(reports: &[&RankReport]) -> Unwritten {
-    let found = reports.iter().filter_map(|report| Some(report.before_read.as_ref()?.unwritten()));
-    found.fold(Unwritten::default(), |sum, own| Unwritten {
-        unwritten_bytes: sum.unwritten_bytes + own.unwritten_bytes,
-        bytes: sum.bytes + own.bytes,
+    let amounts = reports.iter().filter_map(|report| Some(report.before_read.as_ref()?.unwritten()));
+    amounts.fold(Unwritten::default(), |sum, part| Unwritten {
+        unwritten_bytes: sum.unwritten_bytes + part.unwritten_bytes,
+        bytes: sum.bytes + part.bytes,
     })
 }
 

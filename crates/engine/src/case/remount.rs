@@ -51,7 +51,7 @@ impl<R: Ranks> Rank<'_, R> {
         }
         // What a node wrote only later would be in the server's memory again.
         if self.is_first_on_node() && !matches!(self.case.plan.target, Target::Url(_)) {
-            // A failure is the storage's own; the fsync of a phase has told it, or the doubt about its lack.
+            // A failure is the storage's; the fsync of a phase has reported it, or the doubt about a missing fsync.
             let workspace = self.case.workspace;
             let _ = workspace.open_to_read(workspace.path()).and_then(|file| cache::write_out(&file));
         }
@@ -76,11 +76,11 @@ impl<R: Ranks> Rank<'_, R> {
         leave_mount(self.case.plan);
         self.case.workspace.release();
         self.gather(&())?;
-        let own = match command {
+        let outcome = match command {
             Some(command) if self.is_first_on_node() => self.remount_node(command),
             _ => Outcome::default(),
         };
-        self.attempted(CacheMethod::Remount, own)
+        self.attempted(CacheMethod::Remount, outcome)
     }
 
     fn remount_node(&self, command: &SiteCommand) -> Outcome {
@@ -92,7 +92,7 @@ impl<R: Ranks> Rank<'_, R> {
             self.fail_here(failure::plain(REMOUNT, message, REMOUNT_REMEDY));
             return Outcome { refused: Some("cannot determine what is mounted".to_owned()), command: None };
         };
-        let run = site_command::run(command, Some(host), &told(&mount, target), || self.ranks.must_stop());
+        let run = site_command::run(command, Some(host), &environment_of(&mount, target), || self.ranks.must_stop());
         // Whatever mounts on demand does it now.
         let seen = self.case.workspace.sample().exists();
         let there = seen || mounts::mount_of(target).is_some_and(|now| now.mount_point == mount.mount_point);
@@ -121,12 +121,12 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     fn fail_here(&self, failure: Failure) {
-        self.ranks.fail(&failure::at(failure, self.ranks.rank(), PHASE));
+        self.ranks.fail(&failure::of_rank(failure, self.ranks.rank(), PHASE));
     }
 }
 
 /// What the command finds in its environment.
-fn told(mount: &Mount, target: &Path) -> [(&'static str, String); 5] {
+fn environment_of(mount: &Mount, target: &Path) -> [(&'static str, String); 5] {
     [
         ("IOASSAY_TARGET", target.display().to_string()),
         ("IOASSAY_MOUNT_POINT", mount.mount_point.clone()),

@@ -1,4 +1,4 @@
-//! The step that removes files, as one rank lives it.
+//! Runs the step that removes files on one rank.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ impl<R: Ranks> Rank<'_, R> {
                     Ok(Removal::Kept) => kept.push(path.display().to_string()),
                     Err(error) => {
                         let failure = failure::on_path("remove", &path, &error);
-                        self.ranks.fail(&failure::at(failure, self.ranks.rank(), "remove"));
+                        self.ranks.fail(&failure::of_rank(failure, self.ranks.rank(), "remove"));
                     }
                 }
             }

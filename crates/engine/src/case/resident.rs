@@ -22,7 +22,7 @@ use crate::work::kind_of;
 use crate::work::run::profile::{Inspected, Profile};
 use crate::workload::layout::{self, Geometry};
 
-/// What is said to have measured what nobody looked at.
+/// `measured_with` where no file was inspected.
 const NOTHING: &str = "none";
 
 /// What was found in the page caches, and with what.
@@ -48,7 +48,7 @@ pub(super) fn sum_of(per_node: &[Option<u64>]) -> Option<u64> {
 
 /// What one rank found.
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct RankResidency {
     bytes: Option<u64>,
     measured_with: String,
 }
@@ -136,24 +136,24 @@ impl<R: Ranks> Rank<'_, R> {
         })
     }
 
-    /// Every rank looks at its `own` parts; all learn what is resident on each node.
-    fn resident(&self, own: &[Part<'_>]) -> Result<Resident, Stopped> {
-        let mut found = Found { bytes: Some(0), measured_with: NOTHING.to_owned() };
-        for part in own {
+    /// Each rank inspects its `parts`; all learn what is resident on each node.
+    fn resident(&self, parts: &[Part<'_>]) -> Result<Resident, Stopped> {
+        let mut residency = RankResidency { bytes: Some(0), measured_with: NOTHING.to_owned() };
+        for part in parts {
             let mut profile = Profile::of_whole(part.geometry.part_bytes());
             match self.look(part, false, &mut profile) {
                 Ok(measured_with) => {
-                    found.bytes = found.bytes.map(|sum| sum + profile.whole().resident_bytes);
-                    measured_with.inspect(|with| with.name().clone_into(&mut found.measured_with));
+                    residency.bytes = residency.bytes.map(|sum| sum + profile.whole().resident_bytes);
+                    measured_with.inspect(|with| with.name().clone_into(&mut residency.measured_with));
                 }
-                Err(_) => found.bytes = None,
+                Err(_) => residency.bytes = None,
             }
         }
-        let all = self.gather(&found)?.map(|all| {
-            let looked = all.iter().find(|found| found.measured_with != NOTHING);
-            let measured_with = looked.map_or(NOTHING, |found| &found.measured_with).to_owned();
-            let found = (0..).zip(&all).map(|(rank, found)| (self.node_of(rank), found.bytes));
-            Resident { per_node: self.by_node(found), measured_with }
+        let all = self.gather(&residency)?.map(|all| {
+            let inspected = all.iter().find(|residency| residency.measured_with != NOTHING);
+            let measured_with = inspected.map_or(NOTHING, |residency| &residency.measured_with).to_owned();
+            let by_rank = (0..).zip(&all).map(|(rank, residency)| (self.node_of(rank), residency.bytes));
+            Resident { per_node: self.by_node(by_rank), measured_with }
         });
         Ok(self.broadcast(&all)?.expect("rank 0 gathers"))
     }
@@ -194,28 +194,28 @@ impl<R: Ranks> Rank<'_, R> {
         if emptied { Err(io::ErrorKind::Unsupported.into()) } else { Ok(measured_with) }
     }
 
-    /// True if looking at files would empty what is looked at. Asked once of a file that the workspace has for itself, or
+    /// True if inspecting files would empty their cache. Tested once with a file that the workspace has for itself, or
     /// where it has none of this `file`.
     fn is_emptied_by_opening(&self, path: &Path, file: &File) -> io::Result<bool> {
         if let Some(&known) = self.emptied_by_opening.get() {
             return Ok(known);
         }
         let workspace = self.case.workspace;
-        let found = if workspace.is_new() {
-            let own = workspace.sample();
-            residency::is_emptied_by_opening(&workspace.open_to_read(&own)?, || workspace.open_to_read(&own))?
+        let is_emptied = if workspace.is_new() {
+            let sample = workspace.sample();
+            residency::is_emptied_by_opening(&workspace.open_to_read(&sample)?, || workspace.open_to_read(&sample))?
         } else if file.metadata()?.len() > 0 {
             residency::is_emptied_by_opening(file, || workspace.open_to_read(path))?
         } else {
             return Ok(false);
         };
-        Ok(*self.emptied_by_opening.get_or_init(|| found))
+        Ok(*self.emptied_by_opening.get_or_init(|| is_emptied))
     }
 
-    /// Sums of what ranks found on each node.
-    pub(super) fn by_node(&self, found: impl Iterator<Item = (u32, Option<u64>)>) -> Vec<Option<u64>> {
+    /// Sums per node of `bytes_by_rank`.
+    pub(super) fn by_node(&self, bytes_by_rank: impl Iterator<Item = (u32, Option<u64>)>) -> Vec<Option<u64>> {
         let mut per_node = vec![self.keeps_files().then_some(0); self.case.seating.nodes() as usize];
-        for (node, bytes) in found {
+        for (node, bytes) in bytes_by_rank {
             let node: &mut Option<u64> = &mut per_node[node as usize];
             *node = node.zip(bytes).map(|(sum, bytes)| sum + bytes);
         }

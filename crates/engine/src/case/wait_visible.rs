@@ -10,7 +10,7 @@ use crate::failure;
 use crate::ranks::{Ranks, Stopped};
 use crate::work::run::pacing::POLL_INTERVAL;
 
-/// Twice as long as an NFS client remembers a directory unless it is told otherwise (`acdirmax`).
+/// Twice as long as an NFS client remembers a directory by default (`acdirmax`).
 const FORGOTTEN_BY_THEN: Duration = Duration::from_secs(120);
 
 impl<R: Ranks> Rank<'_, R> {

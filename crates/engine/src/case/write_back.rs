@@ -11,28 +11,32 @@ use crate::failure;
 use crate::ranks::{Ranks, Stopped};
 
 impl<R: Ranks> Rank<'_, R> {
-    /// Has each node write out all that is dirty of the target, where `phase` is to settle. What cannot be written ends the
-    /// case: somebody has been told that it was. Rank 0 gets what it took.
+    /// Has each node write out all dirty data of the target, where `phase` is to settle. A failed write-back ends the
+    /// case: the write was already reported as successful. Rank 0 gets the time and bytes.
     pub(super) fn settle(&self, phase: &Phase) -> Result<Option<Settled>, Stopped> {
         // What lies behind a URL is in no page cache.
         if !phase.settle || matches!(self.case.plan.target, Target::Url(_)) {
             return Ok(None);
         }
-        let own = self.is_first_on_node().then(|| {
+        let here = self.is_first_on_node().then(|| {
             let (dirty_bytes, before_ns) = (counters::dirty_bytes(), self.case.clock.now_ns());
             let path = self.case.workspace.path();
             let target = self.case.workspace.open_to_read(path);
             if let Err(error) = target.and_then(|target| cache::write_out(&target)) {
-                self.ranks.fail(&failure::at(failure::on_path("syncfs", path, &error), self.ranks.rank(), &phase.name));
+                self.ranks.fail(&failure::of_rank(
+                    failure::on_path("syncfs", path, &error),
+                    self.ranks.rank(),
+                    &phase.name,
+                ));
             }
             Settled { waited_ns: self.case.clock.now_ns() - before_ns, dirty_bytes }
         });
-        let all = self.gather(&own)?;
+        let all = self.gather(&here)?;
         self.go_on()?;
         Ok(all.and_then(|all| {
-            all.into_iter().flatten().reduce(|all, own| Settled {
-                waited_ns: all.waited_ns.max(own.waited_ns),
-                dirty_bytes: all.dirty_bytes.zip(own.dirty_bytes).map(|(all, own)| all + own),
+            all.into_iter().flatten().reduce(|all, node| Settled {
+                waited_ns: all.waited_ns.max(node.waited_ns),
+                dirty_bytes: all.dirty_bytes.zip(node.dirty_bytes).map(|(all, node)| all + node),
             })
         }))
     }

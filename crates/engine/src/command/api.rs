@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::command;
 use crate::compiled::{Cache, Source};
-use crate::exit::Ended;
+use crate::exit::Exit;
 use crate::failure;
 use crate::storage;
 use crate::storage::plugin::options::Described;
@@ -31,16 +31,16 @@ pub struct Build {
 }
 
 /// Builds a plug-in and prints where it is.
-pub fn build(asked: &Build) -> Ended {
+pub fn build(asked: &Build) -> Exit {
     if sources::shipped(&asked.what).is_none() && Path::new(&asked.what).extension().is_none() {
         let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
         let message = format!("there is no storage API {:?} to build", asked.what);
         let remedy = format!("use one of {}, or a file such as ./mine.c", names.join(", "));
-        return Ended::refused(failure::plain("build", message, &remedy));
+        return Exit::refused(failure::plain("build", message, &remedy));
     }
     match built(asked) {
         Ok(path) => command::print(&format!("{}\n", path.display())),
-        Err(failure) => Ended::could_not(failure),
+        Err(failure) => Exit::could_not(failure),
     }
 }
 
@@ -52,7 +52,7 @@ fn built(asked: &Build) -> Result<PathBuf, Failure> {
         let compiler = asked.compiler.as_deref().unwrap_or(usual.compiler);
         into_place(asked, &Source { compiler, arguments: &arguments, ..usual })?
     } else {
-        own(asked, &more)?
+        build_file(asked, &more)?
     };
     // A plug-in that cannot be used is better known now than in a job.
     let loaded = plugin::load(&std::path::absolute(&library).unwrap_or_else(|_| library.clone()));
@@ -64,7 +64,7 @@ fn built(asked: &Build) -> Result<PathBuf, Failure> {
 }
 
 /// Builds a file of the user's.
-fn own(asked: &Build, more: &[&str]) -> Result<PathBuf, Failure> {
+fn build_file(asked: &Build, more: &[&str]) -> Result<PathBuf, Failure> {
     let path = Path::new(&asked.what);
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let text = fs::read_to_string(path).map_err(|error| failure::on_path("read", path, &error))?;
@@ -89,7 +89,7 @@ fn own(asked: &Build, more: &[&str]) -> Result<PathBuf, Failure> {
 /// Builds into the cache or where the user wants it.
 fn into_place(asked: &Build, source: &Source<'_>) -> Result<PathBuf, Failure> {
     let Some(directory) = &asked.output else { return source.build(&sources::cache()?) };
-    let built = source.build(&Cache::at(directory.clone()))?;
+    let built = source.build(&Cache::in_directory(directory.clone()))?;
     let place = directory.join(format!("{}.so", source.name));
     fs::rename(&built, &place).map_err(|error| failure::on_path("rename", &built, &error))?;
     Ok(place)
@@ -100,8 +100,9 @@ fn into_place(asked: &Build, source: &Source<'_>) -> Result<PathBuf, Failure> {
 struct List {
     /// Version of this document.
     version: u32,
-    /// The engine's own storage APIs, which are no plug-ins.
-    own: Vec<&'static str>,
+    /// The engine's storage APIs that are not plug-ins.
+    #[serde(rename = "own")]
+    built_in: Vec<&'static str>,
     apis: Vec<Listed>,
 }
 
@@ -121,15 +122,15 @@ struct Listed {
 }
 
 /// Prints every plug-in, and those at `paths`.
-pub fn list(paths: &[PathBuf], as_json: bool) -> Ended {
+pub fn list(paths: &[PathBuf], as_json: bool) -> Exit {
     let apis = match listed(paths) {
         Ok(apis) => apis,
-        Err(failure) => return Ended::could_not(failure),
+        Err(failure) => return Exit::could_not(failure),
     };
     if !as_json {
         return command::print(&apis.iter().map(text).collect::<Vec<_>>().join("\n"));
     }
-    let list = List { version: 1, own: storage::all_names(), apis };
+    let list = List { version: 1, built_in: storage::all_names(), apis };
     command::print(&(serde_json::to_string_pretty(&list).expect("our own types are JSON") + "\n"))
 }
 

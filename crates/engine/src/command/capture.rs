@@ -20,7 +20,7 @@ use ioassay_protocol::events::Failure;
 use ioassay_units::Nanoseconds;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
-use crate::exit::Ended;
+use crate::exit::Exit;
 use crate::failure;
 use crate::supervise::in_child::{Unanswered, in_child};
 use crate::survey::path_timeout;
@@ -35,8 +35,8 @@ const TARGET_LIMIT: Duration = Duration::from_secs(10);
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Writes a snapshot of this node to the new file `out`, or to standard output for `-`.
-pub fn capture(target: Option<&Path>, out: &Path) -> Ended {
-    captured(target, out).map_or_else(Ended::could_not, |()| Ended::default())
+pub fn capture(target: Option<&Path>, out: &Path) -> Exit {
+    captured(target, out).map_or_else(Exit::could_not, |()| Exit::default())
 }
 
 fn captured(target: Option<&Path>, out: &Path) -> Result<(), Failure> {

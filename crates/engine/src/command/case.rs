@@ -17,7 +17,7 @@ use nix::unistd::getpid;
 use super::ending::{Conclusion, finish, refused};
 use super::room::check_room;
 use crate::case::remount;
-use crate::exit::{Ended, REFUSED};
+use crate::exit::{Exit, REFUSED};
 use crate::output::EventLog;
 use crate::plan;
 use crate::rank_set::{RankSet, Ready};
@@ -44,7 +44,7 @@ pub fn run_case(
     clock: &Clock,
     log: &mut EventLog,
     watch: &mut dyn FnMut(Watched),
-) -> Ended {
+) -> Exit {
     let ran = run_plan(plan, ranks, clock, log, watch);
     finish(log, ran.unwrap_or_else(|not_begun| *not_begun))
 }
@@ -57,22 +57,22 @@ fn run_plan(
     watch: &mut dyn FnMut(Watched),
 ) -> Result<Conclusion, Box<Conclusion>> {
     let not_begun = |ended| Box::new(Conclusion::of(ended));
-    let could_not = |failure| not_begun(Ended::could_not(failure));
+    let could_not = |failure| not_begun(Exit::could_not(failure));
     let contents = if storage::keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
-    let own = plan.clone();
-    let room = with_timeout_of(plan, "check free space", move || check_room(&own))?;
+    let planned = plan.clone();
+    let room = with_timeout_of(plan, "check free space", move || check_room(&planned))?;
     room.map_err(could_not)?;
     plan::validate_meeting(plan, storage::mpi::in_ranks())
-        .map_err(|refusal| not_begun(Ended::refused(refused(&refusal))))?;
+        .map_err(|refusal| not_begun(Exit::refused(refused(&refusal))))?;
     if let Some(failure) = ranks.unfit(plan) {
-        return Err(not_begun(Ended::refused(failure)));
+        return Err(not_begun(Exit::refused(failure)));
     }
     if let Target::InPlace(place) = &plan.target {
         guard::may_remain(&Placed::of(plan, place).places());
     }
-    // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
-    let own = plan.clone();
-    let created = with_timeout_of(plan, "create its workspace", move || Workspace::create(&own, &contents));
+    // The thread that speaks to the target has ended when this returns: ranks are forked from one thread.
+    let planned = plan.clone();
+    let created = with_timeout_of(plan, "create its workspace", move || Workspace::create(&planned, &contents));
     let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..*hung }))?;
     let workspace = created.map_err(could_not)?;
     guard::may_remain(&workspace.places());
@@ -81,12 +81,12 @@ fn run_plan(
     let direct_alignment_bytes = direct.then(sample).flatten().and_then(|file| direct_io::alignment_bytes(&file));
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
-        return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
+        return Ok(Conclusion { exit: Exit::with(REFUSED, refused(&refusal)), signal: None, removed });
     }
     let fits = sample().map_or(Ok(()), |file| uncached::check_in_workspace(plan, &file, workspace.path()));
     if let Err(failure) = fits {
         let removed = Some(workspace.remove());
-        return Ok(Conclusion { ended: Ended::could_not(failure), signal: None, removed });
+        return Ok(Conclusion { exit: Exit::could_not(failure), signal: None, removed });
     }
 
     let ready = Ready { plan, workspace: &workspace, clock, direct_alignment_bytes };
@@ -133,7 +133,7 @@ fn with_timeout_of<T: Send + 'static>(
         if stopped.get().is_none() {
             stopped.set(supervise::next_signal().map(|signal| (signal, Instant::now())));
         }
-        stopped.get().is_some_and(|(_, at)| at.elapsed() >= STOPPED)
+        stopped.get().is_some_and(|(_, since)| since.elapsed() >= STOPPED)
     };
     let limit = plan.time_limit_ns.map_or(Duration::MAX, Duration::from_nanos);
     let done = with_timeout::with_timeout(limit, must_stop, operate);
@@ -147,14 +147,14 @@ fn with_timeout_of<T: Send + 'static>(
         }
         (Err(hanging), Some((signal, _))) => {
             let failure = path_timeout::no_answer(target_of(plan), hanging);
-            let ended = Ended::could_not(failure);
+            let ended = Exit::could_not(failure);
             Err(Box::new(Conclusion { signal: Some(signal.to_string()), ..Conclusion::of(ended) }))
         }
         (Err(_), None) => {
             let limit = Nanoseconds(limit.as_nanos() as u64).about();
             let message = format!("the target did not let the engine {what} within the time limit of {limit}");
             let remedy = "check whether the target's server responds, and read the kernel log (dmesg)";
-            Err(Box::new(Conclusion::of(Ended::could_not(failure::plain("use target", message, remedy)))))
+            Err(Box::new(Conclusion::of(Exit::could_not(failure::plain("use target", message, remedy)))))
         }
     }
 }

@@ -3,7 +3,7 @@
 use ioassay_host::clock;
 use ioassay_protocol::events::{Event, Failure, Finished, Outcome, RefusedKey, Removed};
 
-use crate::exit::{COMPLETE, COULD_NOT_RUN, Ended, PHASE_FAILED, REFUSED};
+use crate::exit::{COMPLETE, COULD_NOT_RUN, Exit, PHASE_FAILED, REFUSED};
 use crate::failure;
 use crate::output::{self, EventLog};
 use crate::plan::Refusal;
@@ -11,21 +11,21 @@ use crate::stdio;
 use crate::supervise::Ending;
 
 /// Prints `text`, which is all that the command was asked for.
-pub fn print(text: &str) -> Ended {
-    stdio::print(text).map_or_else(Ended::could_not, |()| Ended::default())
+pub fn print(text: &str) -> Exit {
+    stdio::print(text).map_or_else(Exit::could_not, |()| Exit::default())
 }
 
 /// What is to be said at the end of a run.
 #[derive(Debug, Default)]
 pub(super) struct Conclusion {
-    pub(super) ended: Ended,
+    pub(super) exit: Exit,
     pub(super) signal: Option<String>,
     pub(super) removed: Option<Removed>,
 }
 
 impl Conclusion {
-    pub(super) fn of(ended: Ended) -> Self {
-        Self { ended, ..Self::default() }
+    pub(super) fn of(exit: Exit) -> Self {
+        Self { exit, ..Self::default() }
     }
 
     /// After ranks have ended, and what they created was removed.
@@ -36,13 +36,13 @@ impl Conclusion {
             (Some(_), _) => COULD_NOT_RUN,
         };
         let signal = ending.signal.map(|signal| signal.to_string());
-        Self { ended: Ended { code, failure: ending.failure, ..Ended::default() }, signal, removed }
+        Self { exit: Exit { code, failure: ending.failure, ..Exit::default() }, signal, removed }
     }
 }
 
 /// Writes the last events. They are what counts, so a failure to write them is the command's failure.
-pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
-    let Conclusion { ended: Ended { code, mut failure, .. }, signal, removed } = conclusion;
+pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Exit {
+    let Conclusion { exit: Exit { code, mut failure, .. }, signal, removed } = conclusion;
     let outcome = match (code, &signal) {
         (_, Some(_)) => Outcome::Interrupted,
         (COMPLETE, None) => Outcome::Complete,
@@ -59,8 +59,8 @@ pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
     ];
     let written = log.mend().and_then(|()| events.iter().flatten().try_for_each(|event| log.write(event)));
     match written {
-        Ok(()) => Ended { code, failure, remains, ..Ended::default() },
-        Err(error) => Ended::with(COULD_NOT_RUN, output::cannot_write(&error)),
+        Ok(()) => Exit { code, failure, remains, ..Exit::default() },
+        Err(error) => Exit::with(COULD_NOT_RUN, output::cannot_write(&error)),
     }
 }
 
@@ -76,11 +76,11 @@ pub(super) fn what_remains(removed: &Removed) -> Option<Failure> {
 }
 
 /// Writes the events of a plan that is refused.
-pub fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
-    finish(log, Conclusion::of(Ended::with(REFUSED, refused(refusal))))
+pub fn refuse(refusal: &Refusal, log: &mut EventLog) -> Exit {
+    finish(log, Conclusion::of(Exit::with(REFUSED, refused(refusal))))
 }
 
-/// A plan that is refused, as the failure of who asked for it.
+/// The refusal of a plan as a failure for the user.
 pub fn refused(refusal: &Refusal) -> Failure {
     let message = format!("{}: {}", refusal.place(), refusal.problem);
     let refused = RefusedKey { key: refusal.key.clone(), problem: refusal.problem.clone() };

@@ -27,7 +27,7 @@ pub use self::case::run_case;
 use self::ending::{Conclusion, finish};
 pub use self::ending::{print, refuse, refused};
 use self::targets::{ANSWER, Targets};
-use crate::exit::{COULD_NOT_RUN, Ended, REFUSED};
+use crate::exit::{COULD_NOT_RUN, Exit, REFUSED};
 use crate::failure;
 use crate::launched::launcher;
 use crate::output::{EventLog, ProgressLog};
@@ -50,19 +50,19 @@ pub fn run(
     progress: Option<&Path>,
     stop_with_parent: bool,
     ranks: &mut dyn RankSet,
-) -> Ended {
+) -> Exit {
     if stop_with_parent {
         ranks.watch_stdin();
     }
     let mut log = match prepare(events, stop_with_parent) {
         Ok(log) => log,
-        Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
+        Err(failure) => return Exit::with(COULD_NOT_RUN, failure),
     };
     let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
         Ok(progress) => progress,
         Err((path, error)) => {
             let failure = failure::on_path("open", path, &error);
-            return finish(&mut log, Conclusion::of(Ended::with(COULD_NOT_RUN, failure)));
+            return finish(&mut log, Conclusion::of(Exit::with(COULD_NOT_RUN, failure)));
         }
     };
     match plan::read(plan) {
@@ -87,13 +87,13 @@ pub fn survey(
     events: &Path,
     stop_with_parent: bool,
     ranks: &mut dyn RankSet,
-) -> Ended {
+) -> Exit {
     if stop_with_parent {
         ranks.watch_stdin();
     }
     let mut log = match prepare(events, stop_with_parent) {
         Ok(log) => log,
-        Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
+        Err(failure) => return Exit::with(COULD_NOT_RUN, failure),
     };
     let ending = ranks.survey(request, per_node, &mut log);
     let hurried = ending.signal.is_some() || ending.failure.is_some();
@@ -105,27 +105,27 @@ pub fn survey(
 }
 
 /// Becomes a launcher, which does not return; or says why not.
-pub fn launch(command: &[OsString]) -> Ended {
-    let Some((program, arguments)) = command.split_first() else { return Ended::default() };
+pub fn launch(command: &[OsString]) -> Exit {
+    let Some((program, arguments)) = command.split_first() else { return Exit::default() };
     if let Err(error) = supervise::stop_with_parent() {
-        return Ended::could_not(failure::plain("launch", format!("prctl: {error}"), "run again"));
+        return Exit::could_not(failure::plain("launch", format!("prctl: {error}"), "run again"));
     }
     let error = std::process::Command::new(program).args(arguments).exec();
     let program = Path::new(program);
     let failure = failure::on_path("start", program, &error);
-    Ended::could_not(Failure { remedy: "check that it is installed and in PATH".to_owned(), ..failure })
+    Exit::could_not(Failure { remedy: "check that it is installed and in PATH".to_owned(), ..failure })
 }
 
 /// Writes the events of a command for which nothing could be begun. Of many processes that fail alike, one reports it.
-pub fn not_begun(events: &Path, failure: Failure) -> Ended {
+pub fn not_begun(events: &Path, failure: Failure) -> Exit {
     let one_of_many = launcher::of_this_process().and_then(|launcher| launcher.rank).unwrap_or(0) > 0;
     match EventLog::open(events) {
-        Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Ended::could_not(failure))),
-        _ => Ended { code: COULD_NOT_RUN, ..Ended::default() },
+        Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Exit::could_not(failure))),
+        _ => Exit { code: COULD_NOT_RUN, ..Exit::default() },
     }
 }
 
-/// Opens the events and makes signals wait until somebody looks; call it before anything is created.
+/// Opens the events and blocks signals until they are waited for; call it before anything is created.
 pub fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
     let cannot = |error| failure::on_path("prepare to write", events, &error);
     supervise::block_signals().map_err(cannot)?;
@@ -136,21 +136,21 @@ pub fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failur
 }
 
 /// Checks each plan in the files `plans` and reports what it needs and what its target has.
-pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
+pub fn check(plans: &[PathBuf], events: &Path) -> Exit {
     let mut log = match EventLog::open(events) {
         Ok(log) => log,
-        Err(error) => return Ended::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
+        Err(error) => return Exit::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
     };
     let mut targets = Targets::new(Clock::calibrated());
-    let mut first_bad = Ended::default();
+    let mut first_bad = Exit::default();
     let plans: Vec<_> = plans.iter().flat_map(|file| plan::read_all(file)).collect();
-    for plans in plans.chunks(targets::LOOKED_AT_ONCE) {
+    for plans in plans.chunks(targets::PLANS_PER_THREAD) {
         let valid: Vec<_> = plans.iter().flatten().cloned().collect();
         let mut checked = targets.check(valid).into_iter();
         for plan in plans {
             let checked = match plan {
-                Ok(_) => checked.next().expect("an answer for each valid plan").map_err(Ended::could_not),
-                Err(refusal) => Err(Ended::with(REFUSED, refused(refusal))),
+                Ok(_) => checked.next().expect("an answer for each valid plan").map_err(Exit::could_not),
+                Err(refusal) => Err(Exit::with(REFUSED, refused(refusal))),
             };
             let event = match checked {
                 Ok(checked) => Some(Event::Checked(Box::new(checked))),
@@ -164,7 +164,7 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
             };
             // Not synced: of a check that was cut short nothing is kept.
             if let Some(Err(error)) = event.map(|event| log.append(&event)) {
-                return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
+                return Exit::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
             }
         }
     }
@@ -172,49 +172,49 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
 }
 
 /// Adds up what each plan in the files `plans` does, without looking at its target.
-pub fn amounts(plans: &[PathBuf], events: &Path) -> Ended {
+pub fn amounts(plans: &[PathBuf], events: &Path) -> Exit {
     let mut log = match EventLog::open(events) {
         Ok(log) => log,
-        Err(error) => return Ended::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
+        Err(error) => return Exit::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
     };
-    let mut first_bad = Ended::default();
+    let mut first_bad = Exit::default();
     for plan in plans.iter().flat_map(|file| plan::read_all(file)) {
         let event = plan
             .as_ref()
             .map_or_else(|refusal| Event::Error(refused(refusal)), |plan| Event::Amounts(amounts::of_plan(plan)));
         if let (Event::Error(failure), None) = (&event, &first_bad.failure) {
-            first_bad = Ended::with(REFUSED, failure.clone());
+            first_bad = Exit::with(REFUSED, failure.clone());
         }
         if let Err(error) = log.append(&event) {
-            return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
+            return Exit::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
         }
     }
     first_bad
 }
 
 /// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
-pub fn clean(name: &Path, events: &Path) -> Ended {
-    let own = name.to_owned();
-    let (event, ended) = with_timeout::unless_stuck(ANSWER, move || remove_left(&own)).unwrap_or_else(|hanging| {
+pub fn clean(name: &Path, events: &Path) -> Exit {
+    let left = name.to_owned();
+    let (event, ended) = with_timeout::unless_stuck(ANSWER, move || remove_left(&left)).unwrap_or_else(|hanging| {
         let silent = path_timeout::no_answer(name, hanging);
         let left = Left { path: name.display().to_string(), because: silent.message.clone() };
-        (Event::Removed(Removed { files: 0, left: vec![left] }), Ended::could_not(silent))
+        (Event::Removed(Removed { files: 0, left: vec![left] }), Exit::could_not(silent))
     });
     match EventLog::open(events).and_then(|mut log| log.write(&event)) {
         Ok(()) => ended,
-        Err(error) => Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error)),
+        Err(error) => Exit::with(COULD_NOT_RUN, failure::on_path("write", events, &error)),
     }
 }
 
-fn remove_left(name: &Path) -> (Event, Ended) {
+fn remove_left(name: &Path) -> (Event, Exit) {
     match Workspace::open(name) {
-        Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
-        Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
+        Ok(None) => (Event::Removed(Removed::default()), Exit::default()),
+        Err(failure) => (Event::Error(failure.clone()), Exit::with(REFUSED, failure)),
         Ok(Some(workspace)) => {
             let removed = workspace.remove();
             let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
             let remedy = "inspect it and remove it by hand, then clean again";
-            let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
+            let ended = left.map(|left| Exit::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
             (Event::Removed(removed), ended.unwrap_or_default())
         }
     }

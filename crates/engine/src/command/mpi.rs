@@ -11,14 +11,14 @@ use ioassay_protocol::events::Failure;
 use serde::{Deserialize, Serialize};
 
 use crate::command;
-use crate::exit::Ended;
+use crate::exit::Exit;
 use crate::launched::{library_name, shim};
 
 /// Builds the library for the MPI of `compiler` and prints where it is.
-pub fn build(compiler: &str, force: bool) -> Ended {
+pub fn build(compiler: &str, force: bool) -> Exit {
     match built(compiler, force) {
         Ok(path) => command::print(&format!("{}\n", path.display())),
-        Err(failure) => Ended::could_not(failure),
+        Err(failure) => Exit::could_not(failure),
     }
 }
 
@@ -40,16 +40,16 @@ struct Listed {
 }
 
 /// Prints the libraries that were built, the newest first, or `only` one of them.
-pub fn list(as_json: bool, only: Option<&Path>) -> Ended {
+pub fn list(as_json: bool, only: Option<&Path>) -> Exit {
     let built = match shim::cache().and_then(|cache| cache.built()) {
         Ok(built) => built,
-        Err(failure) => return Ended::could_not(failure),
+        Err(failure) => return Exit::could_not(failure),
     };
     let listed: Vec<Listed> = built
         .into_iter()
         .filter(|built| only.is_none_or(|only| built.path == only))
         .map(|built| {
-            let name = if only.is_some() { library_name(&built.path) } else { name_told_by_another(&built.path) };
+            let name = if only.is_some() { library_name(&built.path) } else { name_from_child(&built.path) };
             let since = built.built.duration_since(UNIX_EPOCH).unwrap_or_default();
             let problem = name.as_ref().err().map(ToString::to_string);
             Listed { path: built.path, library: name.ok(), problem, built_unix_s: since.as_secs() }
@@ -69,12 +69,12 @@ fn text(listed: &Listed) -> String {
     format!("{}\n  {says}\n", listed.path.display())
 }
 
-/// What an MPI calls itself, asked in a process of its own: two MPIs whose libraries have one name cannot be told apart in
+/// The name of an MPI, asked in another process: two MPIs whose libraries share a name cannot be distinguished in
 /// one process.
-fn name_told_by_another(library: &Path) -> io::Result<String> {
+fn name_from_child(library: &Path) -> io::Result<String> {
     let mut other = Command::new(std::env::current_exe()?);
     let asked = other.args(["mpi", "list", "--json", "--only"]).arg(library).stdin(Stdio::null());
-    let told: Vec<Listed> = serde_json::from_slice(&asked.output()?.stdout)?;
-    let told = told.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
-    told.library.ok_or_else(|| io::Error::other(told.problem.unwrap_or_default()))
+    let listed: Vec<Listed> = serde_json::from_slice(&asked.output()?.stdout)?;
+    let listed = listed.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+    listed.library.ok_or_else(|| io::Error::other(listed.problem.unwrap_or_default()))
 }

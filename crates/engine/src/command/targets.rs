@@ -17,8 +17,8 @@ use crate::work::amounts;
 /// How long the target may take to answer one call of `check` or `clean`, where the plan says nothing.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
-/// Plans whose target is looked at by one thread, which may hang: a thread for each takes longer than the look.
-pub(super) const LOOKED_AT_ONCE: usize = 100;
+/// Plans whose target is inspected by one thread, which may hang: a thread for each takes longer than inspecting.
+pub(super) const PLANS_PER_THREAD: usize = 100;
 
 /// The targets of the plans that were checked so far.
 pub(super) struct Targets {

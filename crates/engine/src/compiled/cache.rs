@@ -46,11 +46,11 @@ impl Cache {
             let message = "there is no directory for compiled libraries: HOME is not set".to_owned();
             failure::plain("compile", message, "set IOASSAY_CACHE to a directory shared by all nodes")
         };
-        directory.map(|directory| Self::at(directory.join(kind))).ok_or_else(nowhere)
+        directory.map(|directory| Self::in_directory(directory.join(kind))).ok_or_else(nowhere)
     }
 
     /// The one in `directory`, which is created when something is built.
-    pub fn at(directory: PathBuf) -> Self {
+    pub fn in_directory(directory: PathBuf) -> Self {
         Self { directory }
     }
 
@@ -79,7 +79,7 @@ impl Cache {
         };
         self.is_ours()?;
         let mut built: Vec<Built> = entries.flatten().filter_map(|entry| library(&entry)).collect();
-        built.sort_by(|one, other| other.built.cmp(&one.built).then_with(|| one.path.cmp(&other.path)));
+        built.sort_by(|first, other| other.built.cmp(&first.built).then_with(|| first.path.cmp(&other.path)));
         Ok(built)
     }
 
@@ -96,7 +96,7 @@ impl Cache {
         scratch.map(Workbench).map_err(|errno| self.cannot("create a directory in", &errno.into()))
     }
 
-    /// An error if somebody else may put code there that is then run.
+    /// An error if another user may put code there that is then run.
     fn is_ours(&self) -> Result<(), Failure> {
         trusted::check_directory(&self.directory).map_err(|error| failure::on_path("look at", &self.directory, &error))
     }
@@ -138,18 +138,18 @@ mod tests {
     #[test]
     fn a_cache_that_is_not_there_holds_nothing_and_what_is_no_library_is_not_listed() {
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(Cache::at(directory.path().join("missing")).built(), Ok(Vec::new()));
+        assert_eq!(Cache::in_directory(directory.path().join("missing")).built(), Ok(Vec::new()));
         for name in ["two-words-00ff.so", "notes.txt", "build-abcdef"] {
             fs::write(directory.path().join(name), "").unwrap();
         }
-        let built = Cache::at(directory.path().to_owned()).built().unwrap();
+        let built = Cache::in_directory(directory.path().to_owned()).built().unwrap();
         assert_eq!(built.into_iter().map(|one| one.name).collect::<Vec<_>>(), ["two-words"]);
     }
 
     #[test]
     fn a_cache_that_others_may_write_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().to_owned());
+        let cache = Cache::in_directory(directory.path().to_owned());
         let place = cache.place("one", "00");
         fs::write(&place, "").unwrap();
         assert_eq!(cache.holds(&place), Ok(Some(place.clone())));

@@ -48,9 +48,9 @@ impl Compiler {
         if ran.status.success() {
             return Ok(());
         }
-        let said = [ran.stdout, ran.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        let lines: Vec<&str> = said.lines().take(LINES).collect();
+        let output = [ran.stdout, ran.stderr].concat();
+        let output = String::from_utf8_lossy(&output);
+        let lines: Vec<&str> = output.lines().take(LINES).collect();
         let message = format!("{} cannot compile {}:\n{}", self.path.display(), name, lines.join("\n"));
         Err(failure::plain("compile", message, remedy))
     }

@@ -60,7 +60,7 @@ impl Source<'_> {
     /// As [`Source::build`].
     pub fn find_or_build(&self, cache: &Cache) -> Result<PathBuf, Failure> {
         match self.find(cache)? {
-            Some(found) => Ok(found),
+            Some(library) => Ok(library),
             None => self.build(cache),
         }
     }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn what_is_built_is_found_again_and_can_be_called() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().join("cache"));
+        let cache = Cache::in_directory(directory.path().join("cache"));
         let files = [("answer.c", ANSWER), ("answer.h", "#define ANSWER 42\n")];
         let source = answer(&files);
         assert_eq!(source.find(&cache).unwrap(), None);
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn what_was_looked_at_is_loaded_also_when_its_name_is_given_to_another_meanwhile() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().join("cache"));
+        let cache = Cache::in_directory(directory.path().join("cache"));
         let [mine, other] = ["#define ANSWER 1\n", "#define ANSWER 2\n"].map(|header| {
             let files = [("answer.c", ANSWER), ("answer.h", header)];
             answer(&files).build(&cache).unwrap()
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn other_sources_arguments_or_compilers_give_another_library() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().to_owned());
+        let cache = Cache::in_directory(directory.path().to_owned());
         let link = directory.path().join("mycc");
         std::os::unix::fs::symlink(on_path("cc").unwrap(), &link).unwrap();
         let (one, two) = ([("a.c", "1"), ("a.h", "23")], [("a.c", "12"), ("a.h", "3")]);
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_does_not_compile_leaves_nothing_and_says_what_the_compiler_said() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().join("cache"));
+        let cache = Cache::in_directory(directory.path().join("cache"));
         let failure = answer(&[("answer.c", ANSWER)]).build(&cache).unwrap_err();
         assert!(failure.message.contains("answer.h"), "{}", failure.message);
         assert_eq!(failure.remedy, "install gcc");
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn many_may_build_the_same_at_once() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().join("cache"));
+        let cache = Cache::in_directory(directory.path().join("cache"));
         let files = [("answer.c", ANSWER), ("answer.h", "#define ANSWER 7\n")];
         std::thread::scope(|scope| {
             for _ in 0..6 {

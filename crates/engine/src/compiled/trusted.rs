@@ -1,8 +1,8 @@
 //! Code that may run as we do: libraries, and directories that keep them, which nobody else can change.
 //!
 //! Trusted are root, who runs the engine, and who owns the engine itself. Every directory on the way must be theirs; one
-//! that others may write to will do if it is sticky, as `/tmp` is. A library is loaded by the descriptor that was looked
-//! at: what its name leads to a moment later does not count.
+//! that others may write to will do if it is sticky, as `/tmp` is. A library is loaded by the descriptor that was
+//! checked: what its name leads to a moment later does not count.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -64,23 +64,23 @@ pub(super) fn check_directory(directory: &Path) -> io::Result<()> {
     descend(&directory.canonicalize()?).map(drop)
 }
 
-/// `directory`, which has no links in it, with every one on the way looked at.
+/// `directory`, which has no links in it, with every directory on the way checked.
 fn descend(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut reached = PathBuf::from("/");
-    let mut at = open(&reached, flags, Mode::empty())?;
+    let mut current = open(&reached, flags, Mode::empty())?;
     let mut names = directory.iter().skip(1);
     loop {
-        let file = File::from(at);
+        let file = File::from(current);
         let about = file.metadata()?;
         let shared = about.mode() & WRITABLE_BY_OTHERS != 0 && about.mode() & STICKY == 0;
         if shared || !is_trusted(&about) {
             return Err(changeable(&reached));
         }
-        at = file.into();
-        let Some(name) = names.next() else { return Ok(at) };
+        current = file.into();
+        let Some(name) = names.next() else { return Ok(current) };
         reached.push(name);
-        at = openat(&at, name, flags, Mode::empty())?;
+        current = openat(&current, name, flags, Mode::empty())?;
     }
 }
 

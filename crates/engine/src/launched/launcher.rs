@@ -63,7 +63,7 @@ pub fn end_soon() {
     let Some(launcher) = on_this_node() else { return };
     // SAFETY: in the child nothing is called but system calls, which no lock of another thread can hold up.
     if let Ok(ForkResult::Child) = unsafe { fork() } {
-        // Whoever waits for this process' group or for the end of its output is not to wait for the child.
+        // A process that waits for this process' group or for the end of its output is not to wait for the child.
         let _ = setsid();
         let kept = launcher.as_raw_fd() as u32;
         // SAFETY: the child uses no other file, and ends in here.

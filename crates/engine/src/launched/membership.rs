@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::ranks::local::{FILES, MeetingPlace};
 use crate::ranks::seating::Seating;
 
-/// Where the memory of a node is: unnamed files that one of its processes has open, so that nothing of it outlives them.
+/// Where the memory of a node is: unnamed files that one of its processes has open, so that no memory outlives them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Address {
     process: u32,

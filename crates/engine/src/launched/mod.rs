@@ -1,8 +1,8 @@
 //! The engine as a launcher of MPI starts it: a process for each rank, on many nodes.
 //!
 //! Each of these processes divides in two before anything else: one does the rank's I/O ([`rank`]), the other looks after
-//! it and speaks MPI in a thread of its own ([`mpi_thread`]), so that a rank that hangs or is killed leaves somebody behind
-//! who can say so. The first process runs the command that was asked for, as the engine does where it forks its ranks;
+//! it and speaks MPI in a thread of its own ([`mpi_thread`]), so that a rank that hangs or is killed leaves a process
+//! that reports it. The first process runs the command that was asked for, as the engine does where it forks its ranks;
 //! the others follow.
 //!
 //! [`launcher`] is what launchers say by the environment, [`shim`] and [`mpi`] how the site's MPI is reached,
@@ -35,7 +35,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use self::launcher::Launcher;
 use self::mpi_thread::{Brief, ENDING, Finish, join_for_a_while};
 use self::rank::{CaseOrder, Joined, Order, SurveyOrder};
-use crate::exit::{COULD_NOT_RUN, Ended};
+use crate::exit::{COULD_NOT_RUN, Exit};
 use crate::failure;
 use crate::output::EventLog;
 use crate::plan::Sizes;
@@ -98,19 +98,19 @@ fn begin(library: PathBuf, launcher: Option<Launcher>, in_ranks: bool) -> Result
     let brief = Brief { library, launcher, shared: in_ranks };
     let Divided { child, other: ours, printed } = divide(&brief).map_err(cannot)?;
     let finish = Arc::new(Finish::default());
-    let (told, mpi_thread) = if in_ranks {
+    let (joined, mpi_thread) = if in_ranks {
         (hear_from(ours), None)
     } else {
-        let (told, mpi_thread) = speak(brief, Arc::clone(&finish), ours);
-        (told, Some(mpi_thread))
+        let (joined, mpi_thread) = speak(brief, Arc::clone(&finish), ours);
+        (joined, Some(mpi_thread))
     };
-    let Some(told) = wait(&told)? else {
+    let Some(joined) = wait(&joined)? else {
         join_for_a_while(printed);
         mpi::end_for_all();
         let message = "MPI terminated a rank's process".to_owned();
         return Err(failure::plain("begin MPI", message, "read what MPI printed"));
     };
-    let membership = told?;
+    let membership = joined?;
     let place = membership.enter().map_err(cannot)?;
     let child = Child { rank: membership.rank, seat: membership.seat(), pid: child };
     let (seating, rank) = (membership.seating(), membership.rank);
@@ -172,11 +172,11 @@ fn divide(brief: &Brief) -> io::Result<Divided> {
 fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Joined>, JoinHandle<()>) {
     let (sender, receiver) = channel();
     let mpi_thread = std::thread::spawn(move || {
-        mpi_thread::run(&brief, &finish, |told| {
-            let told = told.map(|(membership, _)| membership);
+        mpi_thread::run(&brief, &finish, |joined| {
+            let joined = joined.map(|(membership, _)| membership);
             // Where one of them is gone there is nobody to tell.
-            let _ = rank::tell(&rank, &told);
-            let _ = sender.send(told);
+            let _ = rank::tell(&rank, &joined);
+            let _ = sender.send(joined);
         });
     });
     (receiver, mpi_thread)
@@ -186,20 +186,20 @@ fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Joine
 fn hear_from(rank: UnixStream) -> Receiver<Joined> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        if let Ok(told) = rank::listen(&rank) {
-            let _ = sender.send(told);
+        if let Ok(joined) = rank::listen(&rank) {
+            let _ = sender.send(joined);
         }
     });
     receiver
 }
 
-/// Waits until it is known where to meet, but not for ever, and not when a signal comes. `None`: whoever wanted to begin MPI is
-/// gone.
-fn wait(told: &Receiver<Joined>) -> Result<Option<Joined>, Failure> {
+/// Waits until it is known where to meet, but not for ever, and not when a signal comes. `None`: the process that was
+/// to begin MPI is gone.
+fn wait(receiver: &Receiver<Joined>) -> Result<Option<Joined>, Failure> {
     let begin = Instant::now();
     loop {
-        match told.recv_timeout(Duration::from_millis(1)) {
-            Ok(told) => return Ok(Some(told)),
+        match receiver.recv_timeout(Duration::from_millis(1)) {
+            Ok(joined) => return Ok(Some(joined)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
@@ -233,12 +233,12 @@ impl RankSet for Launched {
         *self.place.clock()
     }
 
-    /// Launchers pass their standard input on to the first process: whoever asked for the run writes the names of signals
+    /// Launchers pass their standard input on to the first process: the control plane writes the names of signals
     /// there, and ends it by ending.
     fn watch_stdin(&self) {
         std::thread::spawn(|| {
             for line in io::stdin().lines().map_while(Result::ok) {
-                // Whoever supervises the ranks waits for it.
+                // The supervisor of the ranks waits for it.
                 let _ = match line.as_str() {
                     "SIGTSTP" => kill(getpid(), Signal::SIGTSTP).map_err(io::Error::from),
                     "SIGCONT" => kill(getpid(), Signal::SIGCONT).map_err(io::Error::from),
@@ -364,7 +364,7 @@ impl Launched {
         // What is wrong the first process says, if it can be reached and the launcher lets it come to that. So one on each
         // node that is alone does as well.
         let failure = place.failure().filter(|_| alone && self.child.seat == 0);
-        let ended = Ended { code: if alone { COULD_NOT_RUN } else { 0 }, failure, ..Ended::default() };
+        let ended = Exit { code: if alone { COULD_NOT_RUN } else { 0 }, failure, ..Exit::default() };
         ended.say();
         self.leave(ended.code);
         ended.code

@@ -120,12 +120,12 @@ static BEGINS: AtomicBool = AtomicBool::new(false);
 /// Some MPIs end the process where they cannot begin, and say why in words for their own developers.
 extern "C" fn ended_by_mpi() {
     if BEGINS.load(Ordering::SeqCst) {
-        let said = format!(
+        let message = format!(
             "ioassay-engine: MPI terminated this process while starting, for the reason printed above. Another MPI's \
              launcher may have started it\n  \
              try: {OTHER_LAUNCHER}\n"
         );
-        let _ = io::stderr().write_all(said.as_bytes());
+        let _ = io::stderr().write_all(message.as_bytes());
         end_for_all();
     }
 }
@@ -133,10 +133,10 @@ extern "C" fn ended_by_mpi() {
 /// Ends this process by a signal. The others may wait for it in their MPI for ever: all launchers end them when one is
 /// killed, and MPICH's does not when one merely ends.
 pub fn end_for_all() {
-    let own: SigSet = [Signal::SIGTERM].into_iter().collect();
+    let terminate: SigSet = [Signal::SIGTERM].into_iter().collect();
     // SAFETY: no function of this process is installed or taken away.
     let by_default = unsafe { signal(Signal::SIGTERM, SigHandler::SigDfl) };
-    if by_default.is_ok() && own.thread_unblock().is_ok() {
+    if by_default.is_ok() && terminate.thread_unblock().is_ok() {
         let _ = raise(Signal::SIGTERM);
     }
 }
@@ -155,7 +155,7 @@ impl Functions {
 
 /// The first line of a text that ends with a zero.
 fn line_of(text: &[c_char]) -> String {
-    // SAFETY: whoever filled it put a zero within its length, or left the one with which it began.
+    // SAFETY: its writer put a zero within its length, or left the initial one.
     let text = unsafe { CStr::from_ptr(text.as_ptr()) };
     text.to_string_lossy().lines().next().unwrap_or_default().trim().to_owned()
 }
@@ -174,7 +174,7 @@ pub struct Mpi {
     sending: VecDeque<Transfer>,
     /// A message that comes in, and from whom.
     coming: Option<(u32, Transfer)>,
-    /// Messages that came before somebody wanted them.
+    /// Messages that came before they were asked for.
     early: VecDeque<(u32, Vec<u8>)>,
 }
 
@@ -231,7 +231,7 @@ impl Mpi {
             }
             let mut transfer = Transfer { request: std::ptr::null_mut(), bytes: vec![0; length] };
             let bytes = transfer.bytes.as_mut_ptr().cast();
-            // SAFETY: as for `send`; the message that was told of has this length.
+            // SAFETY: as for `send`; the probed message has this length.
             let error = unsafe { (self.functions.receive)(from, bytes, length, &mut transfer.request) };
             self.functions.check(error)?;
             self.coming = Some((from as u32, transfer));

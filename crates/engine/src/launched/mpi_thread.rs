@@ -28,7 +28,7 @@ const MEETING: Duration = Duration::from_secs(8);
 /// How long MPI may take to end in order.
 pub const ENDING: Duration = Duration::from_secs(5);
 
-/// How the thread is told to come to an end.
+/// How the thread is to end.
 #[derive(Debug, Default)]
 pub struct Finish(AtomicU8);
 
@@ -41,7 +41,7 @@ impl Finish {
         self.0.store(IN_ORDER, Ordering::SeqCst);
     }
 
-    /// Without waiting for anybody.
+    /// Without waiting for any other process.
     pub fn at_once(&self) {
         self.0.store(AT_ONCE, Ordering::SeqCst);
     }
@@ -88,7 +88,7 @@ pub fn run(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Membership,
         let leader = NodeLeader::new(wire, &memory, &seating, &membership.names, node);
         match leader.run(|| finish.was_told()) {
             Ok(wire) => mpi = wire.into_all(),
-            // The ranks have been told.
+            // The ranks have been informed.
             Err(_) => return,
         }
     } else {
@@ -97,7 +97,7 @@ pub fn run(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Membership,
         }
     }
     if finish.0.load(Ordering::SeqCst) == IN_ORDER {
-        // Whoever waits for the end of the process does so for a while only.
+        // The process that waits for this one's end does so for a while only.
         let _ = mpi.end();
     }
 }
@@ -131,10 +131,10 @@ fn meet(brief: &Brief) -> Result<(Mpi, Assignment), Failure> {
     Ok((mpi, place.map_err(|error| broken(&error))??))
 }
 
-/// As the first process: asks who is there, and tells each its place.
-fn gather_hellos(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Assignment, Failure>> {
+/// As the first process: asks all processes where they are, and sends each its place.
+fn gather_hellos(mpi: &mut Mpi, of_first: Hello) -> io::Result<Result<Assignment, Failure>> {
     let mut heard: Vec<Option<Hello>> = vec![None; mpi.size() as usize];
-    heard[0] = Some(own);
+    heard[0] = Some(of_first);
     let all = wait(|| {
         while let Some((process, hello)) = mpi.receive()? {
             heard[process as usize] = Some(serde_json::from_slice(&hello)?);
@@ -158,8 +158,8 @@ fn gather_hellos(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Assignment, Fai
     Ok(places.into_iter().next().expect("the first process is one of them"))
 }
 
-fn answer(mpi: &mut Mpi, own: &Hello) -> io::Result<Result<Assignment, Failure>> {
-    say(mpi, 0, own)?;
+fn answer(mpi: &mut Mpi, hello: &Hello) -> io::Result<Result<Assignment, Failure>> {
+    say(mpi, 0, hello)?;
     hear(mpi, 0)
 }
 
@@ -186,7 +186,7 @@ fn hear<T: DeserializeOwned>(mpi: &mut Mpi, from: u32) -> io::Result<T> {
     let mut heard = None;
     wait(|| {
         heard = mpi.receive_from(from)?;
-        // What this process says leaves only while somebody looks.
+        // What this process sends leaves only while MPI is polled.
         mpi.has_sent_all();
         Ok(heard.is_some())
     })?;
@@ -197,7 +197,7 @@ fn sent(mpi: &mut Mpi) -> io::Result<()> {
     wait(|| Ok(mpi.has_sent_all()))
 }
 
-/// Waits until it is `over`, leaving the processor to whoever else needs it to come along.
+/// Waits until it is `over`, leaving the processor to the process that it waits for.
 fn wait(mut over: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
     let begin = Instant::now();
     while !over()? {

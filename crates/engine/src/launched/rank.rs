@@ -75,19 +75,19 @@ pub fn live(other: UnixStream, brief: Option<Brief>) -> i32 {
             let (sender, receiver) = std::sync::mpsc::channel();
             let mpi_thread = {
                 let finish = Arc::clone(&finish);
-                std::thread::spawn(move || mpi_thread::run(&brief, &finish, |told| drop(sender.send(told))))
+                std::thread::spawn(move || mpi_thread::run(&brief, &finish, |place| drop(sender.send(place))))
             };
-            let Ok(told) = receiver.recv() else { return 1 };
-            let told = told.map(|(membership, communicator)| {
+            let Ok(place) = receiver.recv() else { return 1 };
+            let place = place.map(|(membership, communicator)| {
                 if let Some(communicator) = communicator {
                     storage::mpi::joined(communicator);
                 }
                 membership
             });
-            if tell(&other, &told).is_err() {
+            if tell(&other, &place).is_err() {
                 return 1;
             }
-            let Ok(membership) = told else { return 1 };
+            let Ok(membership) = place else { return 1 };
             let code = carry_out(&membership);
             finish.in_order();
             if join_for_a_while(mpi_thread) {
@@ -99,9 +99,9 @@ pub fn live(other: UnixStream, brief: Option<Brief>) -> i32 {
     }
 }
 
-/// Tells the other process of the rank.
-pub fn tell(mut other: &UnixStream, told: &Joined) -> io::Result<()> {
-    let mut line = serde_json::to_vec(told)?;
+/// Sends it to the other process of the rank.
+pub fn tell(mut other: &UnixStream, joined: &Joined) -> io::Result<()> {
+    let mut line = serde_json::to_vec(joined)?;
     line.push(b'\n');
     other.write_all(&line)
 }
@@ -137,7 +137,7 @@ fn carry_out(membership: &Membership) -> i32 {
             Order::Survey(order) => look_around(&order, &rank, &seating, place.clock()),
         };
         if let Err(failure) = begun {
-            place.fail(&failure::at(failure, membership.rank, "begin"));
+            place.fail(&failure::of_rank(failure, membership.rank, "begin"));
         }
         rank.carried_out(last);
     }

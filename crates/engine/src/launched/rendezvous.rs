@@ -85,7 +85,7 @@ impl Roster {
         Seating::blocks(self.ranks_on.iter().copied())
     }
 
-    /// What each process is told, in the order of processes.
+    /// The place of each process, in the order of processes.
     pub fn places(&self) -> Vec<Assignment> {
         let (seating, leaders) = (self.seating(), self.leaders());
         let mut places: Vec<(u32, Assignment)> = (0..seating.ranks())
@@ -115,7 +115,7 @@ impl Roster {
     }
 }
 
-/// What each process is told.
+/// The place of a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Its rank.

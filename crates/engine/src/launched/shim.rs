@@ -49,8 +49,8 @@ pub fn of_this_site(launcher: &Launcher) -> Result<PathBuf, Failure> {
     }
     let begin = Instant::now();
     loop {
-        if let Some(found) = source.find(&cache)? {
-            return Ok(found);
+        if let Some(library) = source.find(&cache)? {
+            return Ok(library);
         }
         if begin.elapsed() > BUILDING {
             let message = "the first process did not build the MPI connector, or its cache is not visible on this node";

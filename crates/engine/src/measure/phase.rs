@@ -43,7 +43,7 @@ pub fn combine(
     plan: &Plan,
     phase: &Phase,
     job: &Job,
-    found: Circumstances,
+    circumstances: Circumstances,
     results: Vec<RankResult>,
 ) -> (PhaseRecord, u64) {
     let mut latencies = Latencies::default();
@@ -60,13 +60,13 @@ pub fn combine(
         operations: ranks.iter().map(|rank| rank.operations).sum(),
     };
     // Without a first finisher (the phase failed) both rates describe what was done until the end.
-    let (first_finished_ns, first_finished) = found.first_finished.unwrap_or((last_end, all));
+    let (first_finished_ns, first_finished) = circumstances.first_finished.unwrap_or((last_end, all));
     let record = PhaseRecord {
-        step: found.step,
+        step: circumstances.step,
         name: phase.name.clone(),
         job: job.name.clone(),
-        operation: found.operation,
-        started_unix_ns: found.started_unix_ns,
+        operation: circumstances.operation,
+        started_unix_ns: circumstances.started_unix_ns,
         complete,
         bytes: all.bytes,
         operations: all.operations,
@@ -75,13 +75,13 @@ pub fn combine(
         first_finished_bytes: first_finished.bytes,
         first_finished_operations: first_finished.operations,
         stonewall: stonewall(job, &ranks),
-        matched: found.matched,
+        matched: circumstances.matched,
         start_spread_ns: starts().max().unwrap_or(0) - starts().min().unwrap_or(0),
         finish_spread_ns: last_end - ends().min().unwrap_or(0),
         sample_interval_ns: plan.sample_interval_ns,
         clocks: Vec::new(),
-        resident_bytes_before: found.resident_bytes_before,
-        resident_bytes_before_per_node: found.resident_bytes_before_per_node,
+        resident_bytes_before: circumstances.resident_bytes_before,
+        resident_bytes_before_per_node: circumstances.resident_bytes_before_per_node,
         settled: None,
         nodes: Vec::new(),
         latencies: latencies.buckets(),

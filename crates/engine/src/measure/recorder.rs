@@ -14,7 +14,7 @@ use crate::latencies::Latencies;
 /// stat, read, remove and create, a replay most kinds.
 pub const LANES: usize = 9;
 
-/// Suspensions of a rank in one step that are told apart; more of them lengthen the last one.
+/// Suspensions of a rank in one step that are recorded one by one; more of them lengthen the last one.
 const SUSPENSIONS: usize = 8;
 
 /// What a rank shows to those who watch: in shared memory, each rank in cache lines of its own.
@@ -66,14 +66,14 @@ impl LiveCounters {
         let times = words.map(|words| words.each_ref().map(|word| word.load(Ordering::Acquire)));
         let mut within: Vec<_> = times.filter(|&[_, end_ns]| end_ns > opened_ns).collect();
         within.sort_unstable();
-        let mut found: Vec<Suspension> = Vec::new();
+        let mut merged: Vec<Suspension> = Vec::new();
         for [begin_ns, end_ns] in within.into_iter().map(|times| times.map(|at_ns| at_ns.saturating_sub(opened_ns))) {
-            match found.last_mut() {
+            match merged.last_mut() {
                 Some(last) if begin_ns <= last.end_ns => last.end_ns = last.end_ns.max(end_ns),
-                _ => found.push(Suspension { begin_ns, end_ns }),
+                _ => merged.push(Suspension { begin_ns, end_ns }),
             }
         }
-        found
+        merged
     }
 
     /// What it has done so far in one lane.

@@ -44,17 +44,17 @@ fn parse_of(file: &Path, text: &[u8]) -> Result<Plan, Refusal> {
 /// The JSON documents in `text`, at least one. The last one is the rest, where that is none.
 fn documents(text: &[u8]) -> Vec<&[u8]> {
     let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<serde::de::IgnoredAny>();
-    let mut found = Vec::new();
+    let mut parts = Vec::new();
     loop {
         let begin = stream.byte_offset();
         match stream.next() {
-            Some(Ok(_)) => found.push(&text[begin..stream.byte_offset()]),
+            Some(Ok(_)) => parts.push(&text[begin..stream.byte_offset()]),
             Some(Err(_)) => {
-                found.push(&text[begin..]);
-                return found;
+                parts.push(&text[begin..]);
+                return parts;
             }
-            None if found.is_empty() => return vec![text],
-            None => return found,
+            None if parts.is_empty() => return vec![text],
+            None => return parts,
         }
     }
 }

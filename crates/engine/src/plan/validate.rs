@@ -233,15 +233,16 @@ fn jobs(
             return Err(Refusal::new(format!("{key}.name"), problem, "give each job a different name"));
         }
         range(&format!("{key}.ranks"), job.ranks, ranks)?;
-        let own = job.range(ranks);
-        if let Some(other) =
-            busy.iter().find(|other| own.first < other.first + other.count && other.first < own.first + own.count)
+        let members = job.range(ranks);
+        if let Some(other) = busy
+            .iter()
+            .find(|other| members.first < other.first + other.count && other.first < members.first + members.count)
         {
             let problem =
                 format!("ranks {} to {} already have a job in this phase", other.first, other.first + other.count - 1);
             return Err(Refusal::new(format!("{key}.ranks"), problem, "give each job of a phase different ranks"));
         }
-        busy.push(own);
+        busy.push(members);
         pace::pace(&key, plan, job, step)?;
         let storage = JobStorage::of_job(&key, plan, job)?;
         storage.goes_with(common)?;

@@ -85,14 +85,14 @@ pub trait Ranks {
     /// line, in the order of ranks. Valid in the `pack` of a gather that follows the phase.
     fn first_finished(&self, job: usize, members: RankRange) -> Option<FirstFinished>;
 
-    /// The largest `own` of the `members` of `job`, once all of them have come to ask. Once per phase and job.
-    fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped>;
+    /// The largest `value` of the `members` of `job`, once all of them have come to ask. Once per phase and job.
+    fn agree_on_most(&self, job: usize, members: RankRange, value: u64) -> Result<u64, Stopped>;
 
     /// True if the list of work that the `members` of `job` share runs short: who has work to spare should share it.
     /// Cheap enough to ask now and then in a hot loop.
     fn wants_work(&self, job: usize, members: RankRange) -> bool;
 
-    /// Gives a piece of work to whoever takes it. False if there is no room for it: then its owner keeps it.
+    /// Offers a piece of work to other ranks. False if there is no room for it: then its owner keeps it.
     fn share_work(&self, job: usize, piece: &[u8]) -> bool;
 
     /// Takes a piece of work into `piece`, waiting while other members may still share some. False when there is none

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Seating(Vec<u32>);
 
 impl Seating {
-    /// Clients dealt out to `nodes` nodes in turn.
+    /// Distributes clients round-robin over `nodes` nodes.
     pub fn dealt(ranks: RankCount, nodes: u32) -> Self {
         let all = ranks.clients * ranks.per_client;
         Self((0..all).map(|rank| ranks.client_of(rank) % nodes).collect())

@@ -20,7 +20,7 @@ use crate::workload::layout::Geometry;
 /// What a storage API can do. A plan that asks for more is refused before any I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Keeps what is written, in the workspace: it can be looked at and must be removed.
+    /// Keeps what is written, in the workspace: it can be inspected and must be removed.
     pub files: bool,
     /// Takes directories of mounted file systems as targets.
     pub directories: bool,
@@ -55,7 +55,7 @@ pub struct Capabilities {
     pub locks: bool,
     /// Can give a file its size before it is written.
     pub sizes: bool,
-    /// What can be told to the kernel about the access.
+    /// Advice about the access that the kernel can be given.
     pub advice: &'static [Advice],
     /// Uses io_uring, and heeds its options.
     pub uring: bool,
@@ -113,7 +113,7 @@ pub struct NameCapabilities {
     /// Has directories that must be created, and removed when empty.
     pub directories: bool,
     /// Names entries by their name in an open directory.
-    pub at: bool,
+    pub openat: bool,
     /// Has `mknod`.
     pub mknod: bool,
     /// Can rename.
@@ -149,7 +149,7 @@ pub struct Opening<'a> {
     pub bytes: u64,
     /// What happens to its size.
     pub size: Option<SizeAtOpen>,
-    /// What the kernel is told.
+    /// Advice that the kernel is given.
     pub advice: &'a [Advice],
 }
 
@@ -301,7 +301,7 @@ pub trait OpenFile {
     /// Returns when everything written is on stable storage.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// An error if the file's name is gone. Asked about once a second, because a file that somebody removed
+    /// An error if the file's name is gone. Asked about once a second, because a file that was removed
     /// can be written for hours without any other error.
     fn check_linked(&self) -> io::Result<()>;
 
@@ -316,7 +316,7 @@ pub trait OpenFile {
 
     /// Hands over what was begun, waits until at least `at_least` transfers have ended, and adds all that have to
     /// `ended`. A transfer that failed is an ended one; an error is that nothing can be handed over or awaited.
-    fn finish(&mut self, _at_least: u32, _ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, _at_least: u32, _ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -369,7 +369,7 @@ pub struct InFlight {
 
 /// A transfer that has ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct FinishedTransfer {
     /// Its buffer.
     pub buffer: u32,
     /// How many bytes it moved, or why not.

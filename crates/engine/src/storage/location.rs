@@ -36,7 +36,7 @@ pub struct Location<P> {
 }
 
 impl<P: Copy> Location<P> {
-    /// Takes `url` apart. What is wrong with it is said without repeating what may be secret in it.
+    /// Takes `url` apart. Errors do not repeat what may be secret in it.
     pub fn taken_apart(url: &str, protocol: P, grammar: &Grammar) -> Result<Self, Unfit> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));

@@ -127,7 +127,7 @@ impl Mapping {
 
     /// Where up to `bytes` bytes at `offset` are, and how many of them the mapping has.
     #[inline]
-    fn at(&self, offset: u64, bytes: usize) -> (*mut u8, usize) {
+    fn bytes_at(&self, offset: u64, bytes: usize) -> (*mut u8, usize) {
         let Some((start, length)) = self.0 else { return (std::ptr::null_mut(), 0) };
         let left = length.get().saturating_sub(offset as usize);
         if left == 0 {
@@ -161,7 +161,7 @@ struct MmapFile {
 impl OpenFile for MmapFile {
     #[inline]
     fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
-        let (to, bytes) = self.mapping.at(offset, data.len());
+        let (to, bytes) = self.mapping.bytes_at(offset, data.len());
         // SAFETY: both are valid for `bytes` bytes, and the mapping overlaps no memory of this process.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, bytes) };
         Ok(bytes)
@@ -169,7 +169,7 @@ impl OpenFile for MmapFile {
 
     #[inline]
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
-        let (from, bytes) = self.mapping.at(offset, data.len());
+        let (from, bytes) = self.mapping.bytes_at(offset, data.len());
         // SAFETY: as above.
         unsafe { std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), bytes) };
         Ok(bytes)

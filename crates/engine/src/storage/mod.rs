@@ -28,8 +28,8 @@ mod uring;
 use ioassay_protocol::plan::Plan;
 
 pub use self::api::{
-    Access, Capabilities, Connection, Ended, InFlight, Members, NameCapabilities, OpenFile, Opening, Part, Parts,
-    Range, RequestCounts, Setup, StorageApi, Unfit, WrongOption, move_all,
+    Access, Capabilities, Connection, FinishedTransfer, InFlight, Members, NameCapabilities, OpenFile, Opening, Part,
+    Parts, Range, RequestCounts, Setup, StorageApi, Unfit, WrongOption, move_all,
 };
 pub use self::registry::{all, all_names, by_name};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::names::Names;
 use super::names::null::{CAPABILITIES, NullNames};
-use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Setup, StorageApi};
+use super::{Capabilities, Connection, FinishedTransfer, InFlight, OpenFile, Opening, Setup, StorageApi};
 
 pub(super) struct Null;
 
@@ -80,9 +80,9 @@ impl OpenFile for NullFile {
         Ok(())
     }
 
-    fn finish(&mut self, _at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, _at_least: u32, ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         let moved = |transfer: InFlight| self.transfer_bytes - transfer.from as usize;
-        ended.extend(self.begun.drain(..).map(|t| Ended { buffer: t.buffer, moved: Ok(moved(t)) }));
+        ended.extend(self.begun.drain(..).map(|t| FinishedTransfer { buffer: t.buffer, moved: Ok(moved(t)) }));
         Ok(())
     }
 }

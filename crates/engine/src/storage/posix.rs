@@ -141,14 +141,14 @@ fn is_regular(file: &File) -> io::Result<bool> {
 }
 
 fn file_advice(advice: &Advice) -> Option<PosixFadviseAdvice> {
-    use PosixFadviseAdvice as Known;
+    use PosixFadviseAdvice as Fadvise;
     Some(match advice {
-        Advice::Normal => Known::POSIX_FADV_NORMAL,
-        Advice::Sequential => Known::POSIX_FADV_SEQUENTIAL,
-        Advice::Random => Known::POSIX_FADV_RANDOM,
-        Advice::WillNeed => Known::POSIX_FADV_WILLNEED,
-        Advice::DontNeed => Known::POSIX_FADV_DONTNEED,
-        Advice::NoReuse => Known::POSIX_FADV_NOREUSE,
+        Advice::Normal => Fadvise::POSIX_FADV_NORMAL,
+        Advice::Sequential => Fadvise::POSIX_FADV_SEQUENTIAL,
+        Advice::Random => Fadvise::POSIX_FADV_RANDOM,
+        Advice::WillNeed => Fadvise::POSIX_FADV_WILLNEED,
+        Advice::DontNeed => Fadvise::POSIX_FADV_DONTNEED,
+        Advice::NoReuse => Fadvise::POSIX_FADV_NOREUSE,
         Advice::HugePage | Advice::NoHugePage => return None,
     })
 }
@@ -183,7 +183,7 @@ pub(super) fn lock(file: &File, range: Range, lock: bool) -> io::Result<()> {
     wanted.l_start = range.offset as libc::off_t;
     wanted.l_len = range.bytes as libc::off_t;
     loop {
-        // SAFETY: `wanted` is a flock that lives through the call.
+        // SAFETY: `wanted` is a flock that outlives the call.
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &wanted) } == 0 {
             return Ok(());
         }

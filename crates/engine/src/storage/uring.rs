@@ -21,7 +21,7 @@ use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::posix::{self, FILE_ADVICE};
 use super::uncached::{self, Flags};
-use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi};
+use super::{Capabilities, Connection, FinishedTransfer, InFlight, OpenFile, Opening, Range, Setup, StorageApi};
 use crate::stdio::say;
 
 pub(super) struct Uring;
@@ -124,7 +124,8 @@ impl Ring {
 
     fn push(&mut self, entry: squeue::Entry) -> io::Result<()> {
         // SAFETY: what the entry points to lives until the transfer has ended. A buffer of the rank outlives the ring,
-        // which waits for what is left when it is dropped; memory of a caller is borrowed until `one` has waited.
+        // which waits for what is left when it is dropped; memory of a caller is borrowed until `transfer_alone` has
+        // waited.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
             // Only where a kernel thread takes the entries it may lag behind: the queue is as long as the depth.
             self.ring.submit()?;
@@ -143,7 +144,7 @@ impl Ring {
     }
 
     /// One transfer, alone.
-    fn one(&mut self, entry: squeue::Entry) -> io::Result<usize> {
+    fn transfer_alone(&mut self, entry: squeue::Entry) -> io::Result<usize> {
         self.push(entry)?;
         let mut alone = None;
         if let Err(error) = self.finish(1, |_, moved| alone = Some(moved)) {
@@ -249,7 +250,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Write::new(self.descriptor(), start, bytes).offset(offset).rw_flags(flags).build()
         };
-        self.ring.borrow_mut().one(entry)
+        self.ring.borrow_mut().transfer_alone(entry)
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -259,7 +260,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Read::new(self.descriptor(), start, bytes).offset(offset).rw_flags(flags).build()
         };
-        self.ring.borrow_mut().one(entry)
+        self.ring.borrow_mut().transfer_alone(entry)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -309,9 +310,9 @@ impl OpenFile for UringFile {
     }
 
     #[inline]
-    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         let mut ring = self.ring.borrow_mut();
-        ring.finish(at_least, |user_data, moved| ended.push(Ended { buffer: user_data as u32, moved }))
+        ring.finish(at_least, |user_data, moved| ended.push(FinishedTransfer { buffer: user_data as u32, moved }))
     }
 
     fn lock(&mut self, range: Range) -> io::Result<()> {

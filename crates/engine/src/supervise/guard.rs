@@ -1,10 +1,10 @@
-//! A process between a command and whoever started it, which can leave when the command cannot.
+//! A process between a command and the process that started it, which can leave when the command cannot.
 //!
 //! What a command asks of a file system that hangs may keep it in the kernel for ever: no signal ends a process or a thread
 //! that waits there, not SIGKILL either. So every command that uses a target goes on in a child, and this process touches
 //! nothing but signals, pipes and a page of shared memory: it passes signals on, ends as the child ends, and, when the child
-//! does not come to its end in time, kills it, says what may remain, and leaves. It also stands between the child and the
-//! pipes of whoever reads what is printed: a process that never ends would keep them open.
+//! does not end in time, kills it, says what may remain, and leaves. It also stands between the child and the
+//! pipes of the process that reads what is printed: a process that never ends would keep them open.
 //!
 //! It only leaves. A command that is to report that a call hangs, and what it has done until then (the events of a case, each
 //! plan of `check`, each node of a survey), makes that call in a thread ([`super::with_timeout`]) and waits for it no longer than it
@@ -46,7 +46,7 @@ const DISAPPEARING: Duration = Duration::from_millis(300);
 /// How long a reader may take nothing of what a command has printed that has ended.
 const READER_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often the child is looked at.
+/// How often the child is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// As much as names of what may remain may take.
@@ -58,7 +58,7 @@ struct Page {
     ended: AtomicU32,
     /// Milliseconds that it may take after a signal.
     limit_ms: AtomicU64,
-    /// What may lie on the target if it does not come to its end, a line each, and how long that is.
+    /// What may lie on the target if it does not end, a line each, and how long that is.
     length: AtomicU32,
     text: [AtomicU8; MOST_TEXT],
 }
@@ -79,7 +79,7 @@ pub fn go_on_in_child(with_parent: bool) -> io::Result<()> {
     // SAFETY: there is no other thread, as has just been checked, so the child may go on like any program.
     match unsafe { fork() }? {
         ForkResult::Child => {
-            // Whoever started the engine knows the guard and no other process.
+            // The process that started the engine knows the guard and no other process.
             prctl::set_pdeathsig(Signal::SIGTERM)?;
             relays.print_into()?;
             let _ = PAGE.set(page);
@@ -91,12 +91,12 @@ pub fn go_on_in_child(with_parent: bool) -> io::Result<()> {
             }
             // It needs nothing of the directory that it was started in, and would keep that from being remounted.
             let _ = std::env::set_current_dir("/");
-            Guard { child, page, relays: relays.pass_on(), told: None, ended: None }.stand()
+            Guard { child, page, relays: relays.pass_on(), stop_signal: None, ended: None }.stand()
         }
     }
 }
 
-/// Says what may remain on the target, should this process not come to its end.
+/// Says what may remain on the target, should this process not end.
 pub fn may_remain(places: &[String]) {
     let Some(page) = PAGE.get() else { return };
     let text = places.join("\n");
@@ -149,7 +149,7 @@ struct Guard {
     page: &'static Page,
     relays: Vec<Relay>,
     /// The first signal, and when it came.
-    told: Option<(StopSignal, Instant)>,
+    stop_signal: Option<(StopSignal, Instant)>,
     /// With which code the child has ended as far as it can, and since when.
     ended: Option<(u8, Instant)>,
 }
@@ -165,7 +165,7 @@ impl Guard {
                 match Request::of(number) {
                     Some(Request::Stop(signal)) => {
                         let _ = signal.send(self.child);
-                        self.told.get_or_insert((signal, Instant::now()));
+                        self.stop_signal.get_or_insert((signal, Instant::now()));
                     }
                     Some(Request::Suspend) => {
                         let _ = kill(self.child, Signal::SIGTSTP);
@@ -192,7 +192,9 @@ impl Guard {
                 }
             }
             let limit = Duration::from_millis(self.page.limit_ms.load(Ordering::SeqCst));
-            if let Some((signal, _)) = self.told.filter(|(_, when)| when.elapsed() > limit && self.ended.is_none()) {
+            if let Some((signal, _)) =
+                self.stop_signal.filter(|(_, when)| when.elapsed() > limit && self.ended.is_none())
+            {
                 self.say_what_may_remain(signal);
                 self.leave(COULD_NOT_RUN);
             }
@@ -230,7 +232,7 @@ impl Guard {
             if self.pass_on() > 0 {
                 since = Instant::now();
             }
-            let waits = self.told.is_none() && since.elapsed() < READER_LIMIT;
+            let waits = self.stop_signal.is_none() && since.elapsed() < READER_LIMIT;
             if !waits || !self.relays.iter().any(Relay::has_more) {
                 return;
             }
@@ -253,10 +255,10 @@ fn end_as(ended: WaitStatus) -> ! {
     }
 }
 
-/// Pipes in the place of those that somebody reads what is printed from: of the standard output, and of the standard error.
+/// Pipes in the place of those whose reader waits for their end: of the standard output, and of the standard error.
 struct Relays([Option<Pipe>; 2]);
 
-/// What the child prints into, where nobody knows it.
+/// What the child prints into, which no other process has open.
 struct Pipe {
     from: OwnedFd,
     to: OwnedFd,
@@ -307,7 +309,7 @@ impl Relays {
     }
 }
 
-/// Which pipe or socket a descriptor is, where it is one: whoever reads it waits until the last process has closed it.
+/// Which pipe or socket a descriptor is, where it is one: its reader waits until the last process has closed it.
 fn reader_waits(number: RawFd) -> Option<(u64, u64)> {
     // SAFETY: all zero is a valid stat.
     let mut about: libc::stat = unsafe { std::mem::zeroed() };
@@ -324,7 +326,7 @@ struct Relay {
 }
 
 impl Relay {
-    /// Passes on what there is, as far as whoever reads it takes it: signals must not wait for a reader. Returns how many
+    /// Passes on what there is, as far as the reader takes it: signals must not wait for a reader. Returns how many
     /// bytes those were.
     fn pass_on(&mut self) -> usize {
         let mut bytes = [0; libc::PIPE_BUF];

@@ -98,7 +98,7 @@ pub(crate) struct Call {
     pub path: Option<PathBuf>,
 }
 
-/// The call in which `pid`, a process or a thread, waits; `None` if it runs, or if the kernel does not tell.
+/// The call in which `pid`, a process or a thread, waits; `None` if it runs, or if the kernel does not report it.
 pub(crate) fn call_of(pid: Pid) -> Option<Call> {
     let text = fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
     let (number, arguments) = parse(&text)?;

@@ -2,9 +2,9 @@
 //!
 //! A thread that hangs ([`super::with_timeout`]) keeps its process from ending, and needs the [`super::guard`] for that. A child
 //! keeps nobody: its parent ends, prints and closes its files as usual. The child has none of the parent's standard input,
-//! output and error, so that whoever reads those does not wait for it.
+//! output and error, so that their readers do not wait for it.
 //!
-//! Not here: what is said of a child that hangs.
+//! Not here: the message about a child that hangs.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -41,11 +41,11 @@ pub(crate) fn check() -> io::Result<()> {
 
 /// The names of all threads but this one.
 fn others() -> io::Result<Vec<String>> {
-    let own = gettid().to_string();
+    let this_thread = gettid().to_string();
     let mut names = Vec::new();
     for thread in fs::read_dir("/proc/self/task")? {
         let thread = thread?;
-        if thread.file_name().to_str() == Some(&own) {
+        if thread.file_name().to_str() == Some(&this_thread) {
             continue;
         }
         // One that is gone by now is no other.

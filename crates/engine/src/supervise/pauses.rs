@@ -1,13 +1,13 @@
 //! Whether the ranks of a node ran at all, seen by who looks after them: a process that mostly sleeps, for a moment at a time.
 //!
-//! A signal (SIGSTOP), a frozen control group and a paused or sleeping machine stop a rank, mostly all of them at once, and
-//! in its figures that looks like a storage that answered late. A storage that stalls stops only who waits for it: the
-//! supervisor never does. Its sleep that ends late is told apart from a busy machine by what the kernel counts as time in
-//! which it waited for a processor, and from one that is short of memory by its major page faults. What stops a rank alone the
-//! kernel tells its parent.
-//! Not here: a thread in the rank. That would cost each small transfer 4 %, since the kernel and the C library then lock what
-//! a process with one thread has for itself (pread of 4 KiB in memory, Linux 6.18, glibc 2.36: 0.98 µs, with one 1.02 µs).
-//! Nor suspensions that the engine was asked for ([`super::run`]), which ranks heed between two operations.
+//! A signal (SIGSTOP), a frozen control group and a paused or sleeping machine stop a rank, mostly all of them at once,
+//! and in its figures that looks like a storage that answered late. A storage that stalls stops only who waits for it:
+//! the supervisor never does. Its sleep that ends late is distinguished from a busy machine by what the kernel counts
+//! as time in which it waited for a processor, and from one that is short of memory by its major page faults. What
+//! stops a rank alone the kernel tells its parent. Not here: a thread in the rank. That would cost each small transfer
+//! 4 %, since the kernel and the C library then lock what a process with one thread has for itself (pread of 4 KiB in
+//! memory, Linux 6.18, glibc 2.36: 0.98 µs, with one 1.02 µs). Nor suspensions that the engine was asked for
+//! ([`super::run`]), which ranks heed between two operations.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl<'a> Pauses<'a> {
     }
 
     /// Runs `sleep`, which takes `limit` at most while processes run, and notes for `children` if it took far longer. Only a
-    /// sleep tells: elsewhere the supervisor may wait for whoever reads what it prints.
+    /// sleep is evidence: elsewhere the supervisor may wait for the reader of what it prints.
     pub(super) fn over<T>(&mut self, limit: Duration, children: &[Child], sleep: impl FnOnce() -> T) -> T {
         let before = Instant::now(self.place.clock(), &self.waits);
         let returned = sleep();
@@ -73,7 +73,7 @@ impl<'a> Pauses<'a> {
     /// The rank on `seat` goes on, at the latest at `now_ns`.
     pub(super) fn continued(&mut self, seat: u32, now_ns: u64) {
         let since = self.stopped.iter().position(|&(stopped, _)| stopped == seat);
-        if let Some((_, since_ns)) = since.map(|at| self.stopped.swap_remove(at))
+        if let Some((_, since_ns)) = since.map(|index| self.stopped.swap_remove(index))
             && now_ns - since_ns >= LEAST_PAUSE_NS
         {
             self.note(seat, since_ns, now_ns);

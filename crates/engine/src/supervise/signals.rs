@@ -15,8 +15,8 @@ use libc::c_int;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-/// Those that do not end a run: nobody can catch the first two; the next six end no process; a write beyond `ulimit -f` or
-/// into a pipe that nobody reads fails with an errno, as it should.
+/// Those that do not end a run: the first two cannot be caught; the next six end no process; a write beyond `ulimit -f`
+/// or into a pipe that nobody reads fails with an errno, as it should.
 const OTHERS: [c_int; 11] = [
     libc::SIGKILL,
     libc::SIGSTOP,
@@ -83,9 +83,9 @@ impl FromStr for StopSignal {
     }
 }
 
-/// All of them. What whoever started this process ignores stays ignored (`nohup`), and what has a handler when the engine
-/// begins belongs to whoever preloaded it; only the handlers of Rust's own runtime give way. Numbers that the C library
-/// keeps for its threads (32 and 33) cannot be caught by anybody else.
+/// All of them. Signals that were ignored when the engine was started stay ignored (`nohup`), and what has a handler
+/// when the engine begins belongs to the library that was preloaded; only the handlers of Rust's own runtime give way.
+/// Numbers that the C library keeps for its threads (32 and 33) cannot be caught by any other code.
 pub(super) fn stopping() -> &'static libc::sigset_t {
     static SET: OnceLock<libc::sigset_t> = OnceLock::new();
     SET.get_or_init(|| {
@@ -118,12 +118,12 @@ fn handler_of(number: c_int) -> Option<libc::sighandler_t> {
         .then(|| unsafe { action.assume_init() }.sa_sigaction)
 }
 
-/// Those that end a run, those that suspend and resume it, and the one that tells of a child's end.
+/// Those that end a run, those that suspend and resume it, and the one that reports a child's end.
 pub(super) fn awaited() -> libc::sigset_t {
     static SET: OnceLock<libc::sigset_t> = OnceLock::new();
     *SET.get_or_init(|| {
         let mut set = *stopping();
-        // Where whoever started this process ignores Ctrl-Z, so does the run.
+        // Where Ctrl-Z was ignored when this process was started, the run ignores it, too.
         let suspend = (handler_of(libc::SIGTSTP) == Some(libc::SIG_DFL)).then_some(libc::SIGTSTP);
         for number in [libc::SIGCHLD, libc::SIGCONT].into_iter().chain(suspend) {
             // SAFETY: an initialised set.

@@ -1,6 +1,6 @@
-//! Doing what may never come to an end, and not waiting for it for ever.
+//! Calls that may never return, and that are not waited for for ever.
 //!
-//! Not here: what is said of it then.
+//! Not here: the message in that case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,7 +14,7 @@ use super::hanging;
 /// How often a thread that waits looks whether it should.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Something that has not come to its end.
+/// A call that has not returned.
 #[derive(Debug)]
 pub struct Hanging {
     /// How long it was waited for.
@@ -23,9 +23,9 @@ pub struct Hanging {
     pub call: Option<String>,
 }
 
-/// What `operate` gives, in a thread of its own: what does not answer keeps that, and nobody else. It is left alone, since nothing
-/// can end it, if it takes longer than `limit`, or when `must_stop` says that nobody waits for it any more. Of what did come to
-/// its end no thread is left: ranks are forked from one.
+/// What `operate` gives, in a thread of its own: a call that hangs blocks that thread and no other. It is left alone,
+/// since nothing can end it, if it takes longer than `limit`, or when `must_stop` says that no caller waits for it any
+/// more. Of a call that did return no thread is left: ranks are forked from one.
 pub fn with_timeout<T: Send + 'static>(
     limit: Duration,
     must_stop: impl Fn() -> bool,
@@ -58,9 +58,9 @@ fn watched<T: Send + 'static>(
 ) -> Result<T, Hanging> {
     let number = Arc::new(AtomicI32::new(0));
     let (sender, answer) = channel();
-    let own = Arc::clone(&number);
+    let thread_id = Arc::clone(&number);
     let thread = std::thread::spawn(move || {
-        own.store(gettid().as_raw(), Ordering::SeqCst);
+        thread_id.store(gettid().as_raw(), Ordering::SeqCst);
         // Who asked may have given up.
         let _ = sender.send(operate());
     });

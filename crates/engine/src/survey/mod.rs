@@ -25,7 +25,7 @@ use crate::ranks::messages::{all_of, to_rank};
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Stopped};
 
-/// What is to be looked at.
+/// What is to be inspected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SurveyRequest {
     /// A directory that all nodes should see, if there is one.
@@ -45,7 +45,7 @@ impl SurveyRequest {
 
 /// What the first rank of a node has found out.
 #[derive(Debug, Serialize, Deserialize)]
-struct Found {
+struct NodeSurvey {
     node: SurveyedNode,
     /// The node's wall clock less its time line.
     wall_ns: i64,
@@ -60,7 +60,7 @@ struct NodeAnswer {
     /// Numbers of the processors that may be used.
     processors: BTreeSet<u32>,
     /// From the first rank of the node.
-    found: Option<Found>,
+    survey: Option<NodeSurvey>,
 }
 
 /// Looks around as one of `ranks`; rank 0 writes what all found to `events`.
@@ -73,23 +73,23 @@ pub fn run<R: Ranks>(
 ) -> Result<(), Stopped> {
     let rank = ranks.rank();
     let readings = ranks.compare_clocks()?;
-    let mut found = seating.is_first_on_node(rank).then(|| look(request, ranks, seating, clock));
-    let shared = found.as_ref().and_then(|found| found.node.target.as_ref()?.shared);
+    let mut node_survey = seating.is_first_on_node(rank).then(|| look(request, ranks, seating, clock));
+    let shared = node_survey.as_ref().and_then(|node_survey| node_survey.node.target.as_ref()?.shared);
     let created = ranks.broadcast(&[u8::from(rank == 0 && shared == Some(true))])? == [1];
-    if let (Some(found), Some(path), true) = (&mut found, &request.target, created && rank > 0) {
-        see(request, path, ranks, found);
+    if let (Some(node_survey), Some(path), true) = (&mut node_survey, &request.target, created && rank > 0) {
+        see(request, path, ranks, node_survey);
     }
-    let silent = found.as_ref().and_then(|found| found.silent.clone());
-    let own = NodeAnswer { node: seating.node_of(rank), processors: node::processors(), found };
-    let answers = ranks.gather(&to_rank(&[own]), &mut |answers| to_rank(&by_node(all_of(&answers))))?;
+    let silent = node_survey.as_ref().and_then(|node_survey| node_survey.silent.clone());
+    let answer = NodeAnswer { node: seating.node_of(rank), processors: node::processors(), survey: node_survey };
+    let answers = ranks.gather(&to_rank(&[answer]), &mut |answers| to_rank(&by_node(all_of(&answers))))?;
     if let Some(answers) = answers {
-        let survey = Survey {
+        let node_survey = Survey {
             version: VERSION,
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
             unix_ns: clock::unix_ns(),
             nodes: compared(by_node(all_of(&answers)), &readings),
         };
-        if let Err(error) = events.write(&Event::Survey(survey)) {
+        if let Err(error) = events.write(&Event::Survey(node_survey)) {
             ranks.fail(&output::cannot_write(&error));
         }
     }
@@ -101,8 +101,8 @@ pub fn run<R: Ranks>(
     Ok(())
 }
 
-/// As the first rank of a node: what there is to be seen at once.
-fn look<R: Ranks>(request: &SurveyRequest, ranks: &R, seating: &Seating, clock: &Clock) -> Found {
+/// As the first rank of a node: what it sees at once.
+fn look<R: Ranks>(request: &SurveyRequest, ranks: &R, seating: &Seating, clock: &Clock) -> NodeSurvey {
     let (limit, is_first) = (request.limit(), ranks.rank() == 0);
     let on_node = seating.ranks_on(seating.node_of(ranks.rank()));
     let mut node = node::look(on_node, clock);
@@ -124,14 +124,14 @@ fn look<R: Ranks>(request: &SurveyRequest, ranks: &R, seating: &Seating, clock: 
             Err(failure) => silent = Some(failure),
         }
     }
-    let mut found = Found { node, wall_ns, silent };
-    found.say_silent();
-    found
+    let mut survey = NodeSurvey { node, wall_ns, silent };
+    survey.say_silent();
+    survey
 }
 
 /// As the first rank of another node than the first: whether it sees there what the first one has created.
-fn see<R: Ranks>(request: &SurveyRequest, path: &Path, ranks: &R, found: &mut Found) {
-    let Some(look) = found.node.target.as_mut().filter(|_| found.silent.is_none()) else { return };
+fn see<R: Ranks>(request: &SurveyRequest, path: &Path, ranks: &R, survey: &mut NodeSurvey) {
+    let Some(look) = survey.node.target.as_mut().filter(|_| survey.silent.is_none()) else { return };
     let (target, run, limit) = (path.to_owned(), request.run.clone(), request.limit());
     // It looks again for as long, and may then still hang.
     match path_timeout::with_timeout(2 * limit, path, || ranks.must_stop(), move || target::see(&target, &run, limit)) {
@@ -141,13 +141,13 @@ fn see<R: Ranks>(request: &SurveyRequest, path: &Path, ranks: &R, found: &mut Fo
             look.problem.get_or_insert(failure);
         }
         Err(failure) => {
-            found.silent = Some(failure);
-            found.say_silent();
+            survey.silent = Some(failure);
+            survey.say_silent();
         }
     }
 }
 
-impl Found {
+impl NodeSurvey {
     fn say_silent(&mut self) {
         if let Some(failure) = &self.silent {
             let look = self.node.target.get_or_insert_default();
@@ -165,7 +165,7 @@ fn by_node(answers: Vec<NodeAnswer>) -> Vec<NodeAnswer> {
             Entry::Vacant(free) => drop(free.insert(answer)),
             Entry::Occupied(mut node) => {
                 node.get_mut().processors.append(&mut answer.processors);
-                node.get_mut().found = node.get_mut().found.take().or(answer.found);
+                node.get_mut().survey = node.get_mut().survey.take().or(answer.survey);
             }
         }
     }
@@ -175,19 +175,19 @@ fn by_node(answers: Vec<NodeAnswer>) -> Vec<NodeAnswer> {
 /// The nodes, with their clocks against the first one's.
 fn compared(answers: Vec<NodeAnswer>, readings: &[Reading]) -> Vec<SurveyedNode> {
     let whole = |answer: NodeAnswer| {
-        let mut found = answer.found?;
-        found.node.processors = answer.processors.len() as u32;
-        Some(found)
+        let mut survey = answer.survey?;
+        survey.node.processors = answer.processors.len() as u32;
+        Some(survey)
     };
-    let all: Vec<Found> = answers.into_iter().filter_map(whole).collect();
+    let all: Vec<NodeSurvey> = answers.into_iter().filter_map(whole).collect();
     let first_wall_ns = all.first().map_or(0, |first| first.wall_ns);
-    let compare = |(index, mut found): (usize, Found)| {
+    let compare = |(index, mut survey): (usize, NodeSurvey)| {
         if let Some(reading) = readings.get(index) {
-            found.node.clock_uncertainty_ns = Some(reading.uncertainty_ns);
-            let apart_ns = reading.offset_ns.wrapping_add(first_wall_ns).wrapping_sub(found.wall_ns);
-            found.node.wall_clock.offset_ns = Some(apart_ns);
+            survey.node.clock_uncertainty_ns = Some(reading.uncertainty_ns);
+            let apart_ns = reading.offset_ns.wrapping_add(first_wall_ns).wrapping_sub(survey.wall_ns);
+            survey.node.wall_clock.offset_ns = Some(apart_ns);
         }
-        found.node
+        survey.node
     };
     all.into_iter().enumerate().map(compare).collect()
 }
@@ -246,22 +246,22 @@ mod tests {
 
     #[test]
     fn ranks_that_are_bound_to_one_processor_each_have_as_many_together() {
-        let answer = |node, processor| NodeAnswer { node, processors: [processor].into(), found: None };
+        let answer = |node, processor| NodeAnswer { node, processors: [processor].into(), survey: None };
         let nodes = by_node(vec![answer(1, 7), answer(0, 0), answer(0, 1), answer(1, 7)]);
         assert_eq!(nodes.iter().map(|node| (node.node, node.processors.len())).collect::<Vec<_>>(), [(0, 2), (1, 1)]);
     }
 
     #[test]
     fn wall_clocks_are_compared_at_one_instant_of_the_first_nodes_time_line() {
-        let found = |node, wall_ns| {
-            let found = Found { node: node::look(1, &Clock::calibrated()), wall_ns, silent: None };
-            NodeAnswer { node, processors: BTreeSet::new(), found: Some(found) }
+        let survey = |node, wall_ns| {
+            let survey = NodeSurvey { node: node::look(1, &Clock::calibrated()), wall_ns, silent: None };
+            NodeAnswer { node, processors: BTreeSet::new(), survey: Some(survey) }
         };
         // Where the first node's time line shows t, the second's shows t - 7: wall clocks are 100 + t and 104 + t - 7.
         let readings = [Reading::default(), Reading { offset_ns: 7, uncertainty_ns: 2 }];
-        let nodes = compared(vec![found(0, 100), found(1, 104)], &readings);
+        let nodes = compared(vec![survey(0, 100), survey(1, 104)], &readings);
         assert_eq!(nodes[0].wall_clock.offset_ns, Some(0));
         assert_eq!((nodes[1].wall_clock.offset_ns, nodes[1].clock_uncertainty_ns), (Some(3), Some(2)));
-        assert_eq!(compared(vec![found(0, 1)], &[])[0].wall_clock.offset_ns, None);
+        assert_eq!(compared(vec![survey(0, 1)], &[])[0].wall_clock.offset_ns, None);
     }
 }

@@ -59,7 +59,8 @@ fn shared_memory_bytes() -> Option<u64> {
 }
 
 fn abilities() -> Abilities {
-    let capabilities = procfs::process::Process::myself().and_then(|own| own.status()).map_or(0, |own| own.capeff);
+    let capabilities =
+        procfs::process::Process::myself().and_then(|process| process.status()).map_or(0, |process| process.capeff);
     let first_byte = std::iter::once((0, 1));
     let measured = File::open("/proc/self/exe")
         .and_then(|program| residency::count_resident(&program, first_byte, |_begin, _bytes| {}));
@@ -72,7 +73,7 @@ fn abilities() -> Abilities {
     }
 }
 
-/// What the kernel says of whoever sets its clock.
+/// Whether the kernel's clock is synchronized, as the kernel reports it.
 fn synchronized() -> Option<bool> {
     // SAFETY: a structure of numbers, for which zeros are valid and ask for nothing to be changed.
     let mut time: libc::timex = unsafe { std::mem::zeroed() };

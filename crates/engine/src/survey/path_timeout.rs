@@ -1,4 +1,4 @@
-//! A look at a path that may never answer, and what is said of it then.
+//! Inspects a path that may never answer, and words the failure if it does not.
 
 use std::path::Path;
 use std::time::Duration;

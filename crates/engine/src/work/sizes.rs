@@ -98,7 +98,7 @@ pub(crate) fn is_written(plan: &Plan, set: &str) -> bool {
     plan.jobs().any(|job| kind_of(&job.work).writes_files(set).is_some())
 }
 
-/// True if a job creates entries of the tree. What is only looked at is there already.
+/// True if a job creates entries of the tree. Entries that are only inspected are there already.
 fn is_created(plan: &Plan, name: &str) -> bool {
     plan.jobs().any(|job| kind_of(&job.work).creates_entries(name))
 }

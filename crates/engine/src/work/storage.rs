@@ -25,7 +25,7 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 pub(crate) struct JobStorage<'a> {
     /// Where the plan says it: `storage`, or the key of the job's own.
     key: String,
-    own: bool,
+    has_own: bool,
     /// What it says.
     pub(crate) asked: &'a Storage,
     /// What the storage API can do.
@@ -46,9 +46,9 @@ impl<'a> JobStorage<'a> {
         }
     }
 
-    fn checked(key: String, own: bool, asked: &'a Storage, target: &Target) -> Result<Self, Refusal> {
+    fn checked(key: String, has_own: bool, asked: &'a Storage, target: &Target) -> Result<Self, Refusal> {
         let can = api(&key, asked, target)?;
-        Ok(Self { key, own, asked, can })
+        Ok(Self { key, has_own, asked, can })
     }
 
     /// Refuses an API that keeps what is written in a case that keeps nothing, and the other way around: what is to be
@@ -58,8 +58,8 @@ impl<'a> JobStorage<'a> {
             return Ok(());
         }
         let (does, other) = if self.can.files { ("stores files", "does not") } else { ("stores no files", "does") };
-        let (own, of_plan) = (&self.asked.api, &common.asked.api);
-        let problem = format!("{own} {does}, but {of_plan}, the storage API of the other jobs, {other}");
+        let (api, of_plan) = (&self.asked.api, &common.asked.api);
+        let problem = format!("{api} {does}, but {of_plan}, the storage API of the other jobs, {other}");
         Err(Refusal::new(
             format!("{}.api", self.key),
             problem,
@@ -70,7 +70,7 @@ impl<'a> JobStorage<'a> {
     /// What is wrong with a file set for this storage. Of a job's own the file set may suit all others, so then the fault
     /// is in `option` of the job's.
     pub(crate) fn blame(&self, option: &str, refusal: Refusal) -> Refusal {
-        if !self.own {
+        if !self.has_own {
             return refusal;
         }
         let problem = format!("{}: {}", refusal.key, refusal.problem);
@@ -147,8 +147,8 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
 fn named(key: &str, asked: &Storage) -> Result<&'static dyn StorageApi, Refusal> {
     let Some(path) = &asked.plugin else {
         return storage::by_name(&asked.api).ok_or_else(|| {
-            let own = storage::all_names().join(", ");
-            let valid = format!("use one of: {own}; or name a plug-in with storage.plugin (ioassay api list)");
+            let names = storage::all_names().join(", ");
+            let valid = format!("use one of: {names}; or name a plug-in with storage.plugin (ioassay api list)");
             Refusal::new(format!("{key}.api"), format!("there is no storage API {:?}", asked.api), valid)
         });
     };

@@ -37,7 +37,7 @@ impl Buffer {
         buffer
     }
 
-    /// Where it begins, to be written to by whoever keeps the pointer: the kernel, a library. The one that a slice of the
+    /// Where it begins, to be written to through the pointer by the kernel or a library. The one that a slice of the
     /// buffer gives is valid only as long as that slice.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut u8 {

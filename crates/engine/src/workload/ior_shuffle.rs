@@ -20,7 +20,7 @@ pub struct IorShuffle {
 }
 
 impl IorShuffle {
-    /// The transfers of `part`, dealt out with `seed`.
+    /// The transfers of `part`, distributed with `seed`.
     pub fn new(seed: i32, geometry: &Geometry, part: u32) -> Self {
         let (sharers, per_segment) = (geometry.sharers, geometry.transfers_per_segment());
         let mut list: Vec<u32> = if geometry.shared() {

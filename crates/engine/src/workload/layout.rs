@@ -119,7 +119,7 @@ impl Geometry {
         self.block_bytes / self.transfer_bytes * u64::from(self.sharers)
     }
 
-    /// Where transfers lie that are counted through whole segments, because they are dealt out to the ranks.
+    /// Where transfers lie that are counted through whole segments, because a shuffle distributes them over the ranks.
     pub fn place_of_dealt(&self, part: u32) -> Place {
         let per_block = self.transfers_per_segment();
         let segment_bytes = self.block_bytes * u64::from(self.sharers);
@@ -127,7 +127,7 @@ impl Geometry {
         Place { first_bytes: self.offset_bytes, per_block, segment_bytes, transfers, ..self.place(part) }
     }
 
-    /// Where transfers lie that are counted through the whole file, whoever's they are.
+    /// Where transfers lie that are counted through the whole file, whatever part they are of.
     pub fn place_in_file(&self) -> Place {
         let transfers = self.transfers_per_segment() * self.segments;
         Place { first_bytes: self.offset_bytes, per_block: transfers, transfers, ..self.place(0) }
@@ -146,8 +146,8 @@ impl Geometry {
     pub fn part_bytes_before(&self, part: u32, offset: u64) -> u64 {
         let Place { first_bytes, segment_bytes, .. } = self.place(part);
         let past = offset.saturating_sub(first_bytes);
-        let own = past / segment_bytes * self.block_bytes + (past % segment_bytes).min(self.block_bytes);
-        own.min(self.block_bytes * self.segments)
+        let within = past / segment_bytes * self.block_bytes + (past % segment_bytes).min(self.block_bytes);
+        within.min(self.block_bytes * self.segments)
     }
 
     /// Where `part`'s transfers lie in each of its files.
@@ -206,13 +206,13 @@ impl Place {
 
 /// The part of the file set that a member of a job works on.
 pub fn part_of(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
-    let own = member % parts;
+    let part = member % parts;
     match (work.transfer, &work.source) {
-        (Transfer::Write | Transfer::Mixed(_), _) => own,
-        (Transfer::Read, Source::Own) => shifted(own, reads_shifted_by, parts),
-        (Transfer::Read, Source::Shift(ranks)) => shifted(own, *ranks, parts),
+        (Transfer::Write | Transfer::Mixed(_), _) => part,
+        (Transfer::Read, Source::Own) => shifted(part, reads_shifted_by, parts),
+        (Transfer::Read, Source::Shift(ranks)) => shifted(part, *ranks, parts),
         (Transfer::Read, Source::Shuffled(seed)) => {
-            Permutation::new(parts.into(), SplitMix64::keyed(&[*seed])).map(own.into()) as u32
+            Permutation::new(parts.into(), SplitMix64::keyed(&[*seed])).map(part.into()) as u32
         }
         (Transfer::Read, Source::Listed(list)) => list[member as usize],
     }

@@ -3,7 +3,7 @@
 //!
 //! Directories are numbered level by level: 0 is the root, the children of d are d × branch + 1 and the following.
 //! Items are numbered through the directories: directory d has d × items_per_directory and the following. None of it
-//! is stored: whoever needs an entry computes it, so that trees of any size take no memory.
+//! is stored: an entry is computed when it is needed, so that trees of any size take no memory.
 //! Not here: system calls, and in which order entries are taken.
 
 use std::ffi::CStr;
@@ -250,17 +250,17 @@ static PAIRS: [[u8; 2]; 100] = {
 
 fn push_decimal(text: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
-    let mut at = digits.len();
+    let mut begin = digits.len();
     while number >= 10 {
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        begin -= 2;
+        digits[begin..begin + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
         number /= 100;
     }
-    if number > 0 || at == digits.len() {
-        at -= 1;
-        digits[at] = b'0' + number as u8;
+    if number > 0 || begin == digits.len() {
+        begin -= 1;
+        digits[begin] = b'0' + number as u8;
     }
-    text.extend_from_slice(&digits[at..]);
+    text.extend_from_slice(&digits[begin..]);
 }
 
 /// The paths of directories take at most this much memory; in trees with more they are put together when needed.

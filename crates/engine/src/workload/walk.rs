@@ -54,7 +54,7 @@ impl Walk {
         Self { count, order }
     }
 
-    /// The walk through `count` of the transfers that were dealt out to a rank.
+    /// The walk through `count` of the transfers that IOR's shuffle gave to a rank.
     pub fn ior_shuffled(shuffle: IorShuffle, count: u64) -> Self {
         Self { count, order: Kind::IorShuffle(shuffle) }
     }

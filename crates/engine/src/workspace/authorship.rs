@@ -1,6 +1,6 @@
 //! Whether a file that is there is what IOR or IOzone would have written, of the size and in the transfers of a file set.
 //!
-//! Deleting somebody's data is worse than refusing a command, so nothing less than this counts: exactly the planned size,
+//! Deleting a user's data is worse than refusing a command, so nothing less than this counts: exactly the planned size,
 //! several transfers spread over the file, each byte for byte what the tool writes at that offset as that rank, and one
 //! signature for all of them, which is the command line's own or the time at which IOR began, shortly before the file
 //! was last written.
@@ -15,13 +15,13 @@ use ioassay_protocol::plan::data::Payload;
 use crate::workload::layout::Geometry;
 use crate::workload::payload::{self, Sample, Spot};
 
-/// Transfers that are looked at.
+/// Transfers that are checked.
 const SAMPLES: u64 = 8;
 
 /// Fewer transfers than this show nothing that another file may not show.
 const TELLING_TRANSFERS: u64 = 2;
 
-/// As much of a transfer as is looked at.
+/// As much of a transfer as is checked.
 const SAMPLE_BYTES: u64 = 64 << 10;
 
 /// From when IOR began, which is its signature, to the last write; a clock that differs from the server's is allowed for.

@@ -34,10 +34,10 @@ pub(super) fn share(workspace: &impl AsRawFd) {
 /// An error if the open directory `workspace` at `path` belongs to another user, or if a process uses it: neither may be removed.
 pub(super) fn claim(workspace: &(impl AsRawFd + std::os::fd::AsFd), path: &Path) -> Result<(), Failure> {
     let about = fstat(workspace).map_err(|errno| failure::on_path("fstat", path, &errno.into()))?;
-    let (owner, own) = (about.st_uid, geteuid().as_raw());
-    if owner != own && !(own == 0 && owner == NOBODY) {
+    let (owner, effective) = (about.st_uid, geteuid().as_raw());
+    if owner != effective && !(effective == 0 && owner == NOBODY) {
         let message =
-            format!("{} belongs to user {owner}, not to user {own}: nothing in it was touched", path.display());
+            format!("{} belongs to user {owner}, not to user {effective}: nothing in it was touched", path.display());
         return Err(failure::about_path("open workspace", path, message, "run `ioassay clean` as its owner"));
     }
     let begin = Instant::now();

@@ -72,7 +72,7 @@ impl Contents {
         several.flat_map(of_set).collect()
     }
 
-    /// All trees. A description that no engine has written is left out: nothing of it can be there.
+    /// All trees. A description that no engine has written is left out: such a tree cannot be there.
     pub fn trees(&self) -> impl Iterator<Item = Planted> {
         self.trees_by_name().map(|(_, planted)| planted)
     }

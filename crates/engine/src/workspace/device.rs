@@ -22,7 +22,7 @@ use crate::workload::layout::{Geometry, geometries};
 /// Files begin at multiples of this, so that no two share a sector, a page or a RAID chunk.
 const ALIGNMENT: u64 = 1 << 20;
 
-/// A claimed device. As long as it lives nobody can mount the device.
+/// A claimed device. As long as it lives the device cannot be mounted.
 #[derive(Debug)]
 pub struct Device {
     path: PathBuf,

@@ -23,12 +23,12 @@ pub struct Directory {
     path: PathBuf,
     /// What its list has besides its name; unknown of one that an earlier process left.
     token: Option<String>,
-    held: Arc<Mutex<Option<Held>>>,
+    held: Arc<Mutex<Option<OpenDirectories>>>,
 }
 
 /// A workspace that is open.
 #[derive(Debug, Clone)]
-struct Held {
+struct OpenDirectories {
     /// The directory that it is in.
     target: Arc<OwnedFd>,
     root: Arc<Root>,
@@ -41,8 +41,8 @@ pub fn path(target: &Path, run: &str) -> PathBuf {
 
 /// The room on the file system of `target`.
 pub fn room(target: &Path) -> Result<Room, Failure> {
-    let found = ioassay_host::room::room(target).map_err(|error| failure::on_path("statvfs", target, &error))?;
-    Ok(Room { free_bytes: found.free_bytes, free_inodes: found.free_inodes })
+    let room = ioassay_host::room::room(target).map_err(|error| failure::on_path("statvfs", target, &error))?;
+    Ok(Room { free_bytes: room.free_bytes, free_inodes: room.free_inodes })
 }
 
 /// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in
@@ -88,9 +88,9 @@ impl Directory {
         let token = random_token().map_err(|error| failure::on_path("create directory", &path, &error))?;
         let above = Mounted::directory(target).map_err(|error| unusable(target, &error))?;
         let marked = Marked { place: &Mounted, target: &above, path: &path };
-        let own = marked.create(run, Some(token.clone()), contents)?;
-        claim::share(&own);
-        let held = Held { root: Arc::new(Root::hold(&path, own)), target: Arc::new(above) };
+        let created = marked.create(run, Some(token.clone()), contents)?;
+        claim::share(&created);
+        let held = OpenDirectories { root: Arc::new(Root::hold(&path, created)), target: Arc::new(above) };
         Ok(Self { path, token: Some(token), held: Arc::new(Mutex::new(Some(held))) })
     }
 
@@ -104,24 +104,25 @@ impl Directory {
         self.token.as_deref()
     }
 
-    /// The directory, which is held open from here on. An error unless this node sees the one that was created: a client may
-    /// still remember the one of that name that was there before, and somebody may have put another one in its place.
+    /// The directory, which is held open from here on. An error unless this node sees the one that was created: a
+    /// client may still remember the one of that name that was there before, and another process may have put another
+    /// one in its place.
     pub fn root(&self) -> io::Result<Arc<Root>> {
         self.held().map(|held| held.root)
     }
 
-    fn held(&self) -> io::Result<Held> {
+    fn held(&self) -> io::Result<OpenDirectories> {
         let mut slot = self.slot();
         if let Some(held) = &*slot {
             return Ok(held.clone());
         }
         let target = Mounted::directory(self.path.parent().unwrap_or(Path::new("/")))?;
-        let own = Marked { place: &Mounted, target: &target, path: &self.path }.open(self.token())?;
-        let own = own.ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE))?;
+        let opened = Marked { place: &Mounted, target: &target, path: &self.path }.open(self.token())?;
+        let opened = opened.ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE))?;
         if self.token.is_some() {
-            claim::share(&own);
+            claim::share(&opened);
         }
-        let held = Held { root: Arc::new(Root::hold(&self.path, own)), target: Arc::new(target) };
+        let held = OpenDirectories { root: Arc::new(Root::hold(&self.path, opened)), target: Arc::new(target) };
         Ok(slot.insert(held).clone())
     }
 
@@ -130,7 +131,7 @@ impl Directory {
         *self.slot() = None;
     }
 
-    fn slot(&self) -> MutexGuard<'_, Option<Held>> {
+    fn slot(&self) -> MutexGuard<'_, Option<OpenDirectories>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,8 +139,8 @@ impl Directory {
     /// another run than its list, and a directory without a list in which there is anything.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let workspace = Self { path: path.to_owned(), token: None, held: Arc::default() };
-        let found = fs::symlink_metadata(path).map_err(|error| failure::on_path("stat", path, &error))?;
-        let held = if found.is_dir() { workspace.held().ok() } else { None };
+        let metadata = fs::symlink_metadata(path).map_err(|error| failure::on_path("stat", path, &error))?;
+        let held = if metadata.is_dir() { workspace.held().ok() } else { None };
         let held = held.ok_or_else(|| not_ours(path, "directory `ioassay-RUN`"))?;
         claim::claim(held.root.directory(), path)?;
         Ok(workspace)
@@ -148,7 +149,7 @@ impl Directory {
     /// Removes the files of the list, the list, and the directory. What could not be removed is named, and so is a
     /// workspace that is not there: its file system may have been unmounted, and then it is still on it.
     pub fn remove(&self) -> Removed {
-        let removed = self.held().map(|Held { target, root }| {
+        let removed = self.held().map(|OpenDirectories { target, root }| {
             Marked { place: &Mounted, target: &target, path: &self.path }.remove(root.directory())
         });
         removed.unwrap_or_else(|error| {
@@ -164,7 +165,7 @@ impl Directory {
     }
 }
 
-/// What nobody can guess.
+/// A token that cannot be guessed.
 fn random_token() -> io::Result<String> {
     let mut bytes = [0_u8; 16];
     // SAFETY: the kernel writes at most as many bytes as there are; so few it gives at once or not at all.

@@ -50,7 +50,7 @@ impl Export {
         session.check_writable(&root).map_err(failed("write into"))?;
         let free = session.room(&root).map_err(failed("statvfs"))?;
         drop(session);
-        export.marked(&place, |own| own.refuse_existing())?;
+        export.marked(&place, |marked| marked.refuse_existing())?;
         let room = Room { free_bytes: Some(free.bytes), free_inodes: free.files };
         // One more for the directory and one for its list.
         room.check(&base, bytes, files + 2)?;
@@ -60,7 +60,7 @@ impl Export {
     /// Creates the directory of `run` for `contents`.
     pub fn create(url: &str, run: &str, contents: &Contents) -> Result<Self, Failure> {
         let export = Self::of(url, run)?;
-        export.marked(&export.mounted()?, |own| own.create(run, None, contents))?;
+        export.marked(&export.mounted()?, |marked| marked.create(run, None, contents))?;
         Ok(export)
     }
 
@@ -72,9 +72,9 @@ impl Export {
         let path = location.base().join(name);
         let export = Self { location, path };
         let failed = |error: io::Error| failure::on_path("stat", &export.path, &error);
-        let ours = export.marked(&export.mounted()?, |own| match own.kind().map_err(failed)? {
+        let ours = export.marked(&export.mounted()?, |marked| match marked.kind().map_err(failed)? {
             None => Ok(None),
-            Some(Kind::Directory) => Ok(Some(matches!(own.open(None), Ok(Some(_))))),
+            Some(Kind::Directory) => Ok(Some(matches!(marked.open(None), Ok(Some(_))))),
             Some(Kind::File | Kind::Other) => Ok(Some(false)),
         })?;
         match ours {
@@ -105,7 +105,7 @@ impl Export {
             Err(failure) => return left(failure.message),
         };
         self.marked(&place, |marked| match marked.open(None) {
-            Ok(Some(own)) => marked.remove(&own),
+            Ok(Some(directory)) => marked.remove(&directory),
             Ok(None) => left("is not the workspace of this run".to_owned()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Removed::default(),
             Err(error) => left(error.to_string()),
@@ -138,8 +138,8 @@ impl Place for Remote {
     type Open = Handle;
 
     fn kind(&self, directory: &Handle, name: &CStr) -> io::Result<Option<Kind>> {
-        let found = self.0.borrow_mut().find(Named { directory, name })?;
-        Ok(found.map(|(_, kind)| match kind {
+        let object = self.0.borrow_mut().find(Named { directory, name })?;
+        Ok(object.map(|(_, kind)| match kind {
             nfs::Kind::File => Kind::File,
             nfs::Kind::Directory => Kind::Directory,
             nfs::Kind::Other => Kind::Other,

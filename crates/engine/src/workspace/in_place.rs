@@ -1,8 +1,9 @@
-//! Files and trees at paths that the user named: nothing of them is in a directory of the run's own.
+//! Files and trees at paths that the user named: none of them is in a directory of the run.
 //!
-//! The real IOR deletes whatever lies where it is told to write. Here a file that is there already is replaced only if
-//! it is regular and known whose it is: it bears our mark (the extended attribute [`MARK`]), it holds what IOR or IOzone
-//! write with this geometry ([`authorship`]), or it is empty. What a case has not written it removes only with the mark.
+//! The real IOR deletes whatever lies at the path of its test file. Here a file that is there already is replaced only
+//! if it is regular and known whose it is: it bears our mark (the extended attribute [`MARK`]), it holds what IOR or
+//! IOzone write with this geometry ([`authorship`]), or it is empty. What a case has not written it removes only with
+//! the mark.
 //! `overwrite` is for regular files: it lifts these guards, and none for devices, pipes, sockets and links. Trees need no
 //! such proof: mdtest's names are it, and what is not so called is not touched.
 
@@ -32,7 +33,7 @@ use crate::workload::layout::{Geometry, geometries};
 use crate::workload::tree::Shape;
 
 /// The extended attribute that says which run wrote a file, and what the file was like then: its mark is no longer worth
-/// anything when somebody has written into it since. File systems without such attributes go without the mark.
+/// anything when it has been written into since. File systems without such attributes go without the mark.
 const MARK: &str = "user.ioassay";
 
 /// What a case has at paths that the user named.
@@ -55,7 +56,7 @@ struct Touched {
     expected: Vec<Expected>,
 }
 
-/// What became of a file that was to be removed.
+/// What happened to a file that was to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     /// It was there, and is gone.
@@ -315,7 +316,7 @@ impl Placed {
         for (path, touched) in &self.touched {
             match self.remove_file(path, touched.written) {
                 Ok(Removal::Removed) => removed.files += 1,
-                // What the case has only read, the step that was to remove it has told of.
+                // Of what the case has only read, the step that was to remove it has reported that.
                 Ok(Removal::Absent | Removal::Kept) => {}
                 Err(error) => removed.left.push(Left { path: path.display().to_string(), because: error.to_string() }),
             }

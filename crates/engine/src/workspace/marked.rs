@@ -40,8 +40,8 @@ impl<P: Place> Marked<'_, P> {
 
     /// An error if anything has its name.
     pub fn refuse_existing(&self) -> Result<(), Failure> {
-        let found = self.name().and_then(|name| self.place.kind(self.target, &name));
-        if found.map_err(|error| self.failed("stat", &error))?.is_none() {
+        let kind = self.name().and_then(|name| self.place.kind(self.target, &name));
+        if kind.map_err(|error| self.failed("stat", &error))?.is_none() {
             return Ok(());
         }
         Err(exists(self.path))
@@ -53,13 +53,13 @@ impl<P: Place> Marked<'_, P> {
         let name = self.name().map_err(|error| self.failed("create directory", &error))?;
         // It fails if anything has that name, so from here on the directory is ours; nobody else may enter.
         self.place.make(self.target, &name).map_err(|error| self.failed("create directory", &error))?;
-        let written = self.place.open(self.target, &name).and_then(|own| {
-            let written = self.place.create(&own, LIST_NAME, list(run, token, contents).as_bytes());
+        let written = self.place.open(self.target, &name).and_then(|directory| {
+            let written = self.place.create(&directory, LIST_NAME, list(run, token, contents).as_bytes());
             if written.is_err() {
                 // Only the list can be in it.
-                let _ = self.place.unlink(&own, LIST_NAME);
+                let _ = self.place.unlink(&directory, LIST_NAME);
             }
-            written.map(|()| own)
+            written.map(|()| directory)
         });
         written.map_err(|error| {
             let _ = self.place.rmdir(self.target, &name);
@@ -68,24 +68,24 @@ impl<P: Place> Marked<'_, P> {
     }
 
     /// Opens it. `None` if its list does not say that it is the workspace of that name, with `token` where that is known. Where
-    /// it is not, whoever created it may have come no further than to begin the list. An error is that this cannot be told.
+    /// it is not, its creator may have come no further than to begin the list. An error: this is unknown.
     pub fn open(&self, token: Option<&str>) -> io::Result<Option<P::Open>> {
-        let own = self.place.open(self.target, &self.name()?)?;
-        let written = self.read_list(&own)?;
+        let directory = self.place.open(self.target, &self.name()?)?;
+        let written = self.read_list(&directory)?;
         let ours = match parse(&written) {
             Ok((mark, _)) => {
                 let named = self.path.file_name().is_some_and(|name| name == workspace_name(&mark.run).as_str());
                 named && (token.is_none() || token == mark.token.as_deref())
             }
-            Err(_) if token.is_none() => self.is_begun(&own, &written)?,
+            Err(_) if token.is_none() => self.is_begun(&directory, &written)?,
             Err(error) => return Err(error),
         };
-        Ok(ours.then_some(own))
+        Ok(ours.then_some(directory))
     }
 
     /// What its list holds; nothing where there is none.
-    fn read_list(&self, own: &P::Open) -> io::Result<Vec<u8>> {
-        match self.place.read(own, LIST_NAME) {
+    fn read_list(&self, directory: &P::Open) -> io::Result<Vec<u8>> {
+        match self.place.read(directory, LIST_NAME) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             written => written,
         }
@@ -93,7 +93,7 @@ impl<P: Place> Marked<'_, P> {
 
     /// True if its name is that of a workspace, and nothing is in it but the beginning of its list, `written`: the engine was
     /// ended between creating it and having written that.
-    fn is_begun(&self, own: &P::Open, written: &[u8]) -> io::Result<bool> {
+    fn is_begun(&self, directory: &P::Open, written: &[u8]) -> io::Result<bool> {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let Some(run) = name.strip_prefix(&workspace_name("")) else { return Ok(false) };
         let mark = mark_of(run, None);
@@ -101,7 +101,7 @@ impl<P: Place> Marked<'_, P> {
         let sure = mark.trim_end_matches('}').as_bytes();
         let lines = written.iter().filter(|&&byte| byte == b'\n').count();
         let begins = sure.starts_with(written) || (written.starts_with(sure) && lines < 2);
-        Ok(begins && removal::first_name(self.place, own, |name| name != LIST_NAME)?.is_none())
+        Ok(begins && removal::first_name(self.place, directory, |name| name != LIST_NAME)?.is_none())
     }
 
     /// What its name stands for.
@@ -109,42 +109,42 @@ impl<P: Place> Marked<'_, P> {
         self.place.kind(self.target, &self.name()?)
     }
 
-    /// Removes what is on the list of the open directory `own`, the list, and the directory. What could not be removed is
-    /// named.
-    pub fn remove(&self, own: &P::Open) -> Removed {
+    /// Removes what is on the list of the open directory `directory`, the list, and the directory. What could not be
+    /// removed is named.
+    pub fn remove(&self, directory: &P::Open) -> Removed {
         let mut removed = Removed::default();
-        if let Err((path, error)) = self.remove_into(own, &mut removed) {
+        if let Err((path, error)) = self.remove_into(directory, &mut removed) {
             removed.left.push(left(&path, &error));
         }
         removed
     }
 
-    fn remove_into(&self, own: &P::Open, removed: &mut Removed) -> Result<(), (PathBuf, io::Error)> {
-        let at = |path: &Path| {
+    fn remove_into(&self, directory: &P::Open, removed: &mut Removed) -> Result<(), (PathBuf, io::Error)> {
+        let failed_at = |path: &Path| {
             let path = path.to_owned();
             move |error: io::Error| (path, error)
         };
-        let name = self.name().map_err(at(self.path))?;
-        let moved = self.place.moved(self.target, &name, own).map_err(at(self.path))?;
+        let name = self.name().map_err(failed_at(self.path))?;
+        let moved = self.place.moved(self.target, &name, directory).map_err(failed_at(self.path))?;
         if moved == Some(Moved::Removed) {
             return Ok(());
         }
         let list = self.path.join(LIST);
-        let written = self.read_list(own).map_err(at(&list))?;
+        let written = self.read_list(directory).map_err(failed_at(&list))?;
         let contents = match parse(&written) {
             Ok((_, contents)) => contents,
-            Err(_) if self.is_begun(own, &written).map_err(at(self.path))? => Contents::default(),
-            Err(error) => return Err(at(&list)(error)),
+            Err(_) if self.is_begun(directory, &written).map_err(failed_at(self.path))? => Contents::default(),
+            Err(error) => return Err(failed_at(&list)(error)),
         };
         for name in contents.file_names() {
-            match name_of_ours(&name).and_then(|name| removal::remove_file(self.place, own, &name)) {
+            match name_of_ours(&name).and_then(|name| removal::remove_file(self.place, directory, &name)) {
                 Ok(existed) => removed.files += u64::from(existed),
                 Err(error) => removed.left.push(left(&self.path.join(&name), &error)),
             }
         }
         for tree in contents.trees() {
             match name_of_ours(&tree.container) {
-                Ok(_) => removal::remove_tree(self.place, own, self.path, &tree, removed),
+                Ok(_) => removal::remove_tree(self.place, directory, self.path, &tree, removed),
                 Err(error) => removed.left.push(left(&self.path.join(&tree.container), &error)),
             }
         }
@@ -155,18 +155,20 @@ impl<P: Place> Marked<'_, P> {
             return Ok(());
         }
         // The list goes last, and only if nothing else is left: without it nobody could remove the rest.
-        if let Some(other) = removal::first_name(self.place, own, |name| name != LIST_NAME).map_err(at(self.path))? {
+        if let Some(other) =
+            removal::first_name(self.place, directory, |name| name != LIST_NAME).map_err(failed_at(self.path))?
+        {
             let because = io::Error::other("is not on the list of files that ioassay created");
             removed.left.push(left(&self.path.join(removal::as_path(&other)), &because));
             return Ok(());
         }
-        match self.place.unlink(own, LIST_NAME) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&list)(error)),
+        match self.place.unlink(directory, LIST_NAME) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed_at(&list)(error)),
             _ => {}
         }
         let Err(error) = self.place.rmdir(self.target, &name) else { return Ok(()) };
-        // Something has appeared in it since. The list comes back, for whoever removes the rest.
-        match self.place.create(own, LIST_NAME, &written) {
+        // Something has appeared in it since. The list comes back, for the user who removes the rest.
+        match self.place.create(directory, LIST_NAME, &written) {
             Err(lost) if lost.kind() != io::ErrorKind::AlreadyExists => Err((
                 self.path.to_owned(),
                 io::Error::other(format!("{error}, and its list of files cannot be restored: {lost}")),

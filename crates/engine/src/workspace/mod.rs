@@ -6,7 +6,7 @@
 //!   and so does then the workspace.
 //!
 //! One kind per kind of target: a [`directory`] of a mounted file system or of an NFS [`export`], by the same rules
-//! ([`marked`]), a [`prefix`] of an object store, and a block [`device`], which holds nothing of anybody's any more. What
+//! ([`marked`]), a [`prefix`] of an object store, and a block [`device`], which holds no user's data any more. What
 //! a user placed by name ([`in_place`]) is in directories of the user's own, and is guarded file by file.
 //! Not here: what is written into the files.
 
@@ -142,7 +142,7 @@ impl Workspace {
         if let Self::Directory(directory) = self { directory.root().map(Some) } else { Ok(None) }
     }
 
-    /// Has nothing of it open until it is needed again.
+    /// Closes all that is open of it until it is needed again.
     pub fn release(&self) {
         if let Self::Directory(directory) = self {
             directory.release();
@@ -197,7 +197,7 @@ impl Workspace {
         }
     }
 
-    /// What it is called where somebody may open it again.
+    /// Its name, by which another command may open it again.
     pub fn name(&self) -> String {
         match self {
             Self::Directory(_) | Self::Placed(_) | Self::Device(_) => self.path().display().to_string(),

@@ -1,8 +1,8 @@
 //! What creating and removing a workspace takes of the place where it is, and the place that this node has mounted.
 //!
-//! Every name is resolved in a directory that is open, and no symbolic link is followed: nobody can put another directory
-//! in the place of ours and have something created or removed in it.
-//! Not here: what is created and removed, and by which rules ([`super::marked`], [`super::removal`]).
+//! Every name is resolved in a directory that is open, and no symbolic link is followed: no other user can put another
+//! directory in the place of ours and have something created or removed in it. Not here: what is created and removed,
+//! and by which rules ([`super::marked`], [`super::removal`]).
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 pub(super) enum Moved {
     /// It was removed, and all that was in it.
     Removed,
-    /// It lies there now, as far as that can be told; under its old path if something is mounted over it.
+    /// It lies there now, as far as that is known; under its old path if something is mounted over it.
     To(Option<PathBuf>),
 }
 
@@ -49,8 +49,8 @@ pub(super) trait Place {
     /// Opens a directory, and no symbolic link to one.
     fn open(&self, directory: &Self::Open, name: &CStr) -> io::Result<Self::Open>;
 
-    /// Where the open directory `own` lies, if it is not what `name` stands for; `None` if it is, or where nobody can swap it.
-    fn moved(&self, _directory: &Self::Open, _name: &CStr, _own: &Self::Open) -> io::Result<Option<Moved>> {
+    /// Where the open directory `workspace` lies, if `name` leads elsewhere; `None` if it does not, or cannot.
+    fn moved(&self, _directory: &Self::Open, _name: &CStr, _workspace: &Self::Open) -> io::Result<Option<Moved>> {
         Ok(None)
     }
 
@@ -103,7 +103,7 @@ impl Place for Mounted {
     fn kind(&self, directory: &OwnedFd, name: &CStr) -> io::Result<Option<Kind>> {
         let about = match fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Err(Errno::ENOENT) => return Ok(None),
-            found => found?,
+            status => status?,
         };
         Ok(Some(match SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT {
             SFlag::S_IFREG => Kind::File,
@@ -116,13 +116,13 @@ impl Place for Mounted {
         open_directory(directory, name)
     }
 
-    fn moved(&self, directory: &OwnedFd, name: &CStr, own: &OwnedFd) -> io::Result<Option<Moved>> {
-        let held = fstat(own)?;
+    fn moved(&self, directory: &OwnedFd, name: &CStr, workspace: &OwnedFd) -> io::Result<Option<Moved>> {
+        let held = fstat(workspace)?;
         match fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
-            Ok(found) if is_same(&held, &found) => Ok(None),
+            Ok(current) if is_same(&held, &current) => Ok(None),
             Ok(_) | Err(Errno::ENOENT) if held.st_nlink == 0 => Ok(Some(Moved::Removed)),
             Ok(_) | Err(Errno::ENOENT) => {
-                Ok(Some(Moved::To(std::fs::read_link(format!("/proc/self/fd/{}", own.as_raw_fd())).ok())))
+                Ok(Some(Moved::To(std::fs::read_link(format!("/proc/self/fd/{}", workspace.as_raw_fd())).ok())))
             }
             Err(error) => Err(error.into()),
         }

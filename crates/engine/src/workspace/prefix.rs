@@ -162,26 +162,26 @@ impl Prefix {
     /// True if anything has the name of the prefix, or lies below it.
     fn exists(&self, client: &Client) -> Result<bool, Failure> {
         let operator = client.operator();
-        let own = self.key("");
-        let found = if self.location.protocol().directories {
+        let key = self.key("");
+        let answer = if self.location.protocol().directories {
             client.settle(|| async {
-                match operator.stat(own.trim_end_matches('/')).await {
+                match operator.stat(key.trim_end_matches('/')).await {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     // Whatever is there: also a directory that should be no directory.
                     other => return other.map(|_| true),
                 }
-                match operator.stat(&own).await {
+                match operator.stat(&key).await {
                     Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
                     other => other.map(|_| true),
                 }
             })
         } else {
             client.settle(|| async {
-                let mut first = operator.lister_with(&own).recursive(true).limit(1).await?;
+                let mut first = operator.lister_with(&key).recursive(true).limit(1).await?;
                 Ok(first.try_next().await?.is_some())
             })
         };
-        found.map_err(|error| failure::on_path("look for", &self.path, &error))
+        answer.map_err(|error| failure::on_path("look for", &self.path, &error))
     }
 
     fn read_list(&self, client: &Client) -> io::Result<(Mark, Contents)> {
@@ -293,19 +293,19 @@ impl Prefix {
             let message = format!("{} appeared while the workspace was being removed", self.path.join(other).display());
             return Err(failure::about_path("delete", &self.path, message, "inspect it, and remove it by hand"));
         }
-        let own = self.key("");
-        let deleted = client.settle(|| client.operator().delete(&own));
+        let key = self.key("");
+        let deleted = client.settle(|| client.operator().delete(&key));
         deleted.map_err(|error| failure::on_path("delete", &self.path, &error))
     }
 
     /// What lies below the prefix.
     fn there(&self, client: &Client) -> Result<There, Failure> {
-        let own = self.key("");
+        let prefix = self.key("");
         let listed = client.settle(|| async {
             let mut there = There::default();
-            let mut entries = client.operator().lister_with(&own).recursive(true).await?;
+            let mut entries = client.operator().lister_with(&prefix).recursive(true).await?;
             while let Some(entry) = entries.try_next().await? {
-                let Some(name) = entry.path().strip_prefix(&own).filter(|name| !name.is_empty()) else { continue };
+                let Some(name) = entry.path().strip_prefix(&prefix).filter(|name| !name.is_empty()) else { continue };
                 let into = match entry.metadata().mode() {
                     EntryMode::DIR => &mut there.directories,
                     _ => &mut there.objects,
@@ -383,8 +383,8 @@ fn directories(contents: &Contents) -> impl Iterator<Item = String> {
                 text(path.as_c_str())
             })
         });
-        let own = (shape.items == Items::Directories).then(|| items(tree));
-        own.into_iter().flatten().chain(directories).chain([container]).map(|name| name + "/")
+        let item_directories = (shape.items == Items::Directories).then(|| items(tree));
+        item_directories.into_iter().flatten().chain(directories).chain([container]).map(|name| name + "/")
     })
 }
 

@@ -17,7 +17,7 @@ use super::contents::Planted;
 use super::place::{Kind, Place};
 use crate::workload::tree::{Entries, EntryPath, Shape};
 
-/// More paths than this are not named one by one: whoever looks at them finds the others.
+/// More paths than this are not named one by one: a user who inspects them finds the others.
 const MOST_NAMED: usize = 100;
 
 /// Removes one regular file of the directory; true if it was there.
@@ -56,12 +56,12 @@ pub(super) fn first_name<P: Place>(
     directory: &P::Open,
     wanted: impl Fn(&CStr) -> bool,
 ) -> io::Result<Option<CString>> {
-    let mut found = None;
+    let mut first = None;
     place.list(directory, &mut |name| {
-        found = wanted(name).then(|| name.to_owned());
-        found.is_none()
+        first = wanted(name).then(|| name.to_owned());
+        first.is_none()
     })?;
-    Ok(found)
+    Ok(first)
 }
 
 /// The removal of one tree.

@@ -12,7 +12,7 @@ use crate::failure;
 /// Room on a file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    /// Bytes that this user may still write; `None` where the storage does not tell.
+    /// Bytes that this user may still write; `None` where the storage does not report it.
     pub free_bytes: Option<u64>,
     /// Files that may still be created; `None` where the file system does not count.
     pub free_inodes: Option<u64>,

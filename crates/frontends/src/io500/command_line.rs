@@ -12,14 +12,14 @@ use crate::common::usage;
 use crate::localtime;
 use crate::options::{Bound, parse};
 
-type Given = crate::options::Given<Asked>;
+type GivenOption = crate::options::GivenOption<Arguments>;
 
 /// What an official hash would vouch for.
 const NO_HASH: &str = "hashes certify runs of the official program only; use that program, or run it with --official \
                        PATH";
 
 /// The options after the .ini file.
-pub(crate) const OPTIONS: &[Bound<Asked>] = &[
+pub(crate) const OPTIONS: &[Bound<Arguments>] = &[
     Bound::same("-h, --help", None, "show this help", stands_alone),
     Bound::same("-l, --list", None, "list all sections and keys of the .ini file with their defaults", stands_alone),
     Bound::same("--list-mandatory", None, "the same without those of the extended mode (also -lm)", stands_alone),
@@ -64,7 +64,7 @@ pub(crate) const OPTIONS: &[Bound<Asked>] = &[
 
 /// What the command line asks for.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct Arguments {
     pub config: PathBuf,
     pub dry_run: bool,
     pub extended: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Asked {
     pub launcher: Option<String>,
 }
 
-impl Asked {
+impl Arguments {
     /// What `arguments` ask for, those after the IO500's name.
     ///
     /// # Errors
@@ -99,16 +99,16 @@ impl Asked {
 }
 
 /// Refuses an option that was not alone: what it prints would be in the way of what was asked for too.
-fn stands_alone(_: &mut Asked, given: &Given) -> Result<(), Failure> {
+fn stands_alone(_: &mut Arguments, given: &GivenOption) -> Result<(), Failure> {
     Err(usage(format!("{} cannot be combined with a run", given.spelling), "use it alone"))
 }
 
-fn set_dry_run(to: &mut Asked, _: &Given) -> Result<(), Failure> {
+fn set_dry_run(to: &mut Arguments, _: &GivenOption) -> Result<(), Failure> {
     (to.dry_run, to.ways.dry_run) = (true, true);
     Ok(())
 }
 
-fn set_mode(to: &mut Asked, given: &Given) -> Result<(), Failure> {
+fn set_mode(to: &mut Arguments, given: &GivenOption) -> Result<(), Failure> {
     to.extended = match given.text() {
         "standard" => false,
         "extended" => true,
@@ -119,7 +119,7 @@ fn set_mode(to: &mut Asked, given: &Given) -> Result<(), Failure> {
     Ok(())
 }
 
-fn set_timestamp(to: &mut Asked, given: &Given) -> Result<(), Failure> {
+fn set_timestamp(to: &mut Arguments, given: &GivenOption) -> Result<(), Failure> {
     let name = given.text();
     if name.is_empty() || name.contains('/') || name.starts_with('.') {
         return Err(usage(
@@ -130,12 +130,12 @@ fn set_timestamp(to: &mut Asked, given: &Given) -> Result<(), Failure> {
     given.set_text(&mut to.timestamp)
 }
 
-fn more_verbose(to: &mut Asked, _: &Given) -> Result<(), Failure> {
+fn more_verbose(to: &mut Arguments, _: &GivenOption) -> Result<(), Failure> {
     to.verbosity = Some(to.verbosity.unwrap_or(0) + 1);
     Ok(())
 }
 
-fn set_verbosity(to: &mut Asked, given: &Given) -> Result<(), Failure> {
+fn set_verbosity(to: &mut Arguments, given: &GivenOption) -> Result<(), Failure> {
     let level = given.text().parse();
     let problem = || usage(format!("--verbose={} is not a valid level", given.text()), "write 0 to 10");
     to.verbosity = Some(level.map_err(|_| problem())?);

@@ -53,10 +53,10 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
              -t {bytes} -b {bytes} -s {segments}{does} {ranks}{wears_out}"
         );
     }
-    let own = files_of_ranks(settings);
+    let per_rank = files_of_ranks(settings);
     format!(
         "./ior --dataPacketType={packet} -g -G {mark} -k -e -o {data}/ior-easy/ior_file_easy -C -Q 1 {status} \
-         -t {} -b {}{own}{does}{wears_out} {ranks}",
+         -t {} -b {}{per_rank}{does}{wears_out} {ranks}",
         size(settings.easy_transfer_bytes),
         size(settings.easy_block_bytes),
     )
@@ -64,10 +64,10 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
 
 fn random(settings: &Settings, places: &Places<'_>) -> String {
     let (data, results) = (places.data.display(), places.results.display());
-    let own = files_of_ranks(settings);
+    let per_rank = files_of_ranks(settings);
     let shift = if settings.easy_file_per_rank { " -C -Q 2" } else { "" };
     format!(
-        "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{own} -r -D {} -z -z -a {} \
+        "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{per_rank} -r -D {} -z -z -a {} \
          -O saveRankPerformanceDetailsCSV={results}/ior-rnd4K-easy-read.csv -t={RANDOM_BYTES} -b={RANDOM_BYTES} \
          -s={RANDOM_READS} -O stoneWallingWearOut=1{shift}",
         settings.packet.name(),

@@ -34,7 +34,7 @@ enum Place {
 
 /// A value as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Given {
+struct GivenValue {
     text: String,
     line: usize,
 }
@@ -43,7 +43,7 @@ struct Given {
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     path: String,
-    values: BTreeMap<(&'static str, &'static str), Given>,
+    values: BTreeMap<(&'static str, &'static str), GivenValue>,
     /// What was taken with a warning.
     pub warnings: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Config {
                     let problem = format!("{name} appears before any section");
                     wrong.push(config.wrong(number, problem, "add [global] above it"));
                 }
-                // Of an unknown section it is said already.
+                // An unknown section is reported already.
                 Place::Unknown => {}
             }
         }
@@ -107,7 +107,7 @@ impl Config {
                 && let Some(key) = section.key(name.trim())
                 && !value.trim().is_empty()
             {
-                config.values.insert((section.name, key.name), Given { text: value.trim().to_owned(), line: 0 });
+                config.values.insert((section.name, key.name), GivenValue { text: value.trim().to_owned(), line: 0 });
             }
         }
         config
@@ -130,7 +130,7 @@ impl Config {
             return Err(wrong(self, "save the file as UTF-8"));
         }
         check(key, value).map_err(|remedy| wrong(self, remedy))?;
-        let given = Given { text: value.to_owned(), line };
+        let given = GivenValue { text: value.to_owned(), line };
         if let Some(first) = self.values.insert((section.name, key.name), given) {
             let twice = format!(
                 "[{}] {} is also set on line {}; this line takes precedence",
@@ -161,7 +161,7 @@ impl Config {
         self.given(section, key).map(|given| given.line)
     }
 
-    fn given(&self, section: &str, key: &str) -> Option<&Given> {
+    fn given(&self, section: &str, key: &str) -> Option<&GivenValue> {
         self.values.iter().find(|((of, name), _)| *of == section && *name == key).map(|(_, given)| given)
     }
 
@@ -173,7 +173,7 @@ impl Config {
         let (mut refused, mut ignored) = (Vec::new(), Vec::new());
         for (&(section, name), given) in self.values.iter().filter(|((section, _), _)| used(section)) {
             let Some(key) = section_of(section).and_then(|section| section.key(name)) else { continue };
-            let Given { text, line } = given;
+            let GivenValue { text, line } = given;
             match key.verdict {
                 Verdict::Refused(because) if !is_default(key, text) => {
                     let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
@@ -267,9 +267,9 @@ impl Config {
 /// The line up to its comment. A `#` or `;` begins one at the line's beginning and after a space.
 fn without_comment(line: &str) -> &str {
     let mut before = ' ';
-    for (at, letter) in line.char_indices() {
+    for (index, letter) in line.char_indices() {
         if matches!(letter, '#' | ';') && before.is_whitespace() {
-            return line[..at].trim();
+            return line[..index].trim();
         }
         before = letter;
     }

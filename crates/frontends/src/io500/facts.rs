@@ -90,7 +90,7 @@ fn kind(work: &DataWork) -> Operation {
     if work.transfer == Transfer::Write { Operation::Write } else { Operation::Read }
 }
 
-/// How `ior-easy` lays its files out, and with which transfers, is up to whoever submits.
+/// How `ior-easy` lays its files out, and with which transfers, is up to the submitter.
 fn layout(work: &DataWork, plan: &Plan) -> Option<&'static str> {
     let layout = (work.files != IOR_EASY).then(|| plan.files[&work.files].layout)?;
     Some(match layout {
@@ -115,9 +115,9 @@ fn sharing(work: &MetadataWork, plan: &Plan) -> &'static str {
 /// The phase that has made the files or items that `job` works on; not of walks, which visit more than those.
 fn maker(job: &Job, plan: &Plan) -> Option<&'static str> {
     let made = |other: &&Job| match (&job.work, &other.work) {
-        (Work::Data(own), Work::Data(work)) => own.files == work.files && work.transfer == Transfer::Write,
-        (Work::Metadata(own), Work::Metadata(work)) => {
-            own.tree == work.tree && work.operation.operations() == [Operation::Create]
+        (Work::Data(reading), Work::Data(work)) => reading.files == work.files && work.transfer == Transfer::Write,
+        (Work::Metadata(working), Work::Metadata(work)) => {
+            working.tree == work.tree && work.operation.operations() == [Operation::Create]
         }
         _ => false,
     };

@@ -10,7 +10,7 @@ const OWN_FILES: u64 = 1;
 
 /// What there is to be found.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct CreatedFiles {
     ior_easy_files: u64,
     ior_hard_files: u64,
     /// Files in all sets of md-workbench; each that is replaced is there again.
@@ -20,7 +20,7 @@ pub struct Found {
     hard_items: Option<Vec<u64>>,
 }
 
-impl Found {
+impl CreatedFiles {
     /// A phase has ended that may have created files.
     pub fn note(&mut self, record: &PhaseRecord) {
         match record.name.as_str() {

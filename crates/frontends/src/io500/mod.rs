@@ -27,7 +27,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::plan::validate;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
@@ -37,10 +37,10 @@ use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::events::{CacheAttempt, Event, Failure, PhaseRecord};
 use ioassay_protocol::front_end::Tool;
 
-use self::command_line::Asked;
+use self::command_line::Arguments;
 use self::commands::Places;
 use self::config::Config;
-use self::find::Found;
+use self::find::CreatedFiles;
 use self::phases::{PHASES, Phase, RANDOM, TIMESTAMP};
 use self::print::{Ini, Report};
 use self::rules::{Outcome, Scores};
@@ -56,7 +56,7 @@ const SYNOPSIS: &str = "ioassay-engine io500 CONFIG.INI [OPTIONS]: the phases an
 const GIB: f64 = 1_073_741_824.0;
 
 /// Runs the IO500's command line.
-pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Exit {
     let flag = |names: &[&str]| arguments.iter().any(|argument| names.contains(&argument.as_str()));
     let text = if wants_help(arguments) {
         Some(help(SYNOPSIS, &known(command_line::OPTIONS)))
@@ -70,19 +70,19 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
     if let Some(text) = text {
         return command::print(&text);
     }
-    asked(common, ranks, arguments).unwrap_or_else(Ended::refused_for)
+    asked(common, ranks, arguments).unwrap_or_else(Exit::refused_for)
 }
 
 /// True if the .ini file of the command line names an API that does its I/O by MPI.
 pub fn speaks_mpi(arguments: &[String]) -> bool {
-    let Ok(asked) = Asked::parse(arguments) else { return false };
+    let Ok(asked) = Arguments::parse(arguments) else { return false };
     let Ok(text) = config::read(&asked.config) else { return false };
     let config = Config::parse(&asked.config.display().to_string(), &text);
     config.is_ok_and(|config| config.apis().any(|api| api::is_over_mpi(api, &asked.ways)))
 }
 
-fn asked(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Result<Ended, Vec<Failure>> {
-    let asked = Asked::parse(arguments).map_err(alone)?;
+fn asked(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Result<Exit, Vec<Failure>> {
+    let asked = Arguments::parse(arguments).map_err(alone)?;
     if let Some(program) = &asked.official {
         return official::run(common, ranks, arguments, &asked, program).map_err(alone);
     }
@@ -104,7 +104,7 @@ fn results_of(settings: &Settings, timestamp: &str) -> PathBuf {
     if settings.results_by_time { settings.results.join(timestamp) } else { settings.results.clone() }
 }
 
-fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
+fn dry_run(asked: &Arguments, settings: &Settings) -> Exit {
     let timestamp = asked.timestamp();
     let results = results_of(settings, &timestamp);
     let places = Places { data: &settings.data, results: &results, timestamp: &timestamp };
@@ -125,20 +125,20 @@ fn measure(
     common: &Common,
     ranks: &mut dyn RankSet,
     arguments: &[String],
-    asked: &Asked,
+    asked: &Arguments,
     ini: Ini<'_>,
     settings: &Settings,
-) -> Result<Ended, Failure> {
+) -> Result<Exit, Failure> {
     let timestamp = asked.timestamp();
     let data = config::absolute(&settings.data);
     let session = Session::begin(Tool::Io500, common, ranks, arguments)?;
     let run = session.run().to_owned();
     let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });
     if let Err(refusal) = validate(&plan) {
-        return Ok(session.finish(Ended::refused(command::refused(&refusal))));
+        return Ok(session.finish(Exit::refused(command::refused(&refusal))));
     }
     let report = Report::create(&results_of(settings, &timestamp), settings, common.overwrite, ini)?;
-    // From here on a signal waits until somebody looks, and what was created is removed again.
+    // From here on signals are blocked until they are waited for, and what was created is removed again.
     supervise::block_signals().map_err(|error| failure::on_path("block signals", &data, &error))?;
     let created = Created::all(&data)?;
     let from_the_start = rules::invalid_from_the_start(settings);
@@ -151,7 +151,7 @@ fn measure(
         together: Vec::new(),
         set_files: translate::assumed_set_files(settings),
         first_iteration: 0.0,
-        found: Found::default(),
+        created: CreatedFiles::default(),
         from_the_start: &from_the_start,
         failure: None,
     };
@@ -201,7 +201,7 @@ impl Created {
 
 impl Drop for Created {
     fn drop(&mut self) {
-        // One that is not empty holds what somebody else has put there since, or what could not be removed.
+        // One that is not empty holds what another process has put there since, or what could not be removed.
         self.0.iter().rev().for_each(|path| drop(fs::remove_dir(path)));
     }
 }
@@ -215,13 +215,13 @@ struct Running<'a> {
     outcomes: Vec<Outcome>,
     /// Time that the directories of the next phase took, or the first iteration of its work.
     preparing_s: f64,
-    /// Records of the phase that is being told.
+    /// Records of the phase that is being reported.
     together: Vec<PhaseRecord>,
     /// Files of each set of md-workbench.
     set_files: u64,
     /// The rate of md-workbench's first iteration, in thousands per second.
     first_iteration: f64,
-    found: Found,
+    created: CreatedFiles,
     from_the_start: &'a [String],
     /// What ended the case.
     failure: Option<String>,
@@ -237,7 +237,7 @@ impl Running<'_> {
                     self.record(&as_one(records), console);
                 }
             }
-            Event::Error(failure) => self.failure = Some(self.said(failure)),
+            Event::Error(failure) => self.failure = Some(self.failure_text(failure)),
             Event::ColdCache(cold) => {
                 for CacheAttempt { detail, .. } in cold.attempts.iter().filter(|attempt| !attempt.done) {
                     self.warn(console, &format!("the caches were not dropped: {detail}"));
@@ -247,8 +247,9 @@ impl Running<'_> {
         }
     }
 
-    /// What ended the case, as phases that did not run say it: of a phase that has lines of its own those say the rest.
-    fn said(&self, failure: &Failure) -> String {
+    /// The failure that ended the case, as printed for phases that did not run: where the failed phase has lines, they
+    /// have the details.
+    fn failure_text(&self, failure: &Failure) -> String {
         let ended = |phase: &&String| self.outcomes.iter().any(|outcome| outcome.phase.name == **phase);
         let phase = failure.phase.as_ref().filter(ended);
         phase.map_or_else(|| failure.message.clone(), |phase| format!("{phase} failed"))
@@ -301,11 +302,11 @@ impl Running<'_> {
             }
         }
         let walked = phase.name.starts_with("find") && !failed;
-        let not_found = if walked { self.found.compare(record, self.settings) } else { Vec::new() };
+        let not_found = if walked { self.created.compare(record, self.settings) } else { Vec::new() };
         outcome.failed = failed || record.doubts.iter().any(|doubt| doubt.invalidates) || !not_found.is_empty();
         outcome.invalid.extend(not_found);
         outcome.judge(self.settings);
-        self.found.note(record);
+        self.created.note(record);
         phase_logs::keep(&mut self.report, self.settings, &self.places, record);
         self.report.end_phase(console, &outcome, record.started_unix_ns + record.duration_ns);
         self.outcomes.push(outcome);
@@ -323,7 +324,7 @@ impl Running<'_> {
             return record.bytes as f64 / seconds / GIB;
         }
         if record.name.starts_with("find") {
-            let files = self.found.files(record, self.settings);
+            let files = self.created.files(record, self.settings);
             self.report.pair("nproc", record.ranks.len());
             self.report.pair("found", record.matched.unwrap_or(0));
             self.report.pair("total-files", files);
@@ -381,13 +382,13 @@ impl Running<'_> {
     }
 
     /// Says what is left, and how the run ended.
-    fn conclude(mut self, ended: Ended, console: &mut Console) -> Ended {
+    fn conclude(mut self, ended: Exit, console: &mut Console) -> Exit {
         if ended.code == 2 || self.outcomes.is_empty() && ended.code == 3 {
             // Nothing was measured.
             return ended;
         }
         if self.failure.is_none() {
-            self.failure = ended.failure.as_ref().map(|failure| self.said(failure));
+            self.failure = ended.failure.as_ref().map(|failure| self.failure_text(failure));
         }
         while let Some(phase) = self.settings.phases().nth(self.outcomes.len()) {
             self.skip(phase, console, clock::unix_ns());
@@ -407,10 +408,10 @@ impl Running<'_> {
             if !extended.unwrap_or(standard).1 {
                 say!("ioassay-engine: the run is invalid: see the lines ERROR INVALID for the reasons");
             }
-            return Ended::default();
+            return Exit::default();
         }
         let problem = "a phase failed: see the lines ERROR INVALID for the reasons";
         let path = self.report.directory.join("result.txt");
-        Ended::failed(failure::about_path("judge", &path, problem.to_owned(), "correct the causes, and run again"))
+        Exit::failed(failure::about_path("judge", &path, problem.to_owned(), "correct the causes, and run again"))
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::failure;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
@@ -20,7 +20,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::command_line::Asked;
+use super::command_line::Arguments;
 use super::config::{self, Config};
 use super::node::Sampler;
 use crate::common::{Common, usage};
@@ -38,7 +38,7 @@ const SAMPLE: Duration = Duration::from_secs(1);
 /// How often signals are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long the program may take to end after it was told to.
+/// How long the program may take to end after a signal.
 const GRACE: Duration = Duration::from_millis(3000);
 
 /// Runs the official program at `program`.
@@ -46,9 +46,9 @@ pub fn run(
     common: &Common,
     ranks: &mut dyn RankSet,
     arguments: &[String],
-    asked: &Asked,
+    asked: &Arguments,
     program: &Path,
-) -> Result<Ended, Failure> {
+) -> Result<Exit, Failure> {
     let Some(run) = &common.run else {
         return Err(usage("--official needs a run directory for the evidence", "add --run DIR"));
     };
@@ -67,7 +67,7 @@ pub fn run(
     let began = SystemTime::now();
     let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
     let ended = match started {
-        Err(error) => Ended::could_not(failure::on_path("start", program_of(&command), &error)),
+        Err(error) => Exit::could_not(failure::on_path("start", program_of(&command), &error)),
         Ok(child) => {
             let ending = watch(child, &mut sampler, &mut session.console);
             let kept = keep(&results, &run.join(KEPT), began);
@@ -87,7 +87,7 @@ fn results(config: &Config, timestamp: &str) -> PathBuf {
     config::absolute(&if config.flag("global", "timestamp-resultdir") { results.join(timestamp) } else { results })
 }
 
-fn command(asked: &Asked, program: &Path, timestamp: &str) -> Command {
+fn command(asked: &Arguments, program: &Path, timestamp: &str) -> Command {
     let mut words = asked.launcher.iter().flat_map(|launcher| launcher.split_whitespace());
     let program = config::absolute(program);
     let mut command = match words.next() {
@@ -109,7 +109,7 @@ fn command(asked: &Asked, program: &Path, timestamp: &str) -> Command {
     command
 }
 
-/// The signals that end a run wait from here on until somebody looks. The program gets none of that.
+/// Blocks the signals that end a run from here on. The program inherits none of that.
 fn prepare_signals() -> io::Result<()> {
     supervise::block_signals()?;
     guard::may_take(2 * GRACE + SAMPLE);
@@ -125,7 +125,7 @@ struct Ending {
     unsampled: Option<io::Error>,
 }
 
-/// Prints what the program prints and takes a sample each second until it has ended, or was told to.
+/// Prints what the program prints and takes a sample each second until it has ended, or a signal came.
 fn watch(mut child: Child, sampler: &mut Sampler, console: &mut Console) -> Ending {
     let printed = child.stdout.take().map(lines_of);
     let (mut signal, mut unsampled) = (None, None);
@@ -141,9 +141,9 @@ fn watch(mut child: Child, sampler: &mut Sampler, console: &mut Console) -> Endi
             Ok(Some(status)) => break Ok(status),
             Err(error) => break Err(error),
         }
-        if let Some(told) = supervise::next_signal() {
-            signal = Some(told);
-            break end(&mut child, told);
+        if let Some(next) = supervise::next_signal() {
+            signal = Some(next);
+            break end(&mut child, next);
         }
     };
     // What it printed last, and what those that it started still print.
@@ -180,13 +180,13 @@ fn descendants() -> Vec<i32> {
     let all = procfs::process::all_processes().into_iter().flatten();
     let stats = all.filter_map(|process| process.ok()?.stat().ok()).filter(|stat| stat.state != 'Z');
     let parents: Vec<(i32, i32)> = stats.map(|stat| (stat.pid, stat.ppid)).collect();
-    let mut found = vec![std::process::id().cast_signed()];
+    let mut pids = vec![std::process::id().cast_signed()];
     let mut next = 0;
-    while let Some(&parent) = found.get(next) {
-        found.extend(parents.iter().filter(|(_, above)| *above == parent).map(|(pid, _)| *pid));
+    while let Some(&parent) = pids.get(next) {
+        pids.extend(parents.iter().filter(|(_, above)| *above == parent).map(|(pid, _)| *pid));
         next += 1;
     }
-    found.split_off(1)
+    pids.split_off(1)
 }
 
 /// What is printed, as it comes.
@@ -235,31 +235,31 @@ fn keep(results: &Path, to: &Path, began: SystemTime) -> io::Result<u64> {
     Ok(kept)
 }
 
-fn judge(ending: Ending, kept: io::Result<u64>, results: &Path) -> Ended {
+fn judge(ending: Ending, kept: io::Result<u64>, results: &Path) -> Exit {
     let Ending { status, signal, unsampled } = ending;
     if let Some(signal) = signal {
-        return Ended::could_not(failure::plain("run", format!("stopped by {signal}"), "run again"));
+        return Exit::could_not(failure::plain("run", format!("stopped by {signal}"), "run again"));
     }
     if let Some(error) = unsampled {
         say!("ioassay-engine: samples are missing in {SAMPLES}: {error}");
     }
     let about = |message: String, remedy: &str| failure::about_path("run", results, message, remedy);
     match (status, kept) {
-        (Err(error), _) => Ended::could_not(failure::on_path("wait for", results, &error)),
+        (Err(error), _) => Exit::could_not(failure::on_path("wait for", results, &error)),
         (Ok(status), _) if !status.success() => {
-            Ended::failed(about(format!("the official program failed: {status}"), "read its output above"))
+            Exit::failed(about(format!("the official program failed: {status}"), "read its output above"))
         }
-        (Ok(_), Err(error)) => Ended::failed(failure::on_path("keep", results, &error)),
+        (Ok(_), Err(error)) => Exit::failed(failure::on_path("keep", results, &error)),
         (Ok(_), Ok(0)) => {
-            Ended::failed(about("the official program wrote no results".to_owned(), "read its output above"))
+            Exit::failed(about("the official program wrote no results".to_owned(), "read its output above"))
         }
         (Ok(_), Ok(_)) => match fs::read_to_string(results.join("result_summary.txt")) {
-            Ok(text) if !text.contains("[INVALID]") => Ended::default(),
-            Ok(_) => Ended::failed(about(
+            Ok(text) if !text.contains("[INVALID]") => Exit::default(),
+            Ok(_) => Exit::failed(about(
                 "the official program reports the run as invalid".to_owned(),
                 "read its output above",
             )),
-            Err(error) => Ended::failed(failure::on_path("read", &results.join("result_summary.txt"), &error)),
+            Err(error) => Exit::failed(failure::on_path("read", &results.join("result_summary.txt"), &error)),
         },
     }
 }
@@ -268,24 +268,24 @@ fn judge(ending: Ending, kept: io::Result<u64>, results: &Path) -> Ended {
 mod tests {
     use super::*;
 
-    fn asked() -> Asked {
-        Asked {
+    fn asked() -> Arguments {
+        Arguments {
             config: "/x.ini".into(),
             launcher: Some("mpirun  -np 4".to_owned()),
             extended: true,
-            ..Asked::default()
+            ..Arguments::default()
         }
     }
 
     #[test]
     fn the_program_is_started_by_its_launcher_with_the_options_that_it_knows() {
-        let words = |asked: &Asked| {
+        let words = |asked: &Arguments| {
             let command = command(asked, Path::new("/opt/io500"), "now");
             let words = std::iter::once(command.get_program()).chain(command.get_args());
             words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(words(&asked()), "mpirun -np 4 /opt/io500 /x.ini --timestamp=now --mode=extended");
-        let alone = Asked { launcher: None, verbosity: Some(3), dry_run: true, extended: false, ..asked() };
+        let alone = Arguments { launcher: None, verbosity: Some(3), dry_run: true, extended: false, ..asked() };
         assert_eq!(words(&alone), "/opt/io500 /x.ini --timestamp=now --mode=standard --verbose=3 --dry-run");
     }
 

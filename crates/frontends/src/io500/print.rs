@@ -68,9 +68,10 @@ impl Report {
     /// Keeps what IOR or mdtest would have left of a phase in the place of an earlier one, which begins as `begin` says.
     pub fn keep_phase_log(&mut self, name: &str, begin: &str, text: &str) {
         let path = self.directory.join(name);
-        let kept = result_file::create(&path, self.overwrite, |found| found.starts_with(begin)).and_then(|mut file| {
-            file.write_all(text.as_bytes()).map_err(|error| failure::on_path("write", &path, &error))
-        });
+        let kept =
+            result_file::create(&path, self.overwrite, |content| content.starts_with(begin)).and_then(|mut file| {
+                file.write_all(text.as_bytes()).map_err(|error| failure::on_path("write", &path, &error))
+            });
         if let Err(failure) = kept {
             self.note(&format!("; WARNING {}", failure.message));
         }

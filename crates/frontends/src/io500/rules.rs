@@ -30,7 +30,7 @@ impl Outcome {
     /// Adds what the rules say of score and duration.
     pub fn judge(&mut self, settings: &Settings) {
         let stonewall_s = settings.stonewall_ns as f64 / 1e9;
-        // Of one that failed it is said already what is wrong with it.
+        // The failure of one that failed is reported already.
         let walled = self.phase.walled && self.score > 0.0;
         if walled && self.seconds < stonewall_s {
             let reason =

@@ -62,7 +62,7 @@ pub struct Settings {
     apis: Vec<(&'static str, Api)>,
     /// `[ior-easy] uniqueDir`, which commands have and nothing else.
     pub easy_directory_per_file: bool,
-    /// What pfind would be told, by phase.
+    /// The arguments that pfind would get, by phase.
     pfind: Vec<(&'static str, String)>,
     /// Phases whose transfers are to be collective.
     collective: Vec<&'static str>,
@@ -217,7 +217,7 @@ impl Settings {
 struct Refused(Vec<Failure>);
 
 impl Refused {
-    /// The value of `result`, or `instead` of it where it is refused: so that the rest can be looked at.
+    /// The value of `result`, or `instead` of it where it is refused: so that the rest can be checked.
     fn or<T>(&mut self, result: Result<T, Failure>, instead: T) -> T {
         result.unwrap_or_else(|failure| {
             self.0.push(failure);
@@ -287,7 +287,7 @@ impl Grouped {
     }
 }
 
-/// Reads the APIs of a file; what is said of the same one on many lines is said once.
+/// Reads the APIs of a file; a message about the same one on many lines is printed once.
 struct Apis<'a> {
     config: &'a Config,
     ways: &'a Ways,
@@ -329,14 +329,14 @@ impl Apis<'_> {
         &mut self,
         runs: &[(&'static str, bool)],
         all: Option<&Api>,
-        own: &[(&'static str, Api)],
+        by_phase: &[(&'static str, Api)],
     ) -> Vec<&'static str> {
         let mut collective = Vec::new();
         for phase in ["ior-hard-write", "ior-hard-read"].into_iter().filter(|phase| runs.contains(&(phase, true))) {
             let sections = [phase, "ior-hard"];
             let asked = sections.into_iter().find(|section| self.config.truth(section, "collective").is_some());
             let Some(section) = asked.filter(|section| self.config.flag(section, "collective")) else { continue };
-            let api = own.iter().find(|(known, _)| *known == phase).map(|(_, api)| api).or(all);
+            let api = by_phase.iter().find(|(known, _)| *known == phase).map(|(_, api)| api).or(all);
             if api.is_some_and(Api::does_collectives) {
                 collective.push(phase);
             } else if api.is_some() {
@@ -396,7 +396,7 @@ fn drop_caches(config: &Config) -> Result<(), Failure> {
     Err(config.refuse("global", "drop-caches-cmd", &problem, remedy))
 }
 
-/// What pfind would be told of how to walk (IO500/io500 at 02091cf, `src/phase_find.c`).
+/// The arguments that pfind would get about how to walk (IO500/io500 at 02091cf, `src/phase_find.c`).
 fn pfind(config: &Config) -> Vec<(&'static str, String)> {
     let of = |section| {
         let queue = config.text(section, "pfind-queue-length").unwrap_or_default();

@@ -207,8 +207,8 @@ fn before(settings: &Settings, phase: &str) -> Option<Step> {
 /// The storage of a phase, where it is not that of all.
 fn own_storage(settings: &Settings, phase: &str) -> Option<Storage> {
     let collective = settings.is_collective(phase);
-    let own = settings.own_api(phase).or_else(|| collective.then(|| settings.api_of(phase)))?;
-    let mut storage = own.storage.clone();
+    let api = settings.own_api(phase).or_else(|| collective.then(|| settings.api_of(phase)))?;
+    let mut storage = api.storage.clone();
     if collective {
         storage.options.insert("collective".to_owned(), "yes".to_owned());
     }
@@ -240,7 +240,7 @@ fn set_files(settings: &Settings) -> Option<u64> {
     known.then(|| assumed_set_files(settings))
 }
 
-/// Files of each set as long as nobody knows how fast `mdtest-easy-write` is.
+/// Files of each set as long as the rate of `mdtest-easy-write` is unknown.
 pub fn assumed_set_files(settings: &Settings) -> u64 {
     settings.set_files.unwrap_or_else(|| {
         let files = PRECREATE_PER_S * precreate_ns(settings) / 1_000_000_000;
@@ -248,7 +248,7 @@ pub fn assumed_set_files(settings: &Settings) -> u64 {
     })
 }
 
-/// In how many records a phase is told: one for each kind of operation.
+/// How many records a phase has: one for each kind of operation.
 pub fn records(phase: &str) -> usize {
     let replaces = phase == "mdworkbench-bench" || phase == FIRST_ITERATION;
     if replaces { MetadataOperation::Replace { bytes: HARD_ITEM_BYTES }.operations().len() } else { 1 }

@@ -1,7 +1,7 @@
 //! IOR's command line.
 //!
 //! [`parameters`] reads it into [`settings`], [`translate`] makes plans of it, [`figures`] IOR's figures of our records, and
-//! [`report`] what is said, as [`text`], [`json`] or [`csv`]. What is not as in IOR stands in [`options`].
+//! [`report`] the output, as [`text`], [`json`] or [`csv`]. Differences from IOR stand in [`options`].
 
 mod csv;
 mod figures;
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::failure;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
@@ -35,7 +35,7 @@ use self::figures::{Figures, Spread};
 use self::parameters::Parameters;
 use self::report::{Access, Line, Tested};
 use self::settings::{Api, Format, Random, Test};
-use self::translate::{Found, Ground, READ, WRITE};
+use self::translate::{EarlierFile, Ground, READ, WRITE};
 use super::common::{Common, usage};
 use super::localtime;
 use super::options::{help, known, wants_help};
@@ -47,7 +47,7 @@ pub use self::csv::RANKS;
 pub use self::text::BEGIN;
 
 /// Runs IOR's command line.
-pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Exit {
     if wants_help(arguments) {
         let all = [known(options::OPTIONS), known(options::DIRECTIVES)].concat();
         return command::print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
@@ -60,7 +60,7 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
     });
     let (parameters, mut sink, mut session) = match prepared {
         Ok(prepared) => prepared,
-        Err(failure) => return Ended::refused(failure),
+        Err(failure) => return Exit::refused(failure),
     };
     let ended = all_tests(common, &parameters, arguments, &mut sink, &mut session);
     session.finish(ended)
@@ -112,8 +112,8 @@ pub fn plans(arguments: &[String], common: &Common) -> Result<Vec<ioassay_protoc
         overwrite: false,
     };
     let tests = parameters.tests.iter().filter(|test| test.api.plug_in().is_none());
-    let found = |test: &Test| Found { iterations: None, file_bytes: test.block_bytes };
-    Ok(tests.map(|test| translate::plan(test, &ground, ("r", "c"), 0, found(test))).collect())
+    let earlier = |test: &Test| EarlierFile { iterations: None, file_bytes: test.block_bytes };
+    Ok(tests.map(|test| translate::plan(test, &ground, ("r", "c"), 0, earlier(test))).collect())
 }
 
 /// Finds the plug-in for the API of `test`, where it is one, and gives it the hints of the environment.
@@ -178,7 +178,7 @@ fn all_tests(
     arguments: &[String],
     sink: &mut Sink,
     session: &mut Session<'_>,
-) -> Ended {
+) -> Exit {
     let working_directory = std::env::current_dir().unwrap_or_default();
     let began_s = localtime::now_s();
     let ground = Ground {
@@ -193,7 +193,7 @@ fn all_tests(
     sink.write(&mut session.console, Format::Text, &text::header(&command, &machine, began_s));
     sink.write(&mut session.console, Format::Csv, csv::HEADER);
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
-    let (mut done, mut ended) = (Vec::new(), Ended::default());
+    let (mut done, mut ended) = (Vec::new(), Exit::default());
     for (id, test) in tests.iter().enumerate() {
         let tested = Tested { id, test, ground: &ground, started_s: localtime::now_s(), lines: Vec::new() };
         let path = test.file_of(0, 0);
@@ -281,14 +281,14 @@ struct Running<'a, 's> {
     sink: &'s mut Sink,
     /// The repetition that runs, counted from 0.
     repetition: u32,
-    /// A doubt was said.
+    /// A doubt was printed.
     doubted: bool,
     /// Why the status file could not be written.
     lost: Option<Failure>,
 }
 
 impl Running<'_, '_> {
-    fn repetitions(&mut self, session: &mut Session<'_>) -> Ended {
+    fn repetitions(&mut self, session: &mut Session<'_>) -> Exit {
         let test = self.tested.test;
         let begin = Instant::now();
         let most = Duration::from_secs(test.most_minutes.saturating_mul(60));
@@ -297,14 +297,15 @@ impl Running<'_, '_> {
                 break;
             }
             self.repetition = repetition;
-            let found = self.status().and_then(|iterations| Ok(Found { iterations, file_bytes: self.file_bytes()? }));
-            let found = match found {
-                Ok(found) => found,
-                Err(failure) => return Ended::refused(failure),
+            let earlier =
+                self.status().and_then(|iterations| Ok(EarlierFile { iterations, file_bytes: self.file_bytes()? }));
+            let earlier = match earlier {
+                Ok(earlier) => earlier,
+                Err(failure) => return Exit::refused(failure),
             };
             let ground = Ground { now_s: localtime::now_s() as i32, ..*self.tested.ground };
             let case = format!("test{}.{repetition}", self.tested.id);
-            let plan = translate::plan(test, &ground, (session.run(), &case), repetition, found);
+            let plan = translate::plan(test, &ground, (session.run(), &case), repetition, earlier);
             let last = plan.steps.len() as u32 - 1;
             let removes = matches!(plan.steps.last(), Some(Step::RemoveFiles { .. }));
             let workload = format!("test{}", self.tested.id);
@@ -320,15 +321,15 @@ impl Running<'_, '_> {
             }
         }
         if let Some(failure) = self.lost.take() {
-            return Ended::could_not(failure);
+            return Exit::could_not(failure);
         }
         if self.doubted && test.warnings_are_errors {
-            return Ended::failed(usage(
+            return Exit::failed(usage(
                 "--warningAsErrors: there are doubts about the results",
                 "read the doubts above",
             ));
         }
-        Ended::default()
+        Exit::default()
     }
 
     /// What the status file says, where the test only reads. Without it the test reads all of its part, as IOR does.
@@ -412,10 +413,10 @@ impl Running<'_, '_> {
     }
 
     fn line(&mut self, line: Line, console: &mut Console) {
-        let said = text::line(&self.tested, self.repetition, &line);
-        self.sink.write(console, Format::Text, &said);
-        let said = csv::line(&self.tested, self.repetition, &line);
-        self.sink.write(console, Format::Csv, &said);
+        let as_text = text::line(&self.tested, self.repetition, &line);
+        self.sink.write(console, Format::Text, &as_text);
+        let as_csv = csv::line(&self.tested, self.repetition, &line);
+        self.sink.write(console, Format::Csv, &as_csv);
         self.tested.lines.push((self.repetition, line));
     }
 }

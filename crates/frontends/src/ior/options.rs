@@ -12,7 +12,7 @@ use crate::common::usage;
 use crate::options::{Bound, holds_anyway, setter_of};
 use crate::packet::Packet;
 
-type Given = crate::options::Given<Settings>;
+type GivenOption = crate::options::GivenOption<Settings>;
 
 const SIZES: &str = "1.5g and 100x are errors instead of 1 and 100";
 const GPU: &str = "GPU memory is not supported; leave it out";
@@ -322,7 +322,7 @@ macro_rules! alias {
     };
 }
 
-/// The directives of `-O` and of scripts. They are told apart without regard to capitals.
+/// The directives of `-O` and of scripts. Their names are case-insensitive.
 pub(crate) const DIRECTIVES: &[Bound<Settings>] = &[
     alias!("-O api", "API", "-a"),
     alias!("-O refnum", "N", "-A"),
@@ -444,25 +444,25 @@ pub(crate) const DIRECTIVES: &[Bound<Settings>] = &[
     alias!("-O useO_DIRECT", "0|1", "--posix.odirect"),
 ];
 
-fn set_api(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_api(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     to.test.api = Api::parse(given.text())?;
     given.text().clone_into(&mut to.test.typed_api);
     Ok(())
 }
 
-fn set_file(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_file(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     given.text().clone_into(&mut to.test.file);
     Ok(())
 }
 
-fn set_packet(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_packet(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     let problem = || format!("{} {:?} is not a packet type", given.spelling, given.text());
     to.test.packet_type = Some(Packet::of_letter(given.text()).ok_or_else(|| usage(problem(), "use t, o, i or r"))?);
     Ok(())
 }
 
 /// Takes a size, or a share of the memory that the job may have on this node, such as `75%`.
-fn set_memory_per_node(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_memory_per_node(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     to.test.memory_per_node = match given.text().strip_suffix('%') {
         None => given.size()?,
         Some(percent) => match percent.trim().parse::<u64>() {
@@ -477,33 +477,33 @@ fn set_memory_per_node(to: &mut Settings, given: &Given) -> Result<(), Failure> 
     Ok(())
 }
 
-fn set_memory_per_task(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_memory_per_task(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     (to.test.memory_per_task, to.test.memory_per_node) = (given.size()?, 0);
     Ok(())
 }
 
 /// Each `-z` counts one more; with a value it is that.
-fn set_random(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_random(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     let times = if given.value.is_some() { given.number()? } else { i64::from(to.test.random.times()) + 1 };
     to.test.random = Random::of(times);
     Ok(())
 }
 
 /// Each `-Z` counts one more; with a value it is that.
-fn set_reorder_random(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_reorder_random(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     to.test.reorder_random = if given.value.is_some() { given.number()? } else { to.test.reorder_random + 1 };
     Ok(())
 }
 
-fn more_verbose(to: &mut Settings, _: &Given) -> Result<(), Failure> {
+fn more_verbose(to: &mut Settings, _: &GivenOption) -> Result<(), Failure> {
     to.test.verbose += 1;
     Ok(())
 }
 
-fn set_format(to: &mut Settings, given: &Given) -> Result<(), Failure> {
+fn set_format(to: &mut Settings, given: &GivenOption) -> Result<(), Failure> {
     let known = [("default", Format::Text), ("json", Format::Json), ("csv", Format::Csv)];
-    let found = known.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(given.text()));
-    let (_, format) = found
+    let matching = known.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(given.text()));
+    let (_, format) = matching
         .ok_or_else(|| usage(format!("there is no summaryFormat {:?}", given.text()), "use default, JSON or CSV"))?;
     to.format = format;
     Ok(())

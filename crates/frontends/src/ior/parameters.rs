@@ -9,7 +9,7 @@ use ioassay_protocol::events::Failure;
 use super::options::{DIRECTIVES, OPTIONS};
 use super::settings::{Api, Format, Random, Settings, Test};
 use crate::common::usage;
-use crate::options::{self, Given, find};
+use crate::options::{self, GivenOption, find};
 
 /// A command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ fn without_effect(test: &Test) -> Option<String> {
 
 impl Settings {
     /// Sets what is `given`.
-    fn take(&mut self, given: &Given<Self>) -> Result<(), Failure> {
+    fn take(&mut self, given: &GivenOption<Self>) -> Result<(), Failure> {
         self.warnings.extend(given.warning());
         given.set(self)
     }
@@ -110,7 +110,7 @@ impl Settings {
                 let remedy = "`ioassay-engine ior -h` lists all directives";
                 return Err(usage(format!("ior has no directive {name}"), remedy));
             };
-            let given = Given { option, spelling, value: Some(value.to_owned()) };
+            let given = GivenOption { option, spelling, value: Some(value.to_owned()) };
             given.taken()?;
             self.take(&given)?;
         }
@@ -226,7 +226,7 @@ fn validate(test: &Test) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Known, Verdict, known};
+    use crate::options::{ToolOption, Verdict, known};
 
     fn parse(line: &str) -> Result<Parameters, Failure> {
         Parameters::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -321,7 +321,7 @@ mod tests {
     }
 
     /// A command line that gives one option, with a value that every kind of value takes.
-    fn with(option: &Known, spelling: &str) -> Vec<String> {
+    fn with(option: &ToolOption, spelling: &str) -> Vec<String> {
         let value = match option.value {
             Some("SIZE") if spelling.ends_with("Prefill") => Some("1m"),
             Some("SIZE") => Some("2m"),

@@ -34,7 +34,7 @@ pub enum Line {
     Removed(f64),
 }
 
-/// One test and what came of it.
+/// A test and its results.
 #[derive(Debug)]
 pub struct Tested<'a> {
     /// Its number.

@@ -176,7 +176,7 @@ pub struct Test {
     pub keep: bool,
     /// `-K`.
     pub keep_with_error: bool,
-    /// `-l`, where it was said.
+    /// `-l`, where it was given.
     pub packet_type: Option<Packet>,
     /// `-m`.
     pub multi_file: bool,

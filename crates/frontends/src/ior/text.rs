@@ -48,7 +48,7 @@ pub fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -
         ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----\n"
 }
 
-/// What is said of a phase with a wear-out, also where it ended before its stonewall; nothing of any other.
+/// The lines about a phase with a wear-out, also where it ended before its stonewall; nothing of any other.
 pub fn stonewall(test: &Test, record: &PhaseRecord, figures: &Figures) -> String {
     if !test.wear_out {
         return String::new();

@@ -36,7 +36,7 @@ pub struct Ground<'a> {
     pub nodes: u32,
     /// The time in seconds since 1970, which is signature and seed where none is given.
     pub now_s: i32,
-    /// Replace files whoever wrote them.
+    /// Replace files of any origin.
     pub overwrite: bool,
 }
 
@@ -75,7 +75,7 @@ fn in_directory_of(name: &str, rank: u32) -> String {
 
 /// What earlier commands have left.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct EarlierFile {
     /// The content of the status file, where the test has one to read.
     pub iterations: Option<u64>,
     /// Bytes of the smallest file, where the test draws from what is there (`-z -z`).
@@ -83,7 +83,13 @@ pub struct Found {
 }
 
 /// The plan of repetition `repetition`, counted from 0, of `test`; `run` and `case` name it.
-pub fn plan(test: &Test, ground: &Ground<'_>, (run, case): (&str, &str), repetition: u32, found: Found) -> Plan {
+pub fn plan(
+    test: &Test,
+    ground: &Ground<'_>,
+    (run, case): (&str, &str),
+    repetition: u32,
+    earlier: EarlierFile,
+) -> Plan {
     let tasks = test.tasks(ground);
     let signature = if test.signature == 0 { ground.now_s } else { test.signature };
     // With a strided datatype a call moves a rank's blocks of all segments: to the plan they are one.
@@ -115,7 +121,7 @@ pub fn plan(test: &Test, ground: &Ground<'_>, (run, case): (&str, &str), repetit
         ranks: RankCount { clients: 1, per_client: tasks },
         files: files.into_iter().collect(),
         trees: [].into(),
-        steps: steps(test, ground, repetition, found),
+        steps: steps(test, ground, repetition, earlier),
         seed: u64::from(signature as u32),
         memory_bytes: test
             .memory_per_task
@@ -171,7 +177,7 @@ pub fn storage(test: &Test) -> Storage {
     }
 }
 
-/// What the plug-in is told.
+/// The options that the plug-in gets.
 fn options(test: &Test) -> BTreeMap<String, String> {
     let given = test.plug_in_options.iter().map(|(key, (_, value))| (key.clone(), value.clone()));
     let collective = test.collective.then(|| ("collective".to_owned(), "yes".to_owned()));
@@ -179,8 +185,8 @@ fn options(test: &Test) -> BTreeMap<String, String> {
     given.chain(collective).chain(strided).collect()
 }
 
-fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, found: Found) -> Vec<Step> {
-    let iterations = found.iterations;
+fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, earlier: EarlierFile) -> Vec<Step> {
+    let iterations = earlier.iterations;
     let pause = || (test.delay_s > 0).then(|| Step::Pause { duration_ns: test.delay_s.saturating_mul(1_000_000_000) });
     let remove = || Step::RemoveFiles { files: vec![DATA.to_owned()] };
     let mut steps = Vec::new();
@@ -207,7 +213,7 @@ fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, found: Found) -> Vec
         let verify = if test.check_read { verify(test) } else { None };
         let work = DataWork { verify, source, ..work(test, ground, Transfer::Read) };
         let order = match test.random {
-            Random::Drawn => Order::IorDrawn(found.file_bytes / test.block_bytes),
+            Random::Drawn => Order::IorDrawn(earlier.file_bytes / test.block_bytes),
             Random::No | Random::Shuffled => work.order,
         };
         let work = DataWork { order, ..work };
@@ -355,7 +361,7 @@ mod tests {
             Test { api: Api::Dummy, dummy_delay_us: 3, ..test() },
             Test { random: Random::Shuffled, prefill_bytes: 1 << 20, block_bytes: 2 << 20, dry_run: true, ..test() },
         ] {
-            let found = Found { iterations: Some(7), file_bytes: 3 << 20 };
+            let found = EarlierFile { iterations: Some(7), file_bytes: 3 << 20 };
             let plan = plan(&test, &ground(), ("r", "c"), 1, found);
             assert_eq!(validate(&plan), Ok(()), "{test:?}");
         }
@@ -365,7 +371,7 @@ mod tests {
     fn asked(line: &str) -> (Plan, Vec<(String, String)>) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let test = Parameters::parse(&words).unwrap().tests.remove(0);
-        let plan = plan(&test, &ground(), ("r", "c"), 0, Found::default());
+        let plan = plan(&test, &ground(), ("r", "c"), 0, EarlierFile::default());
         let options = plan.storage.options.clone().into_iter().collect();
         (plan, options)
     }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::options::{Given, KNOWN};
-use super::translate::{Asked, Mode};
+use super::options::{KNOWN, Options};
+use super::translate::{Mode, Request};
 use crate::common::Common;
 use crate::options::Verdict;
 
@@ -30,20 +30,20 @@ fn lines() -> Vec<(&'static str, &'static str, &'static str)> {
 fn dry_run(arguments: &str, clients: &Path) -> Result<usize, String> {
     let clients = clients.to_str().unwrap();
     let mut words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-    if let Some(at) = words.iter().position(|word| word == "-+m") {
-        clients.clone_into(&mut words[at + 1]);
+    if let Some(index) = words.iter().position(|word| word == "-+m") {
+        clients.clone_into(&mut words[index + 1]);
     }
-    let told = |failure: ioassay_protocol::events::Failure| failure.message;
-    let asked = Asked::new(Given::read(&words).map_err(told)?, &COMMON, "node7").map_err(told)?;
+    let message_of = |failure: ioassay_protocol::events::Failure| failure.message;
+    let asked = Request::new(Options::read(&words).map_err(message_of)?, &COMMON, "node7").map_err(message_of)?;
     let here = Path::new("/tmp");
     let plans: Vec<_> = match &asked.mode {
         Mode::Children(children) => {
             let plan = |&count: &u32| asked.plan_of_children(children, count, "r", "c".to_owned(), here);
-            children.counts.iter().map(plan).collect::<Result<_, _>>().map_err(told)?
+            children.counts.iter().map(plan).collect::<Result<_, _>>().map_err(message_of)?
         }
         Mode::Rows(rows) => {
             let plan = |row: &super::sizes::Row| asked.plan_of_row(*row, true, "r", "c".to_owned(), here);
-            rows.rows.iter().map(plan).collect::<Result<_, _>>().map_err(told)?
+            rows.rows.iter().map(plan).collect::<Result<_, _>>().map_err(message_of)?
         }
     };
     for plan in &plans {

@@ -11,7 +11,7 @@ use ioassay_protocol::plan::pace::{Limit, Rate, Think};
 use ioassay_protocol::plan::storage::Storage;
 use ioassay_protocol::plan::{CacheMethod, Job, Phase, RankRange, Step, Work};
 
-use super::options::Given;
+use super::options::Options;
 use super::test::Test;
 use crate::common::usage;
 
@@ -42,7 +42,7 @@ pub struct Files {
 #[derive(Debug, Clone, Copy)]
 pub struct Jobs<'a> {
     /// The options.
-    pub given: &'a Given,
+    pub given: &'a Options,
     /// The files.
     pub files: Files,
     /// True where the case is a row of the table: a single process, which begins each test with clean files.
@@ -217,7 +217,7 @@ impl Jobs<'_> {
 }
 
 /// An error if options contradict each other, or ask for what is not done.
-pub fn consistent(given: &Given) -> Result<(), Failure> {
+pub fn consistent(given: &Options) -> Result<(), Failure> {
     if given.has("-J") && !given.has("-+J") {
         return Err(usage("-J excludes its pauses from the time", "add -+J: pauses are included here"));
     }

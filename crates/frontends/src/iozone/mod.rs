@@ -2,7 +2,7 @@
 //! which each row is a case of one rank. Each test is a phase.
 //!
 //! [`options`] is what IOzone's options are, [`test`] its tests, [`sizes`] the rows of the automatic mode, [`clients`]
-//! the file of `-+m`. [`translate`] and [`jobs`] make plans of them. [`print`] and [`table`] say what came of it as
+//! the file of `-+m`. [`translate`] and [`jobs`] make plans of them. [`print`] and [`table`] print the results as
 //! IOzone does, [`worksheet`] is the format of `-b`.
 
 mod clients;
@@ -22,18 +22,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::failure;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::front_end::Tool;
 
-use self::options::{Given, KNOWN};
+use self::options::{KNOWN, Options};
 use self::print::Printer;
 use self::sizes::Rows;
 use self::table::Table;
-use self::translate::{Asked, Children, Mode};
+use self::translate::{Children, Mode, Request};
 use self::worksheet::Worksheet;
 use super::common::Common;
 use super::localtime;
@@ -44,27 +44,27 @@ use super::session::Session;
 const SYNOPSIS: &str = "ioassay-engine iozone [-a | -t CHILDREN] [-i TEST...] [-s SIZE] [-r SIZE] [options]: IOzone";
 
 /// Runs IOzone's command line.
-pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
-    let given = match Given::read(arguments) {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Exit {
+    let given = match Options::read(arguments) {
         Ok(given) => given,
-        Err(failure) => return Ended::refused(failure),
+        Err(failure) => return Exit::refused(failure),
     };
     if let Some(text) = help_or_version(&given) {
         return command::print(&text);
     }
     if arguments.is_empty() {
         let remedy = "use -a for all sizes, -i 0 -i 1 for a single size, or -t CHILDREN; -h lists the options";
-        return Ended::refused(super::common::usage("IOzone needs at least one option", remedy));
+        return Exit::refused(super::common::usage("IOzone needs at least one option", remedy));
     }
-    let asked = Asked::new(given, common, &ioassay_host::host_name());
+    let asked = Request::new(given, common, &ioassay_host::host_name());
     match asked.and_then(|asked| worksheet_file(&asked).map(|sheet| (asked, sheet))) {
         Ok((asked, sheet)) => measure(&asked, sheet.as_deref(), common, ranks, arguments),
-        Err(failure) => Ended::refused(failure),
+        Err(failure) => Exit::refused(failure),
     }
 }
 
 /// What an option asks to be printed, with which nothing is measured.
-fn help_or_version(given: &Given) -> Option<String> {
+fn help_or_version(given: &Options) -> Option<String> {
     if given.has("-h") {
         return Some(help(SYNOPSIS, KNOWN));
     }
@@ -76,7 +76,7 @@ fn help_or_version(given: &Given) -> Option<String> {
 ///
 /// # Errors
 /// If something else is there.
-fn worksheet_file(asked: &Asked) -> Result<Option<PathBuf>, Failure> {
+fn worksheet_file(asked: &Request) -> Result<Option<PathBuf>, Failure> {
     let Some(path) = asked.given.values("-b").last().map(PathBuf::from) else { return Ok(None) };
     result_file::may_replace(&path, asked.overwrites(), Worksheet::is_one)?;
     Ok(Some(path))
@@ -84,16 +84,16 @@ fn worksheet_file(asked: &Asked) -> Result<Option<PathBuf>, Failure> {
 
 /// Runs a case for each number of children, or for each row.
 fn measure(
-    asked: &Asked,
+    asked: &Request,
     sheet: Option<&Path>,
     common: &Common,
     ranks: &mut dyn RankSet,
     arguments: &[String],
-) -> Ended {
+) -> Exit {
     let directory = match std::env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
-            return Ended::could_not(failure::plain(
+            return Exit::could_not(failure::plain(
                 "determine the working directory",
                 error.to_string(),
                 "change to a directory",
@@ -102,7 +102,7 @@ fn measure(
     };
     let mut session = match Session::begin(Tool::Iozone, common, ranks, arguments) {
         Ok(session) => session,
-        Err(failure) => return Ended::could_not(failure),
+        Err(failure) => return Exit::could_not(failure),
     };
     for warning in &asked.warnings {
         say!("ioassay-engine: {warning}");
@@ -117,18 +117,18 @@ fn measure(
         Some(path) => write_worksheet(path, asked, &worksheet),
         None => Ok(()),
     };
-    session.finish(written.map_or_else(Ended::could_not, |()| ended))
+    session.finish(written.map_or_else(Exit::could_not, |()| ended))
 }
 
 /// Runs a case for each number of children; the worksheet of them.
 fn of_children(
-    asked: &Asked,
+    asked: &Request,
     children: &Children,
     directory: &Path,
     session: &mut Session<'_>,
     command: &str,
-) -> (Ended, Vec<u8>) {
-    let mut ended = Ended::default();
+) -> (Exit, Vec<u8>) {
+    let mut ended = Exit::default();
     let mut printer = Printer::new(asked);
     let mut repetitions = BTreeMap::new();
     for &count in &children.counts {
@@ -138,7 +138,7 @@ fn of_children(
         let plan = match asked.plan_of_children(children, count, session.run(), case, directory) {
             Ok(plan) => plan,
             Err(failure) => {
-                ended = Ended::refused(failure);
+                ended = Exit::refused(failure);
                 break;
             }
         };
@@ -159,8 +159,14 @@ fn of_children(
 }
 
 /// Runs a case for each row of the table; the worksheet of it.
-fn of_rows(asked: &Asked, rows: &Rows, directory: &Path, session: &mut Session<'_>, command: &str) -> (Ended, Vec<u8>) {
-    let mut ended = Ended::default();
+fn of_rows(
+    asked: &Request,
+    rows: &Rows,
+    directory: &Path,
+    session: &mut Session<'_>,
+    command: &str,
+) -> (Exit, Vec<u8>) {
+    let mut ended = Exit::default();
     let mut table = Table::new(asked);
     session.console.print(&table.head(&asked.given));
     for (index, &row) in rows.rows.iter().enumerate() {
@@ -170,7 +176,7 @@ fn of_rows(asked: &Asked, rows: &Rows, directory: &Path, session: &mut Session<'
         let plan = match asked.plan_of_row(row, last, session.run(), format!("{workload}-1"), directory) {
             Ok(plan) => plan,
             Err(failure) => {
-                ended = Ended::refused(failure);
+                ended = Exit::refused(failure);
                 break;
             }
         };
@@ -192,7 +198,7 @@ fn of_rows(asked: &Asked, rows: &Rows, directory: &Path, session: &mut Session<'
 }
 
 /// Writes the `worksheet` of `-b`.
-fn write_worksheet(path: &Path, asked: &Asked, worksheet: &[u8]) -> Result<(), Failure> {
+fn write_worksheet(path: &Path, asked: &Request, worksheet: &[u8]) -> Result<(), Failure> {
     let mut file = result_file::create(path, asked.overwrites(), Worksheet::is_one)?;
     file.write_all(worksheet).map_err(|error| failure::on_path("write", path, &error))
 }

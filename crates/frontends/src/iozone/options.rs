@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ioassay_protocol::events::Failure;
 
 use crate::common::usage;
-use crate::options::{Known, Verdict};
+use crate::options::{ToolOption, Verdict};
 
 const AIO: &str = "io_uring keeps the transfers in flight, without threads or extra copies";
 const PROCESSOR: &str = "the result does not depend on the processor's cache";
@@ -17,33 +17,43 @@ const DEDUPE: &str = "records never repeat data: use a study with a payload that
 const TELEMETRY: &str = "offsets follow from the test: use a study with the order zipf or hot-spot";
 
 /// Every option.
-pub const KNOWN: &[Known] = &[
-    Known::same("-a", None, "automatic mode: files from 64 KiB to 512 MiB, in records from 4 KiB to 16 MiB"),
-    Known::same("-A", None, "the older automatic mode: -a -z -i 0 -i 1"),
-    Known::better(
+pub const KNOWN: &[ToolOption] = &[
+    ToolOption::same("-a", None, "automatic mode: files from 64 KiB to 512 MiB, in records from 4 KiB to 16 MiB"),
+    ToolOption::same("-A", None, "the older automatic mode: -a -z -i 0 -i 1"),
+    ToolOption::better(
         "-b",
         Some("FILE"),
         "also write the tables of -R to an Excel worksheet",
         "a file that is not such a worksheet is not overwritten",
     ),
-    Known::same("-B", None, "access the files by mmap"),
-    Known::better("-c", None, "include the time of close", "without -x the first child's close is always included"),
-    Known::same("-C", None, "show what each child moved, and its throughput"),
-    Known::ignored("-d", Some("MICROSECONDS"), "start the children one after another", "all children start at once"),
-    Known::same("-D", None, "access the files by mmap, with msync(MS_ASYNC), which does nothing on Linux"),
-    Known::same("-e", None, "include the time of fsync; without it nothing is synced"),
-    Known::same("-E", None, "add table columns for pwrite and pread (-i 9, -i 10)"),
-    Known::same("-f", Some("FILE"), "file name, without -t (default: iozone.tmp)"),
-    Known::same("-F", Some("FILE..."), "the children's files, one for each child; must follow -t"),
-    Known::same("-g", Some("SIZE"), "largest file size in automatic mode"),
-    Known::same(
+    ToolOption::same("-B", None, "access the files by mmap"),
+    ToolOption::better(
+        "-c",
+        None,
+        "include the time of close",
+        "without -x the first child's close is always included",
+    ),
+    ToolOption::same("-C", None, "show what each child moved, and its throughput"),
+    ToolOption::ignored(
+        "-d",
+        Some("MICROSECONDS"),
+        "start the children one after another",
+        "all children start at once",
+    ),
+    ToolOption::same("-D", None, "access the files by mmap, with msync(MS_ASYNC), which does nothing on Linux"),
+    ToolOption::same("-e", None, "include the time of fsync; without it nothing is synced"),
+    ToolOption::same("-E", None, "add table columns for pwrite and pread (-i 9, -i 10)"),
+    ToolOption::same("-f", Some("FILE"), "file name, without -t (default: iozone.tmp)"),
+    ToolOption::same("-F", Some("FILE..."), "the children's files, one for each child; must follow -t"),
+    ToolOption::same("-g", Some("SIZE"), "largest file size in automatic mode"),
+    ToolOption::same(
         "-G",
         None,
         "with -B or -D, msync(MS_SYNC) after each record; without them no effect, as in the original",
     ),
-    Known::same("-h", None, "show this help"),
-    Known::better("-H", Some("N"), "keep N asynchronous transfers of each child in flight", AIO),
-    Known::better(
+    ToolOption::same("-h", None, "show this help"),
+    ToolOption::better("-H", Some("N"), "keep N asynchronous transfers of each child in flight", AIO),
+    ToolOption::better(
         "-i",
         Some("TEST"),
         "0 write and rewrite, 1 read and re-read, 2 random read and write, 3 read backward, 4 rewrite one record \
@@ -52,146 +62,165 @@ pub const KNOWN: &[Known] = &[
         "all children are counted up to the moment when the first one finishes, and then continue, so that every test \
          finds complete files",
     ),
-    Known::same("-I", None, "O_DIRECT"),
-    Known::same("-j", Some("RECORDS"), "stride of -i 5 in records (default: 17)"),
-    Known::same("-J", Some("MILLISECONDS"), "pause before each record, in milliseconds; needs -+J"),
-    Known::better("-k", Some("N"), "as -H, without extra copies", AIO),
-    Known::ignored("-K", None, "reads with jitter in their order", "reads stay in order; use -i 2 for random order"),
-    Known::same("-l", Some("CHILDREN"), "lowest number of children; repeats with one more up to -u"),
-    Known::ignored("-L", Some("BYTES"), "size of a cache line of the processor", PROCESSOR),
-    Known::ignored("-m", None, "use several buffers", "each child has one buffer per transfer in flight; see -H"),
-    Known::same("-M", None, "show the machine's name and kernel (uname)"),
-    Known::same("-n", Some("SIZE"), "smallest file size in automatic mode"),
-    Known::same("-N", None, "show microseconds per operation, without -t"),
-    Known::better("-o", None, "O_SYNC", SYNCED),
-    Known::same("-O", None, "show operations per second"),
-    Known::ignored("-p", None, "purge the processor's cache", PROCESSOR),
-    Known::ignored(
+    ToolOption::same("-I", None, "O_DIRECT"),
+    ToolOption::same("-j", Some("RECORDS"), "stride of -i 5 in records (default: 17)"),
+    ToolOption::same("-J", Some("MILLISECONDS"), "pause before each record, in milliseconds; needs -+J"),
+    ToolOption::better("-k", Some("N"), "as -H, without extra copies", AIO),
+    ToolOption::ignored(
+        "-K",
+        None,
+        "reads with jitter in their order",
+        "reads stay in order; use -i 2 for random order",
+    ),
+    ToolOption::same("-l", Some("CHILDREN"), "lowest number of children; repeats with one more up to -u"),
+    ToolOption::ignored("-L", Some("BYTES"), "size of a cache line of the processor", PROCESSOR),
+    ToolOption::ignored("-m", None, "use several buffers", "each child has one buffer per transfer in flight; see -H"),
+    ToolOption::same("-M", None, "show the machine's name and kernel (uname)"),
+    ToolOption::same("-n", Some("SIZE"), "smallest file size in automatic mode"),
+    ToolOption::same("-N", None, "show microseconds per operation, without -t"),
+    ToolOption::better("-o", None, "O_SYNC", SYNCED),
+    ToolOption::same("-O", None, "show operations per second"),
+    ToolOption::ignored("-p", None, "purge the processor's cache", PROCESSOR),
+    ToolOption::ignored(
         "-P",
         Some("CPU"),
         "bind children to processors",
         "the scheduler places them; use taskset or numactl",
     ),
-    Known::same("-q", Some("SIZE"), "largest record size in automatic mode"),
-    Known::refused(
+    ToolOption::same("-q", Some("SIZE"), "largest record size in automatic mode"),
+    ToolOption::refused(
         "-Q",
         None,
         "write files with the latency of each offset",
         "a run directory has histograms; use --run DIR",
     ),
-    Known::same(
+    ToolOption::same(
         "-r",
         Some("SIZE"),
         "record size in KiB, or with suffix k, m or g (default: 4 KiB); several make a table",
     ),
-    Known::same("-R", None, "print tables for Excel at the end"),
-    Known::same("-s", Some("SIZE"), "file size (of each child), as -r (default: 512 KiB); several make a table"),
-    Known::ignored("-S", Some("SIZE"), "size of the processor's cache", PROCESSOR),
-    Known::same("-t", Some("CHILDREN"), "number of children (processes); several -t run one after another"),
-    Known::ignored("-T", None, "threads instead of processes", "children are processes that do the same I/O"),
-    Known::same("-u", Some("CHILDREN"), "highest number of children, starting from -l or 1"),
-    Known::better(
+    ToolOption::same("-R", None, "print tables for Excel at the end"),
+    ToolOption::same("-s", Some("SIZE"), "file size (of each child), as -r (default: 512 KiB); several make a table"),
+    ToolOption::ignored("-S", Some("SIZE"), "size of the processor's cache", PROCESSOR),
+    ToolOption::same("-t", Some("CHILDREN"), "number of children (processes); several -t run one after another"),
+    ToolOption::ignored("-T", None, "threads instead of processes", "children are processes that do the same I/O"),
+    ToolOption::same("-u", Some("CHILDREN"), "highest number of children, starting from -l or 1"),
+    ToolOption::better(
         "-U",
         Some("MOUNT"),
         "remount before each test, to read from the storage",
         "the file's pages are dropped from the page cache before each read, what stays is reported, and nothing is \
          unmounted",
     ),
-    Known::same("-v", None, "show the version"),
-    Known::better(
+    ToolOption::same("-v", None, "show the version"),
+    ToolOption::better(
         "-V",
         Some("PATTERN"),
         "verify the data read",
         "all records differ, so misplaced records are found too; only files written with -V can be verified",
     ),
-    Known::better("-w", None, "keep the files", "the files are marked, so that a later command recognises them"),
-    Known::same("-W", None, "lock the file around each record (the original: around each test)"),
-    Known::same("-x", None, "count each child up to its own end, not that of the first child to finish"),
-    Known::refused("-X", Some("FILE"), "write in the order listed in a file", TELEMETRY),
-    Known::same("-y", Some("SIZE"), "smallest record size in automatic mode"),
-    Known::refused("-Y", Some("FILE"), "read in the order listed in a file", TELEMETRY),
-    Known::same("-z", None, "also use small records for large files in automatic mode"),
-    Known::refused("-Z", None, "mix mmap and other access", "a run has one kind of access; use -B, or leave it out"),
-    Known::refused(
+    ToolOption::better("-w", None, "keep the files", "the files are marked, so that a later command recognises them"),
+    ToolOption::same("-W", None, "lock the file around each record (the original: around each test)"),
+    ToolOption::same("-x", None, "count each child up to its own end, not that of the first child to finish"),
+    ToolOption::refused("-X", Some("FILE"), "write in the order listed in a file", TELEMETRY),
+    ToolOption::same("-y", Some("SIZE"), "smallest record size in automatic mode"),
+    ToolOption::refused("-Y", Some("FILE"), "read in the order listed in a file", TELEMETRY),
+    ToolOption::same("-z", None, "also use small records for large files in automatic mode"),
+    ToolOption::refused(
+        "-Z",
+        None,
+        "mix mmap and other access",
+        "a run has one kind of access; use -B, or leave it out",
+    ),
+    ToolOption::refused(
         "-+b",
         Some("SIZE,MILLISECONDS"),
         "bursts",
         "children write at the same rate; use -+O RATE, or -J with -+J",
     ),
-    Known::same("-+E", None, "read files that IOzone did not write; needs -f or -F, and read tests only"),
-    Known::refused(
+    ToolOption::same("-+E", None, "read files that IOzone did not write; needs -f or -F, and read tests only"),
+    ToolOption::refused(
         "-+F",
         None,
         "truncate the files before -i 8",
         "the files are complete when it starts; leave it out",
     ),
-    Known::same("-+J", None, "include the pauses of -J in the time"),
-    Known::refused("-+K", Some("READERS"), "number of children of -i 8 that read", "use -+p PERCENT"),
-    Known::better(
+    ToolOption::same("-+J", None, "include the pauses of -J in the time"),
+    ToolOption::refused("-+K", Some("READERS"), "number of children of -i 8 that read", "use -+p PERCENT"),
+    ToolOption::better(
         "-+m",
         Some("FILE"),
         "file with the children's hosts and directories: lines of `host directory path-to-iozone [file]`",
         "hosts other than this one are refused before anything is written",
     ),
-    Known::better(
+    ToolOption::better(
         "-+d",
         None,
         "diagnose file corruption: as -V",
         "each byte is generated again from its offset, and compared",
     ),
-    Known::same("-+u", None, "show CPU utilisation"),
-    Known::same("-+x", Some("N"), "growth factor of sizes in automatic mode (default: 2)"),
-    Known::same("-+p", Some("PERCENT"), "percentage of children of -i 8 that read (default: 50)"),
-    Known::better("-+r", None, "O_RSYNC and O_SYNC, which are the same on Linux", SYNCED),
-    Known::refused("-+t", None, "test the network", "`ioassay net` measures the network"),
-    Known::same("-+n", None, "skip rewrite and re-read"),
-    Known::same("-+k", None, "-s is the total of all children"),
-    Known::same("-+q", Some("SECONDS"), "pause between tests, in seconds"),
-    Known::same("-+l", None, "lock each record"),
-    Known::refused("-+L", None, "lock each record of a shared file", "each child has its own file; use -+l"),
-    Known::same("-+B", None, "-i 8 reads and writes sequentially"),
-    Known::better("-+D", None, "O_DSYNC", SYNCED),
-    Known::same("-+A", Some("ADVICE"), "madvise, with -B: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed"),
-    Known::same("-+N", None, "the first write overwrites existing data; by default files start empty"),
-    Known::refused("-+S", Some("SEED"), "seed of the data that repeats", DEDUPE),
-    Known::refused("-+W", Some("N"), "number of the first child, for data that repeats", DEDUPE),
-    Known::refused(
+    ToolOption::same("-+u", None, "show CPU utilisation"),
+    ToolOption::same("-+x", Some("N"), "growth factor of sizes in automatic mode (default: 2)"),
+    ToolOption::same("-+p", Some("PERCENT"), "percentage of children of -i 8 that read (default: 50)"),
+    ToolOption::better("-+r", None, "O_RSYNC and O_SYNC, which are the same on Linux", SYNCED),
+    ToolOption::refused("-+t", None, "test the network", "`ioassay net` measures the network"),
+    ToolOption::same("-+n", None, "skip rewrite and re-read"),
+    ToolOption::same("-+k", None, "-s is the total of all children"),
+    ToolOption::same("-+q", Some("SECONDS"), "pause between tests, in seconds"),
+    ToolOption::same("-+l", None, "lock each record"),
+    ToolOption::refused("-+L", None, "lock each record of a shared file", "each child has its own file; use -+l"),
+    ToolOption::same("-+B", None, "-i 8 reads and writes sequentially"),
+    ToolOption::better("-+D", None, "O_DSYNC", SYNCED),
+    ToolOption::same(
+        "-+A",
+        Some("ADVICE"),
+        "madvise, with -B: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed",
+    ),
+    ToolOption::same("-+N", None, "the first write overwrites existing data; by default files start empty"),
+    ToolOption::refused("-+S", Some("SEED"), "seed of the data that repeats", DEDUPE),
+    ToolOption::refused("-+W", Some("N"), "number of the first child, for data that repeats", DEDUPE),
+    ToolOption::refused(
         "-+V",
         None,
         "use one shared file",
         "each child has its own file; use `ioassay-engine ior` for shared files",
     ),
-    Known::refused("-+U", None, "unbuffered I/O on Windows", "there is no Windows here; use -I"),
-    Known::refused(
+    ToolOption::refused("-+U", None, "unbuffered I/O on Windows", "there is no Windows here; use -I"),
+    ToolOption::refused(
         "-+X",
         None,
         "short-circuit I/O, for file system developers",
         "its results are not valid; leave it out",
     ),
-    Known::refused("-+Z", None, "data sets of old versions", "files of any version are recognised; leave it out"),
-    Known::refused("-+w", Some("PERCENT"), "percentage of data that repeats across files", DEDUPE),
-    Known::refused("-+y", Some("PERCENT"), "percentage of data that repeats within and across files", DEDUPE),
-    Known::refused("-+C", Some("PERCENT"), "percentage of data that repeats within files", DEDUPE),
-    Known::ignored("-+H", Some("HOST"), "time server", PIT),
-    Known::ignored("-+P", Some("SERVICE"), "port of the time server", PIT),
-    Known::refused("-+z", None, "write latency histograms", "a run directory has them; use --run DIR"),
-    Known::same("-+O", Some("RATE"), "limit each child to this many operations per second"),
-    Known::ignored("-+T", None, "write log files with start and end times", "a run directory has them; use --run DIR"),
-    Known::ignored("-+h", Some("HOST"), "name of this host, as seen by others", "no other host connects to it"),
-    Known::ignored("-+i", Some("PORT"), "port of this host", "no other host connects to it"),
-    Known::refused("-+c", Some("HOST"), "run as a child of that host", "children are started here; use -t N"),
-    Known::refused("-+s", None, "print nothing", "redirect the output instead"),
+    ToolOption::refused("-+Z", None, "data sets of old versions", "files of any version are recognised; leave it out"),
+    ToolOption::refused("-+w", Some("PERCENT"), "percentage of data that repeats across files", DEDUPE),
+    ToolOption::refused("-+y", Some("PERCENT"), "percentage of data that repeats within and across files", DEDUPE),
+    ToolOption::refused("-+C", Some("PERCENT"), "percentage of data that repeats within files", DEDUPE),
+    ToolOption::ignored("-+H", Some("HOST"), "time server", PIT),
+    ToolOption::ignored("-+P", Some("SERVICE"), "port of the time server", PIT),
+    ToolOption::refused("-+z", None, "write latency histograms", "a run directory has them; use --run DIR"),
+    ToolOption::same("-+O", Some("RATE"), "limit each child to this many operations per second"),
+    ToolOption::ignored(
+        "-+T",
+        None,
+        "write log files with start and end times",
+        "a run directory has them; use --run DIR",
+    ),
+    ToolOption::ignored("-+h", Some("HOST"), "name of this host, as seen by others", "no other host connects to it"),
+    ToolOption::ignored("-+i", Some("PORT"), "port of this host", "no other host connects to it"),
+    ToolOption::refused("-+c", Some("HOST"), "run as a child of that host", "children are started here; use -t N"),
+    ToolOption::refused("-+s", None, "print nothing", "redirect the output instead"),
 ];
 
 /// What a command line gave: the values of each option, as often as it stood there.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct Options {
     values: BTreeMap<&'static str, Vec<String>>,
     /// Arguments that are no options: IOzone passes over them.
     passed_over: Vec<String>,
 }
 
-impl Given {
+impl Options {
     /// Reads `arguments` as IOzone does: letters may stand together, a value may follow its letter at once.
     ///
     /// # Errors
@@ -300,7 +329,7 @@ fn next(name: &str, value: &str, rest: &mut std::slice::Iter<'_, String>) -> Res
 }
 
 /// The option `name`, unless it is refused.
-fn find(name: &str) -> Result<&'static Known, Failure> {
+fn find(name: &str) -> Result<&'static ToolOption, Failure> {
     let Some(option) = KNOWN.iter().find(|known| known.spellings().any(|spelling| spelling == name)) else {
         return Err(usage(format!("IOzone has no option {name}"), "`ioassay-engine iozone -h` lists all options"));
     };
@@ -314,8 +343,8 @@ fn find(name: &str) -> Result<&'static Known, Failure> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Given, Failure> {
-        Given::read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    fn read(line: &str) -> Result<Options, Failure> {
+        Options::read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
@@ -368,7 +397,7 @@ mod tests {
 
     #[test]
     fn no_option_stands_in_the_table_twice() {
-        let mut names: Vec<&str> = KNOWN.iter().flat_map(Known::spellings).collect();
+        let mut names: Vec<&str> = KNOWN.iter().flat_map(ToolOption::spellings).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use ioassay_protocol::events::{Event, PhaseRecord, RankRecord};
 use ioassay_protocol::plan::Plan;
 
-use super::options::Given;
+use super::options::Options;
 use super::test::{OF_CHILDREN, Test};
-use super::translate::{Asked, Children, Mode};
+use super::translate::{Children, Mode, Request};
 use super::worksheet::Worksheet;
 use crate::phases::Phases;
 use crate::session::Console;
@@ -89,12 +89,12 @@ pub struct Counting {
 }
 
 impl Counting {
-    fn of(given: &Given) -> Self {
+    fn of(given: &Options) -> Self {
         Self { operations: given.has("-O"), to_the_end: given.has("-x"), close: given.has("-c"), alone: false }
     }
 
     /// Of a single process.
-    pub fn of_one(given: &Given) -> Self {
+    pub fn of_one(given: &Options) -> Self {
         let operations = given.has("-O") || given.has("-N");
         Self { operations, to_the_end: true, alone: true, ..Self::of(given) }
     }
@@ -156,7 +156,7 @@ pub struct Printer {
 
 impl Printer {
     /// A printer for what `asked` asks for.
-    pub fn new(asked: &Asked) -> Self {
+    pub fn new(asked: &Request) -> Self {
         let given = &asked.given;
         // What -+n leaves out has a row of zeros in the report.
         let reported = OF_CHILDREN.iter().filter(|test| asked.tests.numbers.contains(&test.number()));
@@ -257,7 +257,7 @@ impl Printer {
     }
 
     /// What stands at the end of what `children` did.
-    pub fn end(&self, asked: &Asked, children: &Children) -> String {
+    pub fn end(&self, asked: &Request, children: &Children) -> String {
         let mut text = String::from("\n\n");
         if asked.given.has("-R") || asked.given.has("-b") {
             let [about, record, output] = self.about(children);
@@ -303,7 +303,7 @@ impl Printer {
 }
 
 /// What stands before the tests: how the options were understood.
-pub fn head(asked: &Asked, command: &[String], began: &str) -> String {
+pub fn head(asked: &Request, command: &[String], began: &str) -> String {
     let given = &asked.given;
     let mut lines = vec![
         "Iozone: Performance Test of File I/O".to_owned(),
@@ -366,7 +366,7 @@ pub fn head(asked: &Asked, command: &[String], began: &str) -> String {
 }
 
 /// What the original has for a child.
-fn child(given: &Given) -> &'static str {
+fn child(given: &Options) -> &'static str {
     if given.has("-T") { "thread" } else { "process" }
 }
 
@@ -376,7 +376,7 @@ fn plural(child: &str) -> &'static str {
 }
 
 /// How the sizes that were typed were understood.
-fn sizes(asked: &Asked) -> Vec<String> {
+fn sizes(asked: &Request) -> Vec<String> {
     let given = &asked.given;
     let mut lines = Vec::new();
     match &asked.mode {
@@ -420,7 +420,7 @@ pub fn command_line(command: &[String]) -> String {
 }
 
 /// What stands before the tests of `count` of the `children`.
-pub fn head_of_case(asked: &Asked, children: &Children, count: u32) -> String {
+pub fn head_of_case(asked: &Request, children: &Children, count: u32) -> String {
     let [file, record] = [asked.bytes_of_each(children, count), children.record_bytes].map(|bytes| bytes >> 10);
     let child = child(&asked.given);
     format!("\tEach {child} writes a {file} kByte file in {record} kByte records\n")

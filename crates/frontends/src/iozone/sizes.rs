@@ -5,13 +5,13 @@
 use ioassay_protocol::events::Failure;
 use ioassay_units::Bytes;
 
-use super::options::Given;
+use super::options::Options;
 use crate::common::usage;
 
-/// A file where nothing is said about it.
+/// A file's size by default.
 pub const FILE_BYTES: u64 = 512 << 10;
 
-/// A record where nothing is said about it.
+/// A record's size by default.
 pub const RECORD_BYTES: u64 = 4 << 10;
 
 /// The smallest and the largest file of the automatic mode.
@@ -48,10 +48,10 @@ impl Rows {
     ///
     /// # Errors
     /// If a size is none, or contradicts another.
-    pub fn read(given: &Given) -> Result<Self, Failure> {
+    pub fn read(given: &Options) -> Result<Self, Failure> {
         let (files, records) = (sizes(given, "-s")?, sizes(given, "-r")?);
-        let one = |name: &str| -> Result<Option<u64>, Failure> { Ok(sizes(given, name)?.last().copied()) };
-        let (smallest, largest) = (one("-y")?, one("-q")?);
+        let last_of = |name: &str| -> Result<Option<u64>, Failure> { Ok(sizes(given, name)?.last().copied()) };
+        let (smallest, largest) = (last_of("-y")?, last_of("-q")?);
         let growth = given.number("-+x", 0..=1 << 20)?.map_or(2, |growth| growth.max(2));
         let range = |named: &[u64], (low, high): (u64, u64)| {
             (named.first().copied().unwrap_or(low), named.last().copied().unwrap_or(high))
@@ -70,7 +70,8 @@ impl Rows {
             return Ok(Self { automatic, rows: vec![Row { file_bytes, record_bytes }], heads });
         }
         let (lowest_file, highest_file) = range(&files, AUTOMATIC_FILES);
-        let (lowest_file, highest_file) = (one("-n")?.unwrap_or(lowest_file), one("-g")?.unwrap_or(highest_file));
+        let (lowest_file, highest_file) =
+            (last_of("-n")?.unwrap_or(lowest_file), last_of("-g")?.unwrap_or(highest_file));
         if lowest_record > lowest_file {
             let [record, file] = [lowest_record, lowest_file].map(Bytes);
             let problem = format!("the smallest record ({record}) is larger than the smallest file ({file})");
@@ -113,12 +114,12 @@ fn ascending(sizes: &[u64]) -> Vec<u64> {
 }
 
 /// The only size that `name` was given, in bytes, or `otherwise`.
-pub fn size(given: &Given, name: &str, otherwise: u64) -> Result<u64, Failure> {
+pub fn size(given: &Options, name: &str, otherwise: u64) -> Result<u64, Failure> {
     given.value(name)?.map_or(Ok(otherwise), |text| parse(name, text))
 }
 
 /// All sizes that `name` was given, in bytes.
-fn sizes(given: &Given, name: &str) -> Result<Vec<u64>, Failure> {
+fn sizes(given: &Options, name: &str) -> Result<Vec<u64>, Failure> {
     given.values(name).iter().map(|text| parse(name, text)).collect()
 }
 
@@ -143,7 +144,7 @@ mod tests {
 
     fn rows(line: &str) -> Result<Rows, Failure> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Rows::read(&Given::read(&words).unwrap())
+        Rows::read(&Options::read(&words).unwrap())
     }
 
     /// The rows of `line` in KiB.

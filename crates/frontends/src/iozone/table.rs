@@ -9,11 +9,11 @@ use std::fmt::Write;
 use ioassay_protocol::events::Event;
 use ioassay_protocol::plan::Plan;
 
-use super::options::Given;
+use super::options::Options;
 use super::print::Counting;
 use super::sizes::Rows;
 use super::test::{Test, columns};
-use super::translate::Asked;
+use super::translate::Request;
 use super::worksheet::Worksheet;
 use crate::phases::Phases;
 use crate::session::Console;
@@ -84,7 +84,7 @@ pub struct Table {
     numbers: Vec<u64>,
     phases: Phases,
     /// The next column of the row.
-    at: usize,
+    position: usize,
     row: usize,
     /// By row and column.
     cells: BTreeMap<(usize, usize), Cell>,
@@ -92,7 +92,7 @@ pub struct Table {
 
 impl Table {
     /// A table of what `asked` asks for.
-    pub fn new(asked: &Asked) -> Self {
+    pub fn new(asked: &Request) -> Self {
         Self {
             counting: Counting::of_one(&asked.given),
             microseconds: asked.given.has("-N"),
@@ -100,14 +100,14 @@ impl Table {
             tests: asked.tests.tests.clone(),
             numbers: asked.tests.numbers.clone(),
             phases: Phases::default(),
-            at: 0,
+            position: 0,
             row: 0,
             cells: BTreeMap::new(),
         }
     }
 
     /// The lines above the rows.
-    pub fn head(&self, given: &Given) -> String {
+    pub fn head(&self, given: &Options) -> String {
         let streams = self.columns.contains(&Test::StrideRead) && !self.columns.contains(&Test::Fwrite);
         let heads = self.columns.iter().map(|&test| column(test).heads);
         let empty = STREAMS.iter().filter(|_| streams && !given.has("-A")).map(|_| ("", "", 9));
@@ -122,7 +122,7 @@ impl Table {
 
     /// Begins a row of a file and its record, in KiB.
     pub fn begin_row(&mut self, file_kib: u64, record_kib: u64, console: &mut Console) {
-        self.at = 0;
+        self.position = 0;
         console.print(&format!("{file_kib:16}{record_kib:8}"));
     }
 
@@ -136,9 +136,9 @@ impl Table {
         let figure = if self.microseconds { 1e6 / child.per_s } else { child.per_s };
         let before = self.until(Some(test));
         let cell = Cell { figure: figure as u64, processor_percent: child.processor_percent() };
-        self.cells.insert((self.row, self.at), cell);
+        self.cells.insert((self.row, self.position), cell);
         console.print(&(before + &printed(test, cell.figure)));
-        self.at += 1;
+        self.position += 1;
     }
 
     /// Ends the row.
@@ -152,14 +152,14 @@ impl Table {
     /// what was left out.
     fn until(&mut self, test: Option<Test>) -> String {
         let mut text = String::new();
-        while let Some(&next) = self.columns.get(self.at).filter(|&&next| Some(next) != test) {
-            let first = self.at == 0 || self.columns[self.at - 1].number() != next.number();
+        while let Some(&next) = self.columns.get(self.position).filter(|&&next| Some(next) != test) {
+            let first = self.position == 0 || self.columns[self.position - 1].number() != next.number();
             if self.numbers.contains(&next.number()) {
                 text += &printed(next, 0);
             } else if first {
                 text += &" ".repeat(blank(next.number()));
             }
-            self.at += 1;
+            self.position += 1;
         }
         text
     }
@@ -167,12 +167,12 @@ impl Table {
     /// The columns that were asked for, each with its place.
     fn reported(&self) -> impl Iterator<Item = (usize, Column)> {
         let asked = self.columns.iter().enumerate().filter(|(_, test)| self.numbers.contains(&test.number()));
-        asked.map(|(at, &test)| (at, column(test)))
+        asked.map(|(position, &test)| (position, column(test)))
     }
 
-    /// The figures of the column at `at`: for each file its KiB, and a cell for each record that heads the report. What
-    /// the crossover left out is 0, and what is larger than the file is left out.
-    fn figures(&self, asked: &Asked, rows: &Rows, at: usize) -> Vec<(u64, Vec<Cell>)> {
+    /// The figures of the column at `position`: for each file its KiB, and a cell for each record that heads the
+    /// report. What the crossover left out is 0, and what is larger than the file is left out.
+    fn figures(&self, asked: &Request, rows: &Rows, position: usize) -> Vec<(u64, Vec<Cell>)> {
         let mut figures: Vec<(u64, u64, Vec<Cell>)> = Vec::new();
         for (index, row) in rows.rows.iter().enumerate().take(self.row) {
             if figures.last().is_none_or(|(bytes, ..)| *bytes != row.file_bytes) {
@@ -180,7 +180,7 @@ impl Table {
                 let skipped = if rows.automatic { skipped } else { 0 };
                 figures.push((row.file_bytes, asked.kib_of(*row), vec![Cell::default(); skipped]));
             }
-            let cell = self.cells.get(&(index, at)).copied().unwrap_or_default();
+            let cell = self.cells.get(&(index, position)).copied().unwrap_or_default();
             if let Some((_, _, cells)) = figures.last_mut() {
                 cells.push(cell);
             }
@@ -189,19 +189,19 @@ impl Table {
     }
 
     /// What stands at the end.
-    pub fn end(&self, asked: &Asked, rows: &Rows) -> String {
+    pub fn end(&self, asked: &Request, rows: &Rows) -> String {
         let mut text = String::from("\niozone test complete.\n");
         if !asked.given.has("-R") && !asked.given.has("-b") {
             return text;
         }
         text += "Excel output is below:\n";
-        for (at, column) in self.reported() {
+        for (position, column) in self.reported() {
             let cell = |cell: &Cell| format!(" {} ", cell.figure);
-            self.report(&mut text, &format!("{} report", column.report), asked, rows, at, cell);
+            self.report(&mut text, &format!("{} report", column.report), asked, rows, position, cell);
         }
-        for (at, column) in self.reported().filter(|_| asked.given.has("-+u")) {
+        for (position, column) in self.reported().filter(|_| asked.given.has("-+u")) {
             let title = format!("{} CPU utilization report (Zero values should be ignored)", column.report);
-            self.report(&mut text, &title, asked, rows, at, |cell| format!(" {:6.2}", cell.processor_percent));
+            self.report(&mut text, &title, asked, rows, position, |cell| format!(" {:6.2}", cell.processor_percent));
         }
         text
     }
@@ -210,33 +210,33 @@ impl Table {
         &self,
         text: &mut String,
         title: &str,
-        asked: &Asked,
+        asked: &Request,
         rows: &Rows,
-        at: usize,
+        position: usize,
         printed: impl Fn(&Cell) -> String,
     ) {
         let heads: String = rows.heads.iter().map(|record| format!("  \"{}\"", record >> 10)).collect();
         let _ = writeln!(text, "\n\"{title}\"\n      {heads}");
-        for (kib, cells) in self.figures(asked, rows, at) {
+        for (kib, cells) in self.figures(asked, rows, position) {
             let cells: String = cells.iter().map(&printed).collect();
             let _ = writeln!(text, "\"{kib}\"  {cells}");
         }
     }
 
     /// The worksheet of `-b`.
-    pub fn worksheet(&self, asked: &Asked, rows: &Rows, command: &str) -> Vec<u8> {
+    pub fn worksheet(&self, asked: &Request, rows: &Rows, command: &str) -> Vec<u8> {
         let mut sheet = Worksheet::new();
         sheet.label(0, 0, command);
         sheet.label(1, 0, " ");
         sheet.label(2, 0, "The top row is records sizes, the left column is file sizes");
         let mut row = 3;
-        for (at, column) in self.reported() {
+        for (position, column) in self.reported() {
             sheet.label(row, 0, &format!("{} Report", column.label));
             for (column, record) in (1..).zip(&rows.heads) {
                 sheet.number(row + 1, column, (record >> 10) as f64);
             }
             row += 2;
-            for (kib, cells) in self.figures(asked, rows, at) {
+            for (kib, cells) in self.figures(asked, rows, position) {
                 sheet.number(row, 0, kib as f64);
                 for (column, cell) in (1..).zip(cells) {
                     sheet.number(row, column, cell.figure as f64);

@@ -5,7 +5,7 @@
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::{Order, Transfer};
 
-use super::options::{Given, whole};
+use super::options::{Options, whole};
 use crate::common::usage;
 
 /// A test.
@@ -178,7 +178,7 @@ impl Test {
 
 /// What `-i` asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct TestSelection {
     /// The tests to run, in IOzone's order.
     pub tests: Vec<Test>,
     /// The numbers of the tests that were asked for, whether all of them are run or some left out (`-+n`).
@@ -187,12 +187,12 @@ pub struct Asked {
     pub warnings: Vec<String>,
 }
 
-impl Asked {
+impl TestSelection {
     /// The tests of the throughput mode, or of a row.
     ///
     /// # Errors
     /// If a number is none, or if files that are others' would be written.
-    pub fn read(given: &Given, throughput: bool) -> Result<Self, Failure> {
+    pub fn read(given: &Options, throughput: bool) -> Result<Self, Failure> {
         let known = if throughput { OF_CHILDREN } else { OF_ROW };
         let has_place = |test: &Test| throughput || columns(given).contains(test);
         let mut warnings = Vec::new();
@@ -228,7 +228,7 @@ impl Asked {
 }
 
 /// The tests that are columns of the table, run or not.
-pub fn columns(given: &Given) -> Vec<Test> {
+pub fn columns(given: &Options) -> Vec<Test> {
     let has = |names: &[&str]| names.iter().any(|name| given.has(name));
     // Streams know neither mappings nor transfers in flight; pwrite and pread are columns of -E.
     let last = match () {
@@ -241,7 +241,7 @@ pub fn columns(given: &Given) -> Vec<Test> {
 }
 
 /// An error if a test would write files that IOzone did not write (`-+E`).
-fn others_files(given: &Given, numbers: &[u64]) -> Result<(), Failure> {
+fn others_files(given: &Options, numbers: &[u64]) -> Result<(), Failure> {
     let named = given.has("-F") || given.has("-f");
     if given.values("-i").is_empty() || !named || [0, 4, 6, 8, 9].iter().any(|writer| numbers.contains(writer)) {
         let remedy = "name the file (-f FILE, or -F FILE... with -t) and tests that only read: -i 1";
@@ -254,9 +254,9 @@ fn others_files(given: &Given, numbers: &[u64]) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn asked(line: &str, throughput: bool) -> Asked {
+    fn asked(line: &str, throughput: bool) -> TestSelection {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Asked::read(&Given::read(&words).unwrap(), throughput).unwrap()
+        TestSelection::read(&Options::read(&words).unwrap(), throughput).unwrap()
     }
 
     fn names(line: &str, throughput: bool) -> Vec<&'static str> {

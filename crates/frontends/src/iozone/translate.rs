@@ -13,7 +13,7 @@ use ioassay_units::{Bytes, count};
 
 use super::clients::{self, Client};
 use super::jobs::{self, Files, Jobs, RECORD, SET};
-use super::options::{Given, whole};
+use super::options::{Options, whole};
 use super::sizes::{FILE_BYTES, RECORD_BYTES, Row, Rows, size};
 use super::test;
 use crate::common::{Common, usage};
@@ -35,11 +35,11 @@ const AUTOMATIC: [&str; 6] = ["-a", "-A", "-n", "-g", "-y", "-q"];
 
 /// What a command line asks for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Request {
     /// The options.
-    pub given: Given,
+    pub given: Options,
     /// The tests.
-    pub tests: test::Asked,
+    pub tests: test::TestSelection,
     /// What is done with them.
     pub mode: Mode,
     /// What standard error says before anything is measured.
@@ -68,14 +68,14 @@ pub struct Children {
     clients: Vec<Client>,
 }
 
-impl Asked {
+impl Request {
     /// Makes sense of `given`; `here` is what this host is called.
     ///
     /// # Errors
     /// If something contradicts itself, or cannot be done.
-    pub fn new(given: Given, common: &Common, here: &str) -> Result<Self, Failure> {
+    pub fn new(given: Options, common: &Common, here: &str) -> Result<Self, Failure> {
         let throughput = OF_CHILDREN.iter().any(|name| given.has(name));
-        let tests = test::Asked::read(&given, throughput)?;
+        let tests = test::TestSelection::read(&given, throughput)?;
         jobs::consistent(&given)?;
         let mode = if throughput {
             Mode::Children(Children::read(&given, common, here)?)
@@ -128,12 +128,12 @@ impl Asked {
         bytes >> 10
     }
 
-    /// True where results may replace files whoever wrote them.
+    /// True where results may replace files of any origin.
     pub fn overwrites(&self) -> bool {
         self.common.overwrite
     }
 
-    /// The plan for `count` of the `children`, who work in `directory` where nothing else is said.
+    /// The plan for `count` of the `children`, who work in `directory` by default.
     ///
     /// # Errors
     /// If two children would have the same file, or a value is out of its range.
@@ -219,7 +219,7 @@ impl Asked {
 }
 
 impl Children {
-    fn read(given: &Given, common: &Common, here: &str) -> Result<Self, Failure> {
+    fn read(given: &Options, common: &Common, here: &str) -> Result<Self, Failure> {
         if let Some(other) = AUTOMATIC.into_iter().find(|name| given.has(name)) {
             let problem = format!("{other} selects the automatic mode, but -t, -l and -u the throughput mode");
             return Err(usage(problem, "leave one of them out, as the original requires"));
@@ -255,12 +255,12 @@ impl Children {
     }
 
     /// What `-s` gives each of `count` children.
-    fn bytes_of_each(&self, given: &Given, count: u32) -> u64 {
+    fn bytes_of_each(&self, given: &Options, count: u32) -> u64 {
         if given.has("-+k") { self.file_bytes / u64::from(count) } else { self.file_bytes }
     }
 
-    /// The files of `count` children, who work in `directory` where nothing else is said.
-    fn files(&self, given: &Given, count: u32, directory: &Path) -> Vec<PathBuf> {
+    /// The files of `count` children, who work in `directory` by default.
+    fn files(&self, given: &Options, count: u32, directory: &Path) -> Vec<PathBuf> {
         let named = given.values("-F");
         let file = |number: usize| match (self.clients.get(number), named.get(number)) {
             (Some(Client { directory, file: Some(file), .. }), _) => directory.join(file),
@@ -278,7 +278,7 @@ fn default_name(number: usize) -> String {
 }
 
 /// The rows of the table, for which there is one process.
-fn rows(given: &Given, common: &Common) -> Result<Rows, Failure> {
+fn rows(given: &Options, common: &Common) -> Result<Rows, Failure> {
     if common.ranks > 1 {
         let problem = format!("--ranks {}, but without -t IOzone is a single process", common.ranks);
         return Err(usage(problem, "add -t CHILDREN, or leave --ranks (or IOASSAY_RANKS) out"));
@@ -290,7 +290,7 @@ fn rows(given: &Given, common: &Common) -> Result<Rows, Failure> {
 }
 
 /// How many children, one number after the other.
-fn counts(given: &Given) -> Result<Vec<u32>, Failure> {
+fn counts(given: &Options) -> Result<Vec<u32>, Failure> {
     let range = 1..=MOST_CHILDREN;
     let (lowest, highest) = (given.number("-l", range.clone())?, given.number("-u", range.clone())?);
     let several = given.values("-t").iter().map(|text| whole("-t", text, range.clone()));
@@ -318,13 +318,13 @@ mod tests {
 
     const COMMON: Common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
 
-    fn asked(line: &str) -> Result<Asked, Failure> {
+    fn asked(line: &str) -> Result<Request, Failure> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Asked::new(Given::read(&words)?, &COMMON, "node7")
+        Request::new(Options::read(&words)?, &COMMON, "node7")
     }
 
     /// The plan of the first number of children, or of the first row.
-    fn planned(asked: &Asked) -> Result<Plan, Failure> {
+    fn planned(asked: &Request) -> Result<Plan, Failure> {
         match &asked.mode {
             Mode::Children(children) => {
                 asked.plan_of_children(children, children.counts[0], "r1", "c1".to_owned(), Path::new("/tmp"))
@@ -438,7 +438,7 @@ mod tests {
         assert!(asked("-i0 -t 1 -r 64k -s 10k").unwrap_err().message.contains("-r"));
         let small = Common { scale_down: 1 << 40, ..COMMON };
         let words: Vec<String> = "-i0 -t 1 -r 8M -s 128G".split(' ').map(str::to_owned).collect();
-        let asked = Asked::new(Given::read(&words).unwrap(), &small, "node7").unwrap();
+        let asked = Request::new(Options::read(&words).unwrap(), &small, "node7").unwrap();
         assert_eq!(planned(&asked).unwrap().files[SET].block_bytes, 8 << 20);
     }
 

@@ -9,7 +9,7 @@ mod rows;
 mod translate;
 
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_host::clock;
@@ -30,25 +30,25 @@ use crate::options::{help, known, wants_help};
 pub use self::print::{BEGIN, RANKS};
 
 /// Runs mdtest's command line `arguments`, those after its name.
-pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Exit {
     if wants_help(arguments) {
         return command::print(&help(options::SYNOPSIS, &known(options::OPTIONS)));
     }
     let asked = match options::parse(arguments) {
         Ok(asked) => asked,
-        Err(failure) => return Ended::refused(failure),
+        Err(failure) => return Exit::refused(failure),
     };
     asked.warnings.iter().for_each(|warning| say!("ioassay-engine: {warning}"));
     let amounts = translate::check(&asked, common.ranks).and_then(|()| Amounts::of(&asked, common));
     let amounts = match amounts.and_then(|amounts| results_may_be_replaced(&asked, common).map(|()| amounts)) {
         Ok(amounts) => amounts,
-        Err(failure) => return Ended::refused(failure),
+        Err(failure) => return Exit::refused(failure),
     };
     let begun =
         Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, ranks, arguments)?)));
     let (place, session) = match begun {
         Ok(begun) => begun,
-        Err(failure) => return Ended::could_not(failure),
+        Err(failure) => return Exit::could_not(failure),
     };
     let now_s = (clock::unix_ns() / 1_000_000_000) as i32;
     let mut invocation = Invocation {
@@ -100,7 +100,7 @@ pub fn plans(
     let asked = options::parse(arguments)?;
     translate::check(&asked, common.ranks)?;
     let amounts = Amounts::of(&asked, common)?.walled(&asked);
-    let place = Place::at(asked.paths.iter().map(|path| directory.join(path)).collect());
+    let place = Place::of(asked.paths.iter().map(|path| directory.join(path)).collect());
     let turn = Turn { run: "r", tasks: common.ranks, iteration: 0, seed: 1, signature: 1 };
     Ok(vec![translate::plan(&asked, amounts, &place, turn)])
 }
@@ -124,13 +124,13 @@ struct Invocation<'a> {
     place: Place,
     seed: u32,
     signature: i32,
-    /// Files of results are replaced whoever wrote them.
+    /// Files of results of any origin are replaced.
     overwrite: bool,
     session: Session<'a>,
 }
 
 impl Invocation<'_> {
-    fn run(&mut self, ranks: u32, arguments: &[String]) -> Ended {
+    fn run(&mut self, ranks: u32, arguments: &[String]) -> Exit {
         let asked = self.asked;
         let header = print::header(asked, ranks, arguments, localtime::now_s())
             + &print::file_system(&asked.paths[0], self.place.existing());
@@ -159,7 +159,7 @@ impl Invocation<'_> {
             }
         }
         self.session.console.print(&print::footer());
-        Ended::default()
+        Exit::default()
     }
 
     /// How many files an earlier command created before its stonewall. Without that it is as many as `-n` says.
@@ -169,13 +169,13 @@ impl Invocation<'_> {
         };
         let items = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
         match items {
-            Some(items) => self.amounts = self.amounts.found(items),
+            Some(items) => self.amounts = self.amounts.with_existing(items),
             None => self.session.console.print("WARNING: Could not read stonewall status file\n"),
         }
     }
 
     /// All iterations with `tasks` ranks, and their tables.
-    fn run_tasks(&mut self, tasks: u32) -> Ended {
+    fn run_tasks(&mut self, tasks: u32) -> Exit {
         let mut iterations = Vec::new();
         for number in 0..self.asked.iterations {
             match self.iterate(tasks, number) {
@@ -184,18 +184,18 @@ impl Invocation<'_> {
             }
         }
         self.session.console.print(&print::summary(self.asked, &iterations));
-        let Some(file) = &self.asked.rank_details else { return Ended::default() };
+        let Some(file) = &self.asked.rank_details else { return Exit::default() };
         // A stonewall may have ended it before there were as many as was asked for.
         let items = match iterations[0].of_rank(Row::FileCreation, 0).items {
             0 => self.amounts.items(),
             created => created,
         };
         let text = print::rank_details(items, &iterations);
-        result_file::write(file, self.overwrite, is_details, &text).map_or_else(Ended::could_not, |()| Ended::default())
+        result_file::write(file, self.overwrite, is_details, &text).map_or_else(Exit::could_not, |()| Exit::default())
     }
 
     /// What is missing of a tree that an earlier command was to create is missing for another reason than in general.
-    fn explained(&self, mut ended: Ended) -> Ended {
+    fn explained(&self, mut ended: Exit) -> Exit {
         let missing = |failure: &&mut Failure| failure.errno == Some(libc::ENOENT);
         if let Some(failure) = ended.failure.as_mut().filter(missing).filter(|_| !Phases::of(self.asked).create) {
             failure.remedy =
@@ -204,7 +204,7 @@ impl Invocation<'_> {
         ended
     }
 
-    fn iterate(&mut self, tasks: u32, number: u32) -> Result<Iteration, Ended> {
+    fn iterate(&mut self, tasks: u32, number: u32) -> Result<Iteration, Exit> {
         let run = self.session.run().to_owned();
         let turn = Turn { run: &run, tasks, iteration: number, seed: self.seed, signature: self.signature };
         let plan = translate::plan(self.asked, self.amounts, &self.place, turn);
@@ -224,7 +224,7 @@ impl Invocation<'_> {
         }
         if let (Some(file), Some(items), true) = (&self.asked.status_file, created, self.asked.stonewall_s > 0) {
             result_file::write(file, self.overwrite, result_file::is_number, &items.to_string())
-                .map_err(Ended::could_not)?;
+                .map_err(Exit::could_not)?;
         }
         self.session.console.print(&print::iteration(self.asked, number, &measured));
         Ok(measured)

@@ -10,7 +10,7 @@ use crate::common::usage;
 use crate::options::{self, Bound, holds_anyway};
 use crate::packet::Packet;
 
-type Given = options::Given<Parameters>;
+type GivenOption = options::GivenOption<Parameters>;
 
 /// What `-h` begins with.
 pub const SYNOPSIS: &str = "mdtest: create, stat, read and remove many directories and files";
@@ -303,7 +303,7 @@ pub struct Parameters {
     pub read_bytes: u64,
     /// `-G`
     pub signature: i32,
-    /// `--dataPacketType`, where it was said.
+    /// `--dataPacketType`, where it was given.
     pub packet_type: Option<Packet>,
     /// `-i`
     pub iterations: u32,
@@ -400,13 +400,13 @@ pub fn parse(arguments: &[String]) -> Result<Parameters, Failure> {
     Ok(parameters)
 }
 
-fn more_verbose(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+fn more_verbose(to: &mut Parameters, given: &GivenOption) -> Result<(), Failure> {
     let times = if given.value.is_some() { given.number()? } else { 1 };
     to.verbosity = to.verbosity.saturating_add(times);
     Ok(())
 }
 
-fn set_packet(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+fn set_packet(to: &mut Parameters, given: &GivenOption) -> Result<(), Failure> {
     let packet = Packet::of_letter(given.text()).ok_or_else(|| {
         let remedy = "use timestamp, offset, incompressible or random";
         usage(format!("--dataPacketType {:?} is not a packet type", given.text()), remedy)
@@ -415,7 +415,7 @@ fn set_packet(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
     Ok(())
 }
 
-fn set_api(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+fn set_api(to: &mut Parameters, given: &GivenOption) -> Result<(), Failure> {
     let api = given.text();
     to.dummy = match api.to_ascii_uppercase().as_str() {
         "POSIX" => false,
@@ -426,7 +426,7 @@ fn set_api(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
     Ok(())
 }
 
-fn set_paths(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+fn set_paths(to: &mut Parameters, given: &GivenOption) -> Result<(), Failure> {
     to.paths = given.text().split('@').filter(|path| !path.is_empty()).map(str::to_owned).collect();
     if to.paths.is_empty() { Err(usage("-d has no directory", "write -d DIR")) } else { Ok(()) }
 }

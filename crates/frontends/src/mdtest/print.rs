@@ -125,7 +125,7 @@ pub fn tasks(asked: &Parameters, amounts: Amounts, tasks: u32, seed: u32) -> Str
     text
 }
 
-/// What is said of a creation that met its stonewall; nothing of any other phase.
+/// The line about a creation that met its stonewall; nothing about any other phase.
 pub fn stonewall(record: &PhaseRecord) -> String {
     let Some(met) = record.stonewall else { return String::new() };
     let mean = met.operations as f64 / record.ranks.len() as f64;
@@ -140,8 +140,8 @@ pub fn iteration(asked: &Parameters, number: u32, measured: &Iteration) -> Strin
     let (phases, detail) = (Phases::of(asked), detail(1));
     let mut text = format!("{detail}main: * iteration {} *\n", number + 1);
     let mut line = |before: &str, row: Row, width: usize| {
-        let own = measured.of_rank(row, 0);
-        let (title, seconds, rate) = (row.title(), own.seconds, own.per_second());
+        let of_first = measured.of_rank(row, 0);
+        let (title, seconds, rate) = (row.title(), of_first.seconds, of_first.per_second());
         let _ = writeln!(text, "{detail}{before}{title:<width$}: {seconds:14.3} sec, {rate:14.3} ops/sec");
     };
     if phases.create {
@@ -207,8 +207,8 @@ fn table(asked: &Parameters, iterations: &[Iteration], times: bool) -> String {
         let (width, gap) = if row.is_of_tree() { (22, "") } else { (18, "    ") };
         let _ = write!(text, "   {:<width$} ", row.title());
         if asked.rank_statistics {
-            let own = if row.is_of_tree() { all } else { of_ranks_in(row, iterations, value) };
-            let _ = write!(text, "{:14.3} {:14.3} {:14.3}     ", own.max, own.min, own.mean);
+            let statistics = if row.is_of_tree() { all } else { of_ranks_in(row, iterations, value) };
+            let _ = write!(text, "{:14.3} {:14.3} {:14.3}     ", statistics.max, statistics.min, statistics.mean);
         }
         let _ = writeln!(text, "{gap}{:14.3} {:14.3} {:14.3} {:14.3}", all.max, all.min, all.mean, all.deviation);
     }
@@ -227,8 +227,8 @@ fn every_rank(text: &mut String, asked: &Parameters, iterations: &[Iteration], t
         let _ = writeln!(text, "iteration: {number}");
         for row in rows(asked) {
             let values = (0..iteration.ranks()).map(|rank| {
-                let own = iteration.of_rank(row, rank);
-                scientific(if times { own.seconds } else { own.per_second() }, 6)
+                let of_rank = iteration.of_rank(row, rank);
+                scientific(if times { of_rank.seconds } else { of_rank.per_second() }, 6)
             });
             let _ = writeln!(text, "Test {} {}", row.title(), values.collect::<Vec<_>>().join(","));
         }

@@ -28,7 +28,7 @@ pub struct Iteration {
     /// Directories of a tree: what the rates of trees count, however many trees there are, as in the original.
     directories: u64,
     /// By row and rank.
-    own: Vec<Vec<Measured>>,
+    by_rank: Vec<Vec<Measured>>,
     /// By row: seconds of each rank until it waits for the others, summed over the trees.
     waited: Vec<Vec<f64>>,
 }
@@ -39,7 +39,7 @@ impl Iteration {
         let ranks = ranks as usize;
         Self {
             directories,
-            own: vec![vec![Measured::default(); ranks]; Row::ALL.len()],
+            by_rank: vec![vec![Measured::default(); ranks]; Row::ALL.len()],
             waited: vec![vec![0.0; ranks]; Row::ALL.len()],
         }
     }
@@ -54,31 +54,31 @@ impl Iteration {
     /// Adds the record of a phase to `row`, whatever the phase is called.
     pub fn add_to(&mut self, row: Row, record: &PhaseRecord) {
         for rank in &record.ranks {
-            let at = rank.rank as usize;
+            let number = rank.rank as usize;
             // A rank's own time ends before it calls sync; that of all of them does not.
-            self.own[row as usize][at].items += rank.operations;
-            self.own[row as usize][at].seconds += seconds(rank.end_ns.saturating_sub(rank.fsync_ns));
-            self.waited[row as usize][at] += seconds(rank.end_ns);
+            self.by_rank[row as usize][number].items += rank.operations;
+            self.by_rank[row as usize][number].seconds += seconds(rank.end_ns.saturating_sub(rank.fsync_ns));
+            self.waited[row as usize][number] += seconds(rank.end_ns);
         }
     }
 
     /// Rank `rank` in `row`, until it began to wait for the others.
     pub fn of_rank(&self, row: Row, rank: usize) -> Measured {
-        self.own[row as usize][rank]
+        self.by_rank[row as usize][rank]
     }
 
     /// All ranks in `row`: what they did, and how long the slowest took.
     pub fn of_all(&self, row: Row) -> Measured {
-        let own = &self.own[row as usize];
+        let ranks = &self.by_rank[row as usize];
         let seconds = self.waited[row as usize].iter().copied().fold(0.0, f64::max);
-        let done: u64 = own.iter().map(|rank| rank.items).sum();
+        let done: u64 = ranks.iter().map(|rank| rank.items).sum();
         let items = if row.is_of_tree() { self.directories.min(done) } else { done };
         Measured { items, seconds }
     }
 
     /// How many ranks there are.
     pub fn ranks(&self) -> usize {
-        self.own[0].len()
+        self.by_rank[0].len()
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Amounts {
     /// Trees side by side (`-n` with `-I`).
     pub trees: u64,
     /// Items of each rank that an earlier command created, where it did not fill all directories.
-    pub found: Option<u64>,
+    pub existing: Option<u64>,
 }
 
 impl Amounts {
@@ -68,20 +68,20 @@ impl Amounts {
                 trees => (each, common.scaled(trees, 1)),
             },
         };
-        Ok(Self { directories, with_items, items_per_directory, trees, found: None })
+        Ok(Self { directories, with_items, items_per_directory, trees, existing: None })
     }
 
     /// Items of each rank.
     pub fn items(&self) -> u64 {
         let planned = self.items_per_directory.saturating_mul(self.with_items).saturating_mul(self.trees);
-        self.found.map_or(planned, |found| found.min(planned))
+        self.existing.map_or(planned, |existing| existing.min(planned))
     }
 
     /// The same amounts, but as many items of each rank as an earlier command wrote into its status file.
-    pub fn found(self, items: u64) -> Self {
+    pub fn with_existing(self, items: u64) -> Self {
         match (self.trees, self.with_items) {
             (1, 1) => Self { items_per_directory: items, ..self },
-            (1, _) => Self { found: Some(items).filter(|&items| items < self.items()), ..self },
+            (1, _) => Self { existing: Some(items).filter(|&items| items < self.items()), ..self },
             _ if items < self.items_per_directory => Self { items_per_directory: items, trees: 1, ..self },
             _ => Self { trees: items / self.items_per_directory, ..self },
         }
@@ -243,9 +243,9 @@ impl Place {
         Ok(place)
     }
 
-    /// Where nobody looks.
+    /// A place that is not checked.
     #[cfg(test)]
-    pub fn at(paths: Vec<PathBuf>) -> Self {
+    pub fn of(paths: Vec<PathBuf>) -> Self {
         Self { paths, missing: Vec::new() }
     }
 
@@ -315,7 +315,7 @@ pub fn plan(asked: &Parameters, amounts: Amounts, place: &Place, turn: Turn<'_>)
             };
             target.trees.insert(
                 tree_name(items, nth),
-                TreePlace { containers: containers.clone(), there, items: amounts.found },
+                TreePlace { containers: containers.clone(), there, items: amounts.existing },
             );
             trees.insert(tree_name(items, nth), writer.tree(items));
         }
@@ -586,8 +586,8 @@ mod tests {
 
     #[test]
     fn a_status_file_limits_a_tree_a_directory_or_the_number_of_trees() {
-        let found = |line: &str, items| Amounts::of(&asked(line), &common(1)).unwrap().found(items);
-        let items = |amounts: Amounts| (amounts.items(), amounts.trees, amounts.items_per_directory, amounts.found);
+        let found = |line: &str, items| Amounts::of(&asked(line), &common(1)).unwrap().with_existing(items);
+        let items = |amounts: Amounts| (amounts.items(), amounts.trees, amounts.items_per_directory, amounts.existing);
         assert_eq!(items(found("-n 100", 7)), (7, 1, 7, None));
         assert_eq!(items(found("-n 100 -b 3 -z 1", 30)), (30, 1, 25, Some(30)));
         assert_eq!(items(found("-n 100 -b 3 -z 1", 100)), (100, 1, 25, None));

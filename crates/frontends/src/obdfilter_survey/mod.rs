@@ -1,22 +1,22 @@
 //! The Lustre I/O kit's obdfilter-survey, set by its environment: objects and threads are swept on targets that are
 //! directories or a block device. Threads are ranks, each row of the table is a case.
 //!
-//! [`options`] is what its variables are, [`translate`] makes plans of them, and [`print`] says what came of it.
+//! [`options`] is what its variables are, [`translate`] makes plans of them, and [`print`] prints the results.
 
 pub mod options;
 mod print;
 mod translate;
 
 use ioassay_engine::command;
-use ioassay_engine::exit::Ended;
+use ioassay_engine::exit::Exit;
 use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::front_end::Tool;
 
-use self::options::{Given, KNOWN};
+use self::options::{KNOWN, Variables};
 use self::print::{Printer, Results};
-use self::translate::Asked;
+use self::translate::Request;
 use super::common::Common;
 use super::options::{help, wants_help};
 use super::session::Session;
@@ -29,23 +29,23 @@ const SYNOPSIS: &str =
 const ROW_FAILED: u8 = 1;
 
 /// Runs obdfilter-survey's command line, and what its environment says.
-pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Exit {
     if wants_help(arguments) {
         return command::print(&help(SYNOPSIS, KNOWN));
     }
-    let prepared = Given::read(arguments, |name| std::env::var(name).ok()).and_then(|given| {
+    let prepared = Variables::read(arguments, |name| std::env::var(name).ok()).and_then(|given| {
         let here =
             std::env::current_dir().map_err(|error| common::usage(error.to_string(), "change to a directory"))?;
-        Asked::new(&given, common, &here).map(|asked| (given, asked))
+        Request::new(&given, common, &here).map(|asked| (given, asked))
     });
     match prepared {
-        Ok((given, asked)) => measure(&given, &asked, common, ranks).unwrap_or_else(Ended::could_not),
-        Err(failure) => Ended::refused(failure),
+        Ok((given, asked)) => measure(&given, &asked, common, ranks).unwrap_or_else(Exit::could_not),
+        Err(failure) => Exit::refused(failure),
     }
 }
 
 /// Runs a case for each row.
-fn measure(given: &Given, asked: &Asked, common: &Common, ranks: &mut dyn RankSet) -> Result<Ended, Failure> {
+fn measure(given: &Variables, asked: &Request, common: &Common, ranks: &mut dyn RankSet) -> Result<Exit, Failure> {
     let host = ioassay_host::host_name();
     if !asked.direct {
         say!("ioassay-engine: a target does not support direct I/O: the page cache is used, and dropped before reads");
@@ -54,7 +54,7 @@ fn measure(given: &Given, asked: &Asked, common: &Common, ranks: &mut dyn RankSe
     let mut session = Session::begin(Tool::ObdfilterSurvey, common, ranks, &given.as_arguments())?;
     let mut printer = Printer::new(asked, results, &host);
     printer.head(&localtime::now("%a %b %e %H:%M:%S %Z %Y"), &mut session.console);
-    let mut ended = Ended::default();
+    let mut ended = Exit::default();
     for row in &asked.rows {
         printer.begin(row, &mut session.console);
         if row.is_too_large() {

@@ -7,62 +7,67 @@ use std::collections::BTreeMap;
 use ioassay_protocol::events::Failure;
 
 use crate::common::usage;
-use crate::options::{Known, Verdict};
+use crate::options::{ToolOption, Verdict};
 
 const LUSTRE: &str = "Lustre's tools are not used: list directories of the file system, or a block device, in targets";
 
 /// Every variable, and the one option that is ours because a device is lost with it.
-pub const KNOWN: &[Known] = &[
-    Known::same("nobjlo", Some("N"), "minimum objects per target (default: 1)"),
-    Known::same("nobjhi", Some("N"), "maximum objects per target, doubling from nobjlo (default: 16)"),
-    Known::same("thrlo", Some("N"), "minimum threads per target (default: 1)"),
-    Known::same("thrhi", Some("N"), "maximum threads per target, doubling from thrlo (default: 16)"),
-    Known::same("size", Some("MIB"), "MiB per target (default: 16384)"),
-    Known::same("rszlo", Some("KIB"), "minimum record size in KiB, in whole pages (default: 1024)"),
-    Known::same("rszhi", Some("KIB"), "maximum record size in KiB, doubling from rszlo (default: 1024)"),
-    Known::better(
+pub const KNOWN: &[ToolOption] = &[
+    ToolOption::same("nobjlo", Some("N"), "minimum objects per target (default: 1)"),
+    ToolOption::same("nobjhi", Some("N"), "maximum objects per target, doubling from nobjlo (default: 16)"),
+    ToolOption::same("thrlo", Some("N"), "minimum threads per target (default: 1)"),
+    ToolOption::same("thrhi", Some("N"), "maximum threads per target, doubling from thrlo (default: 16)"),
+    ToolOption::same("size", Some("MIB"), "MiB per target (default: 16384)"),
+    ToolOption::same("rszlo", Some("KIB"), "minimum record size in KiB, in whole pages (default: 1024)"),
+    ToolOption::same("rszhi", Some("KIB"), "maximum record size in KiB, doubling from rszlo (default: 1024)"),
+    ToolOption::better(
         "targets, OSTS",
         Some("NAMES"),
         "targets to measure, separated by spaces",
         "directories or a block device can be measured by any user; objects are files in a separate directory, \
          accessed with direct I/O where the file system supports it, and writes end with fsync",
     ),
-    Known::better(
+    ToolOption::better(
         "case",
         Some("disk"),
         "layers to measure; network and netdisk are refused",
         "the error names the command that replaces them",
     ),
-    Known::same("tests_str", Some("NAMES"), "tests, the first of which is write (default: `write rewrite read`)"),
-    Known::better("verify", Some("0|1"), "verify the data read", "all data is unique, and a mismatch ends the test"),
-    Known::same("rslt_loc", Some("DIR"), "directory for the results (default: /tmp)"),
-    Known::better(
+    ToolOption::same("tests_str", Some("NAMES"), "tests, the first of which is write (default: `write rewrite read`)"),
+    ToolOption::better(
+        "verify",
+        Some("0|1"),
+        "verify the data read",
+        "all data is unique, and a mismatch ends the test",
+    ),
+    ToolOption::same("rslt_loc", Some("DIR"), "directory for the results (default: /tmp)"),
+    ToolOption::better(
         "rslt",
         Some("PREFIX"),
         "write PREFIX.summary and PREFIX.detail",
         "--run DIR stores the kernel's counters of every thread, instead of .vmstat",
     ),
-    Known::same("PAGE_SIZE", Some("KIB"), "page size in KiB (default: 4)"),
-    Known::refused("ECHO_CLIENTS", Some("NAMES"), "echo clients to use", LUSTRE),
-    Known::refused("server_nid", Some("NID"), "server of case=network", "`ioassay net` measures the network"),
-    Known::refused("lustre_root", Some("DIR"), "directory of lctl", LUSTRE),
-    Known::same("--destroy-data", Some("DEVICE"), "repeat the device of targets: all data on it is lost"),
+    ToolOption::same("PAGE_SIZE", Some("KIB"), "page size in KiB (default: 4)"),
+    ToolOption::refused("ECHO_CLIENTS", Some("NAMES"), "echo clients to use", LUSTRE),
+    ToolOption::refused("server_nid", Some("NID"), "server of case=network", "`ioassay net` measures the network"),
+    ToolOption::refused("lustre_root", Some("DIR"), "directory of lctl", LUSTRE),
+    ToolOption::same("--destroy-data", Some("DEVICE"), "repeat the device of targets: all data on it is lost"),
 ];
 
 /// The variables that were given.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct Variables {
     values: BTreeMap<&'static str, String>,
 }
 
-impl Given {
+impl Variables {
     /// What `environment` has, and what `arguments` say over it as NAME=VALUE.
     ///
     /// # Errors
     /// If one is unknown, refused or without its value.
     pub fn read(arguments: &[String], environment: impl Fn(&str) -> Option<String>) -> Result<Self, Failure> {
         let mut given = Self::default();
-        for name in KNOWN.iter().flat_map(Known::spellings) {
+        for name in KNOWN.iter().flat_map(ToolOption::spellings) {
             // An empty variable is none, in a shell.
             if let Some(value) = environment(name).filter(|value| !value.trim().is_empty()) {
                 given.set(name, value)?;
@@ -126,11 +131,11 @@ impl Given {
 mod tests {
     use super::*;
 
-    fn read(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Given, Failure> {
+    fn read(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Variables, Failure> {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let environment =
             |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned());
-        Given::read(&arguments, environment)
+        Variables::read(&arguments, environment)
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use ioassay_protocol::events::{Event, Failure, PhaseRecord};
 use ioassay_protocol::plan::Plan;
 
-use super::options::Given;
-use super::translate::{Asked, Row};
+use super::options::Variables;
+use super::translate::{Request, Row};
 use crate::phases::Phases;
 use crate::result_file;
 use crate::session::Console;
@@ -41,13 +41,13 @@ impl Results {
     ///
     /// # Errors
     /// If they cannot be written, or if something else is there and `overwrite` was not said.
-    pub fn create(given: &Given, date: &str, host: &str, overwrite: bool) -> Result<Self, Failure> {
+    pub fn create(given: &Variables, date: &str, host: &str, overwrite: bool) -> Result<Self, Failure> {
         let prefix = given.value("rslt").map(str::to_owned).unwrap_or_else(|| {
             let place = given.value("rslt_loc").unwrap_or("/tmp");
             format!("{place}/obdfilter_survey_{date}_{host}")
         });
-        let create = |ending: &str, own: &str| {
-            let is_survey = |begin: &str| begin.lines().next().is_some_and(|line| line.contains(own));
+        let create = |ending: &str, mark: &str| {
+            let is_survey = |begin: &str| begin.lines().next().is_some_and(|line| line.contains(mark));
             result_file::create(&PathBuf::from(format!("{prefix}.{ending}")), overwrite, is_survey)
         };
         Ok(Self { summary: create("summary", SURVEY)?, detail: create("detail", ROW)? })
@@ -68,21 +68,21 @@ impl Results {
 /// Prints the rows.
 #[derive(Debug)]
 pub struct Printer<'a> {
-    asked: &'a Asked,
+    asked: &'a Request,
     results: Results,
     host: &'a str,
     /// Records of the running test.
     phases: Phases,
     /// Tests of the row that have their cells.
-    told: usize,
+    printed: usize,
     /// One of them says that something failed.
     told_failure: bool,
 }
 
 impl<'a> Printer<'a> {
     /// A printer into `results`.
-    pub fn new(asked: &'a Asked, results: Results, host: &'a str) -> Self {
-        Self { asked, results, host, phases: Phases::default(), told: 0, told_failure: false }
+    pub fn new(asked: &'a Request, results: Results, host: &'a str) -> Self {
+        Self { asked, results, host, phases: Phases::default(), printed: 0, told_failure: false }
     }
 
     /// The first line, written at `date`.
@@ -96,12 +96,12 @@ impl<'a> Printer<'a> {
         self.results.detail(&format!("{ROW}{text}\n"));
         self.results.print(&text, console);
         self.phases.forget();
-        (self.told, self.told_failure) = (0, false);
+        (self.printed, self.told_failure) = (0, false);
     }
 
     /// The row ends because something failed: with nothing measured where it left no records.
     pub fn fail(&mut self, console: &mut Console) {
-        if let Some(test) = self.asked.tests.get(self.told).filter(|_| !self.told_failure) {
+        if let Some(test) = self.asked.tests.get(self.printed).filter(|_| !self.told_failure) {
             self.results.print(&format!("{test} {:7.2} {ERROR}", 0.0), console);
         }
     }
@@ -116,7 +116,7 @@ impl<'a> Printer<'a> {
         let Some((phase, records)) = self.phases.add(plan, event) else { return };
         let test = self.asked.test_of_phase(phase).unwrap_or(phase);
         self.detail(test, &records);
-        self.told += 1;
+        self.printed += 1;
         self.told_failure |= records.iter().any(|record| !record.complete);
         self.results.print(&cells(test, &records), console);
     }
@@ -244,7 +244,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let given = |name: &str| {
             let prefix = directory.path().join(name).display().to_string();
-            Given::read(&[format!("rslt={prefix}")], |_| None).unwrap()
+            Variables::read(&[format!("rslt={prefix}")], |_| None).unwrap()
         };
         std::fs::write(directory.path().join("a.summary"), "Mon Obdfilter-survey for case=disk from x\nost 1\n")
             .unwrap();

@@ -16,7 +16,7 @@ use ioassay_protocol::plan::storage::{DeviceTarget, InPlace, Storage, Target};
 use ioassay_protocol::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
 use ioassay_units::count;
 
-use super::options::Given;
+use super::options::Variables;
 use crate::common::{Common, usage};
 
 /// As many threads as a target has at most.
@@ -80,7 +80,7 @@ impl Row {
 
 /// What is asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Request {
     targets: Targets,
     /// What the targets were called.
     pub names: Vec<String>,
@@ -94,12 +94,12 @@ pub struct Asked {
     overwrite: bool,
 }
 
-impl Asked {
+impl Request {
     /// Makes sense of `given`; names of targets are relative to `here`.
     ///
     /// # Errors
     /// If something contradicts itself, or cannot be done.
-    pub fn new(given: &Given, common: &Common, here: &Path) -> Result<Self, Failure> {
+    pub fn new(given: &Variables, common: &Common, here: &Path) -> Result<Self, Failure> {
         match given.value("case").unwrap_or("disk") {
             "disk" => {}
             "network" => {
@@ -165,12 +165,13 @@ impl Asked {
             Targets::Device(device) => return Target::Device(device.clone()),
             Targets::Directories(directories) => directories,
         };
-        let own: Vec<PathBuf> = directories.iter().map(|directory| directory.join(run)).collect();
-        let objects = |own: &PathBuf| (0..row.objects).map(|object| own.join(format!("object.{object:04}"))).collect();
+        let places: Vec<PathBuf> = directories.iter().map(|directory| directory.join(run)).collect();
+        let objects =
+            |place: &PathBuf| (0..row.objects).map(|object| place.join(format!("object.{object:04}"))).collect();
         Target::InPlace(InPlace {
             directory: directories[0].clone(),
-            files: (0..).map(set_name).zip(own.iter().map(objects)).collect(),
-            directories: own,
+            files: (0..).map(set_name).zip(places.iter().map(objects)).collect(),
+            directories: places,
             overwrite: self.overwrite,
             ..InPlace::default()
         })
@@ -247,7 +248,7 @@ fn transfer(test: &str) -> Transfer {
 }
 
 /// The names in `targets`, or `OSTS`.
-fn names(given: &Given) -> Result<Vec<String>, Failure> {
+fn names(given: &Variables) -> Result<Vec<String>, Failure> {
     let names = match (given.value("targets"), given.value("OSTS")) {
         (Some(_), Some(_)) => return Err(usage("targets and OSTS are both set", "leave one of them out")),
         (Some(names), None) | (None, Some(names)) => names,
@@ -315,7 +316,7 @@ fn takes_direct(directory: &Path) -> bool {
 }
 
 /// Every row of the table.
-fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failure> {
+fn rows(given: &Variables, common: &Common, targets: u32) -> Result<Vec<Row>, Failure> {
     let size_kib = given.number("size", 16384)? * 1024;
     let page_kib = given.number("PAGE_SIZE", 4)?;
     let mut rows = Vec::new();
@@ -362,7 +363,7 @@ fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failur
 }
 
 /// The values from `low` to `high`, doubling.
-fn doubling(given: &Given, low: &str, low_is: u64, high: &str, high_is: u64) -> Result<Vec<u64>, Failure> {
+fn doubling(given: &Variables, low: &str, low_is: u64, high: &str, high_is: u64) -> Result<Vec<u64>, Failure> {
     let (from, to) = (given.number(low, low_is)?, given.number(high, high_is)?);
     if from > to {
         return Err(usage(format!("{low}={from} is more than {high}={to}"), format!("set {high} to {from} or more")));
@@ -376,13 +377,13 @@ mod tests {
 
     const COMMON: Common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
 
-    fn given(line: &[&str]) -> Given {
+    fn given(line: &[&str]) -> Variables {
         let arguments: Vec<String> = line.iter().map(|&argument| argument.to_owned()).collect();
-        Given::read(&arguments, |_| None).unwrap()
+        Variables::read(&arguments, |_| None).unwrap()
     }
 
-    fn asked(line: &[&str], here: &Path) -> Result<Asked, Failure> {
-        Asked::new(&given(line), &COMMON, here)
+    fn asked(line: &[&str], here: &Path) -> Result<Request, Failure> {
+        Request::new(&given(line), &COMMON, here)
     }
 
     fn six() -> tempfile::TempDir {
@@ -454,7 +455,7 @@ mod tests {
     fn amounts_are_scaled_down_but_never_below_a_record() {
         let here = six();
         let common = Common { scale_down: 1 << 30, ..COMMON };
-        let asked = Asked::new(&given(&["targets=A"]), &common, here.path()).unwrap();
+        let asked = Request::new(&given(&["targets=A"]), &common, here.path()).unwrap();
         assert!(asked.rows.iter().all(|row| row.records == 1));
     }
 
@@ -482,7 +483,7 @@ mod tests {
             assert!(failure.message.contains(named), "{line:?}: {failure:?}");
         }
         let ranks = Common { ranks: 4, ..COMMON };
-        let failure = Asked::new(&given(&["targets=A"]), &ranks, here.path()).unwrap_err();
+        let failure = Request::new(&given(&["targets=A"]), &ranks, here.path()).unwrap_err();
         assert!(failure.message.contains("--ranks"), "{failure:?}");
     }
 }

@@ -33,7 +33,7 @@ const WANTED: [&str; 14] = [
 pub fn parameters(root: &Path, host: &str) -> BTreeMap<String, String> {
     let settings = text(root, CONFIGURATION).unwrap_or_default();
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-    let (mut common, mut own) = (BTreeMap::new(), BTreeMap::new());
+    let (mut common, mut for_node) = (BTreeMap::new(), BTreeMap::new());
     let (mut for_all, mut for_us) = (true, false);
     for line in settings.lines().map(str::trim) {
         if let Some(nodes) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
@@ -42,11 +42,11 @@ pub fn parameters(root: &Path, host: &str) -> BTreeMap<String, String> {
         } else if let Some((name, value)) =
             line.split_once(char::is_whitespace).filter(|(name, _)| WANTED.contains(name))
         {
-            let section = if for_all { Some(&mut common) } else { for_us.then_some(&mut own) };
+            let section = if for_all { Some(&mut common) } else { for_us.then_some(&mut for_node) };
             section.map(|section| section.insert(name.to_owned(), value.trim().to_owned()));
         }
     }
-    common.extend(own);
+    common.extend(for_node);
     common
 }
 

@@ -37,16 +37,16 @@ pub const PARAMETERS: [(&str, &[&str]); 3] = [
 pub fn parameters(root: &Path, source: &str) -> BTreeMap<String, String> {
     let name = source.split_once(":/").map_or("", |(_, path)| path.split('/').next().unwrap_or_default());
     let version = PLACES.iter().find_map(|place| text(root, &format!("{place}/version")));
-    let mut found: BTreeMap<String, String> =
+    let mut values_by_name: BTreeMap<String, String> =
         version.map(|version| ("version".to_owned(), version_of(&version))).into_iter().collect();
     for (kind, parameters) in PARAMETERS {
         for parameter in parameters {
             if let Some(values) = values(root, kind, name, parameter) {
-                found.insert(format!("{kind}.{parameter}"), values);
+                values_by_name.insert(format!("{kind}.{parameter}"), values);
             }
         }
     }
-    found
+    values_by_name
 }
 
 /// Older versions tell more than the version, a line each.
@@ -60,9 +60,10 @@ fn values(root: &Path, kind: &str, name: &str, parameter: &str) -> Option<String
     let mut counted: BTreeMap<String, u32> = BTreeMap::new();
     for place in PLACES {
         // `scratch-ffff8d5a`, `scratch-OST0000-osc-ffff8d5a`
-        let own =
+        let is_of_mount =
             |instance: &str| instance.strip_prefix(name).is_some_and(|rest| name.is_empty() || rest.starts_with('-'));
-        for (_, path) in entries(root, &format!("{place}/{kind}")).iter().filter(|(instance, _)| own(instance)) {
+        for (_, path) in entries(root, &format!("{place}/{kind}")).iter().filter(|(instance, _)| is_of_mount(instance))
+        {
             if let Some(value) = text(path, parameter).and_then(|text| value(&text, parameter)) {
                 *counted.entry(value).or_default() += 1;
             }

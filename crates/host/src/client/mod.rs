@@ -19,7 +19,7 @@ use crate::text::text;
 
 /// The parameters for the file system that is `mount`ed, with these device numbers, on the node called `host`.
 pub fn parameters(root: &Path, mount: &Mount, (major, minor): (u64, u64), host: &str) -> BTreeMap<String, String> {
-    let mut found = match mount.file_system.as_str() {
+    let mut parameters = match mount.file_system.as_str() {
         "lustre" => lustre::parameters(root, mount.source.as_deref().unwrap_or_default()),
         "nfs" | "nfs4" => nfs::parameters(root, &mount.mount_point),
         "gpfs" => gpfs::parameters(root, host),
@@ -28,7 +28,7 @@ pub fn parameters(root: &Path, mount: &Mount, (major, minor): (u64, u64), host: 
     // What lies on a disk reads ahead as the disk's queue says.
     if major == 0 {
         let name = format!("sys/class/bdi/{major}:{minor}/read_ahead_kb");
-        found.extend(text(root, &name).map(|kib| ("read_ahead_kb".to_owned(), kib)));
+        parameters.extend(text(root, &name).map(|kib| ("read_ahead_kb".to_owned(), kib)));
     }
-    found
+    parameters
 }

@@ -29,23 +29,23 @@ fn of_mount(stats: &str, mount_point: &str) -> BTreeMap<String, String> {
     let escaped =
         mount_point.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012");
     let begins = |line: &&str| line.starts_with("device ");
-    let own = format!(" mounted on {escaped} with fstype nfs");
-    let lines = stats.lines().skip_while(|line| !(begins(line) && line.contains(&own))).skip(1);
-    let mut found = BTreeMap::new();
+    let mark = format!(" mounted on {escaped} with fstype nfs");
+    let lines = stats.lines().skip_while(|line| !(begins(line) && line.contains(&mark))).skip(1);
+    let mut parameters = BTreeMap::new();
     let mut connections = 0;
     for line in lines.take_while(|line| !begins(line)) {
         match line.trim().split_once(':') {
             Some((name @ ("caps" | "nfsv4"), value)) => {
-                found.insert(name.to_owned(), value.trim().to_owned());
+                parameters.insert(name.to_owned(), value.trim().to_owned());
             }
             Some(("xprt", _)) => connections += 1,
             _ => {}
         }
     }
     if connections > 0 {
-        found.insert("connections".to_owned(), connections.to_string());
+        parameters.insert("connections".to_owned(), connections.to_string());
     }
-    found
+    parameters
 }
 
 #[cfg(test)]

@@ -141,10 +141,10 @@ pub const TARGET_FIELDS: [Field; TARGET_ROWS.len()] = fields_of(TARGET_ROWS);
 
 const fn fields_of<const N: usize>(rows: &[Row]) -> [Field; N] {
     let mut fields = [rows[0].field; N];
-    let mut at = 0;
-    while at < N {
-        fields[at] = rows[at].field;
-        at += 1;
+    let mut index = 0;
+    while index < N {
+        fields[index] = rows[index].field;
+        index += 1;
     }
     fields
 }
@@ -219,8 +219,8 @@ fn statistics(files: &Files, kind: &str, short: impl Fn(&str) -> Option<(String,
         files.filter(|(_, path)| path.is_file()).collect::<Vec<_>>()
     });
     // A version has them all in one place; some have links to it in another.
-    let found = with_statistics.into_iter().find(|files| !files.is_empty()).unwrap_or_default();
-    let named: Vec<_> = found.into_iter().map(|(entry, path)| (short(&entry), entry, path)).collect();
+    let entries_with = with_statistics.into_iter().find(|files| !files.is_empty()).unwrap_or_default();
+    let named: Vec<_> = entries_with.into_iter().map(|(entry, path)| (short(&entry), entry, path)).collect();
     let shared = |name: &str| {
         let names = named.iter().filter_map(|(short, ..)| short.as_ref());
         names.filter(|(other, _)| other == name).count() > 1

@@ -89,13 +89,13 @@ const FIELD_COUNT: usize = MOVED.len() + COUNTED.len() * COLUMNS;
 /// Of a mount.
 pub const FIELDS: [Field; FIELD_COUNT] = {
     let mut fields = [MOVED[0]; FIELD_COUNT];
-    let mut at = 0;
-    while at < FIELD_COUNT {
-        fields[at] = match at.checked_sub(MOVED.len()) {
-            None => MOVED[at],
-            Some(at) => COUNTED[at / COLUMNS][at % COLUMNS],
+    let mut index = 0;
+    while index < FIELD_COUNT {
+        fields[index] = match index.checked_sub(MOVED.len()) {
+            None => MOVED[index],
+            Some(index) => COUNTED[index / COLUMNS][index % COLUMNS],
         };
-        at += 1;
+        index += 1;
     }
     fields
 };
@@ -158,9 +158,9 @@ fn left_out(points: &[&str], mountinfo: &str) -> Vec<bool> {
         Some((words.next()?, words.nth(1)?))
     });
     let mut devices = HashSet::new();
-    let mut is_left_out = |(at, point): (usize, &&str)| {
+    let mut is_left_out = |(index, point): (usize, &&str)| {
         let device = lines.find(|(_, other)| other == point).map(|(device, _)| device);
-        device.is_some_and(|device| !devices.insert(device)) || points[at + 1..].contains(point)
+        device.is_some_and(|device| !devices.insert(device)) || points[index + 1..].contains(point)
     };
     points.iter().enumerate().map(&mut is_left_out).collect()
 }

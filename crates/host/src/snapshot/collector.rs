@@ -331,7 +331,7 @@ fn absolute(above: &str, target: &Path) -> Option<String> {
 fn relative(above: &str, target: &str) -> String {
     let parts = |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (from, to) = (parts(above), parts(target));
-    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let shared = from.iter().zip(&to).take_while(|(part, other)| part == other).count();
     let up = std::iter::repeat_n("..".to_owned(), from.len() - shared);
     let way: Vec<String> = up.chain(to[shared..].iter().cloned()).collect();
     if way.is_empty() { ".".to_owned() } else { way.join("/") }

@@ -49,10 +49,10 @@ pub struct Programs {
 impl Programs {
     /// Those of this process, and of administrators.
     pub fn of_this_node() -> Self {
-        let own = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::var_os("PATH").unwrap_or_default();
         let more = MORE_DIRECTORIES.iter().map(PathBuf::from);
         let mut directories: Vec<PathBuf> = Vec::new();
-        for directory in std::env::split_paths(&own).chain(more).filter(|directory| directory.is_absolute()) {
+        for directory in std::env::split_paths(&path).chain(more).filter(|directory| directory.is_absolute()) {
             if !directories.contains(&directory) {
                 directories.push(directory);
             }
@@ -131,16 +131,17 @@ pub fn run(
 ) -> Vec<CommandOutput> {
     let most = collector.bounds().file_bytes;
     let wanted = wanted(environment, target);
-    let found = wanted.into_iter().filter_map(|wanted| programs.find(&wanted.argv[0]).map(|program| (wanted, program)));
-    let found: Vec<(Wanted, PathBuf)> = found.collect();
-    let ended: Vec<Ended> = std::thread::scope(|scope| {
-        let running: Vec<_> = found
+    let present =
+        wanted.into_iter().filter_map(|wanted| programs.find(&wanted.argv[0]).map(|program| (wanted, program)));
+    let present: Vec<(Wanted, PathBuf)> = present.collect();
+    let ended: Vec<Exit> = std::thread::scope(|scope| {
+        let running: Vec<_> = present
             .iter()
-            .map(|(wanted, program)| scope.spawn(move || Ended::of(programs, program, &wanted.argv[1..], most)))
+            .map(|(wanted, program)| scope.spawn(move || Exit::of(programs, program, &wanted.argv[1..], most)))
             .collect();
         running.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
-    let kept = found.into_iter().zip(ended).map(|((Wanted { name, argv }, _), ended)| {
+    let kept = present.into_iter().zip(ended).map(|((Wanted { name, argv }, _), ended)| {
         let name = format!("commands/{name}.txt");
         let text = redacted(&String::from_utf8_lossy(&ended.output));
         let is_kept = !text.is_empty() && collector.add(&name, &name, text.into_bytes());
@@ -152,13 +153,13 @@ pub fn run(
 
 /// The result of a command.
 #[derive(Debug, Default)]
-struct Ended {
+struct Exit {
     exit_code: Option<i32>,
     error: Option<String>,
     output: Vec<u8>,
 }
 
-impl Ended {
+impl Exit {
     fn of(programs: &Programs, program: &Path, arguments: &[String], most: usize) -> Self {
         let path = std::env::join_paths(&programs.directories).unwrap_or_else(|_| OsString::from("/usr/bin:/bin"));
         let mut command = Command::new(program);
@@ -261,10 +262,10 @@ impl<T: Read + AsFd> Stream<T> {
     }
 }
 
-fn wait_for_either(one: &Stream<impl AsFd>, other: &Stream<impl AsFd>, limit: Duration) {
-    let one = one.from.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN));
-    let other = other.from.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN));
-    let mut open: Vec<PollFd<'_>> = one.into_iter().chain(other).collect();
+fn wait_for_either(first: &Stream<impl AsFd>, second: &Stream<impl AsFd>, limit: Duration) {
+    let first = first.from.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN));
+    let second = second.from.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN));
+    let mut open: Vec<PollFd<'_>> = first.into_iter().chain(second).collect();
     let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
     let _ = poll(&mut open, limit);
 }

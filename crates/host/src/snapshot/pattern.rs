@@ -21,7 +21,7 @@ pub fn matches(component: &str, name: &str) -> bool {
 fn matches_one(pattern: &str, name: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
     let Some(rest) = name.strip_prefix(before) else { return false };
-    rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| matches_one(after, &rest[at..]))
+    rest.char_indices().map(|(index, _)| index).chain([rest.len()]).any(|index| matches_one(after, &rest[index..]))
 }
 
 #[cfg(test)]

@@ -85,7 +85,8 @@ fn strength(key: &str) -> Option<Strength> {
 fn words(key: &str) -> impl Iterator<Item = &str> {
     key.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
         let bytes = part.as_bytes();
-        let begins = |&at: &usize| at > 0 && bytes[at - 1].is_ascii_lowercase() && bytes[at].is_ascii_uppercase();
+        let begins =
+            |&index: &usize| index > 0 && bytes[index - 1].is_ascii_lowercase() && bytes[index].is_ascii_uppercase();
         let mut cuts: Vec<usize> = (0..part.len()).filter(begins).collect();
         cuts.push(part.len());
         cuts.into_iter().scan(0, move |from, to| Some(&part[std::mem::replace(from, to)..to]))
@@ -111,9 +112,9 @@ fn replaced_by(text: &str, mut next: impl FnMut(usize) -> Option<(Range<usize>, 
 fn without_pem(text: &str) -> String {
     replaced(text, |done| {
         let start = done + text[done..].find(PEM_BEGIN)?;
-        let end = text[start..].find(PEM_END).map_or(text.len(), |at| {
-            let label = start + at + PEM_END.len();
-            text[label..].find("-----").map_or(text.len(), |at| label + at + 5)
+        let end = text[start..].find(PEM_END).map_or(text.len(), |offset| {
+            let label = start + offset + PEM_END.len();
+            text[label..].find("-----").map_or(text.len(), |offset| label + offset + 5)
         });
         Some(start..end)
     })
@@ -137,10 +138,10 @@ fn without_passwords_in_urls(text: &str) -> String {
             let start = begins.into_iter().flatten().min()?;
             from = start;
             let end = start + word_end(&text[start..]);
-            let Some(at) = text[start..end].rfind('@').map(|at| start + at) else { continue };
-            if let Some(colon) = text[start..at].find(':').map(|colon| start + colon) {
-                from = at;
-                return Some(colon + 1..at);
+            let Some(sign) = text[start..end].rfind('@').map(|sign| start + sign) else { continue };
+            if let Some(colon) = text[start..sign].find(':').map(|colon| start + colon) {
+                from = sign;
+                return Some(colon + 1..sign);
             }
         }
     })
@@ -168,18 +169,19 @@ fn without_crypt_keys(text: &str) -> String {
 fn without_values(text: &str) -> String {
     replaced_by(text, |done| {
         let bytes = text.as_bytes();
-        let mut at = done;
-        while at < text.len() {
-            if !is_of_key(bytes[at]) {
-                at += 1;
+        let mut position = done;
+        while position < text.len() {
+            if !is_of_key(bytes[position]) {
+                position += 1;
                 continue;
             }
-            let end = at + bytes[at..].iter().position(|&byte| !is_of_key(byte)).unwrap_or(bytes.len() - at);
-            let key = Key::new(text, at..end);
+            let end = position
+                + bytes[position..].iter().position(|&byte| !is_of_key(byte)).unwrap_or(bytes.len() - position);
+            let key = Key::new(text, position..end);
             if let Some((key, value)) = key.as_ref().and_then(|key| Some((key, key.value()?))) {
                 return Some((value.clone(), key.replacement(value)));
             }
-            at = end;
+            position = end;
         }
         None
     })
@@ -205,7 +207,7 @@ struct Key<'a> {
 impl<'a> Key<'a> {
     fn new(text: &'a str, range: Range<usize>) -> Option<Self> {
         let word = &text[range.clone()];
-        let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
         let before = &text[line..range.start];
         let strength = strength(word).or_else(|| {
             // `private key: …`
@@ -296,8 +298,8 @@ impl<'a> Key<'a> {
     fn ends_in(&self, value: &str) -> Option<usize> {
         let inside = self.inside?;
         // A quote with fewer backslashes ends what is around that text.
-        let end = |at| QUOTES.iter().find(|&&slashes| slashes <= inside && is_delimiter(value, at, slashes));
-        (0..value.len()).find_map(|at| Some(at - end(at)?))
+        let end = |index| QUOTES.iter().find(|&&slashes| slashes <= inside && is_delimiter(value, index, slashes));
+        (0..value.len()).find_map(|index| Some(index - end(index)?))
     }
 
     /// The length of text in quotes, and of what follows it at once: `"a""b"`.
@@ -306,24 +308,25 @@ impl<'a> Key<'a> {
         let open = &value[..=slashes];
         let quote = value.as_bytes()[slashes];
         let line = value.find('\n').unwrap_or(value.len());
-        let mut at = 0;
+        let mut position = 0;
         loop {
             let rest = &value[..line];
-            if rest[at..].starts_with(open) {
-                let inner = at + open.len();
-                let closes =
-                    |&at: &usize| value.as_bytes()[at] == quote && delimits(&value.as_bytes()[inner..at], slashes);
+            if rest[position..].starts_with(open) {
+                let inner = position + open.len();
+                let closes = |&position: &usize| {
+                    value.as_bytes()[position] == quote && delimits(&value.as_bytes()[inner..position], slashes)
+                };
                 let close = (inner..line).find(closes);
                 let Some(close) = close else { return line };
-                at = close + 1;
+                position = close + 1;
                 continue;
             }
-            match rest[at..].chars().next() {
-                None => return at,
-                Some(c) if c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}' | '<') => return at,
-                Some('\\' | '"') if self.ends_in(quotes_at(&rest[at..])).is_some() => return at,
-                Some('\\' | '"') if slashes > 0 => return at,
-                Some(c) => at += c.len_utf8(),
+            match rest[position..].chars().next() {
+                None => return position,
+                Some(c) if c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}' | '<') => return position,
+                Some('\\' | '"') if self.ends_in(quotes_at(&rest[position..])).is_some() => return position,
+                Some('\\' | '"') if slashes > 0 => return position,
+                Some(c) => position += c.len_utf8(),
             }
         }
     }
@@ -348,13 +351,14 @@ fn offset(text: &str, part: &str) -> usize {
 
 /// How many backslashes the quotes have of the innermost text in double quotes that is open after `before`.
 fn open_quotes(before: &str) -> Option<usize> {
-    let is_open = |slashes: &usize| (0..before.len()).filter(|&at| is_delimiter(before, at, *slashes)).count() % 2 == 1;
+    let is_open =
+        |slashes: &usize| (0..before.len()).filter(|&index| is_delimiter(before, index, *slashes)).count() % 2 == 1;
     QUOTES.into_iter().rev().find(is_open)
 }
 
 /// True if there is a double quote there that begins or ends text in quotes with that many backslashes.
-fn is_delimiter(text: &str, at: usize, slashes: usize) -> bool {
-    text.as_bytes()[at] == b'"' && delimits(&text.as_bytes()[..at], slashes)
+fn is_delimiter(text: &str, index: usize, slashes: usize) -> bool {
+    text.as_bytes()[index] == b'"' && delimits(&text.as_bytes()[..index], slashes)
 }
 
 /// True if the quote after `before` begins or ends text, where such quotes have that many backslashes. In text that is itself
@@ -367,14 +371,14 @@ fn delimits(before: &[u8], slashes: usize) -> bool {
 /// The length of what the bracket at the beginning encloses, as in JSON whose quotes have that many backslashes.
 fn balanced(text: &str, slashes: usize) -> usize {
     let (mut depth, mut in_string) = (0_u32, false);
-    for (at, byte) in text.bytes().enumerate() {
+    for (index, byte) in text.bytes().enumerate() {
         match byte {
-            b'"' if delimits(&text.as_bytes()[..at], slashes) => in_string = !in_string,
+            b'"' if delimits(&text.as_bytes()[..index], slashes) => in_string = !in_string,
             b'[' | b'{' if !in_string => depth += 1,
             b']' | b'}' if !in_string => {
                 depth -= 1;
                 if depth == 0 {
-                    return at + 1;
+                    return index + 1;
                 }
             }
             _ => {}

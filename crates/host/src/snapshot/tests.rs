@@ -99,16 +99,16 @@ fn storage_node() -> tempfile::TempDir {
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
     let root = tree(&files);
-    let at = root.path();
-    linked(at, "sys/block/sda", &format!("../../{disk}/block/sda").replace("../../sys/", "../"));
+    let path = root.path();
+    linked(path, "sys/block/sda", &format!("../../{disk}/block/sda").replace("../../sys/", "../"));
     for name in ["dm-0", "md0", "ram0"] {
-        linked(at, &format!("sys/block/{name}"), &format!("../devices/virtual/block/{name}"));
+        linked(path, &format!("sys/block/{name}"), &format!("../devices/virtual/block/{name}"));
     }
-    linked(at, &format!("{disk}/block/sda/device"), "../../../0:0:0:0");
-    linked(at, &format!("{disk}/block/sda/holders/dm-0"), "../../../../../../../../../virtual/block/dm-0");
-    linked(at, "sys/devices/virtual/block/dm-0/slaves/sda", &format!("../../../../../../{disk}/block/sda"));
-    linked(at, &format!("{PCI}/driver"), "../../../../bus/pci/drivers/mpt3sas");
-    linked(at, &format!("{PCI}/subsystem"), "../../../../bus/pci");
+    linked(path, &format!("{disk}/block/sda/device"), "../../../0:0:0:0");
+    linked(path, &format!("{disk}/block/sda/holders/dm-0"), "../../../../../../../../../virtual/block/dm-0");
+    linked(path, "sys/devices/virtual/block/dm-0/slaves/sda", &format!("../../../../../../{disk}/block/sda"));
+    linked(path, &format!("{PCI}/driver"), "../../../../bus/pci/drivers/mpt3sas");
+    linked(path, &format!("{PCI}/subsystem"), "../../../../bus/pci");
     root
 }
 

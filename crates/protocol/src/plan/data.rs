@@ -112,7 +112,7 @@ pub struct DataWork {
     /// Lock the file around each transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Lock>,
-    /// What the kernel is told about the access (`posix_fadvise`, or `madvise` where the API maps files).
+    /// Advice that the kernel gets about the access (`posix_fadvise`, or `madvise` where the API maps files).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
     /// The ranks wait for each other between open, transfers and close (IOR's `-g`). For one file per rank.
@@ -161,10 +161,11 @@ pub enum Order {
     /// A random permutation: each transfer exactly once.
     Random,
     /// IOR's `-z` with this seed: in each segment a random permutation of the rank's transfers. In a shared file the
-    /// transfers of a segment are dealt out to the ranks by chance, so that some have more of them than others.
+    /// transfers of a segment are distributed over the ranks at random, so that some have more of them than others.
     IorShuffled(i32),
     /// IOR's `-z` given twice: for each block of the rank's part one of the first so many blocks of the file is drawn
-    /// afresh, whoever's it is, and its transfers come in ascending order. Only for reads, of one file of each rank.
+    /// afresh, whichever rank's it is, and its transfers come in ascending order. Only for reads, of one file of each
+    /// rank.
     IorDrawn(u64),
     /// Each offset drawn afresh: some transfers twice, some never.
     RandomWithReplacement,
@@ -254,7 +255,7 @@ pub enum Lock {
     File,
 }
 
-/// What the kernel is told about the access.
+/// Advice that the kernel gets about the access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {

@@ -217,7 +217,7 @@ pub enum Paths {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindWork {
-    /// Where it begins; only looked at. Left out: what this run has created on the target.
+    /// Where it begins; never changed. Left out: what this run has created on the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<PathBuf>,
     /// It begins in the directory that holds this tree of the plan.

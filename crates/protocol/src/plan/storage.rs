@@ -51,7 +51,7 @@ pub struct InPlace {
     pub trees: BTreeMap<String, TreePlace>,
     /// Directories to be created where they are missing, each after the one that it is in.
     pub directories: Vec<PathBuf>,
-    /// Replace and remove regular files that are there, whoever wrote them.
+    /// Replace and remove regular files that are there, of any origin.
     pub overwrite: bool,
     /// What was created stays when the case has ended.
     pub keep: bool,
@@ -61,7 +61,7 @@ pub struct InPlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreePlace {
-    /// The directories that hold it. Where each rank has a tree of its own there may be several, dealt out in turn.
+    /// The directories that hold it. Where each rank has a tree of its own there may be several, used round-robin.
     pub containers: Vec<PathBuf>,
     /// What of it the case finds there.
     pub there: There,
@@ -74,7 +74,7 @@ pub struct TreePlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum There {
-    /// Nothing: a tree whose root is there already is somebody else's, and the case is refused.
+    /// Nothing: a tree whose root is there already is another user's, and the case is refused.
     Nothing,
     /// Its directories: they are those of another tree of the plan, in the same containers, which creates them.
     Directories,
@@ -117,10 +117,10 @@ pub struct Storage {
     #[serde(default, skip_serializing_if = "is_false")]
     pub unaligned: bool,
     /// Transfers that each rank keeps in flight. 1: it waits for each before the next.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "default_one", skip_serializing_if = "is_one")]
     pub depth: u32,
     /// Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread` and `pwrite`.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "default_one", skip_serializing_if = "is_one")]
     pub vectors: u32,
     /// How often a request is repeated that failed for the moment: the server was busy, or the connection was lost. 0: the
     /// first such failure ends the phase.
@@ -165,7 +165,7 @@ pub struct Uring {
     pub iopoll: bool,
 }
 
-fn one() -> u32 {
+fn default_one() -> u32 {
     1
 }
 

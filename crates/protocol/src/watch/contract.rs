@@ -45,7 +45,7 @@ pub struct Rule {
     pub window_s: u32,
 }
 
-/// The jobs that a rule is for: those of which everything is so that is said here.
+/// The jobs that a rule is for: those that meet all conditions here.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Jobs {

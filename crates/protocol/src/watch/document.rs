@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FieldKind {
-    /// A text of few values, by which series are told apart: node, job, class.
+    /// A text of few values, by which series are distinguished: node, job, class.
     Label,
     /// What tells documents of one second apart besides labels, of too many values for a label: a process.
     Key,
@@ -87,7 +87,8 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// Additions to a second of documents with keys that stores of time series can tell apart. Without keys it is far more.
+/// Additions to a second of documents with keys that stores of time series can distinguish. Without keys it is far
+/// more.
 const PARTS: u64 = 1000;
 
 /// A document: what was so in one second.

@@ -1,8 +1,8 @@
 //! How those who record tell an agent where tables are: a file each, in a directory that both know.
 //!
-//! `NAME.json` says that there is a directory of tables; whoever records holds a lock on the file, by which the kernel says which
-//! process that is, and whether it lives. It renames the file to `NAME.leaving` when the directory is about to go; the agent looks
-//! once more and removes the file, for which the other waits a moment.
+//! `NAME.json` says that there is a directory of tables; the recorder holds a lock on the file, by which the kernel
+//! says which process that is, and whether it lives. It renames the file to `NAME.leaving` when the directory is about
+//! to go; the agent looks once more and removes the file, for which the other waits a moment.
 
 use std::path::PathBuf;
 

@@ -26,7 +26,7 @@ pub struct Setup {
     pub run: Option<PathBuf>,
     /// Where documents go.
     pub sinks: Vec<Sink>,
-    /// Where documents wait while a store is not to be had, and how much.
+    /// Where documents wait while a store is not available, and how much.
     pub spool: Option<Spool>,
 }
 
@@ -92,7 +92,7 @@ pub enum Sink {
     Influxdb {
         /// How it is reached.
         server: Server,
-        /// What is said of the place in the address: `db=ioassay`, or `org=site&bucket=ioassay`.
+        /// Where to write, in the address: `db=ioassay`, or `org=site&bucket=ioassay`.
         query: String,
         /// The path of the interface: `/write`, or `/api/v2/write`.
         path: String,
@@ -124,7 +124,7 @@ pub enum Sink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesLimits {
-    /// Jobs: what is said of one stands under one name, whole.
+    /// Jobs: all values of one have one name.
     pub jobs: u32,
     /// Of each kind: devices, network links, mounts, rules, phases of runs.
     pub devices: u32,

@@ -22,9 +22,9 @@ pub fn table_entries(completion_entries: u32) -> usize {
 pub struct Entry {
     /// What its completions say.
     pub user_data: u64,
-    /// That it asks for; [`UNKNOWN_BYTES`] where nobody knows.
+    /// That it asks for; [`UNKNOWN_BYTES`] where that is unknown.
     pub bytes: u64,
-    /// From where; [`NO_OFFSET`] where nobody knows.
+    /// From where; [`NO_OFFSET`] where that is unknown.
     pub offset: u64,
     /// Place of the file.
     pub file: u32,
@@ -81,7 +81,7 @@ impl Entry {
     }
 }
 
-/// What came of adding a request.
+/// The result of adding a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     /// Its completion will find it.
@@ -116,11 +116,11 @@ impl<'a> Table<'a> {
     pub fn add(&mut self, entry: Entry) -> Added {
         let mut free = None;
         for place in self.places(entry.user_data) {
-            let found = &self.0[place];
-            if found.is_free() {
+            let present = &self.0[place];
+            if present.is_free() {
                 free = free.or(Some(place));
-            } else if found.user_data == entry.user_data {
-                if found.operation().is_none() && entry.operation().is_none() {
+            } else if present.user_data == entry.user_data {
+                if present.operation().is_none() && entry.operation().is_none() {
                     // Of either only the end matters.
                     return Added::Yes;
                 }
@@ -139,20 +139,20 @@ impl<'a> Table<'a> {
     /// The request that a completion is of. It stays if others will follow.
     pub fn complete(&mut self, user_data: u64, more: bool) -> Option<Entry> {
         let place = self.places(user_data).find(|&place| {
-            let found = &self.0[place];
-            !found.is_free() && found.user_data == user_data
+            let entry = &self.0[place];
+            !entry.is_free() && entry.user_data == user_data
         })?;
-        let found = self.0[place];
-        self.0[place].kind = if more { found.kind | HAS_COMPLETED } else { 0 };
-        Some(found)
+        let entry = self.0[place];
+        self.0[place].kind = if more { entry.kind | HAS_COMPLETED } else { 0 };
+        Some(entry)
     }
 
     /// Takes out all that are in it.
     pub fn drain(&mut self) -> impl Iterator<Item = Entry> {
         self.0.iter_mut().filter(|entry| !entry.is_free()).map(|entry| {
-            let found = *entry;
+            let request = *entry;
             entry.kind = 0;
-            found
+            request
         })
     }
 }

@@ -22,7 +22,7 @@ pub struct Done {
     pub operation: Operation,
     /// On which file.
     pub target: Target,
-    /// That it moved, or asked for where nobody knows more.
+    /// That it moved, or asked for where no more is known.
     pub bytes: u64,
     /// From where, if that is known.
     pub offset: Option<u64>,
@@ -53,7 +53,7 @@ pub trait Host {
 pub struct Seen {
     /// Requests that were handed over.
     pub requests: u64,
-    /// Of these, those that could not be read, or of which nobody knows how much they moved.
+    /// Of these, those that could not be read, or of which it is unknown how much they moved.
     pub unread: u64,
     /// Completions that were read.
     pub completions: u64,
@@ -116,10 +116,10 @@ impl Followed {
         announced: Option<u32>,
         host: &mut impl Host,
     ) -> Option<Seen> {
-        let (head, said) = (self.geometry.head(memory)?, self.geometry.tail(memory)?);
+        let (head, written) = (self.geometry.head(memory)?, self.geometry.tail(memory)?);
         let entries = self.geometry.entries;
         // As the kernel does, whatever the program says.
-        let tail = head.wrapping_add(said.wrapping_sub(head).min(entries));
+        let tail = head.wrapping_add(written.wrapping_sub(head).min(entries));
         let end = announced.filter(|end| end.wrapping_sub(tail) <= entries).unwrap_or(tail);
         let mut seen = Seen::default();
         let new = end.wrapping_sub(self.next_request);
@@ -241,7 +241,7 @@ impl Followed {
         let is_mixed = self.geometry.flags & setup::CQE_MIXED != 0;
         let new = tail.wrapping_sub(self.next_completion);
         let lost = new.saturating_sub(self.geometry.completion_entries);
-        // Of different lengths, the first of which begins nobody knows where: then none of them is read.
+        // Of different lengths, and it is unknown where the first begins: then none of them is read.
         let mut position = if is_mixed && lost > 0 { tail } else { self.next_completion.wrapping_add(lost) };
         self.next_completion = tail;
         let mut table = Table::new(in_flight)?;

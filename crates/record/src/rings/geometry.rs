@@ -74,7 +74,7 @@ pub struct Geometry {
     completions: u32,
 }
 
-/// Where a ring has what, before anybody has looked whether that can be.
+/// Where a ring has what, not yet checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
     /// [`setup`].
@@ -110,9 +110,9 @@ impl Geometry {
     ///
     /// # Errors
     /// As for [`Self::of`].
-    pub fn resized(&self, said: &Parameters) -> Result<Self, Unreadable> {
+    pub fn resized(&self, parameters: &Parameters) -> Result<Self, Unreadable> {
         let features = if self.single { SINGLE_MMAP } else { 0 };
-        Self::of(&Parameters { flags: self.flags, features, ..*said })
+        Self::of(&Parameters { flags: self.flags, features, ..*parameters })
     }
 
     /// A ring with these places.

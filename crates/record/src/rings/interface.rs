@@ -46,7 +46,7 @@ pub mod setup {
     pub const NO_SQARRAY: u32 = 1 << 16;
     /// Some completions are twice as long, as their flags say.
     pub const CQE_MIXED: u32 = 1 << 18;
-    /// All that are known; with any other, nobody knows what the memory means.
+    /// All that are known; with any other, the layout of the memory is unknown.
     pub const KNOWN: u32 = (1 << 19) - 1;
 }
 

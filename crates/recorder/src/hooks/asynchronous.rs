@@ -18,7 +18,7 @@ use crate::files;
 #[derive(Clone, Copy)]
 pub struct Request {
     pub operation: Operation,
-    /// Negative where nobody knows which file it is.
+    /// Negative where its file is unknown.
     pub descriptor: c_int,
     pub bytes: u64,
     /// Nothing where the descriptor is.

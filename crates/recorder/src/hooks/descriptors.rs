@@ -1,4 +1,4 @@
-//! What becomes of descriptors: closed, duplicated, moved to another place of the file.
+//! Changes of descriptors: closed, duplicated, moved to another position of the file.
 
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::Ordering::Relaxed;
@@ -15,7 +15,7 @@ pub fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
     let position = done(Some(call), real);
     if position >= 0 {
         slot.position.store(position as u64, Relaxed);
-        // Where a stream is in its buffer says nothing of it any more.
+        // The stream's place in its buffer is no longer that of the descriptor.
         slot.stream.store(0, Relaxed);
     }
     position

@@ -1,9 +1,10 @@
 //! What programs put into the buffers of streams, and take out, without a call: `putc_unlocked` and `getc_unlocked` are macros
 //! that move a pointer of the `FILE`, and call the C library only where the buffer is full or empty.
 //!
-//! The pointer and the position that a slot counts move by the same, so their distance changes by what no call has said. It is
-//! looked at before calls that may leave the buffer, which take time anyway, and before the stream or the process ends. It is
-//! remembered for the thread that used the stream last: where several use the same one, their calls may be counted in part.
+//! The pointer and the position that a slot counts move by the same, so their distance changes by what no call has
+//! said. It is checked before calls that may leave the buffer, which take time anyway, and before the stream or the
+//! process ends. It is remembered for the thread that used the stream last: where several use the same one, their calls
+//! may be counted in part.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, Ordering::Relaxed};

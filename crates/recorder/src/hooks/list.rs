@@ -75,10 +75,10 @@ hook! {
     fn nftw | nftw64(path: Path, visit: usize, descriptors: c_int, flags: c_int) -> c_int |real| {
         on_path(List, path, real)
     }
-    fn glob | glob64(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
+    fn glob | glob64(pattern: Path, flags: c_int, failed: usize, result: *mut c_void) -> c_int |real| {
         on_path(Glob, pattern, real)
     }
-    fn wordexp(words: *const c_char, found: *mut c_void, flags: c_int) -> c_int |real| {
+    fn wordexp(words: *const c_char, result: *mut c_void, flags: c_int) -> c_int |real| {
         // It lists directories for patterns alone.
         // SAFETY: the caller's text.
         let lists = unsafe { CStr::from_ptr(words) }.to_bytes().iter().any(|byte| b"*?[".contains(byte));

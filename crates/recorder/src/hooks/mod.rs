@@ -1,6 +1,6 @@
 //! The functions of the C library that are replaced, one file per family.
 //!
-//! A hook asks [`crate::call`] before, calls the real function, and says after what became of it. Where `call` says that
+//! A hook asks [`crate::call`] before, calls the real function, and reports its result after. Where `call` says that
 //! nothing is to be counted, it only calls the real function. The macro [`hook!`] declares one.
 //!
 //! A call that the C library makes inside of another is not seen, and not counted: a hook is for what the program calls.
@@ -126,10 +126,10 @@ macro_rules! hook {
     };
     (@each [] $arguments:tt $result:ty |$real:ident| $body:block) => {};
     (@each [$name:ident $($more:ident)*] $arguments:tt $result:ty |$real:ident| $body:block) => {
-        $crate::hooks::hook! { @one $name $arguments $result |$real| $body }
+        $crate::hooks::hook! { @single $name $arguments $result |$real| $body }
         $crate::hooks::hook! { @each [$($more)*] $arguments $result |$real| $body }
     };
-    (@one $name:ident ($($argument:ident: $kind:ty),* $(,)?) $result:ty |$real:ident| $body:block) => {
+    (@single $name:ident ($($argument:ident: $kind:ty),* $(,)?) $result:ty |$real:ident| $body:block) => {
         #[doc = concat!("`", stringify!($name), "` of the C library.")]
         ///
         /// # Safety
@@ -202,7 +202,7 @@ macro_rules! jumping {
 }
 pub(crate) use jumping;
 
-/// What became of a call that moves no bytes.
+/// The result of a call that moves no bytes.
 #[inline(always)]
 fn outcome<R: Returned>(result: R) -> Outcome {
     if result.failed() { Outcome::Failed(errno()) } else { Outcome::Done }

@@ -76,7 +76,7 @@ fn remember(handle: Word, file: u32) {
         return;
     }
     forget(handle);
-    // Taken before it is filled: nobody looks for a handle before `MPI_File_open` has returned it.
+    // Taken before it is filled: no call uses a handle before `MPI_File_open` has returned it.
     let taken = entries(handle).find(|entry| {
         [NEVER, FREE].iter().any(|&free| entry.handle.compare_exchange(free, handle, AcqRel, Relaxed).is_ok())
     });
@@ -292,7 +292,7 @@ macro_rules! transfers {
             transfer($operation, handle, Elements { count: count as Long, datatype, offset: None }, real)
         } }
     };
-    (@at $operation:ident $name:ident $second:ident $count:ty) => {
+    (@explicit $operation:ident $name:ident $second:ident $count:ty) => {
         hook! { fn $name | $second(
             handle: Word, offset: Long, buffer: Word, count: $count, datatype: Word, outcome: Word,
         ) -> c_int |real| {
@@ -303,40 +303,40 @@ macro_rules! transfers {
 
 transfers! {
     here MpiRead: MPI_File_read PMPI_File_read MPI_File_read_c PMPI_File_read_c;
-    at MpiRead: MPI_File_read_at PMPI_File_read_at MPI_File_read_at_c PMPI_File_read_at_c;
+    explicit MpiRead: MPI_File_read_at PMPI_File_read_at MPI_File_read_at_c PMPI_File_read_at_c;
     here MpiRead: MPI_File_read_shared PMPI_File_read_shared MPI_File_read_shared_c PMPI_File_read_shared_c;
     here MpiReadNonBlocking: MPI_File_iread PMPI_File_iread MPI_File_iread_c PMPI_File_iread_c;
-    at MpiReadNonBlocking: MPI_File_iread_at PMPI_File_iread_at MPI_File_iread_at_c PMPI_File_iread_at_c;
+    explicit MpiReadNonBlocking: MPI_File_iread_at PMPI_File_iread_at MPI_File_iread_at_c PMPI_File_iread_at_c;
     here MpiReadNonBlocking: MPI_File_iread_shared PMPI_File_iread_shared
         MPI_File_iread_shared_c PMPI_File_iread_shared_c;
     here MpiReadAll: MPI_File_read_all PMPI_File_read_all MPI_File_read_all_c PMPI_File_read_all_c;
-    at MpiReadAll: MPI_File_read_at_all PMPI_File_read_at_all MPI_File_read_at_all_c PMPI_File_read_at_all_c;
+    explicit MpiReadAll: MPI_File_read_at_all PMPI_File_read_at_all MPI_File_read_at_all_c PMPI_File_read_at_all_c;
     here MpiReadAll: MPI_File_read_ordered PMPI_File_read_ordered MPI_File_read_ordered_c PMPI_File_read_ordered_c;
     here MpiReadAllNonBlocking: MPI_File_iread_all PMPI_File_iread_all MPI_File_iread_all_c PMPI_File_iread_all_c;
-    at MpiReadAllNonBlocking: MPI_File_iread_at_all PMPI_File_iread_at_all
+    explicit MpiReadAllNonBlocking: MPI_File_iread_at_all PMPI_File_iread_at_all
         MPI_File_iread_at_all_c PMPI_File_iread_at_all_c;
     here MpiReadSplit: MPI_File_read_all_begin PMPI_File_read_all_begin
         MPI_File_read_all_begin_c PMPI_File_read_all_begin_c;
-    at MpiReadSplit: MPI_File_read_at_all_begin PMPI_File_read_at_all_begin
+    explicit MpiReadSplit: MPI_File_read_at_all_begin PMPI_File_read_at_all_begin
         MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c;
     here MpiReadSplit: MPI_File_read_ordered_begin PMPI_File_read_ordered_begin
         MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c;
     here MpiWrite: MPI_File_write PMPI_File_write MPI_File_write_c PMPI_File_write_c;
-    at MpiWrite: MPI_File_write_at PMPI_File_write_at MPI_File_write_at_c PMPI_File_write_at_c;
+    explicit MpiWrite: MPI_File_write_at PMPI_File_write_at MPI_File_write_at_c PMPI_File_write_at_c;
     here MpiWrite: MPI_File_write_shared PMPI_File_write_shared MPI_File_write_shared_c PMPI_File_write_shared_c;
     here MpiWriteNonBlocking: MPI_File_iwrite PMPI_File_iwrite MPI_File_iwrite_c PMPI_File_iwrite_c;
-    at MpiWriteNonBlocking: MPI_File_iwrite_at PMPI_File_iwrite_at MPI_File_iwrite_at_c PMPI_File_iwrite_at_c;
+    explicit MpiWriteNonBlocking: MPI_File_iwrite_at PMPI_File_iwrite_at MPI_File_iwrite_at_c PMPI_File_iwrite_at_c;
     here MpiWriteNonBlocking: MPI_File_iwrite_shared PMPI_File_iwrite_shared
         MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c;
     here MpiWriteAll: MPI_File_write_all PMPI_File_write_all MPI_File_write_all_c PMPI_File_write_all_c;
-    at MpiWriteAll: MPI_File_write_at_all PMPI_File_write_at_all MPI_File_write_at_all_c PMPI_File_write_at_all_c;
+    explicit MpiWriteAll: MPI_File_write_at_all PMPI_File_write_at_all MPI_File_write_at_all_c PMPI_File_write_at_all_c;
     here MpiWriteAll: MPI_File_write_ordered PMPI_File_write_ordered MPI_File_write_ordered_c PMPI_File_write_ordered_c;
     here MpiWriteAllNonBlocking: MPI_File_iwrite_all PMPI_File_iwrite_all MPI_File_iwrite_all_c PMPI_File_iwrite_all_c;
-    at MpiWriteAllNonBlocking: MPI_File_iwrite_at_all PMPI_File_iwrite_at_all
+    explicit MpiWriteAllNonBlocking: MPI_File_iwrite_at_all PMPI_File_iwrite_at_all
         MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c;
     here MpiWriteSplit: MPI_File_write_all_begin PMPI_File_write_all_begin
         MPI_File_write_all_begin_c PMPI_File_write_all_begin_c;
-    at MpiWriteSplit: MPI_File_write_at_all_begin PMPI_File_write_at_all_begin
+    explicit MpiWriteSplit: MPI_File_write_at_all_begin PMPI_File_write_at_all_begin
         MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c;
     here MpiWriteSplit: MPI_File_write_ordered_begin PMPI_File_write_ordered_begin
         MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c;

@@ -36,10 +36,10 @@ fn open_with(call: Option<Call>, flags: c_int, real: impl FnOnce() -> c_int) -> 
 #[inline(always)]
 pub fn opened(file: u32, descriptor: c_int, flags: c_int) {
     let appends = flags & libc::O_APPEND != 0;
-    let wanted = appends || files::is_to_be_looked_at(files::row(file));
+    let wanted = appends || files::is_to_be_checked(files::row(file));
     let about = if wanted && system_calls_allowed() { sys::about(descriptor) } else { None };
     files::opened(file, about, flags);
-    // Whoever appends writes at the end.
+    // Appending writes are at the end.
     let position = about.filter(|_| appends).map_or(0, |about| about.size_bytes);
     if let Some(slot) = descriptors::open(descriptor, file, position) {
         rules::opened(descriptor, file, &slot.matching);

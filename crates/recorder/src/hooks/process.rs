@@ -133,8 +133,8 @@ unsafe fn spawning(
     if !process::recording() || !can_be_text(path) {
         return real(number, environment);
     }
-    let mut own = 0;
-    let number = if number.is_null() { &raw mut own } else { number };
+    let mut own_number = 0;
+    let number = if number.is_null() { &raw mut own_number } else { number };
     let before = ticks::moment();
     // SAFETY: the caller's.
     let result = faults::as_programs(|| unsafe {

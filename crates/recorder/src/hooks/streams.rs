@@ -124,7 +124,7 @@ fn end(call: Call, slot: &'static Slot, bytes: Option<u64>) {
     call::end(call, outcome);
 }
 
-/// A transfer of bytes that nobody can count before. `bytes` says how many a result means; nothing where it failed.
+/// A transfer whose size is known only afterwards. `bytes` says how many a result means; nothing where it failed.
 #[inline(always)]
 pub fn transfer<R: Copy>(
     operation: Operation,

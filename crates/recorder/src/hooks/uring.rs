@@ -1,6 +1,6 @@
 //! io_uring: calls on rings, by number (`syscall`) and by liburing's functions. What is in the rings is [`rings`]' matter.
 //!
-//! liburing calls the kernel itself, so that nothing of it is seen but its own functions. Those that fill in requests and take
+//! liburing calls the kernel itself, so that only its own functions are seen. Those that fill in requests and take
 //! completions are compiled into programs; what they leave in the memory of the ring is seen at the next call.
 
 use core::ffi::{c_int, c_uint, c_void};

@@ -251,7 +251,7 @@ class Processes:
 
 def _state(last: Image, is_running: bool) -> ProcessState:
     match last.state:
-        case State.ENDED:
+        case State.EXITED:
             return "ended"
         case State.REPLACED:
             return "replaced"

@@ -80,7 +80,7 @@ def test_residency_is_of_all_bytes_where_most_were_asked_about(tmp_path: Path) -
     }
 
 
-@pytest.mark.parametrize(("state", "resident"), [(State.ENDED, MIB), (State.RUNNING, None)])
+@pytest.mark.parametrize(("state", "resident"), [(State.EXITED, MIB), (State.RUNNING, None)])
 def test_maps_that_were_left_have_their_residency_at_the_end_of_the_process(
     tmp_path: Path, state: State, resident: int | None
 ) -> None:

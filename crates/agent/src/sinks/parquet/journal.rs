@@ -49,7 +49,7 @@ impl Journal {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 file => file?,
             };
-            // Where there are no locks, its age says whether it is anybody's.
+            // Where there are no locks, its age says whether it is in use.
             let _ = locks::lock(&file);
             let fields: Vec<_> = kind.fields.iter().map(|field| field.name).collect();
             let mut journal = Self { file, name, lines: Vec::new() };
@@ -97,7 +97,7 @@ pub fn left_behind(directory: &Path, node: &str) -> Vec<(String, Vec<Document>)>
             }
         }
     }
-    left.sort_by(|(one, _), (other, _)| one.cmp(other));
+    left.sort_by(|(first, _), (other, _)| first.cmp(other));
     left
 }
 

@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use super::series::{Labels, Meaning, Series};
 use crate::sinks::{Encoder, Payload, Refusal, Sink, SinkError, Transport};
 
-/// Whoever takes longer to ask and to read is cut off.
+/// Longest time that a client may take to ask and to read.
 const CONNECTION: Duration = Duration::from_secs(5);
 /// Connections at a time.
 const CONNECTIONS: usize = 8;
@@ -117,7 +117,7 @@ impl Encoder for Exporter {
         Vec::new()
     }
 
-    /// The values of the last seconds can be had as long as this waits.
+    /// The values of the last seconds are served as long as this waits.
     fn flush(&mut self) -> Vec<Payload> {
         match self.scraped.wait(self.last_scrape) {
             0 => Vec::new(),
@@ -162,7 +162,7 @@ impl Socket {
             _ => {}
         }
         let bound = || -> io::Result<_> {
-            // Nobody can reach it before only its owner can.
+            // It can be reached only once its permissions restrict it to its owner.
             let new = path.with_added_extension(std::process::id().to_string());
             let _ = fs::remove_file(&new);
             let listener = UnixListener::bind(&new)?;

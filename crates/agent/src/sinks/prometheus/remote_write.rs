@@ -142,7 +142,7 @@ fn time_series(name: &str, labels: &Labels, samples: Vec<Sample>) -> TimeSeries 
     let mut labels: Vec<Label> =
         labels.iter().map(|(name, value)| Label { name: (*name).to_owned(), value: value.clone() }).collect();
     labels.push(Label { name: "__name__".to_owned(), value: name.to_owned() });
-    labels.sort_by(|one, other| one.name.cmp(&other.name));
+    labels.sort_by(|first, other| first.name.cmp(&other.name));
     TimeSeries { labels, samples }
 }
 

@@ -1,8 +1,9 @@
 //! Documents as series: few enough for a store that pays for each.
 //!
-//! Amounts become counters, the rest gauges. Classes of calls are put into groups. So many jobs and, of each kind, so many devices
-//! have series of their own as the setup allows; those beyond are added up as `other`. A job is whole or wholly in `other`: what is
-//! said of it in documents of several kinds stands under one name. Texts and keys (paths, processes, commands) are no labels.
+//! Amounts become counters, the rest gauges. Classes of calls are put into groups. So many jobs and, of each kind, so
+//! many devices have series of their own as the setup allows; those beyond are added up as `other`. A job is whole or
+//! wholly in `other`: what is reported of it in documents of several kinds stands under one name. Texts and keys
+//! (paths, processes, commands) are no labels.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use ioassay_record::operation::Operation;
 
 /// Names that are in `other` are remembered up to this many of a space, so that they stay there.
 const FOLDED: usize = 100_000;
-/// A name of which so long nothing was said makes room for a new one where there is none, in seconds. A store that asks once a minute
-/// has seen its last values then.
+/// A name of which nothing was reported for this long makes room for a new one where there is none, in seconds. A store
+/// that asks once a minute has seen its last values then.
 const IDLE_S: u64 = 60;
-/// A series goes when so long nothing was said of it, in seconds.
+/// A series ends when nothing was reported of it for this long, in seconds.
 const STALE_S: u64 = 300;
-/// A state that nothing was said of for so long is not known any more, in seconds.
+/// A state of which nothing was reported for this long is unknown, in seconds.
 const KNOWN_S: u64 = 5;
 /// A clock that goes back by more than this has been set, in seconds.
 const SET_BACK_S: u64 = 600;
@@ -90,7 +91,7 @@ struct Names {
 }
 
 impl Names {
-    /// Whether a name has series of its own, now that something is said of it.
+    /// Whether a name has series of its own, now that something is reported of it.
     fn admit(&mut self, name: &str, most: usize, now: u64) -> bool {
         if let Some(updated) = self.named.get_mut(name) {
             *updated = now;

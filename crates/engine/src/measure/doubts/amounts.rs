@@ -40,7 +40,9 @@ pub(super) fn nothing_done(facts: Facts<'_>) -> Option<Doubt> {
 
 /// Of the rank that was suspended longest.
 pub(super) fn suspended(facts: Facts<'_>) -> Option<Doubt> {
-    let lasted = |rank: &RankRecord| rank.suspended.iter().map(|one| one.end_ns - one.begin_ns).sum::<u64>();
+    let lasted = |rank: &RankRecord| {
+        rank.suspended.iter().map(|suspension| suspension.end_ns - suspension.begin_ns).sum::<u64>()
+    };
     let rank = facts.record.ranks.iter().filter(|rank| !rank.suspended.is_empty()).max_by_key(|rank| lasted(rank))?;
     let (suspended_ns, begin_ns, times) = (lasted(rank), rank.suspended[0].begin_ns, rank.suspended.len() as u32);
     let [suspended, begin] = [suspended_ns, begin_ns].map(|ns| Nanoseconds(ns).about());

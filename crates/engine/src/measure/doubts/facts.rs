@@ -44,7 +44,7 @@ pub struct Facts<'a> {
 pub struct Unwritten {
     /// Bytes that hold no data.
     pub unwritten_bytes: u64,
-    /// Bytes that were looked at.
+    /// Bytes that were inspected.
     pub bytes: u64,
 }
 

@@ -173,7 +173,7 @@ pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
 }
 
 /// The device under the target, and how many bytes went to or came from it for the ranks. `None` where it is not on this
-/// node, and of mixes, whose reads and writes cannot be told apart there.
+/// node, and of mixes, whose reads and writes cannot be distinguished there.
 fn on_device(facts: Facts<'_>) -> Option<(String, u64)> {
     facts.data().filter(|work| !matches!(work.transfer, Transfer::Mixed(_)))?;
     let devices = facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?;
@@ -339,7 +339,7 @@ mod tests {
     fn unknown(file_system: &str, resident_bytes: Option<u64>, emptied: Emptied) -> Option<String> {
         let plan = given::plan(1, json!("at-end"), json!({}));
         let mount = Mount { file_system: file_system.to_owned(), ..Mount::default() };
-        let caches = caches::found(std::path::Path::new("/"), Some(&mount), (0, 0));
+        let caches = caches::caches(std::path::Path::new("/"), Some(&mount), (0, 0));
         let nodes = [Environment { mount: Some(mount), caches, ..Environment::default() }];
         let mut record = records::phase("read", Operation::Read, vec![records::rank(0)]);
         (record.step, record.resident_bytes_before) = (2, resident_bytes);

@@ -20,7 +20,7 @@ pub use self::amounts::SHORTEST_PHASE_NS;
 pub use self::facts::{Emptied, Facts, Unwritten};
 pub use self::memory::COLD_SHARE;
 
-/// All doubts about a phase, the gravest first.
+/// All doubts about a phase, the most severe first.
 pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
     let raise: &[fn(Facts<'_>) -> Option<Doubt>] = &[
         amounts::failed,

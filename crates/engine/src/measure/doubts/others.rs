@@ -1,8 +1,8 @@
 //! The doubt about others: what else used the device and the processors while a phase ran, and what came before it was not over.
 //!
-//! The kernel counts what a device moves for everybody, and what it moves for each process; what is left between the two
-//! others have moved. It does not tell for whom a file system keeps its own records, so what others wrote is only told of
-//! phases in which that is little: those that move data and do not sync all the time.
+//! The kernel counts what a device moves for everybody, and what it moves for each process; what is left between the
+//! two others have moved. It does not report for whom a file system keeps its own records, so what others wrote is
+//! reported only of phases in which that is little: those that move data and do not sync all the time.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::ranks::oversubscribed;
 /// Above this share of what a device moved, others have used it.
 const DEVICE_SHARE: f64 = 0.1;
 
-/// Less than this others may move in any phase: a log file, a page of somebody's program.
+/// Less than this others may move in any phase: a log file, a page of a program.
 const LITTLE_BYTES: u64 = 1 << 20;
 
 /// For each byte that ranks write a file system may write so many more of its own: journals, trees, checksums.
@@ -54,9 +54,9 @@ pub(super) fn disturbed(facts: Facts<'_>) -> Option<Doubt> {
     let machines = machines(facts);
     let look: [Look; 6] = [write_back, others_read, others_wrote, quota, steal, processors];
     let worst = look.iter().filter_map(|look| {
-        let found = machines.iter().filter_map(|machine| Some((look(facts, machine)?, machine.host)));
+        let shares = machines.iter().filter_map(|machine| Some((look(facts, machine)?, machine.host)));
         let share = |(_, amount, of): (Disturber, u64, u64)| amount as f64 / of.max(1) as f64;
-        let ((what, amount, of), host) = found.max_by(|one, other| share(one.0).total_cmp(&share(other.0)))?;
+        let ((what, amount, of), host) = shares.max_by(|first, other| share(first.0).total_cmp(&share(other.0)))?;
         Some(Disturbance { what, host: host.to_owned(), amount, of })
     });
     let by: Vec<Disturbance> = worst.collect();
@@ -68,11 +68,11 @@ pub(super) fn disturbed(facts: Facts<'_>) -> Option<Doubt> {
         Disturber::Steal => "measure on a machine that shares its processors with no other virtual machine",
         Disturber::Processors => "keep other work off the nodes",
     };
-    let message = by.iter().map(|one| said(one, &machines)).collect::<Vec<_>>().join("; ");
+    let message = by.iter().map(|disturbance| describe(disturbance, &machines)).collect::<Vec<_>>().join("; ");
     doubt(Reason::Disturbed { by }, message, remedy)
 }
 
-fn said(disturbance: &Disturbance, machines: &[Machine<'_>]) -> String {
+fn describe(disturbance: &Disturbance, machines: &[Machine<'_>]) -> String {
     let Disturbance { what, host, amount, of } = disturbance;
     let machine = machines.iter().find(|machine| machine.host == host);
     let device = machine.and_then(|machine| machine.device).unwrap_or("its device");
@@ -110,11 +110,11 @@ fn machines<'a>(facts: Facts<'a>) -> Vec<Machine<'a>> {
         let ranks = facts.record.ranks.iter().filter(|rank| rank.node == number);
         let (ranks, bytes) = ranks.fold((0, 0), |(ranks, bytes), rank| (ranks + 1, bytes + rank.bytes));
         let device = block_device.as_ref().map(|device| device.name.as_str());
-        let own = Machine { host, device, processors: *processors, ranks, bytes, record: *record };
+        let here = Machine { host, device, processors: *processors, ranks, bytes, record: *record };
         let key = boot_id.as_deref().unwrap_or(host);
         let together = match machines.remove(key) {
-            Some(before) => before.with(own),
-            None => own,
+            Some(before) => before.with(here),
+            None => here,
         };
         machines.insert(key, together);
     }
@@ -124,7 +124,7 @@ fn machines<'a>(facts: Facts<'a>) -> Vec<Machine<'a>> {
 impl Machine<'_> {
     /// What another host of the same machine adds: its ranks. What the kernel counts of everybody it has counted already.
     fn with(mut self, other: Self) -> Self {
-        let sum = |own: Option<u64>, other: Option<u64>| Some(own? + other?);
+        let sum = |first: Option<u64>, second: Option<u64>| Some(first? + second?);
         let record = &mut self.record;
         record.ranks_read_bytes = sum(record.ranks_read_bytes, other.record.ranks_read_bytes);
         record.ranks_write_bytes = sum(record.ranks_write_bytes, other.record.ranks_write_bytes);
@@ -142,8 +142,8 @@ impl Machine<'_> {
 
     /// What others wrote to the device, beyond what a file system may add to what ranks write.
     fn others_wrote(&self) -> Option<u64> {
-        let (all, own) = (self.record.device_write_bytes?, self.record.ranks_write_bytes?);
-        (all as f64 > (1.0 + OWN_RECORDS) * own as f64).then(|| all - own)
+        let (all, of_ranks) = (self.record.device_write_bytes?, self.record.ranks_write_bytes?);
+        (all as f64 > (1.0 + OWN_RECORDS) * of_ranks as f64).then(|| all - of_ranks)
     }
 
     /// True if `bytes` are much beside what the device moved, and what the ranks did.

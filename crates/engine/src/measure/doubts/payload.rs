@@ -59,7 +59,7 @@ pub(super) fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
     )
 }
 
-/// True if a job reads files that no job of the plan writes, and does not compare them with what they are said to hold.
+/// True if a job reads files that no job of the plan writes, and does not compare them with their planned content.
 fn holds_unknown_data(facts: Facts<'_>, work: &DataWork) -> bool {
     let writes = |job: &Job| kind_of(&job.work).writes_files(&work.files).is_some();
     work.verify.is_none() && !facts.plan.jobs().any(writes)
@@ -78,23 +78,23 @@ fn compressed_payload(facts: Facts<'_>, zero_percent: u8, duplicate_percent: u8)
     doubt(Reason::ReduciblePayload { content }, message, remedy)
 }
 
-/// The file system's name, if it compresses what is written. ZFS does by default, and its mount options do not tell.
+/// The file system's name, if it compresses what is written. ZFS does by default, and its mount options do not show it.
 fn compresses(mount: &Mount) -> Option<&str> {
     let compressing = |option: &String| {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
         key.contains("compress") && !key.starts_with("no") && !matches!(value, "no" | "none" | "off")
     };
-    let told = match mount.file_system.as_str() {
+    let compresses = match mount.file_system.as_str() {
         "btrfs" | "bcachefs" | "f2fs" => mount.options.iter().any(compressing),
         other => other == "zfs",
     };
-    told.then_some(&mount.file_system)
+    compresses.then_some(&mount.file_system)
 }
 
 /// Latencies do not count the time in which bytes are made, but the rate does, since it is over the phase.
 pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
     let share = |rank: &RankRecord| rank.fill_ns as f64 / (rank.end_ns - rank.start_ns).max(1) as f64;
-    let most = facts.record.ranks.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let most = facts.record.ranks.iter().max_by(|first, other| share(first).total_cmp(&share(other)))?;
     if share(most) <= FILL_SHARE {
         return None;
     }
@@ -105,9 +105,10 @@ pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
         Nanoseconds(fill_ns).about(),
         Nanoseconds(worked_ns).about(),
     );
-    let own = facts.data().map(|work| &work.files);
-    let verifies =
-        |job: &Job| kind_of(&job.work).data().is_some_and(|work| work.verify.is_some() && Some(&work.files) == own);
+    let file_set = facts.data().map(|work| &work.files);
+    let verifies = |job: &Job| {
+        kind_of(&job.work).data().is_some_and(|work| work.verify.is_some() && Some(&work.files) == file_set)
+    };
     let remedy = if facts.plan.jobs().any(verifies) {
         "keep more transfers in flight, or measure the write without verification and with the payload repeated, which is \
          generated once"

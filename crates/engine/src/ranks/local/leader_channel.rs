@@ -1,6 +1,6 @@
 //! Word between the ranks of a node and the leader that speaks for them with other nodes ([`crate::ranks::nodes`]).
 //!
-//! Not here: what is said. Long texts lie in mailboxes; here is what says that they are there.
+//! Not here: the messages. Long texts lie in mailboxes; here are the flags that announce them.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use ioassay_shm::futex;
 use crate::measure::recorder::LANES;
 use crate::ranks::Stopped;
 
-/// In the node's memory. All zero is the valid beginning: nothing was said.
+/// In the node's memory. All zero is the valid beginning: there is no message.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct LeaderChannel {
@@ -34,11 +34,12 @@ pub struct LeaderChannel {
     wanted_order: AtomicU32,
     /// The number of the last order which the ranks of all nodes have carried out.
     pub carried_out: AtomicU32,
-    /// The signal that somebody was sent, somewhere: it ends everything, also what was not begun when it came.
+    /// The signal that a process of the run was sent, on any node: it ends everything, also what was not begun when it
+    /// came.
     pub signal: AtomicU32,
     /// When the leader last took a turn, on the node's time line.
     pub turned_ns: AtomicU64,
-    /// What the leader found out about the job as a whole: nobody can be reached any more.
+    /// Set by the leader: no other node can be reached any more.
     pub alone: AtomicU32,
 }
 

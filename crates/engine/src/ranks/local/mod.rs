@@ -70,7 +70,7 @@ impl MeetingPlace {
         ])
     }
 
-    /// The meeting place in `files`, which somebody on this node has made.
+    /// The meeting place in `files`, which another process of this node has made.
     pub fn of([ranks, work, mailboxes]: [File; FILES], size: u32, clock: Clock) -> io::Result<Self> {
         Ok(Self {
             shared: Shared::new(Memory::of(&ranks, Shared::bytes(size))?, size),
@@ -92,7 +92,7 @@ impl MeetingPlace {
         LocalRank { place: self, rank }
     }
 
-    /// Tells all ranks to do no more I/O and to come to an end.
+    /// Makes all ranks do no more I/O and end.
     pub fn stop(&self) {
         self.shared.header().halt.fetch_or(STOP, Ordering::SeqCst);
     }
@@ -128,12 +128,12 @@ impl MeetingPlace {
         self.shared.header().abandoned.store(true, Ordering::SeqCst);
     }
 
-    /// True if the ranks were told to stop.
+    /// True if the ranks are to stop.
     pub fn stopping(&self) -> bool {
         self.shared.header().halt.load(Ordering::SeqCst) & STOP != 0
     }
 
-    /// True if the ranks were told not to wait for each other.
+    /// True if the ranks are not to wait for each other.
     pub fn abandoned(&self) -> bool {
         self.shared.header().abandoned.load(Ordering::SeqCst)
     }
@@ -230,9 +230,9 @@ impl MeetingPlace {
 
 /// What these ranks have done so far in one lane.
 fn done_by(ranks: &[LiveCounters], lane: usize) -> Done {
-    ranks.iter().map(|rank| rank.done(lane)).fold(Done::default(), |sum, own| Done {
-        bytes: sum.bytes + own.bytes,
-        operations: sum.operations + own.operations,
+    ranks.iter().map(|rank| rank.done(lane)).fold(Done::default(), |sum, done| Done {
+        bytes: sum.bytes + done.bytes,
+        operations: sum.operations + done.operations,
     })
 }
 
@@ -372,9 +372,9 @@ impl Ranks for LocalRank<'_> {
         (at_ns != 0).then(|| FirstFinished { at_ns, done: done() })
     }
 
-    fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped> {
+    fn agree_on_most(&self, job: usize, members: RankRange, value: u64) -> Result<u64, Stopped> {
         let job = &self.place.shared.header().jobs[job];
-        job.most.fetch_max(own, Ordering::SeqCst);
+        job.most.fetch_max(value, Ordering::SeqCst);
         job.agreement.wait(members.count, || self.must_stop())?;
         Ok(job.most.load(Ordering::SeqCst))
     }

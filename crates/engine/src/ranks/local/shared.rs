@@ -20,7 +20,7 @@ use crate::ranks::Stopped;
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
 const FAILURE_BYTES: usize = 32 * 1024;
 
-/// Longer than writing a failure down takes whoever is still there.
+/// Longer than a process that is still there takes to write a failure down.
 const WRITING_TAKES: Duration = Duration::from_millis(500);
 
 /// No more I/O.
@@ -104,11 +104,11 @@ impl SharedJob {
     pub fn agree_beyond(
         &self,
         here: u32,
-        own: u64,
+        value: u64,
         ring: impl Fn(),
         give_up: impl Fn() -> bool,
     ) -> Result<u64, Stopped> {
-        self.most.fetch_max(own, Ordering::SeqCst);
+        self.most.fetch_max(value, Ordering::SeqCst);
         if self.asked.fetch_add(1, Ordering::SeqCst) + 1 == here {
             self.all_asked.store(1, Ordering::SeqCst);
             ring();
@@ -173,7 +173,8 @@ impl Shared {
         }
     }
 
-    /// Keeps `failure` if it is the first one. There is one when this returns: whoever stops the ranks next stops them for it.
+    /// Keeps `failure` if it is the first one. There is one when this returns, so that the reason is known to the
+    /// process that stops the ranks next.
     pub fn set_failure(&self, failure: &Failure) {
         let begin = Instant::now();
         self.header().failure.keep(&failure_text(failure), || {

@@ -1,8 +1,8 @@
 //! Ranks on several nodes: those of a node meet in memory, and a leader on each, which is no rank, speaks with the other nodes.
 //!
 //! Ranks themselves never speak to other nodes: they sleep in their node's memory until the answer is there, so however
-//! many there are on a node, one process of it waits awake. [`leader`] is who speaks, [`wire`] what it speaks through,
-//! [`message`] what is said, [`tree`] who passes on to whom, [`super::clocks`] how time lines are compared, [`max_reduce`] and
+//! many there are on a node, one process of it waits awake. [`leader`] exchanges messages through [`wire`], [`message`]
+//! has the messages, [`tree`] who passes on to whom, [`super::clocks`] how time lines are compared, [`max_reduce`] and
 //! [`work_stealing`] what the first node keeps of jobs on several nodes. [`threads`] has all of that in one process.
 
 pub mod leader;
@@ -53,7 +53,7 @@ impl<'a> NodeRank<'a> {
         RankRange { first: begin - first, count: end - begin }
     }
 
-    /// Calls all nodes. What the node has to say lies in the outbox, what it is told in the inbox.
+    /// Calls all nodes. The node's message lies in the outbox, the answer in the inbox.
     fn call(&self, kind: Kind, say: impl FnOnce()) -> Result<Answer, Stopped> {
         let header = self.place.header();
         let (size, abandoned) = (self.local.size(), || self.place.abandoned());
@@ -133,14 +133,14 @@ impl Ranks for NodeRank<'_> {
         self.local.first_finished(job, self.here(members))
     }
 
-    fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped> {
+    fn agree_on_most(&self, job: usize, members: RankRange, value: u64) -> Result<u64, Stopped> {
         let here = self.here(members);
         if here.count == members.count {
-            return self.local.agree_on_most(job, here, own);
+            return self.local.agree_on_most(job, here, value);
         }
         let shared = self.place.job(job);
         shared.goes_beyond(members);
-        shared.agree_beyond(here.count, own, || self.place.leader_channel().doorbell.ring(), || self.must_stop())
+        shared.agree_beyond(here.count, value, || self.place.leader_channel().doorbell.ring(), || self.must_stop())
     }
 
     #[inline(always)]

@@ -13,7 +13,7 @@ use crate::ranks::local::MeetingPlace;
 use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::seating::Seating;
 
-/// What the ranks are told to do.
+/// The order that the ranks get.
 const ORDER: &[u8] = b"go";
 
 /// It is their only order.
@@ -48,13 +48,13 @@ pub fn run_over<W: Wire + Send, T: Send>(
             .map(|rank| {
                 let (place, seating, body) = (&places[seating.node_of(rank) as usize], &seating, &body);
                 scope.spawn(move || {
-                    let own = NodeRank::new(place, seating, rank);
+                    let node_rank = NodeRank::new(place, seating, rank);
                     while place.leader_channel().last_order() == 0 {
                         place.leader_channel().wait_for_order(0);
                     }
                     assert_eq!(place.mailboxes().get(Mailbox::Order), ORDER);
-                    let result = body(own);
-                    own.carried_out(NUMBER);
+                    let result = body(node_rank);
+                    node_rank.carried_out(NUMBER);
                     result
                 })
             })

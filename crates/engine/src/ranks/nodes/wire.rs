@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// One node's end of what joins all nodes. Messages from one node to another arrive whole, once and in order; nothing
-/// here ever waits, so that whoever uses it can give up on a node that is gone.
+/// here ever waits, so that a leader can give up on a node that is gone.
 pub trait Wire {
     /// Sends `message` to node `to`.
     ///
@@ -25,7 +25,7 @@ pub trait Wire {
 /// The wire between nodes that are threads of one process: for tests, and to measure what the rest costs.
 #[derive(Debug)]
 pub struct Threads {
-    own: u32,
+    node: u32,
     to: Vec<Sender<(u32, Vec<u8>)>>,
     from: Receiver<(u32, Vec<u8>)>,
 }
@@ -34,14 +34,14 @@ impl Threads {
     /// The ends of a wire between so many nodes.
     pub fn between(nodes: u32) -> Vec<Self> {
         let (to, from): (Vec<_>, Vec<_>) = (0..nodes).map(|_| channel()).unzip();
-        from.into_iter().enumerate().map(|(own, from)| Self { own: own as u32, to: to.clone(), from }).collect()
+        from.into_iter().enumerate().map(|(node, from)| Self { node: node as u32, to: to.clone(), from }).collect()
     }
 }
 
 impl Wire for Threads {
     fn send(&mut self, to: u32, message: Vec<u8>) -> io::Result<()> {
         // A node that is gone does not hear it.
-        let _ = self.to[to as usize].send((self.own, message));
+        let _ = self.to[to as usize].send((self.node, message));
         Ok(())
     }
 

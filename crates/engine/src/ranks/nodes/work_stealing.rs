@@ -19,7 +19,7 @@ struct JobWork {
     sent: BTreeMap<u32, u64>,
     /// Those that were asked for some and have not answered.
     asked: BTreeSet<u32>,
-    /// Pieces for whoever is hungry next.
+    /// Pieces for the next node that asks.
     pieces: VecDeque<Vec<u8>>,
     finished: bool,
 }
@@ -31,7 +31,7 @@ pub struct Out {
     pub pieces: Vec<(u32, Vec<u8>)>,
     /// Nodes that are asked for some.
     pub asked: Vec<u32>,
-    /// Nodes to be told that there will be no more.
+    /// Nodes to inform that there will be no more.
     pub finished: Vec<u32>,
 }
 

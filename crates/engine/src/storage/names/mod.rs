@@ -33,7 +33,7 @@ pub struct Content<'a> {
 pub enum Presence {
     /// It is not there; one that is, is an error.
     New,
-    /// Other ranks create the same file at the same time: whoever comes first does, the others open it.
+    /// Other ranks create the same file at the same time: the first creates it, the others open it.
     Shared,
 }
 
@@ -148,7 +148,7 @@ mod tests {
             there(&file, 0);
             names.remove(at(&file_name)).unwrap();
         }
-        if can.at {
+        if can.openat {
             let open = names.open_directory(&name(&tree)).unwrap();
             let within = |name| Entry { directory: Some(open.as_fd()), name };
             names.create(within(c"file"), Presence::New, content(b"x")).unwrap();

@@ -10,7 +10,7 @@ use crate::storage::NameCapabilities;
 
 /// What they can do: everything, so that it can be seen what each costs in the engine.
 pub(in crate::storage) const CAPABILITIES: NameCapabilities =
-    NameCapabilities { directories: true, at: true, mknod: true, rename: true };
+    NameCapabilities { directories: true, openat: true, mknod: true, rename: true };
 
 /// Without state: there is nothing to remember.
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@ use crate::storage::{NameCapabilities, Setup, move_all};
 
 /// What they can do.
 pub(in crate::storage) const CAPABILITIES: NameCapabilities =
-    NameCapabilities { directories: true, at: true, mknod: true, rename: true };
+    NameCapabilities { directories: true, openat: true, mknod: true, rename: true };
 
 /// Permissions of what is created, before the umask: mdtest's. A workspace is its owner's only, whatever is in it; a tree
 /// that the user placed may be meant for a group.
@@ -109,7 +109,7 @@ impl Names for PosixNames {
         let file = match presence {
             Presence::New => self.open(entry, flags | OFlag::O_EXCL)?,
             Presence::Shared => match self.open(entry, flags) {
-                // As in `posix::open`: somebody else was first.
+                // As in `posix::open`: another rank was first.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     self.open(entry, flags.difference(OFlag::O_CREAT))?
                 }

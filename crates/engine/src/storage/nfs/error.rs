@@ -48,8 +48,8 @@ fn in_words(status: i32) -> io::Error {
     Explained { what: format!("the server answered {name} ({status})"), remedy: remedy.to_owned() }.into_io()
 }
 
-/// A mount that failed with `errno`; `said` is what libnfs says of it.
-pub(super) fn cannot_mount(host: &str, export: &str, errno: i32, said: &str) -> io::Error {
+/// A mount that failed with `errno`; `message` is what libnfs reports.
+pub(super) fn cannot_mount(host: &str, export: &str, errno: i32, message: &str) -> io::Error {
     let remedy = match errno {
         libc::EACCES | libc::EPERM | libc::ENOENT | libc::ENOTDIR => format!(
             "check that the directory exists, that {host} exports it to this node (showmount -e {host}) and, unless \
@@ -57,7 +57,7 @@ pub(super) fn cannot_mount(host: &str, export: &str, errno: i32, said: &str) -> 
         ),
         _ => unreachable(host),
     };
-    Explained { what: format!("{host} refused to mount {export}: {}", without_wrapping(said)), remedy }.into_io()
+    Explained { what: format!("{host} refused to mount {export}: {}", without_wrapping(message)), remedy }.into_io()
 }
 
 /// A server that says nothing, or with which the connection broke.
@@ -79,6 +79,6 @@ pub(super) fn forgotten() -> io::Error {
 }
 
 /// Without what libnfs puts before it each time that it passes an error on.
-fn without_wrapping(said: &str) -> &str {
-    said.trim_start_matches("mount_cb: ").trim_start_matches("RPC error: ").trim_end()
+fn without_wrapping(message: &str) -> &str {
+    message.trim_start_matches("mount_cb: ").trim_start_matches("RPC error: ").trim_end()
 }

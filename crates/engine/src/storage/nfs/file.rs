@@ -19,7 +19,7 @@ use super::names::FILE_MODE;
 use super::operations::unexpected;
 use super::paths::Paths;
 use crate::storage::memory::Memory;
-use crate::storage::{Access, Ended, InFlight, OpenFile, Opening};
+use crate::storage::{Access, FinishedTransfer, InFlight, OpenFile, Opening};
 
 /// A transfer of which some request is under way.
 struct Transfer {
@@ -137,7 +137,7 @@ impl NfsFile {
     }
 
     /// A transfer alone.
-    fn one(&mut self, memory: Memory, offset: u64, write: bool) -> io::Result<usize> {
+    fn transfer_alone(&mut self, memory: Memory, offset: u64, write: bool) -> io::Result<usize> {
         self.start(self.memory.len(), memory, offset, write)?;
         loop {
             self.paths.borrow_mut().session.advance()?;
@@ -167,11 +167,11 @@ impl NfsFile {
 
 impl OpenFile for NfsFile {
     fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
-        self.one(Memory::read_from(data), offset, true)
+        self.transfer_alone(Memory::read_from(data), offset, true)
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.one(Memory::written_to(data), offset, false)
+        self.transfer_alone(Memory::written_to(data), offset, false)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -193,13 +193,13 @@ impl OpenFile for NfsFile {
         self.start(transfer.buffer as usize, memory, transfer.offset, transfer.write)
     }
 
-    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         let enough = ended.len() + at_least as usize;
         self.paths.borrow_mut().session.flush()?;
         loop {
             while let Some((number, answer)) = self.next_answer() {
                 if let Some(mut transfer) = self.take(number, answer) {
-                    ended.push(Ended { buffer: number, moved: transfer.moved() });
+                    ended.push(FinishedTransfer { buffer: number, moved: transfer.moved() });
                 }
             }
             if ended.len() >= enough {

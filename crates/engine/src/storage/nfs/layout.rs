@@ -105,7 +105,7 @@ pub(super) struct CreateArgs {
     pub attributes: SetAttributes,
 }
 
-/// `createmode3`: whoever comes first creates the file.
+/// `createmode3`: the first client creates the file, the others open it.
 pub(super) const UNCHECKED: c_int = 0;
 /// `createmode3`: one that is there is an error.
 pub(super) const GUARDED: c_int = 1;

@@ -202,7 +202,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub(super) enum Reply {
     Done,
-    /// Of what was looked up, looked at or created.
+    /// Of the object that was looked up, inspected or created.
     Object {
         handle: Option<Handle>,
         kind: Option<Kind>,
@@ -234,7 +234,7 @@ pub(super) enum Refused {
     Rpc(String),
 }
 
-/// A request's number, and what came of it.
+/// A request's number and its result.
 pub(super) type Answer = (u64, Result<Reply, Refused>);
 
 /// What is to be done with an answer: its result is decoded while libnfs has it.
@@ -336,7 +336,7 @@ impl Context {
         if begun == 0 { Ok(()) } else { Err(io::Error::other(self.error())) }
     }
 
-    /// What came of the mount: 0, or an error number below 0. `None` as long as it goes on.
+    /// The result of the mount: 0, or an error number below 0. `None` as long as it goes on.
     pub fn mounted(&self) -> Option<c_int> {
         self.mounted.get()
     }
@@ -376,11 +376,11 @@ impl Context {
             unsafe { ((self.library.descriptor)(self.nfs), (self.library.which_events)(self.nfs)) };
         let mut socket = libc::pollfd { fd: descriptor, events: events as libc::c_short, revents: 0 };
         let most_ms = c_int::try_from(longest.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: `socket` is one pollfd that lives through the call.
+        // SAFETY: `socket` is one pollfd that outlives the call.
         match unsafe { libc::poll(&mut socket, 1, most_ms) } {
             1 if socket.revents & (libc::POLLERR | libc::POLLHUP) != 0 => Err(error_of(descriptor)),
             1 => self.service(socket.revents.into()),
-            // A signal is no failure: whoever waits looks again.
+            // A signal is no failure: the caller waits again.
             _ => Ok(()),
         }
     }
@@ -513,7 +513,7 @@ const LISTED_BYTES: u32 = 64 * 1024;
 /// `data` is such a result, of a request with this memory.
 unsafe fn result<T: Successful>(data: *const c_void, memory: Memory) -> Result<Reply, Refused> {
     let result = data.cast::<Res<T>>();
-    // SAFETY: the caller vouches for it; what follows the status is filled only with success, and is looked at only then.
+    // SAFETY: the caller vouches for it; what follows the status is filled only with success, and is read only then.
     unsafe {
         match (*result).status {
             0 => Ok((*result).ok.reply(memory)),

@@ -1,12 +1,12 @@
 //! `nfs`: an export of an NFS version 3 server, without the kernel's client, through libnfs.
 //!
-//! Every transfer is a request to the server, and nothing of it is kept here: neither pages nor attributes. What a rank
+//! Every transfer is a request to the server, and the client caches nothing: neither pages nor attributes. What a rank
 //! does:
 //! * its connection is a mount of its own, with one TCP connection ([`session`]), made after ranks were forked;
 //! * the target, which is what the URL names, is the mounted directory, so that its depth costs nothing;
 //! * no request is repeated: an error that a repetition hides would be measured as a slow request.
 //!
-//! libnfs is not linked but looked for when somebody measures by it ([`library`]). Not here: timing, which files there
+//! libnfs is not linked but loaded when a plan uses it ([`library`]). Not here: timing, which files there
 //! are, removing them ([`crate::workspace`]).
 
 mod error;

@@ -17,7 +17,7 @@ use crate::storage::names::{Content, Entry, Names, Presence};
 
 /// What they can do. MKNOD of NFS version 3 makes everything but regular files.
 pub(super) const CAPABILITIES: NameCapabilities =
-    NameCapabilities { directories: true, at: false, mknod: false, rename: true };
+    NameCapabilities { directories: true, openat: false, mknod: false, rename: true };
 
 /// Permissions of what is created: those of a mounted file system before the umask. A workspace is its owner's only.
 pub(super) const FILE_MODE: u32 = 0o664;

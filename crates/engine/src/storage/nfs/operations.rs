@@ -29,7 +29,7 @@ impl Session {
     pub fn find(&mut self, named: Named<'_>) -> io::Result<Option<(Handle, Kind)>> {
         match self.look_up(named) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            found => found.map(Some),
+            object => object.map(Some),
         }
     }
 
@@ -41,9 +41,9 @@ impl Session {
         }
     }
 
-    /// What it is, where the server did not tell by itself.
-    fn kind_of(&mut self, handle: &Handle, told: Option<Kind>) -> io::Result<Kind> {
-        if let Some(kind) = told {
+    /// The kind of an object; asks the server unless it is `known`.
+    fn kind_of(&mut self, handle: &Handle, known: Option<Kind>) -> io::Result<Kind> {
+        if let Some(kind) = known {
             return Ok(kind);
         }
         match self.call(&Request::GetAttributes(handle))? {

@@ -65,8 +65,8 @@ impl Paths {
         let name = below.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
         let above = self.directory(&path[..self.base.len() + name])?;
         let name = std::ffi::CString::new(&below[name..])?;
-        let found = self.session.look_up(Named { directory: &above, name: &name })?;
-        let (handle, Kind::Directory) = found else {
+        let object = self.session.look_up(Named { directory: &above, name: &name })?;
+        let (handle, Kind::Directory) = object else {
             return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
         };
         if self.directories.len() == MOST_KEPT {

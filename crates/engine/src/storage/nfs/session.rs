@@ -1,8 +1,8 @@
 //! One client's mount of an export, its requests, and how long it waits for them.
 //!
-//! Nothing is repeated and nothing is reconnected: what such a thing would hide is an error. Whoever made a session
-//! drops it before the process forks.
-//! Not here: what is asked for ([`super::operations`]), how libnfs is called ([`super::library`]).
+//! Nothing is repeated and nothing is reconnected: what such a thing would hide is an error. The process that made a
+//! session drops it before the process forks. Not here: what is asked for ([`super::operations`]), how libnfs is called
+//! ([`super::library`]).
 
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -28,7 +28,7 @@ const SYN_RETRIES: u32 = 2;
 pub enum Timeout {
     /// As long as it is there: what is measured must not be cut short.
     AsLongAsItTakes,
-    /// A few seconds: somebody waits for the answer.
+    /// A few seconds: a user or a rank waits for the answer.
     Seconds,
 }
 
@@ -104,14 +104,14 @@ impl Session {
         self.send(number, request)?;
         loop {
             self.advance()?;
-            if let Some(at) = self.arrived.iter().position(|(arrived, _)| *arrived == number) {
-                let answer = self.arrived.remove(at).expect("its place was just found");
+            if let Some(index) = self.arrived.iter().position(|(arrived, _)| *arrived == number) {
+                let answer = self.arrived.remove(index).expect("its place was just found");
                 return answer.1.map_err(Refused::into_io);
             }
         }
     }
 
-    /// Hands over a part of transfer number `transfer`, to be sent when somebody waits.
+    /// Hands over a part of transfer number `transfer`, to be sent with the next wait.
     pub(super) fn begin(&mut self, transfer: u32, request: &Request<'_>) -> io::Result<()> {
         self.send(transfer.into(), request)
     }
@@ -122,7 +122,7 @@ impl Session {
         self.context.flush().map_err(|error| self.break_with(error.to_string()))
     }
 
-    /// An answer to a part of a transfer that has come: the number of the transfer, and what came of the part.
+    /// An answer to a part of a transfer that has come: the number of the transfer, and the part's result.
     pub(super) fn arrived(&mut self) -> Option<(u32, Result<Reply, Refused>)> {
         let (transfer, answer) = self.arrived.pop_front()?;
         Some((transfer as u32, answer))
@@ -193,13 +193,13 @@ impl Session {
 
 /// The options of a location, and those that are the same for all, as libnfs takes them.
 fn settings(location: &Location) -> io::Result<CString> {
-    let own: String = location.options().map(|(key, value)| format!("&{key}={value}")).collect();
-    let query = format!("version=3&autoreconnect=0&auto-traverse-mounts=0&tcp-syncnt={SYN_RETRIES}{own}");
+    let options: String = location.options().map(|(key, value)| format!("&{key}={value}")).collect();
+    let query = format!("version=3&autoreconnect=0&auto-traverse-mounts=0&tcp-syncnt={SYN_RETRIES}{options}");
     Ok(CString::new(format!("nfs://{}/?{query}", location.authority()))?)
 }
 
 fn mount(context: &Context, host: &str, export: &str) -> io::Result<()> {
-    let failed = |errno, said: &str| error::cannot_mount(host, export, errno, said);
+    let failed = |errno, message: &str| error::cannot_mount(host, export, errno, message);
     let names = (CString::new(host)?, CString::new(export)?);
     context.mount(&names.0, &names.1).map_err(|error| failed(0, &error.to_string()))?;
     let begin = Instant::now();

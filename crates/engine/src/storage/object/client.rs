@@ -1,6 +1,6 @@
 //! A blocking client of an object store: an operator, and the one thread that runs its requests.
 //!
-//! The runtime is this thread's own and runs only while somebody waits. When a client is dropped nothing of it is
+//! The runtime is this thread's own and runs only while a caller waits. When a client is dropped nothing is
 //! left: no thread, no connection. So a process may use one, drop it, and fork.
 //! Not here: what is asked for.
 
@@ -40,7 +40,7 @@ pub const HOUSEKEEPING_RETRIES: u32 = 4;
 pub enum Timeout {
     /// As long as the server is there: what is measured must not be cut short.
     AsLongAsItTakes,
-    /// A few seconds: somebody waits for the answer.
+    /// A few seconds: a user or a rank waits for the answer.
     Seconds,
 }
 
@@ -97,7 +97,7 @@ impl Client {
 
 /// Makes a small request of a workspace, again while the server is busy or the connection gets lost, but not for long.
 ///
-/// Nothing of it is measured, and a server that throttles would else keep what the run has written.
+/// None of these requests is measured, and a server that throttles would else keep what the run has written.
 pub async fn repeated<T, F: Future<Output = opendal::Result<T>>>(mut request: impl FnMut() -> F) -> opendal::Result<T> {
     let begin = Instant::now();
     let mut pause = FIRST_PAUSE;

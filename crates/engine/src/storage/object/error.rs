@@ -1,7 +1,7 @@
-//! What went wrong with a request, in the words of whoever must put it right.
+//! What went wrong with a request, in the words of the user who must correct it.
 //!
 //! OpenDAL's own text has the whole request in it, with tokens that stand in URLs, and the response with its headers:
-//! of that only status and message are told.
+//! only its status and message are reported.
 
 use std::error::Error as _;
 use std::io;
@@ -30,9 +30,9 @@ pub(super) fn explained(error: &Error, location: &Location) -> io::Error {
         return io::Error::new(io::ErrorKind::UnexpectedEof, Explained { what: what.to_owned(), remedy });
     }
     let what = match (status, &cause) {
-        (Some(status), _) => format!("HTTP {status}{}", said(error)),
+        (Some(status), _) => format!("HTTP {status}{}", detail(error)),
         (None, Some(cause)) => format!("{}{}: {cause}", error.message(), to(location)),
-        (None, None) => format!("{:?}{}", error.kind(), said(error)),
+        (None, None) => format!("{:?}{}", error.kind(), detail(error)),
     };
     let kind = match error.kind() {
         ErrorKind::NotFound => io::ErrorKind::NotFound,
@@ -65,7 +65,7 @@ fn cause(error: &Error) -> Option<String> {
     Some(cause.to_string())
 }
 
-fn said(error: &Error) -> String {
+fn detail(error: &Error) -> String {
     let message = error.message().trim();
     let document = field(message, "code").zip(field(message, "message"));
     let message = document.map_or(message.to_owned(), |(code, text)| format!("{code}: {text}"));

@@ -13,7 +13,7 @@ use opendal::{Buffer as Received, ErrorKind, Writer};
 use super::client::Client;
 use super::protocol::Writes;
 use crate::storage::memory::Memory;
-use crate::storage::{Ended, InFlight, OpenFile};
+use crate::storage::{FinishedTransfer, InFlight, OpenFile};
 
 /// Most parts of an object that S3 takes.
 const MOST_PARTS: u64 = 10_000;
@@ -110,10 +110,10 @@ impl ObjectFile {
         }
     }
 
-    fn end_of(&self, transfer: InFlight, received: opendal::Result<Received>) -> Ended {
+    fn end_of(&self, transfer: InFlight, received: opendal::Result<Received>) -> FinishedTransfer {
         // SAFETY: buffers outlive the connection, and this one is ours until the transfer has ended.
         let data = unsafe { self.memory[transfer.buffer as usize].after(transfer.from).slice_mut() };
-        Ended { buffer: transfer.buffer, moved: self.received(received, data) }
+        FinishedTransfer { buffer: transfer.buffer, moved: self.received(received, data) }
     }
 }
 
@@ -152,7 +152,7 @@ impl OpenFile for ObjectFile {
         Ok(())
     }
 
-    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         let mut left = at_least;
         while left > 0
             && let Some(transfer) = self.writes.pop_front()
@@ -160,7 +160,7 @@ impl OpenFile for ObjectFile {
             // SAFETY: buffers outlive the connection, and this one is ours until the transfer has ended.
             let data = unsafe { self.memory[transfer.buffer as usize].after(transfer.from).slice() };
             let moved = self.write(data, transfer.offset).map(|()| data.len());
-            ended.push(Ended { buffer: transfer.buffer, moved });
+            ended.push(FinishedTransfer { buffer: transfer.buffer, moved });
             left -= 1;
         }
         let mut reads = std::mem::take(&mut self.reads);

@@ -13,7 +13,7 @@ use crate::storage::location::{Grammar, host, unfit};
 pub type Location = crate::storage::location::Location<&'static Protocol>;
 
 impl Location {
-    /// Takes `url` apart. What is wrong with it is said without repeating what may be secret in it.
+    /// Takes `url` apart. Errors do not repeat what may be secret in it.
     pub fn parse(url: &str) -> Result<Self, Unfit> {
         let Some((scheme, rest)) = url.split_once("://") else {
             return unfit("the URL has no scheme", "write for example s3://bucket/prefix");
@@ -39,7 +39,8 @@ impl Location {
         if location.endpoints().len() > 1 && !protocol.is_s3() {
             return unfit("only S3 can have several endpoints", "name one endpoint, or use S3");
         }
-        let schemes = |scheme: &str| location.endpoints().iter().filter(|one| one.starts_with(scheme)).count();
+        let schemes =
+            |scheme: &str| location.endpoints().iter().filter(|endpoint| endpoint.starts_with(scheme)).count();
         if schemes("https:") > 0 && schemes("http:") > 0 {
             return unfit("some endpoints use TLS and others do not", "use https for all of them, or http");
         }
@@ -67,7 +68,7 @@ impl Location {
         if each.is_empty() { vec![self.clone()] } else { each }
     }
 
-    /// False if whoever answers is believed to be the server.
+    /// False if the server's certificate is not verified.
     pub fn is_verified(&self) -> bool {
         tls::is_verified(self)
     }

@@ -19,10 +19,10 @@ pub(super) const SCHEMES: &[&str] =
 
 /// Objects that are named, and nothing else.
 pub(super) const OBJECT_NAMES: NameCapabilities =
-    NameCapabilities { directories: false, at: false, mknod: false, rename: false };
+    NameCapabilities { directories: false, openat: false, mknod: false, rename: false };
 
 /// Files in directories, behind a protocol.
-const FILE_NAMES: NameCapabilities = NameCapabilities { directories: true, at: false, mknod: false, rename: true };
+const FILE_NAMES: NameCapabilities = NameCapabilities { directories: true, openat: false, mknod: false, rename: true };
 
 /// A protocol.
 pub struct Protocol {
@@ -97,7 +97,7 @@ static SWIFT: Protocol = Protocol {
 static WEBHDFS: Protocol = Protocol {
     schemes: &["webhdfs", "swebhdfs"],
     options: &["user", tls::CA_FILE, tls::VERIFY],
-    // A file that is closed is in the memory of the data nodes; HDFS syncs to disk only where it is told to.
+    // A file that is closed is in the memory of the data nodes; HDFS syncs to disk only where it is configured to.
     durable: false,
     writes: Writes::Appends,
     names: Some(FILE_NAMES),

@@ -222,7 +222,7 @@ mod tests {
         let strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
         let files = [("numbers.c", text.as_str()), HEADER];
         let source = Source { name: "numbers", files: &files, compiler: "cc", arguments: &strict, remedy: "" };
-        let library = source.build(&Cache::at(directory.path().to_owned())).unwrap();
+        let library = source.build(&Cache::in_directory(directory.path().to_owned())).unwrap();
         // SAFETY: the library was built of the text above: as many numbers as there are lines.
         let said = unsafe {
             let library = libloading::Library::new(library).unwrap();
@@ -241,6 +241,6 @@ mod tests {
         let strict = ["-Wall", "-Wextra", "-Werror"];
         let files = [("header.cpp", text), HEADER];
         let source = Source { name: "header", files: &files, compiler: "c++", arguments: &strict, remedy: "" };
-        source.build(&Cache::at(directory.path().to_owned())).unwrap();
+        source.build(&Cache::in_directory(directory.path().to_owned())).unwrap();
     }
 }

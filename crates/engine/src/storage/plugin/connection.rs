@@ -26,7 +26,7 @@ use crate::storage::{Access, Connection, Members, OpenFile, Opening, Part, Setup
 const MESSAGE_BYTES: usize = 1024;
 
 /// Why a function that is required is there.
-pub(super) const LOOKED_AT: &str = "checked when it was loaded";
+pub(super) const CHECKED: &str = "checked when it was loaded";
 
 /// The setup as the plug-in sees it, and all that it points to.
 struct Handed {
@@ -166,7 +166,7 @@ pub(super) fn configured(plugin: &Plugin, values: &[(String, String)], target: &
         // SAFETY: the setup and all in it live through the call, and so does what it may change.
         handed.answer(unsafe { configure(handed.setup, &mut capabilities) })?;
     }
-    // What functions there are was looked at when it was loaded; more than it said then it does not get.
+    // Its functions were checked when it was loaded; it gets no capability beyond those that it declared then.
     let by_options = abi::COLLECTIVE_FILES | abi::COLLECTIVE_TRANSFERS;
     if capabilities & !(plugin.api.capabilities | by_options) != 0 {
         return Err(wrong("with options it declares capabilities that it did not declare before"));
@@ -200,7 +200,7 @@ impl Connected {
         })?;
         let capabilities = configured(plugin, &values, setup.target)?;
         let root = setup.root.filter(|_| capabilities & abi::FILES != 0).cloned();
-        // Entries of trees are named by paths, and not looked at one by one: that would be measured.
+        // Entries of trees are named by paths, and not checked one by one: that would be measured.
         root.iter().try_for_each(|root| root.check_path())?;
         let mut handed = Handed::new(&values, setup.target);
         handed.set_members(setup.members);
@@ -212,7 +212,7 @@ impl Connected {
             handed.fields().mpi_communicator = communicator;
         }
         let mut raw = ptr::null_mut();
-        let connect = plugin.api.connect.expect(LOOKED_AT);
+        let connect = plugin.api.connect.expect(CHECKED);
         // SAFETY: the setup and all in it live until the connection is dropped, and then longer than that.
         handed.answer(unsafe { connect(handed.setup, &mut raw) })?;
         let shared_files = setup.part.is_some_and(|part| part.geometry.sharers > 1);
@@ -242,7 +242,7 @@ impl Drop for Shared {
         if self.failed.get() {
             return;
         }
-        let disconnect = self.functions.disconnect.expect(LOOKED_AT);
+        let disconnect = self.functions.disconnect.expect(CHECKED);
         // SAFETY: it comes from connect, all of its files are closed, and nobody has it any more; what it was handed is
         // dropped here and nowhere else.
         unsafe {
@@ -272,7 +272,7 @@ impl Connection for Connected {
             reserved: 0,
         };
         let mut raw = ptr::null_mut();
-        let open = self.shared.functions().open.expect(LOOKED_AT);
+        let open = self.shared.functions().open.expect(CHECKED);
         // Libraries take nothing but paths, and those of MPI must be alike on all nodes: so it is looked, before and after,
         // whether the path leads into the workspace.
         let check = || self.root.iter().try_for_each(|root| root.check_path().and_then(|()| root.check_file(&path)));
@@ -286,8 +286,8 @@ impl Connection for Connected {
         }
         let functions = self.shared.functions();
         Ok(Box::new(PluginFile {
-            write: functions.write_at.expect(LOOKED_AT),
-            read: functions.read_at.expect(LOOKED_AT),
+            write: functions.write_at.expect(CHECKED),
+            read: functions.read_at.expect(CHECKED),
             shared: Rc::clone(&self.shared),
             raw,
             closed: false,
@@ -333,14 +333,14 @@ fn cut(moved: usize, asked: usize) -> io::Error {
 impl OpenFile for PluginFile {
     #[inline]
     fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
-        // SAFETY: the file is open, and there are as many bytes as are said.
+        // SAFETY: the file is open, and `data` has the length that is passed.
         let returned = unsafe { (self.write)(self.raw, data.as_ptr().cast(), data.len() as u64, offset) };
         self.moved(returned, data.len())
     }
 
     #[inline]
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
-        // SAFETY: the file is open, and there is room for as many bytes as are said.
+        // SAFETY: the file is open, and `data` has room for the length that is passed.
         let returned = unsafe { (self.read)(self.raw, data.as_mut_ptr().cast(), data.len() as u64, offset) };
         self.moved(returned, data.len())
     }
@@ -359,7 +359,7 @@ impl OpenFile for PluginFile {
 
     fn close(mut self: Box<Self>) -> io::Result<()> {
         self.closed = true;
-        let close = self.shared.functions().close.expect(LOOKED_AT);
+        let close = self.shared.functions().close.expect(CHECKED);
         // SAFETY: the file is open, and given up here.
         self.shared.answer(unsafe { close(self.raw) })
     }

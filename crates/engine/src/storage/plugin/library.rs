@@ -140,10 +140,10 @@ impl Plugin {
         if name.is_empty() || name.len() > 64 || !name.chars().all(letters) {
             return Err(format!("has the name {name:?}, which is not valid in plans"));
         }
-        let said = |problem: &str| Err(format!("({name}) {problem}"));
+        let refuse = |problem: &str| Err(format!("({name}) {problem}"));
         let has = |capability: u64| api.capabilities & capability != 0;
         if api.capabilities & !abi::KNOWN != 0 {
-            return said("declares capabilities that this engine does not know");
+            return refuse("declares capabilities that this engine does not know");
         }
         let required = [
             ("connect", api.connect.is_some()),
@@ -163,14 +163,14 @@ impl Plugin {
             ("rename", api.rename.is_some() || !has(abi::RENAME)),
         ];
         if let Some((missing, _)) = required.iter().find(|(_, there)| !there) {
-            return said(&format!("lacks {missing}, which its capabilities require"));
+            return refuse(&format!("lacks {missing}, which its capabilities require"));
         }
         let says_option_bytes = api.head.struct_bytes as usize >= offset_of!(abi::Api, option_bytes) + size_of::<u64>();
         let option_bytes = if says_option_bytes { api.option_bytes } else { abi::FIRST_OPTION_BYTES as u64 };
         let fits = option_bytes >= abi::FIRST_OPTION_BYTES as u64
             && option_bytes.is_multiple_of(align_of::<abi::Described>() as u64);
         if !api.options.is_null() && !fits {
-            return said(&format!("declares an invalid size of its options, {option_bytes} bytes (option_bytes)"));
+            return refuse(&format!("declares an invalid size of its options, {option_bytes} bytes (option_bytes)"));
         }
         // SAFETY: NULL, or a list of options of this size that ends with a name of NULL.
         let options = unsafe { options(api.options, option_bytes as usize) };

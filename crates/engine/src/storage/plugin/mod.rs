@@ -54,7 +54,7 @@ impl Plugin {
     /// What it can do, by `bits` of the header.
     fn capabilities_by(bits: u64) -> Capabilities {
         let has = |capability: u64| bits & capability != 0;
-        let names = NameCapabilities { directories: true, at: false, mknod: false, rename: has(abi::RENAME) };
+        let names = NameCapabilities { directories: true, openat: false, mknod: false, rename: has(abi::RENAME) };
         Capabilities {
             files: has(abi::FILES),
             directories: true,

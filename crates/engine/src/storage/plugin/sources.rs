@@ -101,7 +101,7 @@ pub fn cache() -> Result<Cache, Failure> {
 }
 
 /// The plug-in called `name`, if it is built: one of the engine's by the compiler that is here today; where that is not
-/// here, as on compute nodes, or the plug-in is somebody else's, the newest of that name.
+/// here, as on compute nodes, or the plug-in is the user's, the newest of that name.
 ///
 /// # Errors
 /// If others may change what lies in the cache.

@@ -437,8 +437,8 @@ fn reads(
         return Ok(());
     }
     let all = filled.iter().all(|&part| part);
-    let own = work.source == Source::Own && filled.iter().take(members as usize).all(|&part| part);
-    if all || own {
+    let own_parts = work.source == Source::Own && filled.iter().take(members as usize).all(|&part| part);
+    if all || own_parts {
         return Ok(());
     }
     let problem = "the job reads files that no earlier phase writes in full";

@@ -1,4 +1,4 @@
-//! Metadata: the entries of a tree, created, looked at, changed and removed.
+//! Metadata: the entries of a tree, created, inspected, changed and removed.
 
 pub(crate) mod run;
 pub(crate) mod validate;

@@ -105,13 +105,13 @@ enum Grove {
     /// All of them, or as many as a limit let be created, each with this many bytes; `even` if it is known that there are
     /// as many in each directory, and of each part.
     Planted { bytes: u64, even: bool },
-    /// Nobody knows before the case has run.
+    /// Unknown before the case has run.
     Unknown,
 }
 
 impl TreeState {
     /// A tree of which something is there before any job on it, with whatever bytes in its items.
-    fn found(shape: &Shape, there: There, items: Option<u64>) -> Self {
+    fn existing(shape: &Shape, there: There, items: Option<u64>) -> Self {
         let even = items.is_none();
         let items = if there == There::Everything { Grove::Planted { bytes: u64::MAX, even } } else { Grove::Bare };
         Self {
@@ -141,7 +141,7 @@ pub(crate) enum SharedItems {
     Directories,
     /// All, of so many bytes each.
     All(u64),
-    /// Nobody knows which.
+    /// It is unknown which.
     Some,
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn work(
         return Err(storage.blame("api", refusal));
     }
     let ranks = plan.ranks.total().unwrap_or(0);
-    let asked = Asked {
+    let tree_job = TreeJob {
         key,
         api,
         job,
@@ -198,12 +198,12 @@ pub(crate) fn work(
         shape: Shape::of(tree, ranks),
         members: workers(tree, work.operation, job.range(ranks)).count,
     };
-    asked.possible(can, names)?;
-    asked.consistent()?;
-    asked.moves()?;
-    asked.verifies()?;
-    asked.replaces()?;
-    asked.shift()?;
+    tree_job.possible(can, names)?;
+    tree_job.consistent()?;
+    tree_job.moves()?;
+    tree_job.verifies()?;
+    tree_job.replaces()?;
+    tree_job.shift()?;
     let (there, items) = match &plan.target {
         Target::InPlace(place) => {
             place.trees.get(&work.tree).map_or((There::Nothing, None), |tree| (tree.there, tree.items))
@@ -211,10 +211,10 @@ pub(crate) fn work(
         Target::Directory(_) | Target::Device(_) | Target::Url(_) => (There::Nothing, None),
     };
     let start = || match there {
-        There::Nothing => TreeState::new(&asked.shape, names),
-        There::Directories | There::Everything => TreeState::found(&asked.shape, there, items),
+        There::Nothing => TreeState::new(&tree_job.shape, names),
+        There::Directories | There::Everything => TreeState::existing(&tree_job.shape, there, items),
     };
-    asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
+    tree_job.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
 }
 
 /// The tree `name`, which the work `key` is on.
@@ -250,7 +250,7 @@ pub(crate) fn aligned(key: &str, work: &MetadataWork, unit: u64) -> Result<(), R
 }
 
 /// A job on a tree, and what follows from it.
-struct Asked<'a> {
+struct TreeJob<'a> {
     key: &'a str,
     /// Name of the storage API.
     api: &'a str,
@@ -262,7 +262,7 @@ struct Asked<'a> {
     members: u32,
 }
 
-impl Asked<'_> {
+impl TreeJob<'_> {
     fn refuse(&self, name: &str, problem: impl Into<String>, valid: impl Into<String>) -> Result<(), Refusal> {
         Err(Refusal::new(format!("{}.{name}", self.key), problem, valid))
     }
@@ -283,7 +283,7 @@ impl Asked<'_> {
         if self.work.verify && !can.files {
             return self.refuse("verify", format!("{api} keeps nothing that could be compared"), "leave it out");
         }
-        if self.work.paths == Paths::At && !names.at {
+        if self.work.paths == Paths::At && !names.openat {
             return self.refuse(
                 "paths",
                 format!("{api} cannot address entries relative to an open directory"),

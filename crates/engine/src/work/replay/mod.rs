@@ -35,7 +35,7 @@ impl WorkKind for ReplayWork {
     /// Whichever ranks do them: all have the same lanes.
     fn lanes(&self) -> Vec<(usize, Operation)> {
         let any = |wanted| self.streams.iter().any(|stream| operations_of(&stream.operation).contains(&wanted));
-        LANES.iter().map(|&(operation, _)| operation).enumerate().filter(|&(_, one)| any(one)).collect()
+        LANES.iter().map(|&(operation, _)| operation).enumerate().filter(|&(_, operation)| any(operation)).collect()
     }
 
     /// Each stream has its own.

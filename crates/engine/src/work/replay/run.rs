@@ -1,4 +1,4 @@
-//! A replay as one rank lives it: the operations of its streams one after another, each when it is due.
+//! Runs a replay on one rank: the operations of its streams one after another, each when it is due.
 //!
 //! Not here: which operation is next ([`crate::work::replay::streams`]).
 
@@ -46,7 +46,7 @@ struct ReplayJob<'a> {
     work: &'a ReplayWork,
     replay: Replay,
     items: Vec<Items>,
-    /// Dropped after the connection, which may have told the kernel about it.
+    /// Dropped after the connection, which may have registered it with the kernel.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
 }
@@ -106,9 +106,9 @@ impl<'a> ReplayJob<'a> {
 impl<R: Ranks> PreparedJob<R> for ReplayJob<'_> {
     fn run(self: Box<Self>, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
         // What is not moved out of it is dropped in the order of its fields.
-        let mut own = *self;
-        let (work, replay, items) = (own.work, own.replay, own.items);
-        let Case { plan, clock, .. } = *own.case;
+        let mut prepared = *self;
+        let (work, replay, items) = (prepared.work, prepared.replay, prepared.items);
+        let Case { plan, clock, .. } = *prepared.case;
         let mut operations = Operations::new(ranks, clock, job, 0, start, plan.sample_interval_ns);
         let count = replay.operations();
         let mut player = Player {
@@ -121,8 +121,8 @@ impl<R: Ranks> PreparedJob<R> for ReplayJob<'_> {
             open: items.iter().map(|_| None).collect(),
             renamed: vec![0; items.len()],
             items,
-            connection: &mut *own.connection,
-            buffer: own.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]),
+            connection: &mut *prepared.connection,
+            buffer: prepared.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]),
             times: JobTimes::default(),
             short_transfers: 0,
         };
@@ -137,7 +137,7 @@ impl<R: Ranks> PreparedJob<R> for ReplayJob<'_> {
             statistics,
             times,
             short_transfers,
-            requests: own.connection.take_request_counts(),
+            requests: prepared.connection.take_request_counts(),
             complete,
             synced: false,
             matched: None,
@@ -230,8 +230,8 @@ impl<R: Ranks> Player<'_, R> {
         let buffer = &mut self.buffer[..bytes as usize];
         let nothing = |moved| if write { failure::nothing_written(offset + moved) } else { file_ends(offset + moved) };
         move_all(buffer.len(), &mut self.short_transfers, nothing, |from| {
-            let (rest, at) = (&mut buffer[from..], offset + from as u64);
-            if write { file.write_at(rest, at) } else { file.read_at(rest, at) }
+            let (rest, position) = (&mut buffer[from..], offset + from as u64);
+            if write { file.write_at(rest, position) } else { file.read_at(rest, position) }
         })
     }
 
@@ -260,21 +260,21 @@ impl<R: Ranks> Player<'_, R> {
 
 /// Gives an item its other name, and the next time its own again.
 fn rename(names: &mut dyn Names, items: &Items, times: &mut u64) -> io::Result<()> {
-    let (own, other) = (items.entry(), Entry { directory: None, name: items.renamed.as_c_str() });
+    let (original, renamed) = (items.entry(), Entry { directory: None, name: items.renamed.as_c_str() });
     *times += 1;
-    if times.is_multiple_of(2) { names.rename(other, own) } else { names.rename(own, other) }
+    if times.is_multiple_of(2) { names.rename(renamed, original) } else { names.rename(original, renamed) }
 }
 
 /// A read that moved nothing.
-fn file_ends(at: u64) -> io::Error {
-    let what = format!("the file ends at or before byte {at}");
+fn file_ends(position: u64) -> io::Error {
+    let what = format!("the file ends at or before byte {position}");
     let remedy = "fill it in an earlier phase with as many bytes as `file_size` says".to_owned();
     Explained { what, remedy }.into_io()
 }
 
 /// What is not there is not found.
-fn absent(found: io::Result<()>) -> io::Result<()> {
-    match found {
+fn absent(result: io::Result<()>) -> io::Result<()> {
+    match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(()) => {

@@ -114,14 +114,14 @@ pub struct Replay {
 impl Replay {
     /// Those of `rank` in `work`, of a plan with this many ranks; `items` says how many a tree has.
     pub fn new(work: &ReplayWork, ranks: u32, rank: u32, seed: u64, items: impl Fn(&str) -> u64) -> Self {
-        let own = work.streams.iter().enumerate().filter_map(|(number, stream)| {
+        let of_rank = work.streams.iter().enumerate().filter_map(|(number, stream)| {
             let range = ranks_of(stream, ranks);
             let member = range.member(rank)?;
             let place = Member { member: member.into(), members: range.count.into() };
             let random = SplitMix64::keyed(&[seed, number as u64, rank.into()]);
             RankStream::new(number, stream, place, items(&stream.tree), random)
         });
-        Self { streams: own.collect() }
+        Self { streams: of_rank.collect() }
     }
 
     /// How many there are.
@@ -257,13 +257,13 @@ impl Timeline {
             return (WHOLE * middle / twice) as u64;
         }
         // In units of weight / (2 × operations).
-        let at = middle * u128::from(all);
-        while u128::from(self.until[self.part]) * twice <= at {
+        let position = middle * u128::from(all);
+        while u128::from(self.until[self.part]) * twice <= position {
             self.part += 1;
         }
         let before = if self.part == 0 { 0 } else { self.until[self.part - 1] };
         let weight = u128::from(self.until[self.part] - before);
-        let within = at - u128::from(before) * twice;
+        let within = position - u128::from(before) * twice;
         let parts = self.until.len() as u128;
         let share = WHOLE / parts;
         (share * self.part as u128 + share * within / (weight * twice)) as u64
@@ -452,14 +452,14 @@ impl Quantiles {
 
     #[inline]
     fn of(&self, index: u64) -> u64 {
-        let at = match &self.shuffled {
+        let index = match &self.shuffled {
             None => 0,
             Some(permutation) => {
                 let all = u128::from(*self.until.last().expect("validated: there is a weight"));
                 ((2 * u128::from(permutation.map(index)) + 1) * all / (2 * u128::from(self.count))) as u64
             }
         };
-        let place = self.until.partition_point(|&until| until <= at);
+        let place = self.until.partition_point(|&until| until <= index);
         self.values[place.min(self.values.len() - 1)]
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn work(
     for (nth, stream) in work.streams.iter().enumerate() {
         let key = format!("{key}.streams[{nth}]");
         let shape = tree(&key, plan, stream)?;
-        let asked = Asked { key: &key, plan, stream, shape };
+        let asked = CheckedStream { key: &key, plan, stream, shape };
         asked.consistent(names)?;
         let state = trees.entry(stream.tree.clone()).or_insert_with(|| TreeState::new(&shape, names));
         let before = state.shared_items();
@@ -123,14 +123,14 @@ fn tree(key: &str, plan: &Plan, stream: &Stream) -> Result<Shape, Refusal> {
 }
 
 /// A stream, and what follows from it.
-struct Asked<'a> {
+struct CheckedStream<'a> {
     key: &'a str,
     plan: &'a Plan,
     stream: &'a Stream,
     shape: Shape,
 }
 
-impl Asked<'_> {
+impl CheckedStream<'_> {
     fn refuse<T>(&self, name: &str, problem: impl Into<String>, valid: impl Into<String>) -> Result<T, Refusal> {
         Err(Refusal::new(format!("{}.{name}", self.key), problem, valid))
     }
@@ -140,17 +140,17 @@ impl Asked<'_> {
         let ranks = self.plan.ranks.total().unwrap_or(0);
         range(&format!("{}.ranks", self.key), self.stream.ranks, ranks)?;
         let members = u64::from(ranks_of(self.stream, ranks).count);
-        let (own, items) = (self.stream.items == ItemShare::Own, self.shape.all_items());
+        let (has_own_items, items) = (self.stream.items == ItemShare::Own, self.shape.all_items());
         // Of a fill, ranks without items wait for the others.
         let fills = matches!(self.stream.operation, StreamOperation::Fill { .. });
-        if own && items < members && !fills {
+        if has_own_items && items < members && !fills {
             let problem = format!("{members} ranks cannot have items of their own among {items}");
             return self.refuse("items", problem, format!("use {members} items or more, fewer ranks, or all"));
         }
         self.countable("timeline", &self.stream.timeline, MOST_PARTS)?;
         let (name, count) = match &self.stream.operation {
             StreamOperation::Fill { bytes } => {
-                if !own || self.stream.ranks.is_some() {
+                if !has_own_items || self.stream.ranks.is_some() {
                     return self.refuse(
                         "items",
                         "each item is filled once, by one of all ranks",
@@ -173,13 +173,13 @@ impl Asked<'_> {
             StreamOperation::Rename { count } if !names.rename => {
                 return self.refuse("operation", "the storage API cannot rename", format!("leave out {count} renames"));
             }
-            StreamOperation::Rename { count } if !count.is_multiple_of(2) || !own => {
+            StreamOperation::Rename { count } if !count.is_multiple_of(2) || !has_own_items => {
                 let problem = "each item gets another name and then its own again, by the rank that has it";
                 return self.refuse("operation.count", problem, "use an even number, and items own");
             }
             StreamOperation::Create { count } | StreamOperation::Remove { count } => {
                 let each = items / members;
-                if !own || *count > each {
+                if !has_own_items || *count > each {
                     let problem = "each item is created or removed once";
                     return self.refuse("operation.count", problem, format!("use items own, and at most {each}"));
                 }

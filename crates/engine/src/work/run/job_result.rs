@@ -1,6 +1,6 @@
 //! What one rank did in its job of a phase, before it is reported.
 //!
-//! Not here: what rank 0 is told of it ([`super::rank_report`]).
+//! Not here: the part that rank 0 gets ([`super::rank_report`]).
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Operation;

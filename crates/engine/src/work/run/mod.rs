@@ -105,7 +105,7 @@ impl History {
                 Target::InPlace(place) => place.trees.get(name).and_then(|tree| tree.items),
                 Target::Directory(_) | Target::Device(_) | Target::Url(_) => None,
             };
-            trees.found(name, &Shape::of(tree, case.plan.rank_count()), items);
+            trees.exists_before(name, &Shape::of(tree, case.plan.rank_count()), items);
         }
         Self { trees, ..Self::default() }
     }

@@ -49,7 +49,7 @@ pub(crate) trait Operate {
 pub(crate) enum Flow {
     /// There may be more to do.
     On,
-    /// A limit was reached, or somebody said stop.
+    /// A limit was reached, or the run is to stop.
     Enough,
 }
 
@@ -285,6 +285,6 @@ pub(crate) enum Begin {
     Later,
     /// No: the stonewall has come.
     Stonewall,
-    /// No: somebody said stop.
+    /// No: the run is to stop.
     Stopped,
 }

@@ -18,7 +18,7 @@ const ALIGNMENT_BYTES: u64 = 64 << 10;
 /// What was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Amounts {
-    /// Bytes that were looked at.
+    /// Bytes that were inspected.
     pub bytes: u64,
     /// Bytes of them in the node's memory.
     pub resident_bytes: u64,

@@ -1,9 +1,9 @@
-//! What is said of bytes that are not what was written, once they have been read a second time in another way.
+//! Words the failure of bytes that are not what was written, after a second read in another way.
 //!
-//! One wrong read does not tell who is to blame. A library between the program and the kernel can return wrong bytes or
-//! write them, and so can the page cache, the client of the file system, and the network. The storage is blamed only where
-//! a read that avoids what the first one went through agrees with it, and every layer that could have done it is named.
-//! Not here: what belongs there ([`crate::workload::payload`]).
+//! One wrong read does not show what is to blame. A library between the program and the kernel can return wrong bytes
+//! or write them, and so can the page cache, the client of the file system, and the network. The storage is blamed only
+//! where a read that avoids what the first one went through agrees with it, and every layer that could have done it is
+//! named. Not here: what belongs there ([`crate::workload::payload`]).
 
 use std::io;
 use std::path::Path;
@@ -68,11 +68,11 @@ impl<'a> SecondReading<'a> {
     /// The failure for `mismatch`, met in `path` where the file begins at `base_bytes` of it.
     #[cold]
     pub fn explain(&self, path: &Path, base_bytes: u64, mismatch: &Mismatch) -> Box<Failure> {
-        let at = (base_bytes + mismatch.offset, mismatch.expected.len());
+        let range = (base_bytes + mismatch.offset, mismatch.expected.len());
         let mut ways = self.ways().into_iter();
         let (again, way) = loop {
             let (storage, way) = ways.next().expect("the last is taken whatever it answers");
-            let again = self.read_again(&storage, path, at);
+            let again = self.read_again(&storage, path, range);
             // Not every file system has direct I/O.
             let refused = matches!(&again, Err(error) if error.kind() == io::ErrorKind::InvalidInput);
             if !refused || ways.len() == 0 {
@@ -81,13 +81,13 @@ impl<'a> SecondReading<'a> {
         };
         let seen = match again {
             Ok(again) if again == mismatch.expected => Seen::Right,
-            Ok(again) if again.iter().all(|&byte| byte == 0) && self.is_hole(path, at.0) => Seen::Hole,
-            Ok(again) if again == mismatch.found => Seen::Same,
+            Ok(again) if again.iter().all(|&byte| byte == 0) && self.is_hole(path, range.0) => Seen::Hole,
+            Ok(again) if again == mismatch.actual => Seen::Same,
             Ok(again) => Seen::Other(again),
             Err(error) => Seen::Failed(error),
         };
         let message =
-            format!("verify {}: at offset {} {}", path.display(), mismatch.offset, said(mismatch, &seen, way));
+            format!("verify {}: at offset {} {}", path.display(), mismatch.offset, compared(mismatch, &seen, way));
         Box::new(failure::about_path("verify", path, message, &self.remedy(mismatch, &seen)))
     }
 
@@ -125,11 +125,11 @@ impl<'a> SecondReading<'a> {
         if moved < wanted.end {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let found = &buffer[wanted];
-        if payload::is_untouched(found) {
+        let again = &buffer[wanted];
+        if payload::is_untouched(again) {
             return Err(io::Error::other("it too reported success and copied nothing"));
         }
-        Ok(found.to_vec())
+        Ok(again.to_vec())
     }
 
     /// True if the file system says that no data is stored at `offset`.
@@ -200,18 +200,18 @@ fn writer<'a>(case: &'a Case<'_>, writes: impl Fn(&Work) -> bool) -> Option<&'a 
 }
 
 /// What was found, and what the second read says to that.
-fn said(mismatch: &Mismatch, seen: &Seen, way: &str) -> String {
+fn compared(mismatch: &Mismatch, seen: &Seen, way: &str) -> String {
     let expected = hex(&mismatch.expected);
     let first = if mismatch.untouched {
         format!("the read reported success and copied nothing, where {expected} was written")
     } else {
-        format!("found {}, but {expected} was written", hex(&mismatch.found))
+        format!("found {}, but {expected} was written", hex(&mismatch.actual))
     };
     match seen {
         Seen::Hole => format!("{first}; the file has a hole there: nothing is stored in this place"),
         Seen::Same => format!("{first}; a second read ({way}) found the same"),
         Seen::Right => format!("{first}; a second read ({way}) found what was written"),
-        Seen::Other(found) => format!("{first}; a second read ({way}) found {}", hex(found)),
+        Seen::Other(bytes) => format!("{first}; a second read ({way}) found {}", hex(bytes)),
         Seen::Failed(error) => format!("{first}; a second read ({way}) failed: {error}"),
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn part(shape: &Shape, work: &MetadataWork, member: u32) -> u32 {
 
 impl TreeState {
     /// All parts of `tree` are there since before the case, with all their items or the first `items` of each.
-    pub fn found(&mut self, tree: &str, shape: &Shape, items: Option<u64>) {
+    pub fn exists_before(&mut self, tree: &str, shape: &Shape, items: Option<u64>) {
         let items = items.unwrap_or(u64::MAX).min(shape.items_per_part());
         let part = Part { items, ..Part::BARE };
         self.0.insert(tree.to_owned(), vec![part; shape.parts as usize]);

@@ -86,7 +86,7 @@ impl Prefix {
         Self { transfers: self.transfers * pieces, per_file: self.per_file * pieces, ..self }
     }
 
-    /// Transfers that were written of those dealt out to the part; `None` if all were.
+    /// Transfers that were written of those that IOR's shuffle gave to the part; `None` if all were.
     pub fn dealt(&self) -> Option<u64> {
         self.order.is_some().then_some(self.transfers)
     }

@@ -106,8 +106,8 @@ fn set(whole: &mut [u8], mut word: impl FnMut(usize) -> u64) {
 const TELLING_WORDS: usize = 8;
 
 /// True if all `samples`, beginnings of transfers, are what IOR writes there, in packets of one type and with one
-/// signature: `own`, or a time in seconds since 1970 within `began_s`.
-pub(super) fn are_packets(samples: &[Sample], own: Option<i32>, began_s: RangeInclusive<i64>) -> bool {
+/// signature: `planned`, or a time in seconds since 1970 within `began_s`.
+pub(super) fn are_packets(samples: &[Sample], planned: Option<i32>, began_s: RangeInclusive<i64>) -> bool {
     let Some(first) = samples.first().filter(|_| samples.iter().all(|sample| sample.bytes.len() >= TELLING_WORDS * 8))
     else {
         return false;
@@ -119,22 +119,24 @@ pub(super) fn are_packets(samples: &[Sample], own: Option<i32>, began_s: RangeIn
         scratch == sample.bytes
     };
     let word = |index: usize| u64::from_le_bytes(first.bytes[index * 8..][..8].try_into().expect("8 bytes"));
-    let may_be = |signature: i32| own == Some(signature) || began_s.contains(&i64::from(signature));
-    let begins: Vec<i32> = own.into_iter().chain(began_s.clone().filter_map(|second| second.try_into().ok())).collect();
+    let may_be = |signature: i32| planned == Some(signature) || began_s.contains(&i64::from(signature));
+    let begins: Vec<i32> =
+        planned.into_iter().chain(began_s.clone().filter_map(|second| second.try_into().ok())).collect();
     // The second word has no offset in it.
     let counted = (word(1) as u32).wrapping_sub(1) as i32;
     let constant = (word(1) == word(2))
         .then(|| begins.iter().copied().find(|&signature| word(1) == incompressible(signature, first.spot)));
     let drawn = (word(1) == next_random(word(0)))
         .then(|| begins.iter().copied().find(|&signature| word(0) == next_random(random_seed(signature, first.spot))));
-    let found = [
+    let candidates = [
         (Packet::Timestamp, Some(counted)),
         (Packet::Offset, Some(counted)),
         (Packet::Incompressible, constant.flatten()),
         (Packet::Random, drawn.flatten()),
     ];
-    let mut found = found.into_iter().filter_map(|(packet, signature)| Some((packet, signature?)));
-    found.any(|(packet, signature)| may_be(signature) && samples.iter().all(|sample| fits(packet, signature, sample)))
+    let mut candidates = candidates.into_iter().filter_map(|(packet, signature)| Some((packet, signature?)));
+    candidates
+        .any(|(packet, signature)| may_be(signature) && samples.iter().all(|sample| fits(packet, signature, sample)))
 }
 
 #[cfg(test)]

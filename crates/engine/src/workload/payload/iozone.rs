@@ -1,4 +1,4 @@
-//! What the real IOzone writes when nothing is said about verification or duplicates: pages of zeros, each of which
+//! What the real IOzone writes without options about verification or duplicates: pages of zeros, each of which
 //! begins with one byte eight times. Which byte that is depends on IOzone's version.
 //!
 //! In some records the first page has in addition, at every line of the processor's cache, the length of such a line:
@@ -26,9 +26,9 @@ pub(super) fn are_pages(samples: &[Sample]) -> bool {
 fn is_page(page: &[u8], byte: u8) -> bool {
     let words = page.chunks_exact(8).enumerate();
     let fits = |(index, word): (usize, &[u8])| match index {
-        0 => word.iter().all(|&found| found == byte),
-        _ if index % LINE_WORDS == 0 => word[1..].iter().all(|&found| found == 0),
-        _ => word.iter().all(|&found| found == 0),
+        0 => word.iter().all(|&actual| actual == byte),
+        _ if index % LINE_WORDS == 0 => word[1..].iter().all(|&actual| actual == 0),
+        _ => word.iter().all(|&actual| actual == 0),
     };
     words.into_iter().all(fits)
 }

@@ -1,7 +1,7 @@
 //! What is written, and whether what is read is that.
 //!
 //! [`stream`] makes bytes that depend on file and offset alone, [`ior`] those of IOR's packet types; [`iozone`] knows what IOzone writes.
-//! Not here: when something is written, and what becomes of a mismatch.
+//! Not here: when something is written, and how a mismatch is handled.
 
 mod ior;
 mod iozone;
@@ -26,7 +26,7 @@ pub struct Mismatch {
     /// The 8 bytes (or fewer) from there on that were written.
     pub expected: Vec<u8>,
     /// The bytes that are there.
-    pub found: Vec<u8>,
+    pub actual: Vec<u8>,
     /// They are what [`poison`] put there: the read copied nothing to them.
     pub untouched: bool,
 }
@@ -53,9 +53,9 @@ pub fn poison(buffer: &mut [u8]) {
     }
 }
 
-/// True if all of `found` is as [`poison`] left it.
-pub fn is_untouched(found: &[u8]) -> bool {
-    found.iter().all(|&byte| byte == POISON)
+/// True if all of `data` is as [`poison`] left it.
+pub fn is_untouched(data: &[u8]) -> bool {
+    data.iter().all(|&byte| byte == POISON)
 }
 
 /// The content of a file set.
@@ -106,37 +106,37 @@ impl Content {
         }
     }
 
-    /// An error if `found`, a transfer that was read at `spot`, is not what [`Content::fill`] makes. `scratch` is as
+    /// An error if `data`, a transfer that was read at `spot`, is not what [`Content::fill`] makes. `scratch` is as
     /// long, and holds what belongs at some spot of the same part.
-    pub fn compare(&self, found: &[u8], scratch: &mut [u8], spot: Spot) -> Result<(), Mismatch> {
+    pub fn compare(&self, data: &[u8], scratch: &mut [u8], spot: Spot) -> Result<(), Mismatch> {
         self.refill(scratch, spot);
-        compare(found, scratch, spot)
+        compare(data, scratch, spot)
     }
 }
 
-/// An error if `found`, which was read at `spot`, is not what is `expected` there.
-pub fn compare(found: &[u8], expected: &[u8], spot: Spot) -> Result<(), Mismatch> {
-    if found == expected {
+/// An error if `data`, which was read at `spot`, is not what is `expected` there.
+pub fn compare(data: &[u8], expected: &[u8], spot: Spot) -> Result<(), Mismatch> {
+    if data == expected {
         return Ok(());
     }
-    let at = found.iter().zip(expected).position(|(found, expected)| found != expected).unwrap_or(0);
-    let end = found.len().min(at + 8);
-    let offset = spot.offset + at as u64;
-    let (expected, found) = (expected[at..end].to_vec(), found[at..end].to_vec());
-    Err(Mismatch { offset, untouched: is_untouched(&found), expected, found })
+    let index = data.iter().zip(expected).position(|(data, expected)| data != expected).unwrap_or(0);
+    let end = data.len().min(index + 8);
+    let offset = spot.offset + index as u64;
+    let (expected, actual) = (expected[index..end].to_vec(), data[index..end].to_vec());
+    Err(Mismatch { offset, untouched: is_untouched(&actual), expected, actual })
 }
 
 /// True if IOR wrote all `samples`: with the signature of `planned`, or one that is a time within `began_s`, in seconds
 /// since 1970.
 pub fn is_ior(samples: &[Sample], planned: Payload, began_s: RangeInclusive<i64>) -> bool {
-    let own = match planned {
+    let signature = match planned {
         Payload::IorTimestamp { signature }
         | Payload::IorOffset { signature }
         | Payload::IorIncompressible { signature }
         | Payload::IorRandom { signature } => Some(signature),
         Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. } => None,
     };
-    ior::are_packets(samples, own, began_s)
+    ior::are_packets(samples, signature, began_s)
 }
 
 /// True if IOzone wrote all `samples`.
@@ -179,7 +179,7 @@ mod tests {
             written[at] ^= 0x40;
             let mismatch = content.compare(&written, &mut scratch, spot).unwrap_err();
             prop_assert_eq!(mismatch.offset, offset + at as u64);
-            prop_assert_eq!((mismatch.expected[0], mismatch.found[0]), (was, was ^ 0x40));
+            prop_assert_eq!((mismatch.expected[0], mismatch.actual[0]), (was, was ^ 0x40));
         }
 
         /// Whatever the buffer held before: here just what is expected.

@@ -22,18 +22,18 @@ pub(super) struct Call {
     /// Counted from 1 in each order.
     pub(super) number: u32,
     pub(super) kind: Option<Kind>,
-    /// The ranks of this node have come to it.
-    pub(super) own: bool,
+    /// The ranks of this node have joined it.
+    pub(super) has_own_ranks: bool,
     /// Nodes below this one that have not.
     pub(super) missing: BTreeSet<u32>,
-    /// Somebody wants to stop.
+    /// A rank or node wants to stop.
     pub(super) stop: bool,
     /// What this node and those below it say.
     pub(super) parts: Vec<u8>,
     /// It was passed on, or the first node is waiting for readings of clocks.
     pub(super) passed_on: bool,
-    /// What the first node says.
-    pub(super) said: Vec<u8>,
+    /// The answer of the first node.
+    pub(super) answer: Vec<u8>,
 }
 
 impl Call {
@@ -64,18 +64,18 @@ impl<W: Wire> NodeLeader<'_, W> {
     /// Joins a call that the ranks of this node have made.
     pub(super) fn join_call(&mut self) -> io::Result<()> {
         let channel = self.place.leader_channel();
-        if self.call.own || self.order == 0 || channel.calls.load(Ordering::SeqCst) != self.call.number {
+        if self.call.has_own_ranks || self.order == 0 || channel.calls.load(Ordering::SeqCst) != self.call.number {
             return Ok(());
         }
         self.active_ns = self.now_ns();
-        self.call.own = true;
+        self.call.has_own_ranks = true;
         self.call.kind = Kind::of(channel.kind.load(Ordering::SeqCst));
         match self.call.kind {
             Some(Kind::Gather) => {
-                let said = self.place.mailboxes().get(Mailbox::Outbox);
-                message::add_part(&mut self.call.parts, self.node, &said);
+                let part = self.place.mailboxes().get(Mailbox::Outbox);
+                message::add_part(&mut self.call.parts, self.node, &part);
             }
-            Some(Kind::Broadcast) if self.is_first() => self.call.said = self.place.mailboxes().get(Mailbox::Outbox),
+            Some(Kind::Broadcast) if self.is_first() => self.call.answer = self.place.mailboxes().get(Mailbox::Outbox),
             _ => {}
         }
         self.pass_on_call()
@@ -84,7 +84,7 @@ impl<W: Wire> NodeLeader<'_, W> {
     /// Passes the call on once this node and all below it have come to it.
     fn pass_on_call(&mut self) -> io::Result<()> {
         let Some(kind) = self.call.kind else { return Ok(()) };
-        if !self.call.own || !self.call.missing.is_empty() || self.call.passed_on {
+        if !self.call.has_own_ranks || !self.call.missing.is_empty() || self.call.passed_on {
             return Ok(());
         }
         self.call.passed_on = true;
@@ -93,10 +93,10 @@ impl<W: Wire> NodeLeader<'_, W> {
             let parts = std::mem::take(&mut self.call.parts);
             return self.tell(parent, &Message::Call(CallMessage::Up { call: self.call.number, kind, stop }), &parts);
         }
-        let said = std::mem::take(&mut self.call.said);
+        let answer = std::mem::take(&mut self.call.answer);
         match kind {
             Kind::Meet => self.end_call(!stop, 0, &[]),
-            Kind::Broadcast => self.end_call(true, 0, &said),
+            Kind::Broadcast => self.end_call(true, 0, &answer),
             Kind::Gather => {
                 self.place.mailboxes().put(Mailbox::Inbox, &std::mem::take(&mut self.call.parts));
                 self.end_call(true, 0, &[])
@@ -116,11 +116,11 @@ impl<W: Wire> NodeLeader<'_, W> {
     }
 
     /// Ends the call under way, here and below.
-    pub(super) fn end_call(&mut self, go_on: bool, opens_first_ns: u64, said: &[u8]) -> io::Result<()> {
+    pub(super) fn end_call(&mut self, go_on: bool, opens_first_ns: u64, answer: &[u8]) -> io::Result<()> {
         let number = self.call.number;
-        self.tell_below(&Message::Call(CallMessage::Down { call: number, go_on, opens_first_ns }), said)?;
+        self.tell_below(&Message::Call(CallMessage::Down { call: number, go_on, opens_first_ns }), answer)?;
         if self.call.kind == Some(Kind::Broadcast) {
-            self.place.mailboxes().put(Mailbox::Inbox, said);
+            self.place.mailboxes().put(Mailbox::Inbox, answer);
         }
         let opens_ns = if opens_first_ns == 0 { 0 } else { self.reading.here(opens_first_ns) };
         self.call = Call { number: number + 1, ..Call::first(self.node, self.nodes) };

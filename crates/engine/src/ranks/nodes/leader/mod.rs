@@ -1,8 +1,8 @@
 //! Speaks for a node: passes on what its ranks call and tell, and watches that all nodes are there.
 //!
 //! One for each node, in a process that does no I/O on the target, so that a node whose ranks hang still answers. It never
-//! waits for anybody: [`NodeLeader::turn`] does what there is to do and returns.
-//! What is said, in which state, and who may end what is written down in docs/concepts/node-protocol.md; [`orders`],
+//! waits: [`NodeLeader::turn`] does what there is to do and returns.
+//! The messages, the states, and who may end what are in docs/concepts/node-protocol.md; [`orders`],
 //! [`calls`], [`readings`], [`jobs`] and [`watch`] are its sections.
 //! Not here: how messages travel ([`super::wire`]), what ranks do with the answers ([`super::NodeRank`]).
 
@@ -70,8 +70,8 @@ pub struct NodeLeader<'a, W> {
     told_suspended: bool,
     carried_out: BTreeSet<u32>,
     told_carried_out: u32,
-    /// What it has to tell its own node.
-    own: Vec<(Message, Vec<u8>)>,
+    /// Messages to its own node, not yet handled.
+    own_messages: Vec<(Message, Vec<u8>)>,
     active_ns: u64,
 }
 
@@ -102,19 +102,19 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             told_suspended: false,
             carried_out: BTreeSet::new(),
             told_carried_out: 0,
-            own: Vec::new(),
+            own_messages: Vec::new(),
             active_ns: now_ns,
         }
     }
 
-    /// Takes turns until `finished` says that there will be nothing more to do, and what was said has left.
+    /// Takes turns until `finished` says that there will be nothing more to do, and all messages have left.
     ///
     /// # Errors
-    /// If nodes cannot be spoken with any more; this node's ranks have been told.
+    /// If messages cannot be exchanged any more; this node's ranks have been stopped.
     pub fn run(mut self, finished: impl Fn() -> bool) -> io::Result<W> {
         loop {
             let rings = self.place.leader_channel().doorbell.rings();
-            // Asked before the turn: what was said before that is passed on in it.
+            // Asked before the turn: messages from before that are passed on in it.
             let last = finished();
             if let Err(error) = self.turn() {
                 let failure = failure::plain("speak with other nodes", format!("MPI: {error}"), LOST_REMEDY);
@@ -136,14 +136,15 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
         self.join_call()?;
         self.answer_stop()?;
         self.pass_on_jobs()?;
-        // Asked first: what a rank failed with at its very end is passed on before it is said that all are at their end.
+        // Asked first: what a rank failed with at its very end is passed on before the message that all are at their
+        // end.
         let carried_out = self.place.has_carried_out(self.order);
         self.pass_on_stop()?;
         self.pass_on_suspension()?;
         self.say_carried_out(carried_out)?;
         self.send_heartbeat()?;
         self.notice_silence();
-        while let Some((message, bytes)) = self.own.pop() {
+        while let Some((message, bytes)) = self.own_messages.pop() {
             self.handle(self.node, message, &bytes)?;
         }
         // What was sent is finished by looking at it.
@@ -176,7 +177,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
 
     fn tell(&mut self, to: u32, message: &Message, bytes: &[u8]) -> io::Result<()> {
         if to == self.node {
-            self.own.push((message.clone(), bytes.to_vec()));
+            self.own_messages.push((message.clone(), bytes.to_vec()));
             return Ok(());
         }
         if self.lost.contains(&to) {

@@ -29,7 +29,7 @@ pub(super) const LOST_REMEDY: &str = "check that the node is up and reachable ov
 /// The operation that failures of lost nodes name.
 const WATCHING: &str = "watch nodes";
 
-/// True if `failure` says that somebody is lost.
+/// True if `failure` says that a node or rank is lost.
 pub fn is_gone(failure: &Failure) -> bool {
     failure.operation == WATCHING
 }
@@ -61,7 +61,7 @@ impl<W: Wire> NodeLeader<'_, W> {
         }
     }
 
-    /// Tells the others that ranks are to stop, if somebody here wants that.
+    /// Tells the others that ranks are to stop, if a rank or signal of this node wants that.
     pub(super) fn pass_on_stop(&mut self) -> io::Result<()> {
         if self.told_stop || !self.place.stopping() {
             return Ok(());

@@ -92,8 +92,8 @@ impl Fault {
             Self::Answer(ErrorAnswer { status, code, message, .. }) => {
                 let message = message.trim().trim_end_matches('.');
                 let message: String = message.chars().take(LONGEST_MESSAGE).collect();
-                let said = [code.as_str(), &message].into_iter().filter(|text| !text.is_empty());
-                let what = said.fold(format!("HTTP {status}"), |what, text| format!("{what}: {text}"));
+                let texts = [code.as_str(), &message].into_iter().filter(|text| !text.is_empty());
+                let what = texts.fold(format!("HTTP {status}"), |what, text| format!("{what}: {text}"));
                 let kind = match status {
                     404 => ErrorKind::NotFound,
                     401 | 403 => ErrorKind::PermissionDenied,

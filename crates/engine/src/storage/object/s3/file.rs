@@ -13,7 +13,7 @@ use super::S3;
 use super::fault::Fault;
 use super::requests::Requests;
 use crate::storage::memory::Memory;
-use crate::storage::{Ended, InFlight, OpenFile};
+use crate::storage::{FinishedTransfer, InFlight, OpenFile};
 
 /// A transfer in flight: its buffer, and what it moved.
 type Transfer = LocalBoxFuture<'static, (u32, Result<Moved, Fault>)>;
@@ -168,7 +168,7 @@ impl OpenFile for S3File {
         Ok(())
     }
 
-    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<FinishedTransfer>) -> io::Result<()> {
         let mut transfers = std::mem::take(&mut self.transfers);
         let mut arrived = Vec::new();
         self.s3.run(async {
@@ -182,7 +182,7 @@ impl OpenFile for S3File {
             }
         });
         self.transfers = transfers;
-        ended.extend(arrived.into_iter().map(|(buffer, moved)| Ended { buffer, moved: self.ended(moved) }));
+        ended.extend(arrived.into_iter().map(|(buffer, moved)| FinishedTransfer { buffer, moved: self.ended(moved) }));
         Ok(())
     }
 }

@@ -257,8 +257,8 @@ struct Head {
 impl Head {
     fn of(parsed: &httparse::Response<'_, '_>) -> io::Result<Self> {
         let header = |name: &str| {
-            let found = parsed.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
-            std::str::from_utf8(found.value).ok().map(str::trim)
+            let field = parsed.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+            std::str::from_utf8(field.value).ok().map(str::trim)
         };
         let length = header("content-length").map(|length| length.parse().map_err(|_| malformed("its length")));
         let length = length.transpose()?;

@@ -95,7 +95,7 @@ impl S3 {
     }
 }
 
-/// A small request of a workspace, which somebody waits for.
+/// A small request of a workspace, whose caller waits for it.
 async fn in_seconds<T>(request: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     timeout(HOUSEKEEPING, request).await.unwrap_or_else(|_| {
         let error = io::Error::new(io::ErrorKind::TimedOut, "the server does not answer in time");

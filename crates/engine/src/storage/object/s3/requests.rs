@@ -203,7 +203,7 @@ impl Requests {
 
     /// Incomplete uploads of keys that begin with `prefix`.
     pub async fn uploads(&self, prefix: &str) -> Result<Vec<Upload>, Fault> {
-        let (mut found, mut markers) = (Vec::new(), (String::new(), String::new()));
+        let (mut incomplete, mut markers) = (Vec::new(), (String::new(), String::new()));
         loop {
             let mut query = String::new();
             if !markers.0.is_empty() {
@@ -218,10 +218,10 @@ impl Requests {
             let text = self.again_if_temporary(async || self.text(call, Memory::NOTHING).await).await?;
             let page: Uploads = quick_xml::de::from_str(&text)
                 .map_err(|_| Fault::Unexpected("the list of incomplete uploads cannot be read".to_owned()))?;
-            found.extend(page.upload);
+            incomplete.extend(page.upload);
             let next = (page.next_key_marker, page.next_upload_id_marker);
             if !page.is_truncated || next == markers {
-                return Ok(found);
+                return Ok(incomplete);
             }
             markers = next;
         }
@@ -257,7 +257,7 @@ impl Requests {
 
     async fn send(&self, call: Call<'_>, body: Memory) -> Result<Answer<'_>, Fault> {
         let head = self.head_of(call, body.bytes());
-        // SAFETY: whoever asks keeps the memory until the request has ended.
+        // SAFETY: the caller keeps the memory until the request has ended.
         let request = Request { head: &head, body: unsafe { body.slice() } };
         self.endpoint.send(request, call.method == "HEAD").await.map_err(Fault::Lost)
     }

@@ -36,9 +36,9 @@ impl Signer {
         Self { credentials, region, host, key: (String::new(), Key::new(HMAC_SHA256, b"")) }
     }
 
-    /// Appends the header lines that sign `method` on `path` with `query`, both encoded, sent `at`.
-    pub fn sign(&mut self, (method, path, query): (&str, &str, &str), at: Timestamp, head: &mut String) {
-        let time = at.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ").to_string();
+    /// Appends the header lines that sign `method` on `path` with `query`, both encoded, sent `sent`.
+    pub fn sign(&mut self, (method, path, query): (&str, &str, &str), sent: Timestamp, head: &mut String) {
+        let time = sent.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ").to_string();
         let day = &time[..8];
         let Credentials { access_key, session_token, .. } = &self.credentials;
         let (token_line, token_name) = match session_token {

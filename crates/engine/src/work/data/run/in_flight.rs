@@ -11,7 +11,7 @@ use ioassay_protocol::plan::storage::Storage;
 use super::one_by_one::nothing_moved;
 use super::transfer::{TransferContext, name};
 use crate::ranks::Ranks;
-use crate::storage::{Ended, InFlight, OpenFile};
+use crate::storage::{FinishedTransfer, InFlight, OpenFile};
 use crate::work::data::{READ, WRITE};
 use crate::work::run::operations::{Begin, Flow, Moved, Operations};
 use crate::workload::buffer::Buffer;
@@ -30,7 +30,7 @@ pub(super) struct InFlightTransfers<'a> {
     free: Vec<u32>,
     /// Transfers that are awaited together at least.
     batch: u32,
-    ended: Vec<Ended>,
+    ended: Vec<FinishedTransfer>,
     short_transfers: u64,
 }
 
@@ -164,7 +164,7 @@ impl<'a> InFlightTransfers<'a> {
         let at_least = self.batch.min(in_flight);
         self.file.finish(at_least, &mut ended).map_err(|error| self.context.failed("wait", &error))?;
         let end_ns = clock.now_ns();
-        for Ended { buffer, moved } in ended.drain(..) {
+        for FinishedTransfer { buffer, moved } in ended.drain(..) {
             let bytes = self.buffers[buffer as usize].len();
             let slot = &mut self.slots[buffer as usize];
             let whole = matches!(moved, Ok(count) if slot.moved as usize + count == bytes);

@@ -1,4 +1,4 @@
-//! A data job as one rank lives it: its files one after the other, each opened, moved, synced and closed.
+//! Runs a data job on one rank: its files one after the other, each opened, moved, synced and closed.
 //!
 //! [`one_by_one`] waits for each transfer before the next, [`in_flight`] keeps several on their way.
 
@@ -81,10 +81,10 @@ struct DataJob<'a> {
     step: u32,
     /// Files that it opens are not there yet: it is the first to write them, and the only one.
     creates: bool,
-    /// The rank's transfers, where they are dealt out.
+    /// The rank's transfers, where IOR's shuffle distributes them.
     shuffle: Option<IorShuffle>,
     /// One buffer per transfer in flight, and one more to compare with where that is asked for. Dropped after the
-    /// connection, which may have told the kernel about them.
+    /// connection, which may have registered them with the kernel.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
     scratch: Option<Buffer>,
@@ -246,7 +246,7 @@ impl<'a> DataJob<'a> {
         Ok(flow)
     }
 
-    /// Waits for the other ranks where the plan asks for it. If they were told to stop, there is nothing to wait for.
+    /// Waits for the other ranks where the plan asks for it. If they are to stop, there is nothing to wait for.
     fn wait_between<R: Ranks>(&self, ranks: &R) {
         if self.work.barriers {
             let _ = ranks.wait_for_all();
@@ -415,8 +415,8 @@ struct Counts {
 /// The number and the description of a file set.
 fn file_set<'a>(case: &'a Case<'_>, name: &str) -> (u64, &'a FileSet) {
     let mut numbered = case.plan.files.iter().zip(0..);
-    let found = numbered.find(|((candidate, _), _)| *candidate == name);
-    let ((_, set), number) = found.expect("validated: the file set exists");
+    let entry = numbered.find(|((candidate, _), _)| *candidate == name);
+    let ((_, set), number) = entry.expect("validated: the file set exists");
     (number, set)
 }
 

@@ -74,12 +74,12 @@ impl<'a> OneByOne<'a> {
 
     #[inline(always)]
     fn transfer(&mut self, lane: usize, offset: u64) -> Result<(), Box<Failure>> {
-        let at = self.context.base_bytes + offset;
-        let first = self.call(lane, 0, at);
+        let position = self.context.base_bytes + offset;
+        let first = self.call(lane, 0, position);
         if matches!(first, Ok(count) if count == self.buffer.len()) {
             return Ok(());
         }
-        self.repeat_the_rest(first, lane, at).map_err(|error| self.context.failed(name(lane), &error))
+        self.repeat_the_rest(first, lane, position).map_err(|error| self.context.failed(name(lane), &error))
     }
 
     /// Goes on after a call that moved less than asked, or was interrupted. Counts short calls.

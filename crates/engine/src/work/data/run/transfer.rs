@@ -34,7 +34,7 @@ pub(super) struct TransferContext<'a> {
     pub part: u32,
     /// What is compared.
     pub verify: Option<Verify>,
-    /// What is said of what is not as expected.
+    /// Words the failure where data is not as expected.
     pub second_reading: SecondReading<'a>,
     /// What is locked.
     pub lock: Option<Lock>,
@@ -104,9 +104,9 @@ impl TransferContext<'_> {
         }
     }
 
-    /// An error if `found` is not what was written at `offset`.
-    pub fn compare(&self, found: &[u8], scratch: &mut [u8], offset: u64) -> Result<(), Box<Failure>> {
-        let compared = self.content.compare(found, scratch, self.spot(offset));
+    /// An error if `data` is not what was written at `offset`.
+    pub fn compare(&self, data: &[u8], scratch: &mut [u8], offset: u64) -> Result<(), Box<Failure>> {
+        let compared = self.content.compare(data, scratch, self.spot(offset));
         compared.map_err(|mismatch| self.second_reading.explain(&self.path, self.base_bytes, &mismatch))
     }
 

@@ -59,8 +59,8 @@ impl Conditions {
     /// Whether `entry` of `directory` meets them.
     #[inline(always)]
     pub fn meets(&self, directory: BorrowedFd<'_>, entry: Entry<'_>) -> io::Result<Verdict> {
-        let told = entry.kind != Type::Unknown;
-        if !told {
+        let is_listed = entry.kind != Type::Unknown;
+        if !is_listed {
             return self.meets_unlisted(directory, entry.name);
         }
         let verdict = |matches| Ok(Verdict { matches, directory: entry.kind == Type::Directory });
@@ -72,25 +72,25 @@ impl Conditions {
             return verdict(true);
         }
         match attributes(directory, entry.name, wanted) {
-            Ok(found) => verdict(self.attributes_meet(&found)),
+            Ok(attributes) => verdict(self.attributes_meet(&attributes)),
             Err(error) if is_gone(&error) => verdict(false),
             Err(error) => Err(error),
         }
     }
 
-    /// The same for an entry of which the listing does not tell what it is: whether to go into it must be known.
+    /// The same for an entry whose kind is not listed: whether to go into it must be known.
     #[cold]
     fn meets_unlisted(&self, directory: BorrowedFd<'_>, name: &CStr) -> io::Result<Verdict> {
-        let found = match attributes(directory, name, libc::STATX_TYPE | self.wanted_attributes()) {
+        let statx = match attributes(directory, name, libc::STATX_TYPE | self.wanted_attributes()) {
             Err(error) if is_gone(&error) => return Ok(Verdict { matches: false, directory: false }),
-            found => found?,
+            statx => statx?,
         };
-        let kind = match u32::from(found.stx_mode) & libc::S_IFMT {
+        let kind = match u32::from(statx.stx_mode) & libc::S_IFMT {
             libc::S_IFREG => Type::File,
             libc::S_IFDIR => Type::Directory,
             _ => Type::Other,
         };
-        let matches = self.kind_and_name(kind, name) && self.attributes_meet(&found);
+        let matches = self.kind_and_name(kind, name) && self.attributes_meet(&statx);
         Ok(Verdict { matches, directory: kind == Type::Directory })
     }
 
@@ -104,12 +104,12 @@ impl Conditions {
         size | time
     }
 
-    fn attributes_meet(&self, found: &libc::statx) -> bool {
+    fn attributes_meet(&self, attributes: &libc::statx) -> bool {
         let changed_ns = || {
-            let seconds = u64::try_from(found.stx_mtime.tv_sec).unwrap_or(0);
-            seconds.saturating_mul(1_000_000_000).saturating_add(found.stx_mtime.tv_nsec.into())
+            let seconds = u64::try_from(attributes.stx_mtime.tv_sec).unwrap_or(0);
+            seconds.saturating_mul(1_000_000_000).saturating_add(attributes.stx_mtime.tv_nsec.into())
         };
-        self.size_bytes.as_ref().is_none_or(|sizes| sizes.contains(&found.stx_size))
+        self.size_bytes.as_ref().is_none_or(|sizes| sizes.contains(&attributes.stx_size))
             && self.changed_from_unix_ns.is_none_or(|from_ns| changed_ns() >= from_ns)
     }
 }
@@ -122,12 +122,12 @@ fn like(pattern: &CStr, name: &CStr) -> bool {
 
 /// Asks for some attributes of an entry, which is not followed if it is a symbolic link, nor mounted.
 fn attributes(directory: BorrowedFd<'_>, name: &CStr, wanted: u32) -> io::Result<libc::statx> {
-    let mut found = MaybeUninit::uninit();
+    let mut statx = MaybeUninit::uninit();
     let flags = libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT;
-    // SAFETY: the name ends with a zero byte, and the kernel fills `found` where it returns 0.
-    match unsafe { libc::statx(directory.as_raw_fd(), name.as_ptr(), flags, wanted, found.as_mut_ptr()) } {
+    // SAFETY: the name ends with a zero byte, and the kernel fills `statx` where it returns 0.
+    match unsafe { libc::statx(directory.as_raw_fd(), name.as_ptr(), flags, wanted, statx.as_mut_ptr()) } {
         // SAFETY: filled, as said.
-        0 => Ok(unsafe { found.assume_init() }),
+        0 => Ok(unsafe { statx.assume_init() }),
         _ => Err(io::Error::last_os_error()),
     }
 }

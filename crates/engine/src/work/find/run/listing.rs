@@ -23,7 +23,7 @@ pub(super) fn open(root: &OwnedFd, path: &[u8]) -> io::Result<OwnedFd> {
 
 fn open_at(directory: libc::c_int, path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd> {
     let flags = flags | libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    // SAFETY: the path ends with a zero byte and lives through the call.
+    // SAFETY: the path ends with a zero byte and outlives the call.
     match unsafe { libc::openat(directory, path.as_ptr(), flags) } {
         -1 => Err(io::Error::last_os_error()),
         // SAFETY: the kernel has just given us this descriptor.
@@ -84,7 +84,7 @@ impl Listing {
             // SAFETY: the kernel writes at most `room` bytes into the buffer, which has as many.
             let listed = unsafe { libc::syscall(libc::SYS_getdents64, directory.as_raw_fd(), to, room) };
             self.bytes = usize::try_from(listed).map_err(|_| io::Error::last_os_error())?;
-            let entries = self.found().count() as u64;
+            let entries = self.entries().count() as u64;
             if entries > 0 || self.bytes == 0 {
                 return Ok(entries);
             }
@@ -92,18 +92,18 @@ impl Listing {
     }
 
     /// The entries.
-    pub fn found(&self) -> Found<'_> {
+    pub fn entries(&self) -> Entries<'_> {
         // SAFETY: within the buffer, as the kernel never says that it wrote more than there is room for, and all of it
         // is initialised.
-        Found(unsafe { std::slice::from_raw_parts(self.buffer.as_ptr().cast(), self.bytes) })
+        Entries(unsafe { std::slice::from_raw_parts(self.buffer.as_ptr().cast(), self.bytes) })
     }
 }
 
 /// Entries that were listed, `.` and `..` aside.
 #[derive(Debug, Clone)]
-pub(super) struct Found<'a>(&'a [u8]);
+pub(super) struct Entries<'a>(&'a [u8]);
 
-impl<'a> Found<'a> {
+impl<'a> Entries<'a> {
     /// The next record from its kind on: a byte for the kind, then the name.
     #[inline(always)]
     fn next_record(&mut self) -> Option<&'a [u8]> {
@@ -123,7 +123,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl<'a> Iterator for Found<'a> {
+impl<'a> Iterator for Entries<'a> {
     type Item = Entry<'a>;
 
     #[inline(always)]
@@ -174,8 +174,8 @@ mod tests {
                 break;
             }
             calls += 1;
-            assert_eq!(listing.found().count() as u64, entries);
-            for entry in listing.found() {
+            assert_eq!(listing.entries().count() as u64, entries);
+            for entry in listing.entries() {
                 assert_eq!(listed.insert(entry.name.to_str().unwrap().to_owned(), entry.kind), None);
             }
         }

@@ -1,4 +1,4 @@
-//! A find job as one rank lives it: a walk that the ranks of the job share.
+//! Runs a find job on one rank: a walk that the ranks of the job share.
 //!
 //! Each rank reads directories of its own, deepest first, and gives some of those that it has not read yet to the
 //! others while they may run out ([`crate::ranks::Ranks::share_work`]). One operation is one entry visited; reading
@@ -22,7 +22,7 @@ use ioassay_protocol::plan::metadata::FindWork;
 use ioassay_protocol::plan::{Job, RankRange};
 
 use self::conditions::{Conditions, Verdict};
-use self::listing::{Found, Listing, is_gone};
+use self::listing::{Entries, Listing, is_gone};
 use super::LANE;
 use crate::failure;
 use crate::ranks::{Ranks, Start};
@@ -148,7 +148,7 @@ impl<R: Ranks> Walk<'_, R> {
             }
             match self.ranks.take_work(self.job, self.members, &mut taken) {
                 Ok(true) => self.wait_with(taken.clone()),
-                // Nothing is left, or somebody said stop.
+                // Nothing is left, or the run is to stop.
                 Ok(false) | Err(_) => return Ok(()),
             }
             operations.restart_timer();
@@ -178,7 +178,7 @@ impl<R: Ranks> Walk<'_, R> {
             let mut deeper = Vec::new();
             let mut visit = Visit {
                 visits: &mut self.visits,
-                found: self.listing.found(),
+                entries: self.listing.entries(),
                 directory: &directory,
                 path: &path,
                 root: self.root,
@@ -251,7 +251,7 @@ struct Visits<'a> {
 /// The entries of one read of one directory.
 struct Visit<'a, 'l> {
     visits: &'a mut Visits<'l>,
-    found: Found<'a>,
+    entries: Entries<'a>,
     directory: &'a OwnedFd,
     path: &'a [u8],
     root: &'a Root,
@@ -262,7 +262,7 @@ struct Visit<'a, 'l> {
 impl Operate for Visit<'_, '_> {
     #[inline(always)]
     fn operate(&mut self, _index: u64) -> Result<Moved, Box<Failure>> {
-        let entry = self.found.next().expect("as many as were counted");
+        let entry = self.entries.next().expect("as many as were counted");
         match self.visits.conditions.meets(self.directory.as_fd(), entry) {
             Ok(Verdict { matches, directory }) => {
                 self.visits.matched += u64::from(matches);

@@ -70,15 +70,15 @@ impl FileContent {
         }
     }
 
-    /// An error if `found`, the bytes of item `number` of `part`, are not what belongs there. Nothing where nothing is
+    /// An error if `data`, the bytes of item `number` of `part`, are not what belongs there. Nothing where nothing is
     /// compared.
     #[inline(always)]
-    pub fn compare(&mut self, found: &[u8], part: u32, number: u64) -> io::Result<()> {
+    pub fn compare(&mut self, data: &[u8], part: u32, number: u64) -> io::Result<()> {
         let spot = spot(part, number);
         let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
         // What was read back may lie there, or what belongs to another part.
         content.fill(scratch, spot);
-        payload::compare(found, scratch, spot).map_err(|mismatch| wrong(mismatch, number))
+        payload::compare(data, scratch, spot).map_err(|mismatch| wrong(mismatch, number))
     }
 
     /// The same of what `read` finds after `written` was written there.

@@ -1,4 +1,4 @@
-//! A metadata job as one rank lives it: the entries of a tree one after the other.
+//! Runs a metadata job on one rank: the entries of a tree one after the other.
 //!
 //! [`entries`] is what is done to one of them, [`replace`] the same of files that are replaced by others, [`directories`]
 //! the open ones in which they are named on request, [`file_content`] what files hold, [`tree`] where all of that lies.
@@ -71,12 +71,12 @@ struct MetadataJob<'a> {
     job: Job,
     target: Tree,
     task: Task,
-    /// Dropped after the connection, which may have told the kernel about it.
+    /// Dropped after the connection, which may have registered it with the kernel.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
     file_content: FileContent,
-    /// What is written back at the end, held open since before anything is written: an error of that is told once to each who
-    /// had it open.
+    /// What is written back at the end, held open since before anything is written: an error of that is reported once
+    /// to each process that had the file open.
     file_system: Option<File>,
 }
 
@@ -92,52 +92,56 @@ enum Task {
 impl<R: Ranks> PreparedJob<R> for MetadataJob<'_> {
     fn run(self: Box<Self>, ranks: &R, (index, _): (usize, &Job), start: Start) -> JobResult {
         // What is not moved out of it is dropped in the order of its fields.
-        let mut own = *self;
-        let Case { plan, clock, .. } = *own.case;
-        let bytes = moved_at_once(own.work);
-        let mut operations = Operations::new(ranks, clock, (index, &own.job), bytes, start, plan.sample_interval_ns);
-        let names = names_of(&mut *own.connection);
-        let checked = (own.file_content, SecondReading::of_tree(own.case, plan.storage_of(&own.job), own.work));
-        let buffer = own.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]);
-        let ended = match own.task {
+        let mut prepared = *self;
+        let Case { plan, clock, .. } = *prepared.case;
+        let bytes = moved_at_once(prepared.work);
+        let mut operations =
+            Operations::new(ranks, clock, (index, &prepared.job), bytes, start, plan.sample_interval_ns);
+        let names = names_of(&mut *prepared.connection);
+        let checked = (
+            prepared.file_content,
+            SecondReading::of_tree(prepared.case, plan.storage_of(&prepared.job), prepared.work),
+        );
+        let buffer = prepared.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]);
+        let ended = match prepared.task {
             Task::Entries { entries, order, open } => {
                 let count = order.count;
-                let sharing = plan.trees[&own.work.tree].sharing;
-                let operation = own.work.operation;
-                let target = &own.target;
+                let sharing = plan.trees[&prepared.work.tree].sharing;
+                let operation = prepared.work.operation;
+                let target = &prepared.target;
                 let mut works = Works::new(names, operation, sharing, target, entries, order, open, buffer, checked);
                 operations.run(0..count, &mut works)
             }
             Task::Replacements { sets, of_each } => {
-                let count = operations_each(own.work) * sets.len() as u64 * of_each;
-                operations.run(0..count, &mut Replacements::new(names, own.work.operation, sets, buffer, checked))
+                let count = operations_each(prepared.work) * sets.len() as u64 * of_each;
+                operations.run(0..count, &mut Replacements::new(names, prepared.work.operation, sets, buffer, checked))
             }
         };
         let mut failure = ended.err();
         let reached = operations.done();
         let statistics = operations.finish(failure.is_some());
         let worked_ns = clock.now_ns();
-        let names = names_of(&mut *own.connection);
+        let names = names_of(&mut *prepared.connection);
         let (mut fsync_ns, short_transfers) = (names.fsync_ns(), names.short_transfers());
         let transfer_ns = (worked_ns - start.left_ns).saturating_sub(fsync_ns);
-        if let Some(file_system) = &own.file_system
+        if let Some(file_system) = &prepared.file_system
             && failure.is_none()
             && !ranks.must_stop()
         {
-            let path = own.case.workspace.path();
+            let path = prepared.case.workspace.path();
             failure =
                 cache::write_out(file_system).map_err(|error| failure::boxed_on_path("syncfs", path, &error)).err();
             fsync_ns += clock.now_ns() - worked_ns;
         }
         let times = JobTimes { transfer: transfer_ns, fsync: fsync_ns, ..JobTimes::default() };
         JobResult {
-            lanes: own.work.lanes(),
+            lanes: prepared.work.lanes(),
             statistics,
             times,
             short_transfers,
-            requests: own.connection.take_request_counts(),
+            requests: prepared.connection.take_request_counts(),
             complete: !ranks.must_stop(),
-            synced: failure.is_none() && !ranks.must_stop() && own.work.forces_to_storage(),
+            synced: failure.is_none() && !ranks.must_stop() && prepared.work.forces_to_storage(),
             matched: None,
             written: Some(reached),
             read: None,
@@ -201,7 +205,7 @@ fn names_of(connection: &mut dyn Connection) -> &mut dyn Names {
     connection.names().expect("validated: the storage API has names")
 }
 
-/// The directory that holds a tree, made by whoever comes first of those who create one in it.
+/// The directory that holds a tree, made by the first rank that creates a tree in it.
 fn create_container(names: &mut dyn Names, target: &Tree) -> Result<(), Box<Failure>> {
     match retried_if_stale(|| names.create_directory(Entry { directory: None, name: &target.container })) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -217,7 +221,7 @@ fn retried_if_stale(mut create: impl FnMut() -> io::Result<()>) -> io::Result<()
     for _ in 1..ATTEMPTS {
         match create() {
             Err(error) if error.raw_os_error() == Some(libc::ESTALE) => thread::sleep(BETWEEN_ATTEMPTS),
-            said => return said,
+            result => return result,
         }
     }
     create()
@@ -231,7 +235,7 @@ fn order(seed: u64, shape: &Shape, step: u32, work: &MetadataWork, (part, member
     let keys = |step: u32, of: u32| SplitMix64::keyed(&[seed, u64::from(step), u64::from(of)]);
     match work.operation {
         MetadataOperation::CreateTree | MetadataOperation::RemoveTree => Order::all(shape.directories),
-        // Keyed by the part, so that what a limit let be created can be found again by whoever works on it.
+        // Keyed by the part, so that the rank that works on it later finds what a limit let be created.
         MetadataOperation::Create { .. } => Order::of_part(work.order, shape, keys(step, part)),
         _ if there.items == shape.items_per_part() => Order::of_part(work.order, shape, keys(step, member)),
         _ => {
