@@ -2,6 +2,7 @@
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use procfs::process::Process;
 
 use crate::clock::monotonic_ns;
 
@@ -32,7 +33,7 @@ impl OwnUsage {
     /// Since the last look.
     pub fn look(&mut self) -> Cost {
         let (processor, now_ns) = (processor_ns(), monotonic_ns());
-        let resident = procfs_resident().unwrap_or_default();
+        let resident = resident_bytes().unwrap_or_default();
         let cost = Cost {
             processor_ns: processor.saturating_sub(self.processor_ns),
             resident_bytes: resident,
@@ -54,8 +55,7 @@ fn processor_ns() -> u64 {
     (usage.user_time().num_nanoseconds() + usage.system_time().num_nanoseconds()) as u64
 }
 
-/// The second number of `/proc/self/statm`, in pages.
-fn procfs_resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    Some(text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()? * crate::processes::page_bytes())
+fn resident_bytes() -> Option<u64> {
+    let memory = Process::myself().and_then(|process| process.statm()).ok()?;
+    Some(memory.resident * procfs::page_size())
 }

@@ -48,17 +48,28 @@ pub fn is_possible(header: &Header) -> bool {
         && (latest == 0 || POSSIBLE_NS.contains(&latest))
 }
 
+/// Where the blocks begin of a table that begins with `header`, in bytes. Tables of older recorders have a shorter header.
+///
+/// # Errors
+/// If it is of another version, or the header has no possible length.
+pub fn blocks_begin_at(header: &Header) -> Result<usize, Damage> {
+    if header.version != VERSION {
+        return Err(Damage::Version(header.version));
+    }
+    let begin = header.header_bytes as usize;
+    if begin < OLDEST_HEADER || !begin.is_multiple_of(ALIGNMENT) {
+        return Err(Damage::Length);
+    }
+    Ok(begin)
+}
+
 /// Of a table that begins with `header`, in a file that has `rest_bytes` from there on: its length.
 ///
 /// # Errors
 /// Where it cannot be one.
 pub fn length(header: &Header, rest_bytes: u64) -> Result<usize, Damage> {
-    if header.version != VERSION {
-        return Err(Damage::Version(header.version));
-    }
-    let (used, begin) = (header.used_bytes.load(Relaxed), u64::from(header.header_bytes));
-    let has_header = begin.is_multiple_of(ALIGNMENT as u64) && (OLDEST_HEADER as u64..=used).contains(&begin);
-    if !has_header || used > rest_bytes.min(LARGEST as u64) {
+    let (begin, used) = (blocks_begin_at(header)? as u64, header.used_bytes.load(Relaxed));
+    if begin > used || used > rest_bytes.min(LARGEST as u64) {
         return Err(Damage::Length);
     }
     Ok(used as usize)

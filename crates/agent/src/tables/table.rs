@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ioassay_record::layout::Layout;
 use ioassay_record::operation::{OPERATIONS, Operation};
-use ioassay_record::read::{Damage, copy};
+use ioassay_record::read::{self, Damage, copy};
 use ioassay_record::table::{
-    ALIGNMENT, Block, BlockKind, Clock, File as FileRow, Header, LARGEST, MAGIC, Second, Seconds, State, Text, Thread,
-    VERSION, WATCHED_BLOCKS, WATCHED_ROWS, Watched, WatchedRow,
+    ALIGNMENT, Block, BlockKind, Clock, File as FileRow, Header, LARGEST, Second, Seconds, State, Text, Thread,
+    WATCHED_BLOCKS, WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::tables::amounts::{Amounts, Released, Totals};
@@ -176,11 +176,11 @@ impl Table {
     /// # Errors
     /// If they cannot be read, or are none.
     pub fn open(bytes: &dyn Bytes) -> io::Result<Self> {
-        let header = header(bytes)?;
+        let (header, blocks_begin) = header(bytes)?;
         Ok(Self {
             identity: Identity::of(&header),
             clock: header.clock,
-            next: size_of::<Header>(),
+            next: blocks_begin,
             threads: Vec::new(),
             rows: Vec::new(),
             watched: Vec::new(),
@@ -223,7 +223,7 @@ impl Table {
     /// # Errors
     /// If it cannot be read, or is no table any more.
     pub fn look(&mut self, bytes: &dyn Bytes, span: Span) -> io::Result<Look> {
-        let header = header(bytes)?;
+        let (header, _) = header(bytes)?;
         if header.process != self.identity.process || header.begin_ticks != self.identity.begin_ticks {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is the table of another process now"));
         }
@@ -455,31 +455,24 @@ fn structure<T: Layout>(bytes: &[u8], kind: BlockKind) -> Option<T> {
     copy(bytes)
 }
 
-/// The header of a table.
+/// The header of a table, and where its blocks begin.
 ///
 /// # Errors
 /// If it cannot be read, or is none of this version.
-pub fn header(bytes: &dyn Bytes) -> io::Result<Header> {
+fn header(bytes: &dyn Bytes) -> io::Result<(Header, usize)> {
     let mut buffer = [0; size_of::<Header>()];
     let count = bytes.read_at(&mut buffer, 0)?;
-    let damaged = |damage: Damage| io::Error::new(io::ErrorKind::InvalidData, format!("{damage:?}"));
-    let header = copy::<Header>(&buffer[..count]).ok_or_else(|| damaged(Damage::NotATable))?;
-    if header.magic != MAGIC {
-        return Err(damaged(Damage::NotATable));
-    }
-    if header.version != VERSION {
-        return Err(damaged(Damage::Version(header.version)));
-    }
-    if header.header_bytes as usize != size_of::<Header>() {
-        return Err(damaged(Damage::Length));
-    }
-    Ok(header)
+    let header = read::header(&buffer[..count]).ok_or(Damage::NotATable);
+    header
+        .and_then(|header| read::blocks_begin_at(&header).map(|begin| (header, begin)))
+        .map_err(|damage| io::Error::new(io::ErrorKind::InvalidData, format!("{damage:?}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tables::made_up::MadeUp;
+    use ioassay_record::read::OLDEST_HEADER;
     use ioassay_record::table::TextKind;
     use proptest::prelude::*;
 
@@ -620,6 +613,23 @@ mod tests {
         assert!(table.look(&&other.bytes[..], until(10)).is_err());
         assert!(table.look(&&made_up.bytes[..20], until(10)).is_err());
         assert!(Table::open(&&b"ioassayT"[..]).is_err());
+    }
+
+    #[test]
+    fn a_table_with_the_shorter_header_of_an_older_recorder_is_read() {
+        let mut made_up = MadeUp::new(1, 10);
+        let thread = made_up.thread();
+        made_up.set_thread(thread, 10, [3, 300, 30, 9]);
+        made_up.edit::<Header>(0, |header| {
+            header.header_bytes = OLDEST_HEADER as u32;
+            header.used_bytes.fetch_sub((size_of::<Header>() - OLDEST_HEADER) as u64, Relaxed);
+        });
+        made_up.bytes.drain(OLDEST_HEADER..size_of::<Header>());
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 10), [(10, 3, 300)]);
+        made_up.bytes[offset_of!(Header, header_bytes)..][..4]
+            .copy_from_slice(&(OLDEST_HEADER as u32 - 8).to_le_bytes());
+        assert!(Table::open(&&made_up.bytes[..]).is_err());
     }
 
     proptest! {
