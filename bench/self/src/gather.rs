@@ -129,6 +129,7 @@ fn result(rank: u32, node: u32) -> RankResult {
         sample_bytes,
         sample_operations,
         suspended: Vec::new(),
+        training: None,
         retries: Default::default(),
         endpoint: None,
     };

@@ -112,6 +112,7 @@ fn plan(storage: Storage, directory: &Path, ranks: u32, rank_bytes: u64, works: 
         ranks: RankCount { clients: ranks, per_client: 1 },
         files: [("data".to_owned(), set)].into(),
         trees: [].into(),
+        datasets: [].into(),
         steps: works.iter().map(phase).collect(),
         seed: 1,
         memory_bytes: 0,

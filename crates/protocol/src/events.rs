@@ -366,6 +366,41 @@ pub struct RankRecord {
     /// When it was suspended, since the barrier opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspended: Vec<Suspension>,
+    /// What its accelerator and its data loader did, where the operation is `step`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<TrainingRecord>,
+}
+
+/// What the accelerator and the data loader of one rank did in an epoch. Times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingRecord {
+    /// Samples of all batches that the accelerator took.
+    pub samples: u64,
+    /// Bytes of these samples. What the record of its reads has beyond them was read for alignment.
+    pub asked_bytes: u64,
+    /// How long the accelerator was to compute for each batch.
+    pub asked_compute_ns: u64,
+    /// How long it computed in all.
+    pub compute_ns: u64,
+    /// How long it waited for batches.
+    pub wait_ns: u64,
+    /// How long it waited for other ranks after its steps.
+    pub sync_ns: u64,
+    /// From the opening of the barrier until it had its first batch.
+    pub first_batch_ns: u64,
+    /// From the opening of the barrier until its first step was done.
+    pub first_step_ns: u64,
+    /// How long it computed in its first step.
+    pub first_compute_ns: u64,
+    /// From the opening of the barrier until its last step was done.
+    pub last_step_ns: u64,
+    /// Threads of its loader.
+    pub loader_threads: u32,
+    /// In which its loader's threads loaded: the sum of all threads.
+    pub loader_busy_ns: u64,
+    /// Processor time of its loader's threads.
+    pub loader_processor_ns: u64,
 }
 
 /// A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z) or its process did not run

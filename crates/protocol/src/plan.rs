@@ -4,7 +4,7 @@
 //! done (no rate, no verification, one transfer at a time).
 //!
 //! [`data`] describes files and what moves their bytes, [`metadata`] trees and what is done to their entries,
-//! [`replay`] what an application did, [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
+//! [`replay`] what an application did, [`train`] datasets and what trains with them, [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
 
 pub mod cache;
 pub mod data;
@@ -12,6 +12,7 @@ pub mod metadata;
 pub mod pace;
 pub mod replay;
 pub mod storage;
+pub mod train;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use self::metadata::{FindWork, MetadataWork, Tree};
 use self::pace::{Limit, Rate, Think};
 use self::replay::ReplayWork;
 use self::storage::{Storage, Target};
+use self::train::{Dataset, TrainWork};
 
 /// One case for the engine to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +50,9 @@ pub struct Plan {
     /// Trees that metadata jobs create, stat and remove, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trees: BTreeMap<String, Tree>,
+    /// Datasets that training jobs create and read, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub datasets: BTreeMap<String, Dataset>,
     /// What happens, in order. Every rank does every step, with a barrier before each.
     pub steps: Vec<Step>,
     /// Seed of every random choice: the same plan with the same seed does the same I/O.
@@ -225,6 +230,8 @@ pub enum Work {
     Find(FindWork),
     /// Do what an application did.
     Replay(ReplayWork),
+    /// Create a dataset, or train with it.
+    Train(TrainWork),
 }
 
 /// What the operations of a record did.
@@ -255,12 +262,14 @@ pub enum Operation {
     Close,
     /// Force one file to stable storage.
     Sync,
+    /// Wait for the batch of one step of training; what is computed with it does not count in its time.
+    Step,
 }
 
 impl Operation {
     /// True for the operations that change what is stored.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close)
+        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close | Self::Step)
     }
 }
 

@@ -25,6 +25,7 @@ NOUNS: dict[Operation, str] = {
     "open": "opens",
     "close": "closes",
     "sync": "syncs",
+    "step": "steps",
 }
 """The noun that a rate of each operation counts."""
 

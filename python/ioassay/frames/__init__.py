@@ -94,6 +94,11 @@ class Runs:
         return self._joined({path: run.first_bytes for path, run in self.by_path.items()})
 
     @cached_property
+    def training(self) -> pl.DataFrame:
+        """A row for each accelerator in each epoch."""
+        return self._joined({path: run.training for path, run in self.by_path.items()})
+
+    @cached_property
     def sources(self) -> pl.DataFrame:
         """Where each imported measurement was read."""
         return self._joined({path: run.sources for path, run in self.by_path.items()})

@@ -48,6 +48,10 @@ class Kind(ABC, Generic[W_contra]):
         """Trees of the plan that it names."""
         return []
 
+    def datasets(self, work: W_contra) -> list[str]:
+        """Datasets of the plan that it names."""
+        return []
+
     def earlier_steps(self, work: W_contra) -> list[int]:
         """Steps of the plan that it refers to, which must be phases."""
         return []
@@ -59,8 +63,13 @@ def called(name: str | None, verb: str) -> str:
 
 
 def which(plan: Contents, name: str) -> str:
-    """A file set or tree by name, where there are several."""
-    return f" of {name}" if len(plan.get("files", {})) + len(plan.get("trees", {})) > 1 else ""
+    """A file set, tree or dataset by name, where there are several."""
+    return f" of {name}" if has_several(plan) else ""
+
+
+def has_several(plan: Contents) -> bool:
+    """True where a plan has more than one of file sets, trees and datasets together."""
+    return len(plan.get("files", {})) + len(plan.get("trees", {})) + len(plan.get("datasets", {})) > 1
 
 
 def beside(said: list[str]) -> str:

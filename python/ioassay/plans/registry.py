@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioassay.plans.kind import Kind
-from ioassay.plans.kinds import data, find, metadata, replay
+from ioassay.plans.kinds import data, find, metadata, replay, train
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Work
@@ -16,6 +16,7 @@ _KINDS: Mapping[str, Kind[Any]] = {
     "metadata": metadata.Metadata(),
     "find": find.Find(),
     "replay": replay.Replayed(),
+    "train": train.Train(),
 }
 
 

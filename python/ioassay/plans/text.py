@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.plans import registry
-from ioassay.plans.kind import beside, phase_name, which
+from ioassay.plans.kind import beside, has_several, phase_name, which
 from ioassay.plans.kinds.data import file_set
 from ioassay.plans.kinds.metadata import tree
+from ioassay.plans.kinds.train import dataset
 from ioassay.protocol.facts import COLD_SHARE
 from ioassay.text.prose import listed
 from ioassay.text.units import format_bytes, format_duration
@@ -67,12 +68,14 @@ def storage(through: Storage) -> str:
 
 
 def sets(plan: Contents) -> Iterator[str]:
-    """What is written, read, created and looked at, a sentence for each file set and tree."""
-    several = len(plan.get("files", {})) + len(plan.get("trees", {})) > 1
+    """What is written, read, created and looked at, a sentence for each file set, tree and dataset."""
+    several = has_several(plan)
     for name, files in plan.get("files", {}).items():
         yield (f"file set {name}: " if several else "") + file_set(plan, name, files)
     for name, one in plan.get("trees", {}).items():
         yield (f"tree {name}: " if several else "") + tree(one)
+    for name, of in plan.get("datasets", {}).items():
+        yield (f"dataset {name}: " if several else "") + dataset(of)
 
 
 def steps(plan: Contents) -> str:

@@ -950,7 +950,19 @@ class NumaNode(TypedDict):
 
 
 Operation: TypeAlias = Literal[
-    "write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find", "open", "close", "sync"
+    "write",
+    "read",
+    "create-tree",
+    "remove-tree",
+    "create",
+    "stat",
+    "rename",
+    "remove",
+    "find",
+    "open",
+    "close",
+    "sync",
+    "step",
 ]
 """What the operations of a record did."""
 
@@ -1020,6 +1032,37 @@ class Suspension(TypedDict, closed=True):
     """When it began."""
     end_ns: int
     """When the rank went on."""
+
+
+class TrainingRecord(TypedDict, closed=True):
+    """What the accelerator and the data loader of one rank did in an epoch. Times in nanoseconds."""
+
+    asked_bytes: int
+    """Bytes of these samples. What the record of its reads has beyond them was read for alignment."""
+    asked_compute_ns: int
+    """How long the accelerator was to compute for each batch."""
+    compute_ns: int
+    """How long it computed in all."""
+    first_batch_ns: int
+    """From the opening of the barrier until it had its first batch."""
+    first_compute_ns: int
+    """How long it computed in its first step."""
+    first_step_ns: int
+    """From the opening of the barrier until its first step was done."""
+    last_step_ns: int
+    """From the opening of the barrier until its last step was done."""
+    loader_busy_ns: int
+    """In which its loader's threads loaded: the sum of all threads."""
+    loader_processor_ns: int
+    """Processor time of its loader's threads."""
+    loader_threads: int
+    """Threads of its loader."""
+    samples: int
+    """Samples of all batches that the accelerator took."""
+    sync_ns: int
+    """How long it waited for other ranks after its steps."""
+    wait_ns: int
+    """How long it waited for batches."""
 
 
 class TransferAmounts(TypedDict):
@@ -1388,6 +1431,8 @@ class RankRecord(TypedDict):
     """When it left the barrier."""
     suspended: NotRequired[list[Suspension]]
     """When it was suspended, since the barrier opened."""
+    training: NotRequired[TrainingRecord | None]
+    """What its accelerator and its data loader did, where the operation is `step`."""
     transfer_ns: int
     """Time from the first to the last transfer, without what is in `fill_ns` and `fsync_ns`."""
     usage: Usage

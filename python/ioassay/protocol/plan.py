@@ -26,6 +26,10 @@ CacheMethod: TypeAlias = Literal["drop-caches", "fadvise", "remount", "read-othe
 """A way to make the next read phase read from storage and not from memory."""
 
 
+Compute: TypeAlias = Literal["sleep", "spin"]
+"""How the time of a computation is passed."""
+
+
 CreateWith: TypeAlias = Literal["open", "mknod"]
 """With which call a file is created."""
 
@@ -370,8 +374,36 @@ Region: TypeAlias = Literal["whole", "segment"]
 """Where in a file a rank's transfers lie."""
 
 
+class SampleSizesFixed(TypedDict, closed=True):
+    """All of so many bytes."""
+
+    fixed: int
+
+
+class Normal(TypedDict, closed=True):
+    least_bytes: int
+    """No sample is smaller: those that would be have this size."""
+    mean_bytes: int
+    """The mean."""
+    standard_deviation_bytes: int
+    """The standard deviation."""
+
+
+class SampleSizesNormal(TypedDict, closed=True):
+    """
+    Normally distributed, by the sum of twelve uniform numbers: the same on every machine, and never more than six
+    standard deviations from the mean.
+    """
+
+    normal: Normal
+
+
 Sharing: TypeAlias = Literal["unique", "shared", "shared-items"]
 """Who has which tree."""
+
+
+Shuffle: TypeAlias = Literal["none", "files", "samples"]
+"""The order in which an epoch reads samples."""
 
 
 class SiteCommand(TypedDict, closed=True):
@@ -537,6 +569,47 @@ class Think(TypedDict, closed=True):
     """After how many operations there is one."""
 
 
+class TrainOperationCreate(TypedDict, closed=True):
+    """Write its files: of n ranks the first writes files 0, n, 2 n and so on."""
+
+    fsync: bool
+    """Each file is forced to stable storage before it is closed."""
+    kind: Literal["create"]
+
+
+class TrainOperationEpoch(TypedDict, closed=True):
+    """Train for one epoch: each rank is an accelerator with a data loader."""
+
+    batch: int
+    """Samples of a batch. An accelerator takes one batch for each step."""
+    compute: Compute
+    """How that time is passed."""
+    compute_ns: int
+    """How long the accelerator computes for each batch, in nanoseconds."""
+    drop_last: bool
+    """
+    Samples that do not fill a batch of every rank are left out. Otherwise the last batch may be smaller, and ranks that have
+    one sample less than others read one of the first again, so that all do as many steps.
+    """
+    kind: Literal["epoch"]
+    loader_threads: int
+    """Threads of each rank that load batches: each loads a whole batch, sample by sample."""
+    number: int
+    """Its number, from 0: each has an order of its own."""
+    prefetch: int
+    """Batches that each of these threads may be ahead of the accelerator."""
+    shuffle: Shuffle
+    """In which order samples are read. Of n ranks the first reads those at places 0, n, 2 n and so on of that order."""
+    sync_steps: NotRequired[bool]
+    """After each step a rank waits for all others, as the exchange of gradients makes it do."""
+    verify: NotRequired[bool]
+    """Each sample is compared with what was written."""
+
+
+TrainOperation: TypeAlias = TrainOperationCreate | TrainOperationEpoch
+"""What is done with a dataset."""
+
+
 class TransferMixed(TypedDict, closed=True):
     """Read this percentage of the transfers, 1 to 99, chosen at random, and write the others."""
 
@@ -695,6 +768,16 @@ class WorkFind(TypedDict, closed=True):
     """It begins in the directory that holds this tree of the plan."""
 
 
+class WorkTrain(TypedDict, closed=True):
+    """Create a dataset, or train with it."""
+
+    dataset: str
+    """Name of the dataset."""
+    kind: Literal["train"]
+    operation: TrainOperation
+    """What is done with it."""
+
+
 class FileSet(TypedDict, closed=True):
     """
     A file set, in IOR's terms: a file holds `segments` segments; in a segment each rank that uses the file has
@@ -754,6 +837,16 @@ class InPlace(TypedDict, closed=True):
     """Replace and remove regular files that are there, of any origin."""
     trees: NotRequired[dict[str, TreePlace]]
     """Where each tree is."""
+
+
+class SampleSizesHistogram(TypedDict, closed=True):
+    """These sizes by their weights."""
+
+    histogram: list[Size]
+
+
+SampleSizes: TypeAlias = SampleSizesFixed | SampleSizesNormal | SampleSizesHistogram
+"""The sizes of the samples of a dataset."""
 
 
 class StepColdCache(TypedDict, closed=True):
@@ -871,6 +964,22 @@ Target: TypeAlias = TargetDirectory | TargetInPlace | TargetDevice | TargetUrl
 """Where I/O goes."""
 
 
+class Dataset(TypedDict, closed=True):
+    """
+    Samples in files. The size of each sample follows from the seed and its number alone, so that a dataset is the same
+    whatever the number of ranks that create or read it.
+    """
+
+    samples: int
+    """Samples in all."""
+    samples_per_file: int
+    """Samples of each file, laid end to end. A divisor of `samples`."""
+    seed: int
+    """Chooses the sizes of the samples, and their bytes."""
+    sizes: SampleSizes
+    """Their sizes."""
+
+
 class Stream(TypedDict, closed=True):
     """Operations of one kind on the items of a tree."""
 
@@ -899,7 +1008,7 @@ class WorkReplay(TypedDict, closed=True):
     """The streams."""
 
 
-Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay
+Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay | WorkTrain
 """The kinds of work."""
 
 
@@ -946,6 +1055,8 @@ class Plan(TypedDict, closed=True):
 
     case: str
     """Identifier of the case, unique in the run; it begins the names of its files. Same letters as `run`."""
+    datasets: NotRequired[dict[str, Dataset]]
+    """Datasets that training jobs create and read, by name."""
     files: NotRequired[dict[str, FileSet]]
     """File sets that data jobs write and read, by name."""
     memory_bytes: NotRequired[int]

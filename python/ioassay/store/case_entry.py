@@ -66,6 +66,9 @@ def unfitting(plan: Plan) -> str | None:
         for tree in kind.trees(work):
             if tree not in plan.get("trees", {}):
                 return f"it has no tree {tree}"
+        for dataset in kind.datasets(work):
+            if dataset not in plan.get("datasets", {}):
+                return f"it has no dataset {dataset}"
         rate_of = job.get("limit", {}).get("at_rate_of")
         earlier = [*([rate_of["step"]] if rate_of else []), *kind.earlier_steps(work)]
         if any(step >= len(phases) or phases[step] is None for step in earlier):

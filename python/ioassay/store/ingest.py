@@ -169,6 +169,7 @@ def _phase_columns(case: CaseEntry, nodes: list[str], phase: EventPhase) -> dict
         "samples": _samples(phase),
         "latencies": _buckets(phase["latencies"]),
         "first_bytes": _buckets(_first_byte(phase)),
+        "training": _training(nodes, phase),
         "doubts": _doubts(phase),
     }
 
@@ -226,6 +227,15 @@ def _stonewall(met: Stonewall | None) -> Row:
 def _ranks(nodes: list[str], phase: EventPhase) -> Columns:
     rows = [{**rank, **rank["usage"], **_at_stonewall(rank), "node": nodes[rank["node"]]} for rank in phase["ranks"]]
     return _columns(rows, schema.RANKS)
+
+
+def _training(nodes: list[str], phase: EventPhase) -> Columns:
+    rows = [
+        {**training, "rank": rank["rank"], "node": nodes[rank["node"]], "steps": rank["operations"]}
+        for rank in phase["ranks"]
+        if (training := rank.get("training")) is not None
+    ]
+    return _columns(rows, schema.TRAINING)
 
 
 def _at_stonewall(rank: RankRecord) -> Row:

@@ -29,6 +29,8 @@ class LoadedRun:
     latencies: pl.DataFrame
     first_bytes: pl.DataFrame
     """As latencies, from the beginning of reads to their first byte; empty where no storage API knows it."""
+    training: pl.DataFrame
+    """Of each accelerator in each epoch what it and its data loader did; empty where nothing trained."""
     doubts: pl.DataFrame
     sources: pl.DataFrame
     """Of imported measurements where they were read; empty for a run of our own."""

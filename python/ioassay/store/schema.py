@@ -114,6 +114,29 @@ LATENCIES = pl.Schema(
 FIRST_BYTES = LATENCIES
 """The same of the times to the first byte of reads, where the storage API knows them."""
 
+TRAINING = pl.Schema(
+    {
+        **_KEY,  # of the steps of an epoch
+        "rank": pl.Int64,  # an accelerator
+        "node": pl.String,
+        "steps": pl.Int64,
+        "samples": pl.Int64,
+        "asked_bytes": pl.Int64,  # of these samples; the epoch's reads may have moved more, for alignment
+        "asked_compute_ns": pl.Int64,  # of each step
+        "compute_ns": pl.Int64,  # that it took in all
+        "wait_ns": pl.Int64,  # for batches
+        "sync_ns": pl.Int64,  # for other ranks after steps
+        # Since the phase's start.
+        "first_batch_ns": pl.Int64,
+        "first_step_ns": pl.Int64,
+        "last_step_ns": pl.Int64,
+        "first_compute_ns": pl.Int64,  # that the first step computed
+        "loader_threads": pl.Int64,
+        "loader_busy_ns": pl.Int64,  # in which they loaded, the sum of all threads
+        "loader_processor_ns": pl.Int64,
+    }
+)
+
 DOUBTS = pl.Schema(
     {
         **_KEY,
@@ -149,12 +172,13 @@ TABLES = {
     "samples": SAMPLES,
     "latencies": LATENCIES,
     "first_bytes": FIRST_BYTES,
+    "training": TRAINING,
     "doubts": DOUBTS,
     "sources": SOURCES,
 }
 """Every table of a run directory by name; the file is `NAME.parquet`."""
 
-ADDED_TABLES = frozenset({"first_bytes"})
+ADDED_TABLES = frozenset({"first_bytes", "training"})
 """Tables that runs of older versions lack: nothing of theirs was measured then."""
 
 REBUILT = "Delete it: a missing table is rebuilt from the run's logs."

@@ -115,6 +115,8 @@ def _plan(study: Study, point: Point, *, run: str, target: Target) -> Plan:
         plan["files"] = contents["files"]
     if "trees" in contents:
         plan["trees"] = contents["trees"]
+    if "datasets" in contents:
+        plan["datasets"] = contents["datasets"]
     if workload.time_limit is not None:
         plan["time_limit_ns"] = workload.time_limit
     return plan

@@ -16,6 +16,7 @@ from ioassay.studies.model import Workload
 from ioassay.studies.replay import Replay
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
+from ioassay.studies.train import OnDataset
 from ioassay.text.units import format_duration
 from ioassay.yaml_models.source import Problem, nearest
 
@@ -61,6 +62,9 @@ class _Steps:
         if isinstance(work.body, Replay):
             yield from self._replay(work.body, place)
             return
+        if isinstance(work.body, OnDataset):
+            yield from self._on_dataset(work.body, (*place, str(work.verb)))
+            return
         phase, verb = work.body, str(work.verb)
         on = sweep.works_on(self.workload, work)
         if on is None:
@@ -92,6 +96,16 @@ class _Steps:
             if tree not in self.workload.trees:
                 known = nearest(tree, self.workload.trees) if self.workload.trees else "add `trees:` to the workload"
                 yield self.at(*inside, "tree").problem(f"there is no tree `{tree}`", known)
+
+    def _on_dataset(self, on: OnDataset, place: Path) -> Iterator[Problem]:
+        known = [*self.workload.datasets]
+        if on.dataset is not None and on.dataset not in known:
+            instead = nearest(on.dataset, known) if known else "add `datasets:` to the workload"
+            yield self.at(*place, "dataset").problem(f"there is no dataset `{on.dataset}`", instead)
+        elif on.dataset is None and len(known) != 1:
+            wrong = f"`{self.name}` has {'several datasets' if known else 'no dataset'}"
+            instead = f"name one of {', '.join(known)}" if known else "add `datasets:` to the workload"
+            yield self.at(*place).problem(wrong, instead)
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:
         known = sweep.fitting(self.workload, work)

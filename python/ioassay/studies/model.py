@@ -19,6 +19,7 @@ from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.replay import Replays
 from ioassay.studies.steps import Step
 from ioassay.studies.storage import Storage
+from ioassay.studies.train import Dataset
 from ioassay.studies.values import (
     AnyOperation,
     Clients,
@@ -91,11 +92,18 @@ class Workload(Sweep):
     trees: dict[Identifier, Tree] = Field(
         default={}, description="Trees by name. A workload with a single one may write `tree:` instead."
     )
+    datasets: dict[Identifier, Dataset] = Field(default={}, description="Datasets for training, by name.")
 
     @model_validator(mode="after")
     def _something_to_work_on(self) -> Self:
-        if both := self.files.keys() & self.trees.keys():
-            raise ValueError(f"has a file set and a tree both called `{min(both)}`; give each its own name")
+        names = [*self.files, *self.trees, *self.datasets]
+        if both := {name for name in names if names.count(name) > 1}:
+            kinds = (
+                "a file set and a tree"
+                if both <= self.files.keys() & self.trees.keys()
+                else "a dataset and other files"
+            )
+            raise ValueError(f"has {kinds} both called `{min(both)}`; give each its own name")
         if sum(len(files.groups or []) > 1 for files in self.files.values()) > 1:
             raise ValueError("sweeps the groups of two file sets; sweep only one of them")
         return self

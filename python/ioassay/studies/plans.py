@@ -13,6 +13,7 @@ from ioassay.studies import spelling, sweep
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
+from ioassay.studies.train import CreateDataset, Train
 
 if TYPE_CHECKING:
     from ioassay.plans.sizes import Contents
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def work(point: Point) -> Contents:
-    """All that a case does: `files` and `trees` only where there are any."""
+    """All that a case does: `files`, `trees` and `datasets` only where there are any."""
     workload = point.workload
     ranges = sweep.rank_ranges(point)
     made: Contents = {
@@ -34,6 +35,8 @@ def work(point: Point) -> Contents:
         made["trees"] = trees
         for name, tree in trees.items():
             _share(tree, ranges[name], point)
+    if datasets := {name: dataset.plan() for name, dataset in workload.datasets.items()}:
+        made["datasets"] = datasets
     return made
 
 
@@ -74,6 +77,8 @@ def _step(point: Point, step: Step) -> plan.Step:
 
 def _job(point: Point, name: str, work: Work) -> plan.Job:
     workload, phase = point.workload, work.body
+    if isinstance(phase, CreateDataset | Train):
+        return _on_dataset(workload, name, phase)
     if not isinstance(phase, Phase):
         return {"name": name, "work": phase.plan(partial(_index, workload))}
     on = sweep.works_on(workload, work)
@@ -92,6 +97,15 @@ def _job(point: Point, name: str, work: Work) -> plan.Job:
         job["rate"] = spelling.rate_plan(phase.rate)
     if phase.think is not None:
         job["think"] = spelling.think_plan(phase.think)
+    return job
+
+
+def _on_dataset(workload: Workload, name: str, step: CreateDataset | Train) -> plan.Job:
+    only, *_ = workload.datasets  # checked before: it is named where there are several
+    job: plan.Job = {"name": name, "work": step.plan(step.dataset or only)}
+    if isinstance(step, CreateDataset) and workload.storage.direct:
+        # Files of any size cannot be written past the page cache.
+        job["storage"] = workload.storage.model_copy(update={"direct": False}).plan()
     return job
 
 

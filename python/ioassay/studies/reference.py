@@ -40,6 +40,7 @@ from ioassay.studies.replay import (
 )
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.storage import Storage, Uring
+from ioassay.studies.train import CreateDataset, Dataset, Train
 from ioassay.yaml_models.reference import Headings, first_line, main, table
 from ioassay.yaml_models.validate import keys
 
@@ -62,6 +63,9 @@ _HEADINGS = Headings(
         StreamOrder: "Order of a stream",
         StreamLookups: "Lookups of a stream",
         StreamChanges: "Changes of a stream",
+        Dataset: "Dataset",
+        CreateDataset: "Creation of a dataset",
+        Train: "Training",
         Together: "Jobs side by side",
         Limit: "Limit",
         AtRateOf: "Rate of an earlier phase",

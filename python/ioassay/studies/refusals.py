@@ -41,8 +41,8 @@ _OF_FILES: Mapping[str, str] = {
 }
 """Keys of a plan's file set, as a study has them. The others follow from its size."""
 
-_OF_TREE: Mapping[str, str] = {"items_per_directory": "items", "items": "of"}
-"""Keys of a plan's tree that a study calls otherwise."""
+_OF_TREE: Mapping[str, str] = {"items_per_directory": "items", "items": "of", "sizes": "size"}
+"""Keys of a plan's tree or dataset that a study calls otherwise."""
 
 _OF_STEP: Mapping[str, _Keys] = {
     "duration_ns": ("pause",),
@@ -57,6 +57,11 @@ _OF_JOB: Mapping[str, _Keys] = {
     "work.operation.write_bytes": ("bytes",),
     "work.operation.with": ("using",),
     "work.operation.fsync": ("fsync",),
+    "work.operation.compute_ns": ("compute",),
+    "work.operation.sync_steps": ("sync",),
+    "work.operation.batch": ("batch",),
+    "work.operation.prefetch": ("prefetch",),
+    "work.operation.loader_threads": ("loader_threads",),
     "work.operation": (),
     "work.transfer.mixed": ("read",),
     "work.transfer": (),
@@ -178,7 +183,7 @@ def _path(workload: Workload, name: str, key: str) -> _Keys | None:
             return ("workloads", name, "storage", *option)
         case ["sample_interval_ns"]:
             return ("sample_interval",)
-        case ["ranks" | "files" | "trees" | "steps" as what, *inner]:
+        case ["ranks" | "files" | "trees" | "datasets" | "steps" as what, *inner]:
             return ("workloads", name, *_within(workload, what, inner))
     return None
 
@@ -191,8 +196,8 @@ def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
             return ("files", name, files.size_key)
         case "files", name, *key:
             return ("files", name, *(_of_files(workload.files[name], one) for one in key[:1]))
-        case "trees", name, *key:
-            return ("trees", name, *(_OF_TREE.get(one, one) for one in key[:1]))
+        case "trees" | "datasets", name, *key:
+            return (what, name, *(_OF_TREE.get(one, one) for one in key[:1]))
         case "steps", step, "jobs", job, *key:
             within = _of_stream(workload, step, key) or _inside(".".join(key))
             if within in _OF_RUNTIME and _has_runtime(workload, int(step), int(job)):

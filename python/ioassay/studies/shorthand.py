@@ -1,8 +1,9 @@
 """What may be written shorter is written out: the tree of a study as the model takes it.
 
 A workload with one file set has its keys itself, one with one tree has `tree:`, the jobs of `together` may stand
-right below it, the ways to empty caches may be a list of their own, and the storage of a workload or a step says only
-what is not as in the study's or the workload's. Every value keeps the place where it was written.
+right below it, the ways to empty caches may be a list of their own, `train` stands for a step of each of its epochs,
+and the storage of a workload or a step says only what is not as in the study's or the workload's. Every value keeps
+the place where it was written.
 
 Not here: words for single values (`studies.spelling`), what is valid (`studies.model`).
 """
@@ -10,8 +11,10 @@ Not here: words for single values (`studies.spelling`), what is valid (`studies.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
+from ioassay.studies.train import MOST_EPOCHS
 from ioassay.yaml_models.source import Entries, Items, Node, Origin, Text
 
 DATA = "data"
@@ -22,6 +25,10 @@ STORAGE = "storage"
 """The key of a study, a workload and a step for how I/O is done."""
 COLD_CACHE = "cold-cache"
 """The key of a step that empties caches."""
+TRAIN = "train"
+"""The key of a step that trains for some epochs."""
+
+_EPOCHS = re.compile("[0-9]{1,4}$")
 
 
 def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[str]) -> Entries:
@@ -48,7 +55,7 @@ def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str], sto
         only = entries.pop(TREE)
         origins["trees"] = origins.get(TREE, only.origin)
         entries["trees"] = Entries({TREE: only}, {TREE: origins["trees"]}, only.origin)
-    if not entries.keys() & {"files", "trees"} and not _only_walks(entries.get("steps")):
+    if not entries.keys() & {"files", "trees", "datasets"} and not _only_walks(entries.get("steps")):
         names = {name for name in entries if _is_of_files(name, own, moved)}
         inline = {name: entries.pop(name) for name in node.entries if name in names}
         here = Origin(origin.place, node.origin.key)
@@ -81,7 +88,30 @@ def _with_steps(node: Entries, storage: Node | None) -> dict[str, Node]:
     steps = node.entries.get("steps")
     if not isinstance(steps, Items):
         return dict(node.entries)
-    return dict(node.entries) | {"steps": Items([_step(step, storage) for step in steps.items], steps.origin)}
+    written = [_step(one, storage) for step in steps.items for one in _epochs(step)]
+    return dict(node.entries) | {"steps": Items(written, steps.origin)}
+
+
+def _epochs(step: Node) -> list[Node]:
+    """A step for each epoch of a `train` step, each after one that empties caches where that is asked for."""
+    train = step.entries.get(TRAIN) if isinstance(step, Entries) and len(step.entries) == 1 else None
+    if not isinstance(step, Entries) or not isinstance(train, Entries):
+        return [step]
+    count, name, cold = (train.entries.get(key) for key in ("epochs", "name", COLD_CACHE))
+    epochs = 1 if count is None else int(count.text) if isinstance(count, Text) and _EPOCHS.match(count.text) else 0
+    if not 1 <= epochs <= MOST_EPOCHS or not (name is None or isinstance(name, Text)):
+        return [step]  # the model says what is wrong with it
+    common = {key: node for key, node in train.entries.items() if key not in ("epochs", COLD_CACHE)}
+    every: list[Node] = []
+    for epoch in range(epochs):
+        if cold is not None:
+            every.append(Entries({COLD_CACHE: cold}, {COLD_CACHE: cold.origin}, step.origin))
+        own = dict(common)
+        if count is not None:
+            label = f"{name.text if name else 'epoch'}-{epoch + 1}"
+            own |= {"name": Text(label, train.origin), "epoch": Text(str(epoch), train.origin)}
+        every.append(Entries({TRAIN: Entries(own, train.origins, train.origin)}, step.origins, step.origin))
+    return every
 
 
 def _step(step: Node, storage: Node | None) -> Node:

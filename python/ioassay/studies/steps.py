@@ -17,6 +17,7 @@ from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
 from ioassay.studies.replay import Replay
 from ioassay.studies.storage import Storage
+from ioassay.studies.train import CreateDataset, Train
 from ioassay.studies.values import (
     Advice,
     AnyOrder,
@@ -58,6 +59,8 @@ Verb = Literal[
     "remove-tree",
     "find",
     "replay",
+    "create-dataset",
+    "train",
 ]
 """The keys of a step that is a timed phase."""
 
@@ -354,6 +357,12 @@ class Work(Part):
     replay: Replay | None = Field(
         default=None, description="Do what a recorded application did: streams of operations, at its pace."
     )
+    create_dataset: CreateDataset | None = Field(
+        default=None, alias="create-dataset", description="Write the files of a dataset."
+    )
+    train: Train | None = Field(
+        default=None, description="Train with a dataset: data loaders feed accelerators, for some epochs."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -371,15 +380,15 @@ class Work(Part):
         return next((verb for verb in VERBS if getattr(self, verb.replace("-", "_")) is not None), None)
 
     @cached_property
-    def body(self) -> Phase | Find | Replay:
+    def body(self) -> Phase | Find | Replay | CreateDataset | Train:
         """The description of it. Only where there is a verb."""
         assert self.verb is not None
-        body: Phase | Find | Replay = getattr(self, self.verb.replace("-", "_"))
+        body: Phase | Find | Replay | CreateDataset | Train = getattr(self, self.verb.replace("-", "_"))
         return body
 
     @cached_property
     def phase(self) -> Phase | None:
-        """The body, but not that of a walk or a replay, which work on no single file set or tree."""
+        """The body, where it is work on a file set or tree."""
         return self.body if self.verb and isinstance(self.body, Phase) else None
 
     @cached_property
@@ -391,6 +400,10 @@ class Work(Part):
             return [*REPLACEMENT]
         if self.replay is not None:
             return replays.operations(self.replay.plan())
+        if self.create_dataset is not None:
+            return ["write"]
+        if self.train is not None:
+            return ["read", "step"]
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

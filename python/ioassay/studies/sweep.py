@@ -214,9 +214,9 @@ def storage_of(workload: Workload, work: Work) -> Storage:
 
 
 def settles(workload: Workload, work: Work) -> bool:
-    """A job waits for what was written before it: as its step says, or where it writes a file set directly."""
+    """A job waits for what was written before it: as its step says, where it writes a file set directly, or trains."""
     if work.phase is None:
-        return False
+        return work.train is not None
     on_files = works_on(workload, work) in workload.files
     writes = on_files and work.verb in ("write", "mixed") and storage_of(workload, work).direct
     return writes if work.phase.settle is None else work.phase.settle

@@ -47,6 +47,7 @@ def faulty_run() -> LoadedRun:
         samples=_drifting(run.samples),
         latencies=run.latencies,
         first_bytes=run.first_bytes,
+        training=run.training,
         doubts=run.doubts,
         sources=run.sources,
         watch=_watched(run),

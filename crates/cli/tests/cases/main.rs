@@ -41,6 +41,7 @@ mod record_throttled;
 mod replay;
 mod stdio;
 mod storage;
+mod train;
 mod workspace;
 
 /// Cargo says nothing of a file that no module names, and its tests would never run.

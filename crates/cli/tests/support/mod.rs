@@ -66,6 +66,7 @@ pub fn plan(set: FileSet, ranks: u32, steps: Vec<Step>) -> Plan {
         ranks: RankCount { clients: ranks, per_client: 1 },
         files: BTreeMap::from([("data".to_owned(), set)]),
         trees: BTreeMap::new(),
+        datasets: BTreeMap::new(),
         steps,
         seed: 7,
         memory_bytes: 0,
@@ -143,13 +144,18 @@ pub fn run_by(target: &Path, plan: &Plan, apis: &Apis) -> (Vec<Event>, MeetingPl
 
 /// Runs the case on its own target and leaves what it wrote.
 pub fn run_and_keep(plan: &Plan, apis: &Apis) -> (Vec<Event>, MeetingPlace, Workspace) {
-    let log = tempfile::NamedTempFile::new().unwrap();
     let workspace = Workspace::create(plan, &Contents::of(plan)).unwrap();
+    let (events, place) = run_in_workspace(plan, apis, &workspace);
+    (events, place, workspace)
+}
+
+/// Runs the case in a workspace that is there.
+pub fn run_in_workspace(plan: &Plan, apis: &Apis, workspace: &Workspace) -> (Vec<Event>, MeetingPlace) {
+    let log = tempfile::NamedTempFile::new().unwrap();
     let clock = Clock::calibrated();
     let seating = Seating::dealt(plan.ranks, 1);
     let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
-    let case =
-        Case { plan, apis, workspace: &workspace, clock: &clock, seating: &seating, direct_alignment_bytes: None };
+    let case = Case { plan, apis, workspace, clock: &clock, seating: &seating, direct_alignment_bytes: None };
     std::thread::scope(|scope| {
         for rank in 0..plan.rank_count() {
             let (case, place, log) = (&case, &place, log.path());
@@ -157,7 +163,7 @@ pub fn run_and_keep(plan: &Plan, apis: &Apis) -> (Vec<Event>, MeetingPlace, Work
         }
     });
     let text = std::fs::read_to_string(log.path()).unwrap();
-    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), place, workspace)
+    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), place)
 }
 
 /// The records of all phases.

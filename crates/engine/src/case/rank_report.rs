@@ -57,7 +57,17 @@ impl RankReport {
         (usage, suspended): (Usage, Vec<Suspension>),
     ) -> Self {
         let JobResult {
-            lanes, statistics, times, short_transfers, requests, complete, synced, matched, written, ..
+            lanes,
+            statistics,
+            times,
+            short_transfers,
+            requests,
+            complete,
+            synced,
+            matched,
+            written,
+            training,
+            ..
         } = result;
         let complete = complete && result.failure.is_none();
         let mut recorded: Vec<_> = statistics.recorded.into_iter().map(Some).collect();
@@ -87,6 +97,7 @@ impl RankReport {
                     sample_bytes: recorded.sample_bytes,
                     sample_operations: recorded.sample_operations,
                     suspended: suspended.clone(),
+                    training: training.filter(|_| operation == Operation::Step),
                 };
                 let first_byte = requests.first_byte.as_ref().filter(|_| operation == Operation::Read);
                 let (latencies, first_byte) = (recorded.latencies.buckets(), first_byte.map(Latencies::buckets));

@@ -153,6 +153,22 @@ pub struct Recorded {
     pub sample_operations: Vec<u64>,
 }
 
+impl Recorded {
+    /// Adds what another thread of the same rank recorded in the same lane.
+    pub fn add(&mut self, other: &Self) {
+        self.latencies.add(&other.latencies.buckets());
+        self.bytes += other.bytes;
+        self.operations += other.operations;
+        self.slowest_ns = self.slowest_ns.max(other.slowest_ns);
+        let pairs =
+            [(&mut self.sample_bytes, &other.sample_bytes), (&mut self.sample_operations, &other.sample_operations)];
+        for (own, others) in pairs {
+            own.resize(own.len().max(others.len()), 0);
+            own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+        }
+    }
+}
+
 impl<'a> Recorder<'a> {
     /// A record whose first sample begins at `start_ns`.
     ///

@@ -27,6 +27,7 @@ pub fn rank(number: u32) -> RankRecord {
         sample_bytes: Vec::new(),
         sample_operations: Vec::new(),
         suspended: Vec::new(),
+        training: None,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::work::data::validate as data;
 use crate::work::metadata::validate as metadata;
 use crate::work::sizes::Sizes;
 use crate::work::storage::{JobStorage, SECTOR_BYTES};
+use crate::work::train::validate as train;
 use crate::work::{LeftOnTarget, PlannedJob, kind_of, pace};
 use crate::workload::layout::geometries;
 
@@ -43,6 +44,10 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     for (name, tree) in &plan.trees {
         identifier(&format!("trees.{name}"), name)?;
         metadata::tree(&format!("trees.{name}"), plan, name, tree, ranks)?;
+    }
+    for (name, own) in &plan.datasets {
+        identifier(&format!("datasets.{name}"), name)?;
+        train::dataset(&format!("datasets.{name}"), plan, name, own)?;
     }
     in_place(plan, ranks)?;
     steps(plan, ranks, &common)?;

@@ -19,8 +19,9 @@ pub mod sizes;
 #[cfg(test)]
 mod skeleton;
 pub(crate) mod storage;
+pub(crate) mod train;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ioassay_protocol::amounts::TransferAmounts;
 use ioassay_protocol::plan::data::{DataWork, Order};
@@ -166,4 +167,6 @@ pub(crate) struct LeftOnTarget {
     pub filled: BTreeMap<String, data::validate::Filled>,
     /// What there is of each tree.
     pub trees: BTreeMap<String, metadata::validate::TreeState>,
+    /// Datasets that are created.
+    pub datasets: BTreeSet<String>,
 }

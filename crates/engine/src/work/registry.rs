@@ -12,6 +12,7 @@ macro_rules! each_kind {
             ::ioassay_protocol::plan::Work::Metadata(work) => work,
             ::ioassay_protocol::plan::Work::Find(work) => work,
             ::ioassay_protocol::plan::Work::Replay(work) => work,
+            ::ioassay_protocol::plan::Work::Train(work) => work,
         }
     };
 }
@@ -54,6 +55,9 @@ mod tests {
             json!({"kind": "find"}),
             json!({"kind": "replay", "streams": [{"tree": "tree", "items": "own", "timeline": [1],
                 "operation": transfers}]}),
+            json!({"kind": "train", "dataset": "images", "operation": {"kind": "epoch", "number": 0, "batch": 4,
+                "loader_threads": 2, "prefetch": 2, "shuffle": "samples", "drop_last": true, "compute_ns": 1000,
+                "compute": "sleep"}}),
         ]
     }
 

@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::data::FileSet;
 use ioassay_protocol::plan::metadata::Tree;
+use ioassay_protocol::plan::train::Dataset;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Sizes;
 use crate::work::kind_of;
+use crate::workload::dataset::{self, Samples};
 use crate::workload::layout::{Geometry, file_name, geometries};
 use crate::workload::tree::{Shape, container_name};
 
@@ -22,6 +24,8 @@ pub struct Contents {
     ranks: u32,
     files: BTreeMap<String, FileSet>,
     trees: BTreeMap<String, Tree>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    datasets: BTreeMap<String, Dataset>,
     /// Trees whose items may have another name.
     #[serde(default)]
     renamed: BTreeSet<String>,
@@ -42,15 +46,21 @@ impl Contents {
     /// What `plan` creates.
     pub fn of(plan: &Plan) -> Self {
         let renamed = plan.jobs().flat_map(|job| kind_of(&job.work).renamed_trees()).map(str::to_owned).collect();
-        let Plan { case, files, trees, .. } = plan.clone();
-        Self { case, ranks: plan.rank_count(), files, trees, renamed }
+        let Plan { case, files, trees, datasets, .. } = plan.clone();
+        Self { case, ranks: plan.rank_count(), files, trees, datasets, renamed }
     }
 
-    /// Names of the files of all file sets.
+    /// Names of the files of all file sets and datasets.
     pub fn file_names(&self) -> impl Iterator<Item = String> {
-        geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
+        let of_sets = geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
-        })
+        });
+        // A description that no engine has written is left out: nothing of it can be there.
+        let datasets = self.datasets.iter().filter(|(_, dataset)| dataset.samples_per_file > 0);
+        let of_datasets = datasets.flat_map(move |(name, dataset)| {
+            (0..Samples::of(dataset).files()).map(move |file| dataset::file_name(&self.case, name, file))
+        });
+        of_sets.chain(of_datasets)
     }
 
     /// True if files may be written in several transfers.

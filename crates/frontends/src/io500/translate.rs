@@ -136,6 +136,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
         trees: trees.into(),
+        datasets: Default::default(),
         steps: steps(settings),
         seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
         memory_bytes: 0,

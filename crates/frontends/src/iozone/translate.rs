@@ -201,6 +201,7 @@ impl Request {
             ranks: RankCount { clients: 1, per_client: files.children },
             files: sets.into_iter().map(|(name, set)| (name.to_owned(), set)).collect(),
             trees: BTreeMap::new(),
+            datasets: BTreeMap::new(),
             steps: jobs.steps(&self.tests.tests, removes)?,
             seed: SEED,
             memory_bytes: 0,

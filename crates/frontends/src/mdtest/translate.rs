@@ -333,6 +333,7 @@ pub fn plan(asked: &Parameters, amounts: Amounts, place: &Place, turn: Turn<'_>)
         ranks: RankCount { clients: 1, per_client: turn.tasks },
         files: std::collections::BTreeMap::new(),
         trees,
+        datasets: Default::default(),
         steps: writer.steps(),
         seed: turn.seed.into(),
         memory_bytes: 0,

@@ -151,6 +151,7 @@ impl Request {
             ranks: RankCount { clients: 1, per_client: row.all_threads() },
             files: sets.collect(),
             trees: BTreeMap::new(),
+            datasets: BTreeMap::new(),
             steps: self.steps(row),
             seed: 1,
             memory_bytes: 0,

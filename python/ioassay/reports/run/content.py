@@ -57,6 +57,7 @@ from ioassay.store.measurement import Measurement
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import Faithfulness
+    from ioassay.analysis.training import Training
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ class Content:
     score_tables: list[ScoreTable]
     faithfulness: list[Faithfulness]
     """Of each case that replays an application."""
+    training: list[Training]
+    """Of each case that trains."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -147,6 +150,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         scores=scores,
         score_tables=score_tables.assemble(scores, run_doubts, names),
         faithfulness=_faithfulness(run),
+        training=_training(run),
         levels=rows,
         judged=judged,
         doubts=run_doubts,
@@ -166,6 +170,14 @@ def _faithfulness(run: LoadedRun) -> list[Faithfulness]:
     from ioassay.analysis.replay.faithful import faithfulness  # noqa: PLC0415  (few runs replay an application)
 
     return faithfulness(run)
+
+
+def _training(run: LoadedRun) -> list[Training]:
+    if run.training.is_empty():
+        return []
+    from ioassay.analysis.training import training  # noqa: PLC0415  (few runs train)
+
+    return training(run)
 
 
 def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:

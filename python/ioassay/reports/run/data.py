@@ -22,6 +22,7 @@ from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
+    from ioassay.analysis.training import Training
 
 REPORT_VERSION = 3
 
@@ -38,6 +39,7 @@ def data(content: Content) -> dict[str, Any]:
         "peak_sustained": [_row(row) for row in content.levels],
         "surveys": [_survey(survey) for survey in content.surveys],
         "replays": [_faithfulness(faithfulness) for faithfulness in content.faithfulness],
+        "training": [_training(training) for training in content.training],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
         "still_wide": [_wide(point) for point in content.wide],
@@ -182,6 +184,25 @@ def _faithfulness(faithfulness: Faithfulness) -> dict[str, Any]:
                 "order_distance": of.order_distance,
             }
             for of in faithfulness.classes
+        ],
+    }
+
+
+def _training(training: Training) -> dict[str, Any]:
+    """Shares from 0 to 1, times in nanoseconds; `ioassay.analysis.training` defines the utilisations."""
+    return {
+        "case": training.case,
+        "accelerators": training.accelerators,
+        "epochs": [
+            asdict(epoch)
+            | {
+                "samples_per_s": epoch.samples_per_s,
+                "read_bytes_per_s": epoch.read_bytes_per_s,
+                "cached_share": epoch.cached_share,
+                "loader_busy_share": epoch.loader_busy_share,
+                "loader_processor_share": epoch.loader_processor_share,
+            }
+            for epoch in training.epochs
         ],
     }
 

@@ -24,7 +24,7 @@ from ioassay.reports.document import (
     numbers,
     shown,
 )
-from ioassay.reports.run import faithfulness, surveys, verdicts
+from ioassay.reports.run import faithfulness, surveys, training, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.store.document import FigureEntry
@@ -45,6 +45,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
             "Faithfulness of the replay",
             faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
         ),
+        Section("Training", training.blocks(content.training, content.names)),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),

@@ -143,6 +143,7 @@ impl<R: Ranks> PreparedJob<R> for ReplayJob<'_> {
             matched: None,
             written: None,
             read: None,
+            training: None,
             failure,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Not here: the part that rank 0 gets ([`super::rank_report`]).
 
-use ioassay_protocol::events::Failure;
+use ioassay_protocol::events::{Failure, TrainingRecord};
 use ioassay_protocol::plan::Operation;
 
 use super::operations::OperationStats;
@@ -31,6 +31,8 @@ pub(crate) struct JobResult {
     pub written: Option<u64>,
     /// What was read of the rank's part, where a limit may have ended the job before all of it was.
     pub read: Option<Vec<ReadShare>>,
+    /// What its accelerator and its data loader did, where it trained.
+    pub training: Option<TrainingRecord>,
     /// What ended it.
     pub failure: Option<Box<Failure>>,
 }

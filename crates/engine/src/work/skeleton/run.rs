@@ -54,6 +54,7 @@ impl<R: Ranks> PreparedJob<R> for SkeletonJob<'_> {
             // What `note` asks of all ranks.
             written: None,
             read: None,
+            training: None,
             failure,
         }
     }

@@ -112,6 +112,7 @@ impl<R: Ranks> PreparedJob<R> for DataJob<'_> {
             matched: None,
             written: (self.work.transfer == Transfer::Write).then_some(reached),
             read,
+            training: None,
             failure,
         }
     }

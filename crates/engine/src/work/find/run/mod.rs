@@ -120,6 +120,7 @@ impl<R: Ranks> PreparedJob<R> for FindJob<'_> {
             matched: Some(matched),
             written: None,
             read: None,
+            training: None,
             failure,
         }
     }

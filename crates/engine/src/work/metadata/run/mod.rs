@@ -145,6 +145,7 @@ impl<R: Ranks> PreparedJob<R> for MetadataJob<'_> {
             matched: None,
             written: Some(reached),
             read: None,
+            training: None,
             failure,
         }
     }

@@ -1,0 +1,201 @@
+//! Training on real files: ranks are threads here, and so are those of data loaders; everything else is real.
+
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::support::{phases, run_and_keep, run_in_workspace};
+use ioassay_engine::plan::parse;
+use ioassay_engine::ranks::local::MeetingPlace;
+use ioassay_engine::storage;
+use ioassay_engine::workspace::Workspace;
+use ioassay_protocol::events::{Event, PhaseRecord, TrainingRecord};
+use ioassay_protocol::plan::{Operation, Plan};
+use serde_json::{Value, json};
+
+const SAMPLES: u64 = 48;
+
+/// A dataset of samples of about 20 kB, `per_file` of them in each file, and then an epoch like this.
+fn text(target: &Path, ranks: u64, per_file: u64, epoch: &Value) -> Value {
+    let step = |name: &str, operation: &Value| {
+        let work = json!({"kind": "train", "dataset": "images", "operation": operation});
+        json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+    };
+    json!({
+        "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1",
+        "target": {"directory": target}, "storage": {"api": "posix"},
+        "ranks": {"clients": ranks, "per_client": 1},
+        "datasets": {"images": {
+            "samples": SAMPLES, "samples_per_file": per_file, "seed": 3,
+            "sizes": {"normal": {"mean_bytes": 20_000, "standard_deviation_bytes": 6_000, "least_bytes": 100}},
+        }},
+        "steps": [step("create", &json!({"kind": "create", "fsync": true})), step("epoch", epoch)],
+        "seed": 7, "sample_interval_ns": 10_000_000,
+    })
+}
+
+fn plan(target: &Path, ranks: u64, per_file: u64, epoch: &Value) -> Plan {
+    parse(text(target, ranks, per_file, epoch).to_string().as_bytes()).unwrap()
+}
+
+fn epoch(loader_threads: u64, batch: u64) -> Value {
+    json!({
+        "kind": "epoch", "number": 0, "batch": batch, "loader_threads": loader_threads, "prefetch": 2,
+        "shuffle": "samples", "drop_last": true, "compute_ns": 0, "compute": "sleep", "verify": true,
+    })
+}
+
+fn run(plan: &Plan) -> (Vec<Event>, MeetingPlace, Workspace) {
+    run_and_keep(plan, &|name| storage::by_name(name).unwrap())
+}
+
+fn record(events: &[Event], phase: &str, operation: Operation) -> PhaseRecord {
+    let found = phases(events).into_iter().find(|record| record.name == phase && record.operation == operation);
+    found.unwrap_or_else(|| panic!("no {operation:?} in {phase}")).clone()
+}
+
+fn training(record: &PhaseRecord) -> Vec<TrainingRecord> {
+    record.ranks.iter().map(|rank| rank.training.unwrap()).collect()
+}
+
+/// Every file with its bytes, by name.
+fn files(workspace: &Workspace) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(workspace.path()).unwrap().map(|entry| entry.unwrap());
+    let named = entries.map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()));
+    let mut files: Vec<_> = named.filter(|(name, _)| name.starts_with("c1.")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_sample_of_an_epoch_is_read_and_is_what_was_written() {
+    for (ranks, per_file, threads) in [(1, 1, 0), (2, 1, 1), (3, 4, 3)] {
+        let target = crate::support::target();
+        let (events, place, workspace) = run(&plan(target.path(), ranks, per_file, &epoch(threads, 4)));
+        assert_eq!(place.failure(), None);
+        let bytes: u64 = files(&workspace).iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        assert_eq!(files(&workspace).len() as u64, SAMPLES / per_file);
+        let created = record(&events, "create", Operation::Write);
+        assert_eq!((created.bytes, created.operations), (bytes, SAMPLES / per_file));
+        let read = record(&events, "epoch", Operation::Read);
+        assert_eq!((read.bytes, read.operations, read.complete), (bytes, SAMPLES, true));
+        assert_eq!(read.latencies.count.iter().sum::<u64>(), SAMPLES);
+        let steps = record(&events, "epoch", Operation::Step);
+        assert_eq!((steps.operations, steps.bytes), (SAMPLES / 4, 0));
+        let all = training(&steps);
+        assert_eq!(
+            all.iter()
+                .map(|rank| (rank.samples, rank.asked_bytes))
+                .fold((0, 0), |(samples, sum), rank| { (samples + rank.0, sum + rank.1) }),
+            (SAMPLES, bytes)
+        );
+        for rank in &all {
+            assert_eq!(u64::from(rank.loader_threads), threads);
+            assert!(0 < rank.first_batch_ns && rank.first_batch_ns <= rank.first_step_ns);
+            assert!(rank.first_step_ns < rank.last_step_ns && rank.last_step_ns <= steps.duration_ns);
+            assert!(rank.loader_busy_ns > 0 && rank.loader_processor_ns > 0, "{rank:?}");
+        }
+        assert!(read.ranks.iter().all(|rank| rank.training.is_none()));
+        assert_eq!(workspace.remove().left, []);
+        assert!(!workspace.path().exists());
+    }
+}
+
+#[test]
+fn a_dataset_is_the_same_whatever_the_number_of_ranks_that_create_it() {
+    let of = |ranks| {
+        let target = crate::support::target();
+        let (_, place, workspace) = run(&plan(target.path(), ranks, 2, &epoch(1, 2)));
+        assert_eq!(place.failure(), None);
+        let files = files(&workspace);
+        assert_eq!(workspace.remove().left, []);
+        files
+    };
+    let one = of(1);
+    assert_eq!(one.len() as u64, SAMPLES / 2);
+    assert!(one == of(3), "other files by three ranks than by one");
+}
+
+#[test]
+fn loading_goes_on_while_the_accelerator_computes() {
+    let target = crate::support::target();
+    let mut own = epoch(2, 4);
+    own["compute_ns"] = json!(20_000_000);
+    let (events, place, workspace) = run(&plan(target.path(), 1, 1, &own));
+    assert_eq!(place.failure(), None);
+    let steps = record(&events, "epoch", Operation::Step);
+    let [rank] = training(&steps)[..] else { panic!("one rank") };
+    // Twelve steps, each of 20 ms.
+    assert!(rank.compute_ns >= 240_000_000, "{rank:?}");
+    assert!(rank.last_step_ns - rank.first_step_ns >= 220_000_000, "{rank:?}");
+    assert!(rank.wait_ns < 100_000_000, "the next batch is there when a step ends: {rank:?}");
+    assert!((20_000_000..60_000_000).contains(&rank.first_compute_ns), "{rank:?}");
+    assert_eq!(workspace.remove().left, []);
+}
+
+#[test]
+fn ranks_that_exchange_gradients_do_each_step_together() {
+    let target = crate::support::target();
+    let mut own = epoch(1, 4);
+    own["sync_steps"] = json!(true);
+    own["compute_ns"] = json!(1_000_000);
+    own["compute"] = json!("spin");
+    let (events, place, workspace) = run(&plan(target.path(), 3, 1, &own));
+    assert_eq!(place.failure(), None);
+    let steps = record(&events, "epoch", Operation::Step);
+    let ends: Vec<u64> = training(&steps).iter().map(|rank| rank.last_step_ns).collect();
+    let spread = ends.iter().max().unwrap() - ends.iter().min().unwrap();
+    assert!(spread < 200_000_000, "{ends:?}");
+    assert!(training(&steps).iter().all(|rank| rank.sync_ns > 0));
+    assert_eq!(workspace.remove().left, []);
+}
+
+#[test]
+fn without_drop_last_no_sample_is_left_out_and_all_ranks_do_as_many_steps() {
+    let target = crate::support::target();
+    let mut own = epoch(1, 5);
+    own["drop_last"] = json!(false);
+    let (events, place, workspace) = run(&plan(target.path(), 5, 1, &own));
+    assert_eq!(place.failure(), None);
+    // 48 samples are 10 for each of 5 ranks, of which two are read again.
+    assert_eq!(record(&events, "epoch", Operation::Read).operations, 50);
+    assert!(record(&events, "epoch", Operation::Step).ranks.iter().all(|rank| rank.operations == 2));
+    assert_eq!(workspace.remove().left, []);
+}
+
+#[test]
+fn a_sample_that_was_changed_ends_the_epoch_and_says_which() {
+    let target = crate::support::target();
+    let mut plan = plan(target.path(), 1, 1, &epoch(2, 4));
+    let epoch = plan.steps.pop().unwrap();
+    let (_, place, workspace) = run(&plan);
+    assert_eq!(place.failure(), None);
+    let path = workspace.path().join("c1.images.00000005");
+    std::fs::File::options().write(true).open(&path).unwrap().write_all_at(b"other", 50).unwrap();
+    plan.steps = vec![epoch];
+    let (_, place) = run_in_workspace(&plan, &|name| storage::by_name(name).unwrap(), &workspace);
+    let failure = place.failure().unwrap();
+    assert!(failure.message.contains("sample 5 has other bytes"), "{failure:?}");
+    assert!(failure.path.unwrap().ends_with("c1.images.00000005"));
+    assert_eq!(workspace.remove().left, []);
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_with_what_to_write() {
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut text = text(Path::new("/"), 2, 4, &epoch(1, 4));
+        change(&mut text);
+        let refusal = parse(text.to_string().as_bytes()).unwrap_err();
+        (refusal.key, refusal.valid)
+    };
+    let (key, valid) = refused(&|text| text["steps"][1]["jobs"][0]["work"]["operation"]["batch"] = json!(25));
+    assert_eq!(key, "steps[1].jobs[0].work.operation.batch");
+    assert!(valid.starts_with("use 50 samples or more"), "{valid}");
+    let (key, valid) = refused(&|text| text["datasets"]["images"]["samples"] = json!(47));
+    assert_eq!((key.as_str(), valid.as_str()), ("datasets.images.samples_per_file", "use a multiple of 4 samples"));
+    let (key, _) = refused(&|text| text["steps"][1]["jobs"][0]["work"]["dataset"] = json!("texts"));
+    assert_eq!(key, "steps[1].jobs[0].work.dataset");
+    let (key, valid) = refused(&|text| drop(text["steps"].as_array_mut().unwrap().remove(0)));
+    assert_eq!((key.as_str(), valid.as_str()), ("steps[0].jobs[0].work.dataset", "create it in an earlier phase"));
+    let (key, _) = refused(&|text| text["storage"] = json!({"api": "posix", "direct": true}));
+    assert_eq!(key, "steps[0].jobs[0].work.dataset");
+}

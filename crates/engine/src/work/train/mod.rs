@@ -1,0 +1,157 @@
+//! Training: datasets are created, and epochs read them by data loaders that feed accelerators.
+
+pub(crate) mod run;
+pub(crate) mod validate;
+
+use ioassay_protocol::plan::train::{Dataset, Epoch, TrainOperation, TrainWork};
+use ioassay_protocol::plan::{Job, Operation, Plan};
+
+use super::sizes::Sizes;
+use super::{LeftOnTarget, PacingSupport, PlannedJob, WorkKind};
+use crate::refusal::Refusal;
+use crate::storage::Capabilities;
+use crate::workload::dataset::{EpochOrder, Samples};
+
+/// Lane of what is written into the files of a dataset.
+const WRITE: usize = 0;
+
+/// Lane of the samples that are read.
+const READ: usize = 0;
+
+/// Lane of an accelerator's steps.
+const STEP: usize = 1;
+
+/// What a file is written in, where the storage API leaves the choice.
+const TRANSFER_BYTES: u64 = 8 << 20;
+
+/// Unless the kernel tells, what offsets and lengths of direct I/O are multiples of.
+const DIRECT_UNIT_BYTES: u64 = 4096;
+
+impl WorkKind for TrainWork {
+    fn name(&self) -> &'static str {
+        "train"
+    }
+
+    fn lanes(&self) -> Vec<(usize, Operation)> {
+        match self.operation {
+            TrainOperation::Create { .. } => vec![(WRITE, Operation::Write)],
+            TrainOperation::Epoch(_) => vec![(READ, Operation::Read), (STEP, Operation::Step)],
+        }
+    }
+
+    fn pacing(&self) -> PacingSupport {
+        PacingSupport::None {
+            limit: "leave it out, and use a smaller dataset: an epoch reads all of it",
+            rate: "leave rate and think out: the time that each step computes is the pace of an epoch",
+        }
+    }
+
+    fn validate(&self, job: &PlannedJob<'_>, left: &mut LeftOnTarget) -> Result<(), Refusal> {
+        validate::work(job, self, &mut left.datasets)
+    }
+
+    /// Reads take in whole sectors around each sample.
+    fn validate_alignment(&self, job: &PlannedJob<'_>, unit: u64) -> Result<(), Refusal> {
+        validate::aligned(job, self, unit)
+    }
+
+    fn operations(&self, plan: &Plan, job: &Job) -> u64 {
+        let (dataset, samples) = self.samples(plan);
+        match &self.operation {
+            TrainOperation::Create { .. } => {
+                let transfer_bytes = self.transfer_bytes(plan, job);
+                let of_file = |file| samples.file_bytes(file).div_ceil(transfer_bytes);
+                (0..samples.files()).map(of_file).fold(0, u64::saturating_add)
+            }
+            TrainOperation::Epoch(epoch) => {
+                let ranks = job.range(plan.rank_count()).count;
+                let order = EpochOrder::new(dataset, epoch, ranks);
+                order.reads().saturating_add(order.steps().saturating_mul(ranks.into()))
+            }
+        }
+    }
+
+    fn moved_bytes(&self, plan: &Plan, job: &Job) -> u64 {
+        let (dataset, samples) = self.samples(plan);
+        match &self.operation {
+            TrainOperation::Create { .. } => samples.all_bytes(),
+            TrainOperation::Epoch(epoch) => {
+                EpochOrder::new(dataset, epoch, job.range(plan.rank_count()).count).read_bytes(&samples)
+            }
+        }
+    }
+
+    fn written_bytes(&self, plan: &Plan, job: &Job) -> u64 {
+        match self.operation {
+            TrainOperation::Create { .. } => self.moved_bytes(plan, job),
+            TrainOperation::Epoch(_) => 0,
+        }
+    }
+
+    fn file_set(&self, plan: &Plan) -> (u64, u64) {
+        let (_, samples) = self.samples(plan);
+        (samples.files(), samples.all_bytes())
+    }
+
+    fn buffers_bytes(&self, plan: &Plan, job: &Job) -> u64 {
+        match &self.operation {
+            TrainOperation::Create { .. } => self.transfer_bytes(plan, job),
+            TrainOperation::Epoch(epoch) => {
+                let (_, samples) = self.samples(plan);
+                let each = buffer_bytes(&samples).saturating_mul(if epoch.verify { 2 } else { 1 });
+                each.saturating_mul(epoch.loader_threads.max(1).into())
+            }
+        }
+    }
+
+    fn longer_remedy(&self) -> &'static str {
+        match self.operation {
+            TrainOperation::Create { .. } => "create a larger dataset",
+            TrainOperation::Epoch(_) => "use a larger dataset, or compute longer for each step",
+        }
+    }
+}
+
+/// What both sides of the engine ask of this work, once it is validated.
+trait OnDataset {
+    /// Its dataset, and the samples of that.
+    fn samples<'a>(&self, plan: &'a Plan) -> (&'a Dataset, Samples);
+
+    /// What each write moves at most.
+    fn transfer_bytes(&self, plan: &Plan, job: &Job) -> u64;
+}
+
+impl OnDataset for TrainWork {
+    fn samples<'a>(&self, plan: &'a Plan) -> (&'a Dataset, Samples) {
+        let dataset = &plan.datasets[&self.dataset];
+        (dataset, Samples::of(dataset))
+    }
+
+    fn transfer_bytes(&self, plan: &Plan, job: &Job) -> u64 {
+        let api = crate::storage::of_plan(&plan.storage_of(job).api);
+        transfer_bytes(&api.capabilities_for(&plan.target), &self.samples(plan).1)
+    }
+}
+
+/// What each write moves at most, of a storage API that can do this.
+fn transfer_bytes(can: &Capabilities, samples: &Samples) -> u64 {
+    if can.whole_files {
+        return samples.largest_file_bytes();
+    }
+    TRANSFER_BYTES.max(can.parts.map_or(0, |parts| parts.smallest_bytes))
+}
+
+/// What a thread reads a sample into, with the sectors around it.
+fn buffer_bytes(samples: &Samples) -> u64 {
+    samples.largest_bytes().saturating_add(2 * DIRECT_UNIT_BYTES)
+}
+
+/// What direct I/O moves multiples of; `None` where the page cache is used.
+fn direct_unit(direct: bool, found: Option<u64>) -> Option<u64> {
+    direct.then(|| found.unwrap_or(DIRECT_UNIT_BYTES).min(DIRECT_UNIT_BYTES))
+}
+
+/// Threads of `epoch` that load; without any, the rank itself does.
+fn threads(epoch: &Epoch) -> u64 {
+    epoch.loader_threads.into()
+}

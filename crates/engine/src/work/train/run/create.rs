@@ -1,0 +1,182 @@
+//! Writing the files of a dataset.
+
+use std::ops::Range;
+
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Job;
+use ioassay_protocol::plan::train::TrainWork;
+
+use super::FilePath;
+use crate::failure;
+use crate::ranks::{Ranks, Start};
+use crate::storage::names::Presence;
+use crate::storage::{Access, Connection, OpenFile, Opening, move_all};
+use crate::work::WorkKind;
+use crate::work::run::PreparedJob;
+use crate::work::run::job_result::{JobResult, JobTimes};
+use crate::work::run::operations::{Flow, Moved, Operate, Operations};
+use crate::work::run::{Case, Member};
+use crate::work::sizes::Sizes;
+use crate::work::train::{OnDataset, WRITE};
+use crate::workload::buffer::Buffer;
+use crate::workload::dataset::{Samples, spot};
+use crate::workload::payload::Content;
+
+/// The creation of a rank's files, prepared outside the clock.
+pub(super) struct CreateJob<'a> {
+    case: &'a Case<'a>,
+    work: &'a TrainWork,
+    samples: Samples,
+    content: Content,
+    fsync: bool,
+    /// The rank creates every so many files from this one on.
+    files: std::iter::StepBy<Range<u64>>,
+    path: FilePath,
+    /// Dropped after the connection, which may have told the kernel about it.
+    connection: Box<dyn Connection>,
+    buffers: Vec<Buffer>,
+}
+
+impl<'a> CreateJob<'a> {
+    pub fn prepare(
+        &Member { case, job, number: member, .. }: &Member<'a>,
+        work: &'a TrainWork,
+        fsync: bool,
+    ) -> Result<Self, Box<Failure>> {
+        let (_, samples) = work.samples(case.plan);
+        let most = work.transfer_bytes(case.plan, job).min(samples.largest_file_bytes());
+        let mut buffers = vec![Buffer::new(most as usize)];
+        let connection = case.connect((job, member), None, &mut buffers)?;
+        let ranks = case.plan.workers(job).count as usize;
+        Ok(Self {
+            case,
+            work,
+            content: samples.content(),
+            fsync,
+            files: (u64::from(member)..samples.files().max(member.into())).step_by(ranks),
+            path: FilePath::new(case, &work.dataset),
+            samples,
+            connection,
+            buffers,
+        })
+    }
+
+    fn create<R: Ranks>(
+        &mut self,
+        ranks: &R,
+        operations: &mut Operations<'_, R>,
+        (times, short_transfers): (&mut JobTimes, &mut u64),
+    ) -> Result<(), Box<Failure>> {
+        let clock = self.case.clock;
+        for file in self.files.clone() {
+            let (path, bytes) = (self.path.of(file), self.samples.file_bytes(file));
+            let failed = |operation| move |error: std::io::Error| failure::boxed_on_path(operation, path, &error);
+            let opened_ns = clock.now_ns();
+            let opening = Opening { access: Access::Write, presence: Presence::New, bytes, size: None, advice: &[] };
+            let mut open = self.connection.open(path, opening).map_err(failed("open"))?;
+            let begin_ns = clock.now_ns();
+            times.open += begin_ns - opened_ns;
+            let apart_ns = operations.prepared_ns();
+            operations.restart_timer();
+            let buffer = &mut self.buffers[0][..];
+            let transfers = bytes.div_ceil(buffer.len() as u64);
+            let next = (self.samples.in_file(file).start, 0);
+            let mut writer = FileWriter {
+                samples: &self.samples,
+                content: &self.content,
+                open: &mut *open,
+                path,
+                bytes,
+                next,
+                filled: 0,
+                buffer,
+                short_transfers,
+            };
+            let flow = operations.run(0..transfers, &mut writer)?;
+            let written_ns = clock.now_ns();
+            times.transfer += written_ns - begin_ns - (operations.prepared_ns() - apart_ns);
+            if flow == Flow::Enough || ranks.must_stop() {
+                return Ok(());
+            }
+            if self.fsync {
+                open.sync().map_err(failed("fsync"))?;
+            }
+            let synced_ns = clock.now_ns();
+            times.fsync += synced_ns - written_ns;
+            open.close().map_err(failed("close"))?;
+            times.close += clock.now_ns() - synced_ns;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Ranks> PreparedJob<R> for CreateJob<'_> {
+    fn run(mut self: Box<Self>, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
+        let Case { plan, clock, .. } = *self.case;
+        let mut operations = Operations::new(ranks, clock, job, 0, start, plan.sample_interval_ns);
+        let (mut times, mut short_transfers) = (JobTimes::default(), 0);
+        let failure = self.create(ranks, &mut operations, (&mut times, &mut short_transfers)).err();
+        times.fill = operations.prepared_ns();
+        let complete = failure.is_none() && !ranks.must_stop();
+        JobResult {
+            lanes: self.work.lanes(),
+            statistics: operations.finish(failure.is_some()),
+            times,
+            short_transfers,
+            requests: self.connection.take_request_counts(),
+            complete,
+            synced: complete && self.fsync,
+            matched: None,
+            written: None,
+            read: None,
+            training: None,
+            failure,
+        }
+    }
+}
+
+/// The transfers of one open file.
+struct FileWriter<'a> {
+    samples: &'a Samples,
+    content: &'a Content,
+    open: &'a mut dyn OpenFile,
+    path: &'a std::path::Path,
+    bytes: u64,
+    /// The sample of which the next byte is, and where in it.
+    next: (u64, u64),
+    /// Bytes of the buffer that are to be written.
+    filled: usize,
+    buffer: &'a mut [u8],
+    short_transfers: &'a mut u64,
+}
+
+impl Operate for FileWriter<'_> {
+    fn prepares(&self) -> bool {
+        true
+    }
+
+    /// Makes the bytes of transfer `index`: the ends and beginnings of as many samples as lie in it.
+    fn prepare(&mut self, index: u64) {
+        let left = self.bytes - index * self.buffer.len() as u64;
+        self.filled = (self.buffer.len() as u64).min(left) as usize;
+        let mut rest = &mut self.buffer[..self.filled];
+        while !rest.is_empty() {
+            let (sample, offset) = self.next;
+            let bytes = self.samples.bytes(sample) - offset;
+            let (own, others) = rest.split_at_mut(rest.len().min(bytes as usize));
+            self.content.fill(own, spot(sample, offset));
+            self.next = if own.len() as u64 == bytes { (sample + 1, 0) } else { (sample, offset + own.len() as u64) };
+            rest = others;
+        }
+    }
+
+    fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>> {
+        let (data, at) = (&self.buffer[..self.filled], index * self.buffer.len() as u64);
+        let nothing = |moved| failure::nothing_written(at + moved);
+        let written = move_all(data.len(), self.short_transfers, nothing, |from| {
+            self.open.write_at(&data[from..], at + from as u64)
+        });
+        written.map_err(|error| failure::boxed_on_path("write", self.path, &error))?;
+        Ok(Moved { bytes: data.len() as u64, lane: WRITE })
+    }
+}

@@ -1,0 +1,394 @@
+//! A data loader: threads that load whole batches ahead of the accelerator that takes them, in order.
+//!
+//! As in PyTorch's loader each thread has a connection and a buffer of its own, works on one batch at a time, and the loader
+//! is at most `threads × prefetch` batches ahead. Unlike there a batch is not kept: what was read is overwritten by the next
+//! sample, so that no memory is taken from the page cache for it.
+//! Not here: what the accelerator does with a batch ([`super::epoch`]).
+
+use std::sync::atomic::Ordering;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ioassay_protocol::events::Failure;
+use nix::time::{ClockId, clock_gettime};
+
+use super::FilePath;
+use super::epoch::EpochJob;
+use crate::failure::{self, Explained};
+use crate::latencies::Latencies;
+use crate::measure::recorder::{LiveCounters, Recorded, Recorder};
+use crate::storage::names::Presence;
+use crate::storage::{Access, Connection, OpenFile, Opening, RequestCounts};
+use crate::work::train::{READ, buffer_bytes};
+use crate::workload::buffer::Buffer;
+use crate::workload::dataset::spot;
+use crate::workload::payload::{Content, compare};
+
+/// How often who waits for a batch looks whether the case was stopped.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A batch that was loaded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Batch {
+    /// Its samples.
+    pub samples: u64,
+    /// Their bytes.
+    pub asked_bytes: u64,
+}
+
+/// Batches on their way from the threads of a loader to the accelerator.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// Batches that may be begun or loaded and not taken.
+    capacity: u64,
+    batches: u64,
+    loaded: Condvar,
+    taken: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The next batch that no thread has begun.
+    next: u64,
+    /// Batches that the accelerator has taken.
+    taken: u64,
+    /// Batches that are loaded, each at its number modulo the capacity.
+    ready: Vec<Option<Batch>>,
+    /// The accelerator waits, and so many threads.
+    accelerator_waits: bool,
+    threads_wait: u32,
+    /// Nobody takes another batch.
+    closed: bool,
+    failure: Option<Box<Failure>>,
+}
+
+/// Why there is no batch.
+pub(super) enum NoBatch {
+    /// The case was stopped.
+    Stopped,
+    /// A thread failed.
+    Failed(Box<Failure>),
+}
+
+impl Queue {
+    /// One of so many `batches`.
+    pub fn new(batches: u64, capacity: u64) -> Self {
+        let state = State { ready: vec![None; capacity as usize], ..State::default() };
+        Self { state: state.into(), capacity, batches, loaded: Condvar::new(), taken: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What a thread that panicked held is as it was: each change is one assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes batch number `step` as soon as it is loaded.
+    pub fn take(&self, step: u64, must_stop: impl Fn() -> bool) -> Result<Batch, NoBatch> {
+        let mut state = self.lock();
+        loop {
+            if let Some(batch) = state.ready[(step % self.capacity) as usize].take() {
+                state.taken = step + 1;
+                if state.threads_wait > 0 {
+                    self.taken.notify_one();
+                }
+                return Ok(batch);
+            }
+            if let Some(failure) = state.failure.take() {
+                return Err(NoBatch::Failed(failure));
+            }
+            if must_stop() {
+                return Err(NoBatch::Stopped);
+            }
+            state.accelerator_waits = true;
+            let woken = self.loaded.wait_timeout(state, POLL_INTERVAL);
+            (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            state.accelerator_waits = false;
+        }
+    }
+
+    /// The accelerator takes no other batch.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.taken.notify_all();
+    }
+
+    /// The next batch that is to be loaded, as soon as there is room for it.
+    fn claim(&self) -> Option<u64> {
+        let mut state = self.lock();
+        loop {
+            if state.closed || state.failure.is_some() || state.next == self.batches {
+                return None;
+            }
+            if state.next < state.taken + self.capacity {
+                state.next += 1;
+                return Some(state.next - 1);
+            }
+            state.threads_wait += 1;
+            state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.threads_wait -= 1;
+        }
+    }
+
+    fn put(&self, step: u64, batch: Batch) {
+        let mut state = self.lock();
+        state.ready[(step % self.capacity) as usize] = Some(batch);
+        // It takes them in order, and waits for no later one.
+        if state.accelerator_waits && step == state.taken {
+            self.loaded.notify_one();
+        }
+    }
+
+    fn fail(&self, failure: Box<Failure>) {
+        self.lock().failure.get_or_insert(failure);
+        self.loaded.notify_one();
+        self.taken.notify_all();
+    }
+}
+
+/// Tells the accelerator of a thread that panics.
+struct ThreadGuard<'a>(&'a Queue);
+
+impl Drop for ThreadGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let remedy = "report this defect, with what was printed before";
+            self.0.fail(Box::new(failure::plain("read", "a loader thread panicked".to_owned(), remedy)));
+        }
+    }
+}
+
+/// What a loader has counted; that of several threads is added up.
+pub(super) struct Loaded {
+    pub recorded: Recorded,
+    pub short_transfers: u64,
+    pub requests: RequestCounts,
+    /// In which it loaded.
+    pub busy_ns: u64,
+    /// Processor time.
+    pub processor_ns: u64,
+}
+
+impl Loaded {
+    pub fn add(&mut self, other: Self) {
+        self.recorded.add(&other.recorded);
+        self.short_transfers += other.short_transfers;
+        self.busy_ns += other.busy_ns;
+        self.processor_ns += other.processor_ns;
+        for (reason, count) in other.requests.retries {
+            *self.requests.retries.entry(reason).or_default() += count;
+        }
+        if let Some(first_byte) = other.requests.first_byte {
+            self.requests.first_byte.get_or_insert_with(Latencies::default).add(&first_byte.buckets());
+        }
+    }
+}
+
+/// Loads the batches of `queue` as one thread of it, until there are no more.
+pub(super) fn run_thread(job: &EpochJob<'_>, queue: &Queue, counters: &LiveCounters, opened_ns: u64) -> Option<Loaded> {
+    let _guard = ThreadGuard(queue);
+    // Signals are for the rank's own thread. Those of a mapping that is lost come from the kernel, to whom they concern.
+    let _ = nix::sys::signal::SigSet::all().thread_block();
+    let mut buffers = Loader::buffers(job);
+    let mut loader = match Loader::new(job, &mut buffers, counters, opened_ns) {
+        Ok(loader) => loader,
+        Err(failure) => {
+            queue.fail(failure);
+            return None;
+        }
+    };
+    while let Some(step) = queue.claim() {
+        match loader.load(step) {
+            Ok(batch) => queue.put(step, batch),
+            Err(failure) => queue.fail(failure),
+        }
+    }
+    Some(loader.finish())
+}
+
+/// Loads batches, one after the other.
+pub(super) struct Loader<'a> {
+    job: &'a EpochJob<'a>,
+    recorder: Recorder<'a>,
+    connection: Box<dyn Connection>,
+    path: FilePath,
+    /// The file of the sample before, where it has several.
+    open: Option<(u64, Box<dyn OpenFile>)>,
+    buffer: &'a mut [u8],
+    /// What a sample should be, where that is checked.
+    expected: Option<(Content, Buffer)>,
+    short_transfers: u64,
+    busy_ns: u64,
+    began_at_processor_ns: u64,
+}
+
+impl<'a> Loader<'a> {
+    /// What samples are read into: outlives the connection, which may tell the kernel about it.
+    pub fn buffers(job: &EpochJob<'_>) -> Vec<Buffer> {
+        vec![Buffer::new(buffer_bytes(&job.samples) as usize)]
+    }
+
+    pub fn new(
+        job: &'a EpochJob<'a>,
+        buffers: &'a mut [Buffer],
+        counters: &'a LiveCounters,
+        opened_ns: u64,
+    ) -> Result<Self, Box<Failure>> {
+        let EpochJob { case, work, member, .. } = *job;
+        let connection = case.connect(member, None, buffers)?;
+        let expected = || (job.samples.content(), Buffer::new(job.samples.largest_bytes() as usize));
+        Ok(Self {
+            job,
+            recorder: Recorder::new(counters, READ, opened_ns, case.plan.sample_interval_ns),
+            connection,
+            path: FilePath::new(case, &work.dataset),
+            open: None,
+            buffer: &mut buffers[0],
+            expected: job.epoch.verify.then(expected),
+            short_transfers: 0,
+            busy_ns: 0,
+            began_at_processor_ns: thread_processor_ns(),
+        })
+    }
+
+    /// Loads batch number `step`.
+    pub fn load(&mut self, step: u64) -> Result<Batch, Box<Failure>> {
+        let EpochJob { case, order, samples, member: (_, member), .. } = self.job;
+        let begun_ns = case.clock.now_ns();
+        let (mut begin_ns, mut batch) = (begun_ns, Batch::default());
+        for sample in order.batch(*member, step) {
+            let bytes = samples.bytes(sample);
+            let read = self.read(sample, bytes);
+            let moved =
+                read.map_err(|(operation, error)| failure::boxed_on_path(operation, self.path.current(), &error))?;
+            let end_ns = case.clock.now_ns();
+            self.recorder.record(begin_ns, end_ns, moved);
+            begin_ns = end_ns;
+            batch = Batch { samples: batch.samples + 1, asked_bytes: batch.asked_bytes + bytes };
+        }
+        self.busy_ns += begin_ns - begun_ns;
+        Ok(batch)
+    }
+
+    /// Reads one sample; returns how many bytes that took.
+    fn read(&mut self, sample: u64, bytes: u64) -> Result<u64, (&'static str, std::io::Error)> {
+        let (file, offset) = self.job.samples.place(sample);
+        let mut open = match self.open.take() {
+            Some((of, open)) if of == file => open,
+            other => {
+                if let Some((_, other)) = other {
+                    other.close().map_err(|error| ("close", error))?;
+                }
+                let bytes = self.job.samples.file_bytes(file);
+                let opening =
+                    Opening { access: Access::Read, presence: Presence::Shared, bytes, size: None, advice: &[] };
+                self.connection.open(self.path.of(file), opening).map_err(|error| ("open", error))?
+            }
+        };
+        let unit = self.job.direct_unit.unwrap_or(1);
+        let begin = offset / unit * unit;
+        let (wanted, window) = ((offset + bytes - begin) as usize, (offset + bytes).next_multiple_of(unit) - begin);
+        let mut moved = 0;
+        while moved < wanted {
+            match open.read_at(&mut self.buffer[moved..window as usize], begin + moved as u64) {
+                Ok(0) => return Err(("read", file_ends(begin + moved as u64))),
+                Ok(count) => moved += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(("read", error)),
+            }
+            self.short_transfers += u64::from(moved < wanted);
+        }
+        if let Some((content, expected)) = &mut self.expected {
+            let (found, expected) = (&self.buffer[(offset - begin) as usize..wanted], &mut expected[..bytes as usize]);
+            content.fill(expected, spot(sample, 0));
+            compare(found, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
+        }
+        if self.job.samples.in_file(file).end - self.job.samples.in_file(file).start > 1 {
+            self.open = Some((file, open));
+        } else {
+            open.close().map_err(|error| ("close", error))?;
+        }
+        Ok(moved as u64)
+    }
+
+    /// What it has counted.
+    pub fn finish(mut self) -> Loaded {
+        let processor_ns = thread_processor_ns() - self.began_at_processor_ns;
+        Loaded {
+            recorded: self.recorder.finish(self.job.case.clock.now_ns()),
+            short_transfers: self.short_transfers,
+            requests: self.connection.take_request_counts(),
+            busy_ns: self.busy_ns,
+            processor_ns,
+        }
+    }
+}
+
+/// Processor time of the calling thread.
+fn thread_processor_ns() -> u64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+/// A read that moved nothing.
+fn file_ends(at: u64) -> std::io::Error {
+    let what = format!("the file ends at or before byte {at}");
+    let remedy = "another process has shortened it: create the dataset again".to_owned();
+    Explained { what, remedy }.into_io()
+}
+
+/// A sample that is not what was written.
+fn other_bytes(sample: u64) -> std::io::Error {
+    let what = format!("sample {sample} has other bytes than were written");
+    let remedy =
+        "the storage returned wrong data, or another process has changed the file: keep it, and read the logs of \
+                  kernel and servers"
+            .to_owned();
+    Explained { what, remedy }.into_io()
+}
+
+/// What the counters of all threads add up to.
+pub(super) fn publish(all: &[LiveCounters], into: &LiveCounters) {
+    let sum = |of: fn(&LiveCounters) -> &std::sync::atomic::AtomicU64| {
+        all.iter().map(|counters| of(counters).load(Ordering::Relaxed)).sum::<u64>()
+    };
+    into.bytes[READ].store(sum(|counters| &counters.bytes[READ]), Ordering::Relaxed);
+    into.operations[READ].store(sum(|counters| &counters.operations[READ]), Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_taken_in_order_and_threads_do_not_run_ahead_of_their_room() {
+        let queue = Queue::new(4, 2);
+        assert_eq!((queue.claim(), queue.claim()), (Some(0), Some(1)));
+        let batch = |samples| Batch { samples, asked_bytes: 0 };
+        queue.put(1, batch(11));
+        std::thread::scope(|scope| {
+            let third = scope.spawn(|| queue.claim());
+            std::thread::sleep(Duration::from_millis(30));
+            assert!(!third.is_finished(), "there is no room for a third batch yet");
+            queue.put(0, batch(10));
+            assert_eq!(queue.take(0, || false).ok().map(|batch| batch.samples), Some(10));
+            assert_eq!(third.join().unwrap(), Some(2));
+        });
+        assert_eq!(queue.take(1, || false).ok().map(|batch| batch.samples), Some(11));
+        assert!(matches!(queue.take(2, || true), Err(NoBatch::Stopped)));
+        assert_eq!(queue.claim(), Some(3));
+        assert_eq!(queue.claim(), None);
+    }
+
+    #[test]
+    fn a_failure_reaches_the_accelerator_and_ends_all_threads() {
+        let queue = Queue::new(100, 1);
+        assert_eq!(queue.claim(), Some(0));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| queue.claim());
+            queue.fail(Box::new(failure::plain("read", "broken".to_owned(), "mend it")));
+            assert_eq!(waiting.join().unwrap(), None);
+        });
+        let Err(NoBatch::Failed(failure)) = queue.take(0, || false) else { panic!("it failed") };
+        assert_eq!(failure.message, "broken");
+    }
+}

@@ -1,0 +1,56 @@
+//! Doing it, as one rank: [`create`] writes the files of a dataset, [`epoch`] is an accelerator, [`loader`] feeds it.
+
+mod create;
+mod epoch;
+mod loader;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::train::{TrainOperation, TrainWork};
+
+use self::create::CreateJob;
+use self::epoch::EpochJob;
+use crate::ranks::Ranks;
+use crate::work::run::Case;
+use crate::work::run::{History, Member, PreparedJob, RunWork};
+use crate::workload::dataset::file_name;
+
+impl<R: Ranks> RunWork<R> for TrainWork {
+    fn prepare<'a>(
+        &'a self,
+        member: &Member<'a>,
+        _history: &History,
+    ) -> Result<Box<dyn PreparedJob<R> + 'a>, Box<Failure>> {
+        Ok(match &self.operation {
+            TrainOperation::Create { fsync } => Box::new(CreateJob::prepare(member, self, *fsync)?),
+            TrainOperation::Epoch(epoch) => Box::new(EpochJob::prepare(member, self, epoch)),
+        })
+    }
+}
+
+/// The path of one file of a dataset after another, without an allocation for each.
+struct FilePath {
+    text: String,
+    digits_at: usize,
+}
+
+impl FilePath {
+    fn new(case: &Case<'_>, dataset: &str) -> Self {
+        let first = case.workspace.file(&file_name(&case.plan.case, dataset, 0));
+        let text = first.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned());
+        let digits_at = text.rfind('.').map_or(0, |dot| dot + 1);
+        Self { text, digits_at }
+    }
+
+    fn of(&mut self, file: u64) -> &Path {
+        self.text.truncate(self.digits_at);
+        let _ = write!(self.text, "{file:08}");
+        Path::new(&self.text)
+    }
+
+    fn current(&self) -> &Path {
+        Path::new(&self.text)
+    }
+}

@@ -1,0 +1,372 @@
+//! Datasets for training: how large each sample is, in which file it lies, and in which order an epoch reads samples.
+//!
+//! All of it is computed from the number of a sample or of a place in the order; nothing is stored, so that ten million
+//! samples take no memory. Not here: reading and writing them.
+
+use std::collections::BTreeMap;
+
+use ioassay_protocol::plan::train::{Dataset, Epoch, SampleSizes, Shuffle};
+
+use super::payload::{Content, Spot};
+use super::permutation::Permutation;
+use super::random::{STEP, SplitMix64, mix};
+use ioassay_protocol::plan::data::Payload;
+
+/// Uniform numbers whose sum is taken for a normally distributed one: with twelve of them its standard deviation is 1.
+const UNIFORM_NUMBERS: i64 = 12;
+
+/// Each of them has 16 bits.
+const UNIFORM_ONE: i64 = 1 << 16;
+
+/// The samples of a dataset, and the files in which they lie.
+#[derive(Debug, Clone)]
+pub struct Samples {
+    dataset: Dataset,
+    key: u64,
+    /// Sum of the weights of a histogram.
+    weights: u64,
+}
+
+impl Samples {
+    /// Those of `dataset`.
+    pub fn of(dataset: &Dataset) -> Self {
+        let weights = match &dataset.sizes {
+            SampleSizes::Histogram(sizes) => sizes.iter().map(|size| size.weight).fold(0, u64::saturating_add),
+            SampleSizes::Fixed(_) | SampleSizes::Normal { .. } => 0,
+        };
+        Self { dataset: dataset.clone(), key: SplitMix64::keyed(&[dataset.seed]).draw(), weights }
+    }
+
+    /// Samples in all.
+    pub fn count(&self) -> u64 {
+        self.dataset.samples
+    }
+
+    /// Files in all.
+    pub fn files(&self) -> u64 {
+        self.dataset.samples / self.dataset.samples_per_file
+    }
+
+    /// Bytes of `sample`.
+    #[inline]
+    pub fn bytes(&self, sample: u64) -> u64 {
+        match &self.dataset.sizes {
+            SampleSizes::Fixed(bytes) => *bytes,
+            SampleSizes::Normal { mean_bytes, standard_deviation_bytes, least_bytes } => {
+                let deviation = i128::from(*standard_deviation_bytes) * i128::from(self.centred(sample));
+                let bytes = i128::from(*mean_bytes) + deviation / i128::from(UNIFORM_ONE);
+                u64::try_from(bytes).unwrap_or(0).max(*least_bytes)
+            }
+            SampleSizes::Histogram(sizes) => {
+                let mut place = self.random(sample).below(self.weights);
+                for size in sizes {
+                    match place.checked_sub(size.weight) {
+                        Some(rest) => place = rest,
+                        None => return size.bytes,
+                    }
+                }
+                unreachable!("the place is below the sum of all weights")
+            }
+        }
+    }
+
+    /// Bytes of the largest sample that there may be.
+    pub fn largest_bytes(&self) -> u64 {
+        match &self.dataset.sizes {
+            SampleSizes::Fixed(bytes) => *bytes,
+            SampleSizes::Normal { mean_bytes, standard_deviation_bytes, least_bytes } => {
+                let most = standard_deviation_bytes.saturating_mul(UNIFORM_NUMBERS as u64 / 2);
+                mean_bytes.saturating_add(most).max(*least_bytes)
+            }
+            SampleSizes::Histogram(sizes) => sizes.iter().map(|size| size.bytes).max().unwrap_or(0),
+        }
+    }
+
+    /// Bytes of all samples.
+    pub fn all_bytes(&self) -> u64 {
+        match &self.dataset.sizes {
+            SampleSizes::Fixed(bytes) => bytes.saturating_mul(self.count()),
+            _ => (0..self.count()).map(|sample| self.bytes(sample)).fold(0, u64::saturating_add),
+        }
+    }
+
+    /// The samples that lie in `file`, in order.
+    pub fn in_file(&self, file: u64) -> std::ops::Range<u64> {
+        file * self.dataset.samples_per_file..(file + 1) * self.dataset.samples_per_file
+    }
+
+    /// Bytes of `file`.
+    pub fn file_bytes(&self, file: u64) -> u64 {
+        match &self.dataset.sizes {
+            SampleSizes::Fixed(bytes) => bytes * self.dataset.samples_per_file,
+            _ => self.in_file(file).map(|sample| self.bytes(sample)).sum(),
+        }
+    }
+
+    /// Bytes of the largest file.
+    pub fn largest_file_bytes(&self) -> u64 {
+        match &self.dataset.sizes {
+            SampleSizes::Fixed(_) => self.file_bytes(0),
+            _ => (0..self.files()).map(|file| self.file_bytes(file)).max().unwrap_or(0),
+        }
+    }
+
+    /// Where `sample` lies: its file, and its first byte there.
+    pub fn place(&self, sample: u64) -> (u64, u64) {
+        let per_file = self.dataset.samples_per_file;
+        let file = sample / per_file;
+        let offset = match &self.dataset.sizes {
+            _ if per_file == 1 => 0,
+            SampleSizes::Fixed(bytes) => bytes * (sample % per_file),
+            _ => (file * per_file..sample).map(|before| self.bytes(before)).sum(),
+        };
+        (file, offset)
+    }
+
+    /// The bytes of all samples: as [`Content::fill`] makes them of a sample and an offset in it.
+    pub fn content(&self) -> Content {
+        Content::new(Payload::Unique, self.dataset.seed, 0)
+    }
+
+    fn random(&self, sample: u64) -> SplitMix64 {
+        SplitMix64::keyed(&[self.key ^ mix(sample.wrapping_mul(STEP))])
+    }
+
+    /// A number with mean 0 and standard deviation [`UNIFORM_ONE`], at most six of these from 0.
+    fn centred(&self, sample: u64) -> i64 {
+        let mut random = self.random(sample);
+        let of_four = |bits: u64| (0..4).map(|nth| (bits >> (16 * nth)) as i64 & (UNIFORM_ONE - 1)).sum::<i64>();
+        let sum: i64 = (0..UNIFORM_NUMBERS / 4).map(|_| of_four(random.draw())).sum();
+        // Each is a half less than the middle of what it stands for.
+        sum - (UNIFORM_NUMBERS * (UNIFORM_ONE - 1)) / 2
+    }
+}
+
+/// Where `offset` of `sample` is, as the content of datasets counts.
+pub fn spot(sample: u64, offset: u64) -> Spot {
+    Spot { file: sample, part: 0, offset }
+}
+
+/// Name of file number `file` of the dataset `name` in `case`.
+pub fn file_name(case: &str, name: &str, file: u64) -> String {
+    format!("{case}.{name}.{file:08}")
+}
+
+/// All datasets of a case with their samples.
+pub fn all_samples(datasets: &BTreeMap<String, Dataset>) -> impl Iterator<Item = (&str, Samples)> {
+    datasets.iter().map(|(name, dataset)| (name.as_str(), Samples::of(dataset)))
+}
+
+/// What the ranks read in an epoch, and in which order.
+#[derive(Debug, Clone)]
+pub struct EpochOrder {
+    samples: u64,
+    samples_per_file: u64,
+    shuffled: Option<(Shuffle, Permutation)>,
+    ranks: u64,
+    /// Samples that each rank reads.
+    per_rank: u64,
+    batch: u64,
+}
+
+impl EpochOrder {
+    /// That of `epoch` by so many ranks.
+    pub fn new(dataset: &Dataset, epoch: &Epoch, ranks: u32) -> Self {
+        let (samples, ranks, batch) = (dataset.samples, u64::from(ranks), epoch.batch);
+        let random = || SplitMix64::keyed(&[dataset.seed, u64::from(epoch.number), 1]);
+        let shuffled = match epoch.shuffle {
+            Shuffle::None => None,
+            Shuffle::Files => Some(Permutation::new(samples / dataset.samples_per_file, random())),
+            Shuffle::Samples => Some(Permutation::new(samples, random())),
+        };
+        let per_rank = if epoch.drop_last { samples / ranks / batch * batch } else { samples.div_ceil(ranks) };
+        Self {
+            samples,
+            samples_per_file: dataset.samples_per_file,
+            shuffled: shuffled.map(|permutation| (epoch.shuffle, permutation)),
+            ranks,
+            per_rank,
+            batch,
+        }
+    }
+
+    /// Steps of each rank.
+    pub fn steps(&self) -> u64 {
+        self.per_rank.div_ceil(self.batch)
+    }
+
+    /// Samples that all ranks read.
+    pub fn reads(&self) -> u64 {
+        self.per_rank * self.ranks
+    }
+
+    /// The samples of batch number `step` of rank number `rank`.
+    pub fn batch(&self, rank: u32, step: u64) -> impl Iterator<Item = u64> + '_ {
+        let begin = step * self.batch;
+        let end = self.per_rank.min(begin + self.batch);
+        (begin..end).map(move |nth| self.sample((nth * self.ranks + u64::from(rank)) % self.samples))
+    }
+
+    /// The sample at `place` of the order of all samples.
+    fn sample(&self, place: u64) -> u64 {
+        match &self.shuffled {
+            None => place,
+            Some((Shuffle::Samples, permutation)) => permutation.map(place),
+            Some((_, permutation)) => {
+                let (file, within) = (place / self.samples_per_file, place % self.samples_per_file);
+                permutation.map(file) * self.samples_per_file + within
+            }
+        }
+    }
+
+    /// Bytes of the samples that all ranks read.
+    pub fn read_bytes(&self, of: &Samples) -> u64 {
+        let bytes = |places: std::ops::Range<u64>| {
+            let bytes = places.map(|place| of.bytes(self.sample(place % self.samples)));
+            bytes.fold(0, u64::saturating_add)
+        };
+        // Mostly nearly all of them are read, and their sum takes no order.
+        let reads = self.reads();
+        match reads.checked_sub(self.samples) {
+            Some(_) => of.all_bytes().saturating_add(bytes(self.samples..reads)),
+            None if reads < self.samples / 2 => bytes(0..reads),
+            None => of.all_bytes().saturating_sub(bytes(reads..self.samples)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_protocol::plan::replay::Size;
+    use ioassay_protocol::plan::train::Compute;
+    use proptest::prelude::*;
+
+    const UNET3D: SampleSizes =
+        SampleSizes::Normal { mean_bytes: 146_600_628, standard_deviation_bytes: 68_341_808, least_bytes: 1 << 20 };
+
+    fn dataset(samples: u64, sizes: SampleSizes, samples_per_file: u64) -> Dataset {
+        Dataset { samples, sizes, samples_per_file, seed: 7 }
+    }
+
+    fn epoch(number: u32, batch: u64, shuffle: Shuffle, drop_last: bool) -> Epoch {
+        Epoch {
+            number,
+            batch,
+            loader_threads: 1,
+            prefetch: 1,
+            shuffle,
+            drop_last,
+            compute_ns: 0,
+            compute: Compute::Sleep,
+            sync_steps: false,
+            verify: false,
+        }
+    }
+
+    #[test]
+    fn normal_sizes_have_their_mean_and_deviation_and_are_not_below_the_least() {
+        let samples = Samples::of(&dataset(200_000, UNET3D, 1));
+        let sizes: Vec<f64> = (0..samples.count()).map(|sample| samples.bytes(sample) as f64).collect();
+        let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+        let deviation = (sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / sizes.len() as f64).sqrt();
+        // What is cut off, 1.6 % of the samples, moves the mean by 0.4 % and the deviation by 1.6 %.
+        assert!((mean / 146_600_628.0 - 1.004).abs() < 0.004, "{mean}");
+        assert!((deviation / 68_341_808.0 - 0.984).abs() < 0.006, "{deviation}");
+        assert!(sizes.iter().all(|&size| size >= f64::from(1 << 20)));
+        assert!(sizes.iter().all(|&size| size <= samples.largest_bytes() as f64));
+    }
+
+    #[test]
+    fn sizes_are_the_same_for_ever() {
+        let samples = Samples::of(&dataset(1_000, UNET3D, 1));
+        let first: Vec<u64> = (0..3).map(|sample| samples.bytes(sample)).collect();
+        assert_eq!(first, FIRST_OF_UNET3D);
+        assert_eq!(samples.all_bytes(), (0..1_000).map(|file| samples.file_bytes(file)).sum::<u64>());
+    }
+
+    const FIRST_OF_UNET3D: [u64; 3] = [107_083_221, 144_164_617, 250_549_293];
+
+    #[test]
+    fn a_histogram_has_its_weights() {
+        let sizes = SampleSizes::Histogram(vec![Size { bytes: 10, weight: 1 }, Size { bytes: 1_000, weight: 3 }]);
+        let samples = Samples::of(&dataset(40_000, sizes, 1));
+        let small = (0..40_000).filter(|&sample| samples.bytes(sample) == 10).count();
+        assert!((9_600..10_400).contains(&small), "{small}");
+        assert_eq!(samples.all_bytes(), small as u64 * 10 + (40_000 - small as u64) * 1_000);
+        assert_eq!(samples.largest_bytes(), 1_000);
+    }
+
+    #[test]
+    fn samples_lie_end_to_end_in_their_files() {
+        let sizes = SampleSizes::Normal { mean_bytes: 100, standard_deviation_bytes: 30, least_bytes: 1 };
+        let samples = Samples::of(&dataset(12, sizes, 4));
+        assert_eq!(samples.files(), 3);
+        for file in 0..3 {
+            let mut end = 0;
+            for sample in samples.in_file(file) {
+                assert_eq!(samples.place(sample), (file, end));
+                end += samples.bytes(sample);
+            }
+            assert_eq!(samples.file_bytes(file), end);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_ranks_read_each_sample_once_but_for_those_that_are_dropped_or_fill_up(
+            files in 1..40_u64, per_file in 1..5_u64, ranks in 1..7_u32, batch in 1..6_u64, shuffle in 0..3_usize,
+            drop_last: bool, number in 0..3_u32,
+        ) {
+            let sizes = SampleSizes::Normal { mean_bytes: 100, standard_deviation_bytes: 30, least_bytes: 1 };
+            let dataset = dataset(files * per_file, sizes, per_file);
+            let shuffle = [Shuffle::None, Shuffle::Files, Shuffle::Samples][shuffle];
+            let epoch = epoch(number, batch, shuffle, drop_last);
+            let (order, samples) = (EpochOrder::new(&dataset, &epoch, ranks), Samples::of(&dataset));
+            let mut times = vec![0_u64; dataset.samples as usize];
+            let mut bytes = 0;
+            for rank in 0..ranks {
+                for step in 0..order.steps() {
+                    let batch: Vec<u64> = order.batch(rank, step).collect();
+                    let is_whole = batch.len() as u64 == epoch.batch;
+                    prop_assert!(is_whole || (!drop_last && step + 1 == order.steps() && !batch.is_empty()));
+                    batch.iter().for_each(|&sample| times[sample as usize] += 1);
+                    bytes += batch.iter().map(|&sample| samples.bytes(sample)).sum::<u64>();
+                }
+            }
+            prop_assert_eq!(times.iter().sum::<u64>(), order.reads());
+            prop_assert_eq!(bytes, order.read_bytes(&samples));
+            if drop_last {
+                prop_assert!(times.iter().all(|&times| times <= 1));
+                prop_assert!(dataset.samples - order.reads() < u64::from(ranks) * batch);
+            } else {
+                prop_assert!(times.iter().all(|&times| times >= 1));
+                prop_assert!(order.reads() - dataset.samples < u64::from(ranks));
+            }
+        }
+    }
+
+    #[test]
+    fn epochs_have_different_orders_and_the_same_one_has_the_same() {
+        let dataset = dataset(1_000, SampleSizes::Fixed(1), 1);
+        let order = |number| -> Vec<u64> {
+            let order = EpochOrder::new(&dataset, &epoch(number, 10, Shuffle::Samples, true), 1);
+            (0..order.steps()).flat_map(|step| order.batch(0, step).collect::<Vec<_>>()).collect()
+        };
+        assert_eq!(order(0), order(0));
+        let same = order(0).iter().zip(order(1)).filter(|(one, other)| **one == *other).count();
+        assert!(same < 10, "{same}");
+    }
+
+    /// A control plane that asks for the amounts of a plan waits for this.
+    #[test]
+    fn the_bytes_of_ten_million_samples_are_added_up_at_once() {
+        let dataset = dataset(10_000_000, UNET3D, 1);
+        let begun = std::time::Instant::now();
+        let order = EpochOrder::new(&dataset, &epoch(0, 7, Shuffle::Samples, true), 1024);
+        let bytes = order.read_bytes(&Samples::of(&dataset));
+        assert!((bytes as f64 / (146_600_628.0 * 1e7) - 1.0).abs() < 0.01, "{bytes}");
+        // Without optimisation, beside other tests.
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+}

@@ -1,0 +1,117 @@
+//! Training: datasets of samples, and epochs of data loaders that feed accelerators with them.
+//!
+//! Not here: how long an accelerator takes for a batch of which model; studies say that.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::replay::Size;
+
+/// Samples in files. The size of each sample follows from the seed and its number alone, so that a dataset is the same
+/// whatever the number of ranks that create or read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dataset {
+    /// Samples in all.
+    pub samples: u64,
+    /// Their sizes.
+    pub sizes: SampleSizes,
+    /// Samples of each file, laid end to end. A divisor of `samples`.
+    pub samples_per_file: u64,
+    /// Chooses the sizes of the samples, and their bytes.
+    pub seed: u64,
+}
+
+/// The sizes of the samples of a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SampleSizes {
+    /// All of so many bytes.
+    Fixed(u64),
+    /// Normally distributed, by the sum of twelve uniform numbers: the same on every machine, and never more than six
+    /// standard deviations from the mean.
+    Normal {
+        /// The mean.
+        mean_bytes: u64,
+        /// The standard deviation.
+        standard_deviation_bytes: u64,
+        /// No sample is smaller: those that would be have this size.
+        least_bytes: u64,
+    },
+    /// These sizes by their weights.
+    Histogram(Vec<Size>),
+}
+
+/// Work on a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrainWork {
+    /// Name of the dataset.
+    pub dataset: String,
+    /// What is done with it.
+    pub operation: TrainOperation,
+}
+
+/// What is done with a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TrainOperation {
+    /// Write its files: of n ranks the first writes files 0, n, 2 n and so on.
+    Create {
+        /// Each file is forced to stable storage before it is closed.
+        fsync: bool,
+    },
+    /// Train for one epoch: each rank is an accelerator with a data loader.
+    Epoch(Epoch),
+}
+
+/// One epoch of training.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Epoch {
+    /// Its number, from 0: each has an order of its own.
+    pub number: u32,
+    /// Samples of a batch. An accelerator takes one batch for each step.
+    pub batch: u64,
+    /// Threads of each rank that load batches: each loads a whole batch, sample by sample.
+    pub loader_threads: u32,
+    /// Batches that each of these threads may be ahead of the accelerator.
+    pub prefetch: u32,
+    /// In which order samples are read. Of n ranks the first reads those at places 0, n, 2 n and so on of that order.
+    pub shuffle: Shuffle,
+    /// Samples that do not fill a batch of every rank are left out. Otherwise the last batch may be smaller, and ranks that have
+    /// one sample less than others read one of the first again, so that all do as many steps.
+    pub drop_last: bool,
+    /// How long the accelerator computes for each batch, in nanoseconds.
+    pub compute_ns: u64,
+    /// How that time is passed.
+    pub compute: Compute,
+    /// After each step a rank waits for all others, as the exchange of gradients makes it do.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub sync_steps: bool,
+    /// Each sample is compared with what was written.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub verify: bool,
+}
+
+/// The order in which an epoch reads samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shuffle {
+    /// As they lie in the dataset, the same in each epoch.
+    None,
+    /// Files at random, the samples of each as they lie in it.
+    Files,
+    /// Samples at random.
+    Samples,
+}
+
+/// How the time of a computation is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compute {
+    /// Asleep, as a process that waits for an accelerator does.
+    Sleep,
+    /// On a processor.
+    Spin,
+}

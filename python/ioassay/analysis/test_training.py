@@ -1,0 +1,70 @@
+"""Utilisation of accelerators by our definition and by DLIO's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ioassay.analysis.training import training
+from ioassay.store import schema
+from ioassay.store.loaded import LoadedRun
+from ioassay.studies.test_train import TRAIN
+from ioassay.studies.test_workloads import HEAD
+from ioassay.testing.measured_study import measured
+
+MS = 1_000_000
+
+
+def row(run: LoadedRun, phase: str, rank: int, **others: Any) -> dict[str, Any]:
+    """Ten steps of 20 ms after 50 ms without a batch: each of 10 ms of computation, as it was to be."""
+    (case,) = run.measurements["case"].unique().to_list()
+    times = {
+        "first_batch_ns": 50 * MS,
+        "first_step_ns": 60 * MS,
+        "last_step_ns": 240 * MS,
+        "first_compute_ns": 10 * MS,
+        "compute_ns": 100 * MS,
+        "asked_compute_ns": 10 * MS,
+        "wait_ns": 140 * MS,
+        "sync_ns": 0,
+    }
+    loader = {"loader_threads": 2, "loader_busy_ns": 240 * MS, "loader_processor_ns": 60 * MS}
+    done = {"steps": 10, "samples": 40, "asked_bytes": 4_000_000}
+    key = {"case": case, "phase": phase, "job": phase, "operation": "step"}
+    return {**key, "rank": rank, "node": "client00", **done, **times, **loader, **others}
+
+
+@pytest.fixture(scope="module")
+def run() -> LoadedRun:
+    run = measured(HEAD + TRAIN.replace("w:\n", "w:\n    ranks_per_client: 2\n", 1))
+    late = {"compute_ns": 60 * MS, "first_compute_ns": 6 * MS}
+    busy = {"loader_busy_ns": 470 * MS, "loader_processor_ns": 450 * MS}
+    rows = [
+        row(run, "epoch-1", 0),
+        row(run, "epoch-1", 1, **late),
+        *(row(run, "epoch-2", rank, **busy) for rank in (0, 1)),
+    ]
+    return replace(run, training=pl.DataFrame(rows, schema=schema.TRAINING))
+
+
+def test_ours_counts_from_the_start_and_dlios_leave_out_the_first_step(run: LoadedRun) -> None:
+    ((first, second),) = (case.epochs for case in training(run))
+    assert first.utilisation == pytest.approx((100 + 60) / 2 / 240)
+    assert first.lowest_rank == 1
+    assert first.lowest_utilisation == pytest.approx(60 / 240)
+    assert first.dlio_repository == pytest.approx((90 + 54) / 2 / 180)
+    assert first.dlio_release == pytest.approx(9 * 10 / 180)
+    assert first.samples_per_s == pytest.approx(80 / 0.240)
+    assert first.wait_ns == pytest.approx(14 * MS)
+    assert [first.loader_busy_share, first.loader_processor_share] == pytest.approx([0.5, 0.25])
+    assert not first.is_limited_by_processors
+    assert second.is_limited_by_processors
+
+
+def test_of_a_single_step_dlio_has_no_utilisation(run: LoadedRun) -> None:
+    one = run.training.with_columns(pl.lit(1, pl.Int64).alias("steps"))
+    ((first, _),) = (case.epochs for case in training(replace(run, training=one)))
+    assert (first.dlio_repository, first.dlio_release) == (None, None)

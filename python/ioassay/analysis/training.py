@@ -1,0 +1,162 @@
+"""How busy storage kept accelerators in training: utilisation, rates and waits of each epoch.
+
+    utilisation      computing / time, both of one accelerator; time runs from the start of the epoch, before the first
+                     request, to the end of its last step. The mean of all accelerators.
+    DLIO repository  (computing - computing of the first step) / (time - time of the first step): DLIO since its
+                     release 2.0.0 leaves out the first step of each block, here of each epoch, and measures computing
+    DLIO release     (steps - 1) × nominal computing of a step / (time - time of the first step): DLIO 2.0.0 takes the
+                     time that the computation was to last
+
+Neither of DLIO's counts the wait for the first batch. None of them is a result of MLPerf Storage.
+
+Not here: finding what limits an epoch beyond these shares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ioassay.store.loaded import LoadedRun
+
+_NS_PER_S = 1e9
+
+BUSY = 0.9
+"""From this share of their time on, loader threads are busy all the time; and from this share of that on a processor,
+they wait for processors and not for storage."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """An epoch of a case. Shares are from 0 to 1, times in nanoseconds."""
+
+    phase: str
+    is_valid: bool
+    steps: int
+    """Of each accelerator."""
+    samples: int
+    """Of all accelerators."""
+    utilisation: float
+    lowest_utilisation: float
+    """Of the accelerator that waited most."""
+    lowest_rank: int
+    lowest_node: str
+    dlio_repository: float | None
+    """`None` of a single step."""
+    dlio_release: float | None
+    duration_ns: int
+    """From the start to the end of the last step of all."""
+    asked_bytes: int
+    read_bytes: int
+    """Those that were read: more than were asked for where reads are aligned."""
+    cached_bytes: int | None
+    """Of the dataset, in the page cache before; `None` where nothing measured it."""
+    first_batch_ns: int
+    """Until the last of all accelerators had its first batch."""
+    wait_ns: float
+    """The mean of all steps."""
+    loader_threads: int
+    """Of each accelerator."""
+    loader_busy_ns: int
+    loader_processor_ns: int
+    loader_busy_share: float
+    """Of the time of loader threads, they loaded."""
+
+    @property
+    def samples_per_s(self) -> float:
+        """Of all accelerators together."""
+        return self.samples * _NS_PER_S / max(1, self.duration_ns)
+
+    @property
+    def read_bytes_per_s(self) -> float:
+        """Bytes that were really read."""
+        return self.read_bytes * _NS_PER_S / max(1, self.duration_ns)
+
+    @property
+    def cached_share(self) -> float | None:
+        """Of what was read, in memory before."""
+        return None if self.cached_bytes is None else min(1.0, self.cached_bytes / max(1, self.read_bytes))
+
+    @property
+    def loader_processor_share(self) -> float:
+        """Of the time in which loader threads loaded, they were on a processor."""
+        return min(1.0, self.loader_processor_ns / max(1, self.loader_busy_ns))
+
+    @property
+    def is_limited_by_processors(self) -> bool:
+        """Loader threads loaded all the time, and were on a processor all that time: faster storage would not help."""
+        return self.loader_busy_share >= BUSY and self.loader_processor_share >= BUSY
+
+
+@dataclass(frozen=True)
+class Training:
+    """A case that trains."""
+
+    case: str
+    accelerators: int
+    epochs: list[Epoch]
+
+
+def training(run: LoadedRun) -> list[Training]:
+    """The epochs of each case that trains, in the order in which they ran."""
+    reads = {
+        (row["case"], row["phase"], row["job"]): row
+        for row in run.measurements.filter(pl.col("operation") == "read").iter_rows(named=True)
+    }
+    found = []
+    for (case,), of_case in run.training.group_by("case", maintain_order=True):
+        epochs = [
+            _epoch(str(phase), ranks, reads.get((case, phase, job)))
+            for (phase, job), ranks in of_case.group_by("phase", "job", maintain_order=True)
+        ]
+        found.append(Training(str(case), of_case["rank"].n_unique(), epochs))
+    return found
+
+
+def _epoch(phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoch:
+    time = pl.col("last_step_ns").clip(lower_bound=1)
+    own = pl.col("compute_ns") / time
+    rest_ns = (pl.col("last_step_ns") - pl.col("first_step_ns")).clip(lower_bound=1)
+    each = ranks.with_columns(
+        own.alias("utilisation"),
+        ((pl.col("compute_ns") - pl.col("first_compute_ns")) / rest_ns).alias("repository"),
+        ((pl.col("steps") - 1) * pl.col("asked_compute_ns") / rest_ns).alias("release"),
+        # Without threads the rank loads itself.
+        (pl.col("loader_busy_ns") / (time * pl.col("loader_threads").clip(lower_bound=1))).alias("busy"),
+    )
+    lowest = each.row(int(each["utilisation"].arg_min() or 0), named=True)
+    several = _whole(each["steps"].min()) > 1
+    return Epoch(
+        phase=phase,
+        is_valid=bool(read and read["valid"]),
+        steps=_whole(each["steps"].max()),
+        samples=int(each["samples"].sum()),
+        utilisation=_mean(each["utilisation"]),
+        lowest_utilisation=lowest["utilisation"],
+        lowest_rank=lowest["rank"],
+        lowest_node=lowest["node"],
+        dlio_repository=_mean(each["repository"]) if several else None,
+        dlio_release=_mean(each["release"]) if several else None,
+        duration_ns=_whole(each["last_step_ns"].max()),
+        asked_bytes=int(each["asked_bytes"].sum()),
+        read_bytes=read["bytes"] if read else 0,
+        cached_bytes=read["resident_bytes_before"] if read else None,
+        first_batch_ns=_whole(each["first_batch_ns"].max()),
+        wait_ns=int(each["wait_ns"].sum()) / max(1, int(each["steps"].sum())),
+        loader_threads=_whole(each["loader_threads"].max()),
+        loader_busy_ns=int(each["loader_busy_ns"].sum()),
+        loader_processor_ns=int(each["loader_processor_ns"].sum()),
+        loader_busy_share=_mean(each["busy"]),
+    )
+
+
+def _whole(number: object) -> int:
+    """A largest or smallest number of a column; 0 of an empty one."""
+    return number if isinstance(number, int) else 0
+
+
+def _mean(values: pl.Series) -> float:
+    mean = values.mean()
+    return float(mean) if isinstance(mean, int | float) else 0.0

@@ -1,0 +1,78 @@
+"""Training: datasets and epochs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ioassay.plans.kind import Description, Kind, beside, called, which
+from ioassay.text.units import format_bytes, format_count, format_duration
+
+if TYPE_CHECKING:
+    from ioassay.plans.sizes import Contents
+    from ioassay.protocol.plan import Dataset, SampleSizes, TrainOperationEpoch, WorkTrain
+
+
+class Train(Kind["WorkTrain"]):
+    """Creates a dataset, or trains with it."""
+
+    def words(self, plan: Contents, work: WorkTrain, name: str | None) -> str:
+        """What is created, or how an accelerator and its loader work."""
+        operation = work["operation"]
+        if operation["kind"] == "create":
+            synced = beside(["each file synced before it is closed" if operation["fsync"] else ""])
+            return f"create the dataset{which(plan, work['dataset'])}{called(name, 'create-dataset')}{synced}"
+        return f"train{which(plan, work['dataset'])}{called(name, 'train')}{beside(_epoch(operation))}"
+
+    def description(self, plan: Contents, work: WorkTrain) -> Description:
+        """Its dataset and the order of its samples."""
+        operation = work["operation"]
+        if operation["kind"] == "create":
+            order, fsync = "sequential", "at-close" if operation["fsync"] else "never"
+        else:
+            order, fsync = ("sequential" if operation["shuffle"] == "none" else "random"), None
+        sizes = plan["datasets"][work["dataset"]]["sizes"]
+        return {
+            "file_set": work["dataset"],
+            "layout": "",
+            "order": order,
+            "transfer_bytes": sizes.get("fixed") if operation["kind"] == "epoch" else None,
+            "payload": "unique",
+            "fsync": fsync,
+        }
+
+    def datasets(self, work: WorkTrain) -> list[str]:
+        """The one that it works on."""
+        return [work["dataset"]]
+
+
+def dataset(of: Dataset) -> str:
+    """What samples it has, and how they lie in files."""
+    per_file = of["samples_per_file"]
+    each = "each in a file" if per_file == 1 else f"{format_count(per_file, 'sample')} in each file"
+    return f"{format_count(of['samples'], 'sample')} of {_sizes(of['sizes'])}, {each}"
+
+
+def _sizes(sizes: SampleSizes) -> str:
+    if "fixed" in sizes:
+        return format_bytes(sizes["fixed"])
+    if "normal" in sizes:
+        normal = sizes["normal"]
+        mean, deviation = normal["mean_bytes"], normal["standard_deviation_bytes"]
+        return f"{format_bytes(mean)} in the mean (standard deviation {format_bytes(deviation)})"
+    each = [size["bytes"] for size in sizes["histogram"]]
+    return f"{format_bytes(min(each))} to {format_bytes(max(each))} by weights"
+
+
+def _epoch(epoch: TrainOperationEpoch) -> list[str]:
+    compute = epoch["compute_ns"]
+    threads = epoch["loader_threads"]
+    ahead = "1 batch" if epoch["prefetch"] == 1 else f"{epoch['prefetch']} batches"
+    loaders = f"{format_count(threads, 'loader thread')} of each rank, each up to {ahead} ahead"
+    return [
+        f"in batches of {format_count(epoch['batch'], 'sample')}",
+        f"{format_duration(compute)} of computation for each" if compute else "without computation",
+        loaders if threads else "loaded by the rank itself",
+        {"none": "in their order", "files": "files shuffled", "samples": "samples shuffled"}[epoch["shuffle"]],
+        "ranks wait for one another after each step" if epoch.get("sync_steps") else "",
+        "each sample verified" if epoch.get("verify") else "",
+    ]

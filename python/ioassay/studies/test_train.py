@@ -1,0 +1,129 @@
+"""What a study can say of training: the plan that it becomes, its words, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ioassay.plans import text as plan_text
+from ioassay.studies.library import find_study
+from ioassay.studies.needs import overview
+from ioassay.studies.refusals import refuse
+from ioassay.studies.resolve import resolve
+from ioassay.studies.test_replay import one_case
+from ioassay.studies.test_workloads import HEAD
+from ioassay.yaml_models.source import SourceError, parse_source
+
+TRAIN = """\
+storage: {api: posix, direct: yes}
+settings: {epochs: 2}
+workloads:
+  w:
+    title: W
+    datasets:
+      images: {samples: 40, size: 100k, deviation: 30k}
+    steps:
+      - create-dataset
+      - train: {epochs: "${epochs}", batch: 4, compute: 10ms, loader_threads: 2, sync: yes,
+          cold-cache: [drop-caches, fadvise]}
+"""
+
+
+def test_each_epoch_is_a_phase_after_caches_were_emptied() -> None:
+    (case, plan) = one_case(TRAIN)
+    assert plan["datasets"] == {
+        "images": {
+            "samples": 40,
+            "sizes": {
+                "normal": {
+                    "mean_bytes": 100 << 10,
+                    "standard_deviation_bytes": 30 << 10,
+                    "least_bytes": 1024,
+                }
+            },
+            "samples_per_file": 1,
+            "seed": 1,
+        }
+    }
+    create, *epochs = plan["steps"]
+    assert [step["step"] for step in epochs] == ["cold-cache", "phase", "cold-cache", "phase"]
+    assert create["jobs"] == [
+        {
+            "name": "create-dataset",
+            "work": {"kind": "train", "dataset": "images", "operation": {"kind": "create", "fsync": True}},
+            # Direct I/O cannot write files of any size.
+            "storage": {"api": "posix"},
+        }
+    ]
+    assert [step["name"] for step in epochs[1::2]] == ["epoch-1", "epoch-2"]
+    assert all(step["settle"] for step in epochs[1::2])
+    (job,) = epochs[3]["jobs"]
+    assert job["work"] == {
+        "kind": "train",
+        "dataset": "images",
+        "operation": {
+            "kind": "epoch",
+            "number": 1,
+            "batch": 4,
+            "loader_threads": 2,
+            "prefetch": 2,
+            "shuffle": "samples",
+            "drop_last": True,
+            "compute_ns": 10_000_000,
+            "compute": "sleep",
+            "sync_steps": True,
+        },
+    }
+    assert [(key[1], key[3]) for key in case.measured] == [
+        ("create-dataset", "write"),
+        ("epoch-1", "read"),
+        ("epoch-1", "step"),
+        ("epoch-2", "read"),
+        ("epoch-2", "step"),
+    ]
+
+
+def test_it_is_told_in_words() -> None:
+    _, plan = one_case(TRAIN)
+    (samples,) = plan_text.sets(plan)
+    assert samples == "40 samples of 100 KiB in the mean (standard deviation 30 KiB), each in a file"
+    create, _, epoch, *_ = plan_text.each_step(plan)
+    assert create.startswith("create the dataset, each file synced before it is closed")
+    assert epoch == (
+        "wait until all that was written before is on stable storage, then train (epoch-1), in batches of 4 samples, "
+        "10 ms of computation for each, 2 loader threads of each rank, each up to 2 batches ahead, samples shuffled, "
+        "ranks wait for one another after each step"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong", "instead"),
+    [
+        ("batch: 4", "batch: 4, dataset: texts", "there is no dataset `texts`", "images"),
+        ("batch: 4", "batch: 41", "40 samples are no batch of 41 for each of 4 ranks", "use 164 samples"),
+        ("size: 100k, deviation: 30k", "deviation: 30k", "needs exactly one of `size` and `sizes`", "size: 112k"),
+        ("samples: 40", "samples: 40, samples_per_file: 7", "40 samples do not fill files of 7", "a multiple of 7"),
+        ("epochs: 2}", "epochs: many}", "many", "whole number"),
+        ("compute: 10ms, ", "", "is missing", "How long an accelerator computes"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_line(old: str, new: str, wrong: str, instead: str) -> None:
+    assert old in TRAIN
+    with pytest.raises(SourceError) as refused:
+        refuse(resolve(parse_source(HEAD + TRAIN.replace(old, new), "my.yaml", "study"), None, []))
+    (problem, *_) = refused.value.problems
+    assert wrong in problem.wrong
+    assert instead in f"{problem.wrong} {problem.meant}"
+
+
+def test_one_epoch_needs_no_number() -> None:
+    _, plan = one_case(TRAIN.replace('epochs: "${epochs}", ', "").replace("settings: {epochs: 2}\n", ""))
+    assert [step.get("name") for step in plan["steps"]] == ["create-dataset", None, "train"]
+    assert [step["step"] for step in plan["steps"]] == ["phase", "cold-cache", "phase"]
+
+
+def test_unet3d_has_the_sizes_of_mlperf_and_fits_a_laptop() -> None:
+    needs: dict[str | None, Any] = {need.scale: need for need in overview(find_study("unet3d")).needs}
+    assert needs["full"].at_once_bytes == pytest.approx(28000 * 146_600_628, rel=0.01)
+    assert needs["laptop"].at_once_bytes == pytest.approx(168 * 9_162_539, rel=0.05)

@@ -1,0 +1,176 @@
+"""What a study can say of training: datasets of samples, their creation, and epochs of data loaders.
+
+Not here: how several epochs become a phase each (`studies.shorthand`), what is measured of them
+(`ioassay.analysis.training`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ioassay.studies.caches import ColdCache
+from ioassay.studies.replay import Sizes
+from ioassay.studies.values import Ordinal, Pause, Seed, SizeOrNone
+from ioassay.text import units
+from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Size, YesNo, between, text_of
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Dataset as DatasetPlan
+    from ioassay.protocol.plan import SampleSizes as SampleSizesPlan
+    from ioassay.protocol.plan import TrainOperationEpoch, WorkTrain
+
+MOST_THREADS = 1024
+MOST_EPOCHS = 1000
+
+Threads = Annotated[int, between(units.parse_count, 0, MOST_THREADS), Kind("whole number")]
+Epochs = Annotated[int, between(units.parse_count, 1, MOST_EPOCHS), Kind("whole number")]
+Shuffle = Annotated[Literal["none", "files", "samples"], BeforeValidator(text_of)]
+Computing = Annotated[Literal["sleep", "spin"], BeforeValidator(text_of)]
+
+_EQUIVALENT = "# neither IOR nor mdtest trains; DLIO and MLPerf Storage do"
+"""Instead of a command line of IOR or mdtest."""
+
+
+class Dataset(Part):
+    """Samples in files, for training. The size of each sample follows from the seed and its number, whatever the number
+    of ranks. The files hold random bytes: nothing is decoded.
+    """
+
+    samples: Count = Field(description="Samples in all.")
+    size: Size | None = Field(default=None, description="Bytes of each sample; with `deviation` their mean.")
+    deviation: SizeOrNone = Field(
+        default=0,
+        description="Standard deviation of the sizes, which are then normally distributed. Default: 0, all alike.",
+    )
+    least: Size | None = Field(
+        default=None,
+        description="With `deviation`: no sample is smaller; those that would be have this size. Default: a hundredth "
+        "of `size`.",
+    )
+    sizes: Sizes = Field(
+        default={}, description="Instead of `size`: sizes of samples, and how many have each, as weights."
+    )
+    samples_per_file: Count = Field(default=1, description="Samples of each file, end to end; a divisor of `samples`.")
+    seed: Seed = Field(default=1, description="Chooses the sizes of the samples, and their bytes.")
+
+    @model_validator(mode="after")
+    def _one_kind_of_size(self) -> Self:
+        if (self.size is None) != bool(self.sizes):
+            raise ValueError("needs exactly one of `size` and `sizes`; write for example `size: 112k`")
+        if self.sizes and not any(self.sizes.values()):
+            raise ValueError("has sizes without a weight; write for example `{64k: 300, 1m: 20}`")
+        return self
+
+    def plan(self) -> DatasetPlan:
+        """As the plan has it."""
+        return {
+            "samples": self.samples,
+            "sizes": self._sizes(),
+            "samples_per_file": self.samples_per_file,
+            "seed": self.seed,
+        }
+
+    def _sizes(self) -> SampleSizesPlan:
+        if self.size is None:
+            return {"histogram": [{"bytes": size, "weight": weight} for size, weight in self.sizes.items()]}
+        if not self.deviation:
+            return {"fixed": self.size}
+        least = self.least if self.least is not None else max(1, self.size // 100)
+        return {
+            "normal": {
+                "mean_bytes": self.size,
+                "standard_deviation_bytes": self.deviation,
+                "least_bytes": least,
+            }
+        }
+
+
+class OnDataset(Part):
+    """What all steps on a dataset say."""
+
+    equivalent: ClassVar[str] = _EQUIVALENT
+
+    name: Identifier | None = Field(default=None, description="Name of the phase. Default: the step's own.")
+    dataset: Identifier | None = Field(default=None, description="The dataset, if the workload has several.")
+
+
+class CreateDataset(OnDataset):
+    """Write the files of a dataset: all ranks in parallel, each its own files, through the page cache even where the
+    study's storage is direct.
+    """
+
+    fsync: YesNo = Field(
+        default=True,
+        description="Each file is forced to stable storage before it is closed; the time counts in the phase.",
+    )
+
+    def plan(self, dataset: str) -> WorkTrain:
+        """As the plan has it."""
+        return {"kind": "train", "dataset": dataset, "operation": {"kind": "create", "fsync": self.fsync}}
+
+
+class Train(OnDataset):
+    """Train: each rank is an accelerator that takes a batch from its data loader, computes, and takes the next one,
+    while the loader's threads read ahead. Each epoch is a phase of its own: `NAME-1`, `NAME-2` and so on.
+    """
+
+    epochs: Epochs = Field(default=1, description="How often all samples are read, each time in another order.")
+    epoch: Ordinal = Field(default=0, description="Number of this epoch, from 0, where it is the only one of its step.")
+    cold_cache: ColdCache | None = Field(
+        default=None,
+        alias="cold-cache",
+        description="Ways to empty caches before each epoch, such as `[drop-caches, fadvise]`, or the keys of [cold "
+        "caches](#cold-caches). Default: caches stay as they are.",
+    )
+    batch: Count = Field(description="Samples of a batch: an accelerator takes one for each step.")
+    compute: Pause = Field(
+        description="How long an accelerator computes for each batch, such as `323ms`; `0s`: not at all."
+    )
+    computing: Computing = Field(
+        default="sleep",
+        description="How that time passes: asleep, as of a process that waits for an accelerator, or on a processor "
+        "(`spin`).",
+    )
+    loader_threads: Threads = Field(
+        default=4,
+        description="Threads of each rank that load batches, each a whole one (PyTorch's `num_workers`). 0: the rank "
+        "loads itself, and nothing is loaded while it computes.",
+    )
+    prefetch: Count = Field(
+        default=2, description="Batches that each of these threads may be ahead (PyTorch's `prefetch_factor`)."
+    )
+    shuffle: Shuffle = Field(
+        default="samples",
+        description="Order of the samples. `samples`: at random. `files`: files at random, the samples of each in "
+        "order. `none`: as they lie, the same in each epoch.",
+    )
+    drop_last: YesNo = Field(
+        default=True,
+        description="Leave out samples that do not fill a batch of every rank. Otherwise the last batch is smaller.",
+    )
+    sync: YesNo = Field(
+        default=False,
+        description="All ranks wait for one another after each step, as the exchange of gradients makes them do.",
+    )
+    verify: YesNo = Field(default=False, description="Compare each sample that was read with what was written.")
+
+    def plan(self, dataset: str) -> WorkTrain:
+        """As the plan has it."""
+        epoch: TrainOperationEpoch = {
+            "kind": "epoch",
+            "number": self.epoch,
+            "batch": self.batch,
+            "loader_threads": self.loader_threads,
+            "prefetch": self.prefetch,
+            "shuffle": self.shuffle,
+            "drop_last": self.drop_last,
+            "compute_ns": self.compute,
+            "compute": self.computing,
+        }
+        if self.sync:
+            epoch["sync_steps"] = True
+        if self.verify:
+            epoch["verify"] = True
+        return {"kind": "train", "dataset": dataset, "operation": epoch}
