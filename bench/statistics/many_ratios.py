@@ -13,7 +13,7 @@ from table import head, percent, row, whole
 
 from ioassay.analysis import intervals
 from ioassay.analysis.compare import multiple_testing
-from ioassay.analysis.compare.multiple_testing import Chance, Judged
+from ioassay.analysis.compare.multiple_testing import Chance, RatioTest
 
 SCATTER = 0.05
 FACTOR = 1.5
@@ -41,7 +41,7 @@ def compared(dice: np.random.Generator, points: int, truly: int, repetitions: in
     for other, mine in np.exp(logs).tolist():
         interval = intervals.of_ratio(other, mine)
         assert interval is not None
-        judged.append(Judged(interval, intervals.chance_of_order(other, mine)))
+        judged.append(RatioTest(interval, intervals.chance_of_order(other, mine)))
     chance = multiple_testing.judge_together(judged)
     assert chance is not None
     return chance

@@ -46,7 +46,7 @@ class _Mean:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recomputed(_Mean):
+class RecomputedScore(_Mean):
     """A printed score, and the score that follows from the printed phases."""
 
     printed: PrintedScore
@@ -58,7 +58,7 @@ class Recomputed(_Mean):
         return self.lowest - allowed <= self.printed.value <= self.highest + allowed
 
 
-def recomputed(run: LoadedRun) -> list[Recomputed]:
+def recomputed(run: LoadedRun) -> list[RecomputedScore]:
     """Every printed score, in the printed order; empty for runs of ioassay."""
     if run.document.imported is None:
         return []
@@ -66,11 +66,11 @@ def recomputed(run: LoadedRun) -> list[Recomputed]:
     return [_recomputed(score, rows) for score in run.document.imported.printed]
 
 
-def _recomputed(score: PrintedScore, rows: pl.DataFrame) -> Recomputed:
+def _recomputed(score: PrintedScore, rows: pl.DataFrame) -> RecomputedScore:
     groups: Sequence[Group] = ("bandwidth", "metadata") if score.name == "total" else (score.name,)
     means = [_mean(rows, score.list, group) for group in groups]
     root = 1 / len(means)
-    return Recomputed(
+    return RecomputedScore(
         printed=score,
         value=math.prod(mean.value for mean in means) ** root,
         lowest=math.prod(mean.lowest for mean in means) ** root,

@@ -81,9 +81,9 @@ def differing(comparison: Comparison) -> tuple[ConditionDifference, ...]:
     """
     first: dict[str, ConditionDifference] = {}
     for ratio in (ratio for series in comparison.series for ratio in series.points):
-        for unlike in ratio.unlike:
-            if unlike.is_told:
-                first.setdefault(unlike.what, unlike)
+        for difference in ratio.unlike:
+            if difference.is_stated:
+                first.setdefault(difference.what, difference)
     return tuple(first[field.name] for field in fields(Conditions) if field.name in first)
 
 
@@ -102,10 +102,10 @@ def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck
                 _reason(ratio, drop_test, tolerance), series.reference, ratio.reference, series, ratio, drop_test
             )
         baseline_points = {id(point) for point in series.reference.rates[series.column].points}
-        for unmatched in series.only_one:
+        for unmatched in series.unmatched_points:
             if id(unmatched) in baseline_points:
                 yield PointCheck("missing", series.reference, unmatched, series)
-    for side, curve in comparison.alone:
+    for side, curve in comparison.unmatched:
         if side is comparison.reference:
             yield PointCheck("missing", curve)
 

@@ -49,7 +49,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Straggling:
+class StonewalledMeasurement:
     """A measurement that reached a stonewall: both rates, and the last ranks. Times since the phase's first start."""
 
     place: Measurement
@@ -103,7 +103,7 @@ def is_apart(stonewall_rate: float, finish_rate: float) -> bool:
     return abs(stonewall_rate - finish_rate) >= APART * finish_rate
 
 
-def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggling]:
+def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[StonewalledMeasurement]:
     """Every valid measurement that reached a stonewall, in the order of `measurements`."""
     walled = measurements.filter("valid", pl.col("stonewall_ns") > 0, pl.col("duration_ns") > 0)
     end, done = pl.col("end_ns"), pl.col("stonewall_operations")
@@ -115,7 +115,7 @@ def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggli
         finish_rate, stonewall_rate = row[column], row[f"stonewall_{column}"]
         if finish_rate is not None and stonewall_rate is not None:
             straggling_measurements.append(
-                Straggling(
+                StonewalledMeasurement(
                     place=place,
                     column=column,
                     finish_ns=row["duration_ns"],

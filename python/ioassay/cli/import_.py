@@ -16,14 +16,14 @@ from ioassay.text.units import format_count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ioassay.analysis.printed_scores import Recomputed
+    from ioassay.analysis.printed_scores import RecomputedScore
     from ioassay.importers import Importer
     from ioassay.importers.stored import Gathered
     from ioassay.store.document import RunDocument
     from ioassay.store.loaded import LoadedRun
     from ioassay.store.origin import RefusedFile
 
-    _Imported = tuple[Path, RunDocument, int, Sequence[Recomputed]]
+    _Imported = tuple[Path, RunDocument, int, Sequence[RecomputedScore]]
 
 _NOT_ALL = 1
 
@@ -208,7 +208,7 @@ def _print_json(imported: Iterable[_Imported], refused: Iterable[RefusedFile]) -
     print(json.dumps({"runs": runs, "refused": [file.model_dump() for file in refused]}, indent=2))
 
 
-def _score(score: Recomputed) -> dict[str, Any]:
+def _score(score: RecomputedScore) -> dict[str, Any]:
     """A printed score, beside what follows from the phases that were printed with it."""
     return {
         "list": score.printed.list,
@@ -226,7 +226,7 @@ def _score(score: Recomputed) -> dict[str, Any]:
     }
 
 
-def _total(score: Recomputed) -> str:
+def _total(score: RecomputedScore) -> str:
     """A printed total, and what it should be where it does not follow from its phases."""
     if score.printed.name != "total":
         return ""

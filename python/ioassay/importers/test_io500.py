@@ -14,7 +14,7 @@ from ioassay import reports
 from ioassay.analysis.finding import FileLine
 from ioassay.analysis.findings import RunFacts
 from ioassay.analysis.findings.printed_scores import printed
-from ioassay.analysis.printed_scores import Recomputed, recomputed
+from ioassay.analysis.printed_scores import RecomputedScore, recomputed
 from ioassay.importers import io500
 from ioassay.importers.io500 import cases, result_ini, score_hash, summary
 from ioassay.importers.io500.score_hash import ScoreHash
@@ -46,7 +46,7 @@ def _run(gathered: Gathered) -> LoadedRun:
     return LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)
 
 
-def _recomputed(gathered: Gathered) -> list[Recomputed]:
+def _recomputed(gathered: Gathered) -> list[RecomputedScore]:
     return recomputed(_run(gathered))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
-from ioassay.analysis.trend.history import History, Measured, Run
+from ioassay.analysis.trend.history import History, MeasuredPoint, Run
 from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
@@ -32,4 +32,4 @@ def history(rates: Sequence[float] | NDArray[np.float64], hours: float = 24) -> 
         Run(Subject(f"run-{number}", "run", ()), "s", "/t", FIRST + timedelta(hours=hours * number))
         for number in range(len(rates))
     ]
-    return History(curve, tuple(map(Measured, runs, points)), ())
+    return History(curve, tuple(map(MeasuredPoint, runs, points)), ())

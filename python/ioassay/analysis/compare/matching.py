@@ -1,8 +1,8 @@
-"""Which curves of two subjects belong together, and which of their points.
+"""Matches curves of two subjects, and their points.
 
-Curves of the same name and operation are matched whatever else differs; `unlike` reports that. Others are matched if
-their operation, layout, order and transfer agree as far as both state them, and no other curve fits better.
-If two fit equally well, neither is chosen. Not: dividing anything (`ratios`).
+Curves of the same name and operation are matched whatever else differs; `condition_differences` reports that. Others
+are matched if their operation, layout, order and transfer agree as far as both state them, and no other curve fits
+better. If two fit equally well, neither is chosen. Not: dividing anything (`ratios`).
 """
 
 from __future__ import annotations

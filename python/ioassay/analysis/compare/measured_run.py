@@ -36,7 +36,7 @@ WRITES: tuple[Operation, ...] = ("write", "create", "create-tree")
 """Operations that cached data of earlier phases does not make faster."""
 
 
-class _Measured(Struct, frozen=True):
+class _RunTables(Struct, frozen=True):
     """A run, and the lookups that its curves need."""
 
     run: LoadedRun
@@ -62,7 +62,7 @@ def subject(run: LoadedRun, name: str) -> Subject:
     return Subject(name, "run", _curves(measured), _curves(at_given) if at_given else ())
 
 
-def _measured(run: LoadedRun, points: pl.DataFrame, given: Mapping[tuple[Any, ...], GivenRate]) -> _Measured:
+def _measured(run: LoadedRun, points: pl.DataFrame, given: Mapping[tuple[Any, ...], GivenRate]) -> _RunTables:
     points = points.join(
         run.measurements.select(*KEY, "layout", "order", "transfer_bytes", "file_set_bytes"),
         on=list(KEY),
@@ -77,10 +77,10 @@ def _measured(run: LoadedRun, points: pl.DataFrame, given: Mapping[tuple[Any, ..
         for job in phase.jobs
     }
     units = {(entry.name, axis.name): axis.unit for entry in study.workloads for axis in entry.axes}
-    return _Measured(run, points, ceilings.limits(run), jobs, caches, _doubts(run), units, given)
+    return _RunTables(run, points, ceilings.limits(run), jobs, caches, _doubts(run), units, given)
 
 
-def _curves(measured: _Measured) -> tuple[Curve, ...]:
+def _curves(measured: _RunTables) -> tuple[Curve, ...]:
     document = measured.run.document
     curves = (
         _curve(measured, workload, of_series)
@@ -90,7 +90,7 @@ def _curves(measured: _Measured) -> tuple[Curve, ...]:
     return tuple(curve for curve in curves if curve)
 
 
-def _curve(measured: _Measured, workload: str, of_series: series.Series) -> Curve | None:
+def _curve(measured: _RunTables, workload: str, of_series: series.Series) -> Curve | None:
     document = measured.run.document
     series_points = rates.of(measured.points, workload, of_series.operation, of_series.phase, of_series.job)
     axis, column = axes.axis(series_points), rates.column(document, series_points, workload)
@@ -112,7 +112,7 @@ def _curve(measured: _Measured, workload: str, of_series: series.Series) -> Curv
     )
 
 
-def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Iterator[Point]:
+def _points(measured: _RunTables, valid: pl.DataFrame, column: RateColumn) -> Iterator[Point]:
     imported = measured.run.document.imported
     limits = measured.limits if column == "rate_bytes_per_s" else {}
     swept = axes.swept(valid)

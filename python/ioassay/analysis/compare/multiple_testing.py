@@ -23,7 +23,7 @@ from ioassay.analysis import intervals
 from ioassay.analysis.intervals import WANTED, Interval
 
 
-class Judged(NamedTuple):
+class RatioTest(NamedTuple):
     """The interval of a ratio, and the probability that its repetitions lie so far apart by chance (mid-p)."""
 
     interval: Interval
@@ -46,7 +46,7 @@ class Chance:
     """Confidence of `certain`, 0 to 1: that of the intervals, at most `intervals.WANTED`."""
 
 
-def judge_together(judged: Sequence[Judged]) -> Chance | None:
+def judge_together(judged: Sequence[RatioTest]) -> Chance | None:
     """The verdict on all ratios together, `None` without any. Their repetitions are independent."""
     if not judged:
         return None

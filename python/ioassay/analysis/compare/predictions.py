@@ -14,7 +14,7 @@ Verdict = Literal["within", "below", "above"]
 
 
 @dataclass(frozen=True)
-class Judged:
+class PredictionCheck:
     """A measured point, and the band that was predicted for it; both in the unit of the series' column."""
 
     measured: Point
@@ -36,17 +36,17 @@ class Judged:
         return interval if interval.low <= self.band.high and interval.high >= self.band.low else None
 
 
-def judge(ratio: Ratio) -> Judged | None:
+def judge(ratio: Ratio) -> PredictionCheck | None:
     """The judgement of a measured point against a predicted one; `None` if both are measured or both predicted."""
     match ratio.reference.band, ratio.other.band:
         case Band() as band, None:
-            return Judged(ratio.other, band)
+            return PredictionCheck(ratio.other, band)
         case None, Band() as band:
-            return Judged(ratio.reference, band)
+            return PredictionCheck(ratio.reference, band)
         case _:
             return None
 
 
-def judged(compared: Compared) -> list[Judged]:
+def judged(compared: Compared) -> list[PredictionCheck]:
     """The judged points of a series, in order."""
     return [judgement for ratio in compared.points if (judgement := judge(ratio))]

@@ -17,8 +17,16 @@ from typing import Literal
 from ioassay.analysis import intervals
 from ioassay.analysis.compare import matching, multiple_testing
 from ioassay.analysis.compare.matching import Pair
-from ioassay.analysis.compare.multiple_testing import Chance, Judged
-from ioassay.analysis.compare.subject import ConditionDifference, Conditions, Curve, Point, Rates, Subject, unlike
+from ioassay.analysis.compare.multiple_testing import Chance, RatioTest
+from ioassay.analysis.compare.subject import (
+    ConditionDifference,
+    Conditions,
+    Curve,
+    Point,
+    Rates,
+    Subject,
+    condition_differences,
+)
 from ioassay.analysis.intervals import Interval
 from ioassay.text.rate_units import RateColumn
 
@@ -43,11 +51,11 @@ class Ratio:
         return self.interval is not None and intervals.differs(self.interval)
 
     @property
-    def judged(self) -> Judged | None:
+    def judged(self) -> RatioTest | None:
         """The test of whether it is 1."""
         if self.interval is None:
             return None
-        return Judged(self.interval, intervals.chance_of_order(self.reference.rates, self.other.rates))
+        return RatioTest(self.interval, intervals.chance_of_order(self.reference.rates, self.other.rates))
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Compared:
     other: Curve
     column: RateColumn
     points: tuple[Ratio, ...]
-    only_one: tuple[Point, ...]
+    unmatched_points: tuple[Point, ...]
     """Points of one side without a counterpart."""
     peak: Ratio | None
     sustained: Ratio | None
@@ -66,7 +74,7 @@ class Compared:
     @property
     def is_swept(self) -> bool:
         """True unless both sides are the same single point."""
-        return len(self.points) != 1 or bool(self.only_one)
+        return len(self.points) != 1 or bool(self.unmatched_points)
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
@@ -81,7 +89,7 @@ class Comparison:
     reference: Subject
     other: Subject
     series: tuple[Compared, ...]
-    alone: tuple[tuple[Subject, Curve], ...]
+    unmatched: tuple[tuple[Subject, Curve], ...]
     """Curves without a counterpart, and whose they are."""
 
     @cached_property
@@ -96,19 +104,19 @@ def compare(reference: Subject, other: Subject) -> Comparison:
     """All curves of both that belong together, in the order of the reference."""
     pairs = matching.pairs(reference, other)
     matched = {id(curve) for pair in pairs for curve in (pair.reference, pair.other)}
-    alone = [(side, curve) for side in (reference, other) for curve in side.curves if id(curve) not in matched]
-    return Comparison(reference, other, tuple(map(_compared, pairs)), tuple(alone))
+    unmatched = [(side, curve) for side in (reference, other) for curve in side.curves if id(curve) not in matched]
+    return Comparison(reference, other, tuple(map(_compared, pairs)), tuple(unmatched))
 
 
 def _compared(pair: Pair) -> Compared:
     first, second = pair.reference.rates[pair.column], pair.other.rates[pair.column]
-    points, only_one = matching.points(first.points, second.points)
+    points, unmatched_points = matching.points(first.points, second.points)
     return Compared(
         reference=pair.reference,
         other=pair.other,
         column=pair.column,
         points=tuple(_ratio(first_point, second_point) for first_point, second_point in points),
-        only_one=tuple(only_one),
+        unmatched_points=tuple(unmatched_points),
         peak=_ratio(first.peak, second.peak) if first.peak and second.peak else None,
         sustained=_sustained(first, second),
     )
@@ -116,7 +124,7 @@ def _compared(pair: Pair) -> Compared:
 
 def _ratio(reference: Point, other: Point) -> Ratio:
     interval = intervals.of_ratio(other.rates, reference.rates)
-    return Ratio(reference, other, interval, unlike(reference.conditions, other.conditions))
+    return Ratio(reference, other, interval, condition_differences(reference.conditions, other.conditions))
 
 
 def _sustained(first: Rates, second: Rates) -> Ratio | None:
@@ -132,7 +140,7 @@ def _sustained(first: Rates, second: Rates) -> Ratio | None:
     interval, value = intervals.of_ratio(other.rates, reference.rates), other.median / reference.median
     if interval is not None:
         interval = Interval(value, min(interval.low, value), max(interval.high, value), interval.confidence)
-    return Ratio(reference, other, interval, unlike(*tools))
+    return Ratio(reference, other, interval, condition_differences(*tools))
 
 
 def _is_peak(rates: Rates) -> bool:

@@ -53,12 +53,12 @@ class ConditionDifference:
     other: Condition
 
     @property
-    def is_told(self) -> bool:
+    def is_stated(self) -> bool:
         """True if both sides state it."""
         return self.reference is not None and self.other is not None
 
 
-def unlike(reference: Conditions, other: Conditions) -> tuple[ConditionDifference, ...]:
+def condition_differences(reference: Conditions, other: Conditions) -> tuple[ConditionDifference, ...]:
     """Every condition that differs, in the order of `Conditions`.
 
     Names of tools are compared case-insensitively. More ranks have more files of their own: only the ranks are

@@ -56,7 +56,7 @@ def test_two_repetitions_have_a_ratio_and_no_verdict() -> None:
 
 def test_series_of_one_name_are_compared_and_report_different_transfers() -> None:
     write = series_of(compare(swept("a", *SLOWER), swept("b", *FASTER, transfer=4096)), "write")
-    differences = [(unlike.what, unlike.reference, unlike.other) for unlike in write.points[0].unlike]
+    differences = [(difference.what, difference.reference, difference.other) for difference in write.points[0].unlike]
     assert differences == [("transfer_bytes", 1 << 20, 4096)]
 
 
@@ -67,7 +67,7 @@ def test_series_of_other_names_are_compared_only_where_they_were_measured_alike(
     assert len(compare(named("a", 4096), named("b", 4096)).series) == 2
     comparison = compare(named("a", 4096), named("b", 8192))
     assert comparison.series == ()
-    assert [(side.name, curve.operation) for side, curve in comparison.alone] == [
+    assert [(side.name, curve.operation) for side, curve in comparison.unmatched] == [
         ("a", "write"),
         ("a", "read"),
         ("b", "write"),
@@ -84,7 +84,7 @@ def test_two_series_that_fit_equally_well_match_neither() -> None:
 def test_points_of_only_one_side_are_listed() -> None:
     write = series_of(compare(swept("a", *SLOWER, clients=(1, 2)), swept("b", *SLOWER, clients=(2, 4))), "write")
     assert [ratio.other.clients for ratio in write.points] == [2]
-    assert sorted(point.clients or 0 for point in write.only_one) == [1, 4]
+    assert sorted(point.clients or 0 for point in write.unmatched_points) == [1, 4]
     assert write.peak is not None
 
 
@@ -101,7 +101,7 @@ def test_a_published_peak_is_compared_with_the_peak_of_the_same_layout_order_and
     assert peak is not None
     assert peak.other.rates == (12e9,)
     assert peak.interval is None
-    assert {unlike.what: unlike.other for unlike in peak.unlike if unlike.is_told} == {"tool": "IOR"}
+    assert {difference.what: difference.other for difference in peak.unlike if difference.is_stated} == {"tool": "IOR"}
 
 
 def test_two_published_systems_are_compared_by_test_and_configuration() -> None:

@@ -9,14 +9,14 @@ from scipy.special import chdtrc
 
 from ioassay.analysis import intervals
 from ioassay.analysis.compare import multiple_testing
-from ioassay.analysis.compare.multiple_testing import Judged
+from ioassay.analysis.compare.multiple_testing import RatioTest
 from ioassay.analysis.intervals import Interval
 
 
-def ratios(*differs: bool, confidence: float = 0.95) -> list[Judged]:
+def ratios(*differs: bool, confidence: float = 0.95) -> list[RatioTest]:
     """Ratios with clearly significant or insignificant differences."""
     return [
-        Judged(Interval(2.0, 1.5 if differs else 0.9, 2.5, confidence), (1 - confidence) / 2 if differs else 1.0)
+        RatioTest(Interval(2.0, 1.5 if differs else 0.9, 2.5, confidence), (1 - confidence) / 2 if differs else 1.0)
         for differs in differs
     ]
 
@@ -62,7 +62,7 @@ def compared(rng: random.Random, medians: Sequence[float], repetitions: int) -> 
         other, mine = repeated(rng, median, repetitions), repeated(rng, 1.0, repetitions)
         interval = intervals.of_ratio(other, mine)
         assert interval is not None
-        points.append(Judged(interval, intervals.chance_of_order(other, mine)))
+        points.append(RatioTest(interval, intervals.chance_of_order(other, mine)))
     chance = multiple_testing.judge_together(points)
     assert chance is not None
     return chance
@@ -96,7 +96,7 @@ def test_the_probability_of_chi_square_is_that_of_scipy(half_freedom: int, share
 
 
 def test_a_probability_that_underflows_to_0_is_no_error() -> None:
-    sure = Judged(Interval(2.0, 1.9, 2.1, 0.95), 0.0)
+    sure = RatioTest(Interval(2.0, 1.9, 2.1, 0.95), 0.0)
     chance = multiple_testing.judge_together([sure, sure])
     assert chance is not None
     assert chance.certain == 2

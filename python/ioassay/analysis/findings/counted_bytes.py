@@ -9,7 +9,7 @@ from typing import ClassVar
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.finding import Evidence, Finding, Message, sentences
 from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts, Way
-from ioassay.analysis.watch.counted import Counted, counted
+from ioassay.analysis.watch.counted import ImportedCounters, counted
 from ioassay.store.measurement import Measurement
 from ioassay.text.units import format_count
 
@@ -27,7 +27,7 @@ class CountedBytesEvidence(Evidence):
     kind: ClassVar[str] = "counted-bytes"
     way: Way
     ratio: float
-    """Counted bytes per byte of the clients, in the phase where it is farthest from 1."""
+    """ImportedCounters bytes per byte of the clients, in the phase where it is farthest from 1."""
     phases: int
     role: str
     """Whose counters: `server` or `client`."""
@@ -54,7 +54,7 @@ def counted_bytes(facts: RunFacts) -> Iterator[Finding]:
             )
 
 
-def _ratios(facts: RunFacts, counters: Counted) -> list[tuple[Measurement, Way, float]]:
+def _ratios(facts: RunFacts, counters: ImportedCounters) -> list[tuple[Measurement, Way, float]]:
     """Measurements that moved data in a watched phase, with counted bytes per byte of the clients."""
     phases = {(row["case"], row["phase"]): row for row in counters.phases.iter_rows(named=True)}
     ratios: list[tuple[Measurement, Way, float]] = []

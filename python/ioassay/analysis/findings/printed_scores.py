@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 
 from ioassay.analysis.finding import Evidence, FileLine, Finding, Message, sentences
 from ioassay.analysis.findings.run_facts import RunFacts
-from ioassay.analysis.printed_scores import Recomputed, recomputed
+from ioassay.analysis.printed_scores import RecomputedScore, recomputed
 
 
 @dataclass(frozen=True)
-class PrintedEvidence(Evidence):
+class PrintedScoreEvidence(Evidence):
     """A printed score, and the score that follows from the printed phases, in the printed unit."""
 
     kind: ClassVar[str] = "printed-score"
@@ -43,9 +43,9 @@ def printed(facts: RunFacts) -> Iterator[Finding]:
             yield Finding("warning", evidence, (*score.rests_on, lines), _message(evidence))
 
 
-def _evidence(score: Recomputed) -> PrintedEvidence:
+def _evidence(score: RecomputedScore) -> PrintedScoreEvidence:
     printed = score.printed
-    return PrintedEvidence(
+    return PrintedScoreEvidence(
         list=printed.list,
         name=printed.name,
         unit=printed.unit,
@@ -66,7 +66,7 @@ _ROUNDED = 1e-3
 """Relative error of a product due to rounding between the steps of a script."""
 
 
-def _message(evidence: PrintedEvidence) -> Message:
+def _message(evidence: PrintedScoreEvidence) -> Message:
     unit = f" {evidence.unit}" if evidence.unit else ""
     extended = "extended " if evidence.list == "extended" else ""
     what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"

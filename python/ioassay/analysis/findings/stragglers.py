@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ioassay.analysis.finding import Evidence, Finding, Message, Severity, sentences
 from ioassay.analysis.findings.run_facts import RunFacts, affected
-from ioassay.analysis.stragglers import Rank, Straggling, straggling
+from ioassay.analysis.stragglers import Rank, StonewalledMeasurement, straggling
 from ioassay.store.measurement import Measurement
 from ioassay.text import format
 
@@ -25,7 +25,7 @@ class StragglerEvidence(Evidence):
     """Measurements of a series in which ranks fell behind."""
 
     kind: ClassVar[str] = "stragglers"
-    worst: Straggling
+    worst: StonewalledMeasurement
     """The measurement with the latest finish relative to its stonewall."""
     measurements: int
     """The number of such measurements."""

@@ -13,7 +13,7 @@ from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
 from ioassay.analysis.findings.counter_clock import CounterClockEvidence
 from ioassay.analysis.findings.outliers import OutlierEvidence
 from ioassay.analysis.findings.peaks import PeakEvidence
-from ioassay.analysis.findings.printed_scores import PrintedEvidence
+from ioassay.analysis.findings.printed_scores import PrintedScoreEvidence
 from ioassay.analysis.findings.slow_nodes import SlowNodeEvidence
 from ioassay.analysis.findings.stalls import StallEvidence
 from ioassay.analysis.findings.stragglers import StragglerEvidence
@@ -49,7 +49,7 @@ def test_a_run_with_every_fault_has_every_kind_of_finding(run_findings: list[Fin
     kinds = {kind.kind for kind in of_runs}
     assert len(kinds) == len(FINDERS)
     # Only imported runs have printed scores, or counters of servers.
-    imported = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
+    imported = {PrintedScoreEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
     assert {finding.kind for finding in run_findings} == kinds - imported
 
 

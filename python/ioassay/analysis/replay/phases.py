@@ -70,7 +70,7 @@ class Course:
         self._cumulated = {kind: self._cumulate(rows, names) for kind, names in OPERATIONS.items()}
         self.phases = self._cut(rows) if self.is_known else [self.whole]
 
-    def place(self, kind: str, counts: Floats, begins_s: Floats, ends_s: Floats, leaning: Floats) -> Placed:
+    def place(self, kind: str, counts: Floats, begins_s: Floats, ends_s: Floats, leaning: Floats) -> Placement:
         """When each file had its operations of a kind: `counts` of them (bytes, for transfers) between `begins_s` and
         `ends_s`, rather early (`leaning` < 0) or late (> 0).
 
@@ -86,7 +86,7 @@ class Course:
         within = np.clip((middles - firsts[:, None]) / (lasts - firsts)[:, None], 0, 1)
         grid = inside / np.diff(edges) * done * np.exp(_LEANING * leaning[:, None] * within)
         _fit(grid, inside, counts.astype(float), done * counts.sum() / max(done.sum(), _NOTHING))
-        return Placed(edges, firsts, lasts, grid)
+        return Placement(edges, firsts, lasts, grid)
 
     def _edges(self, bins: int) -> Floats:
         """Bounds of about `bins` steps: steps of the time line, joined within phases, and the pauses."""
@@ -129,7 +129,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """When files had their operations: `grid` has a row for each file and a column for each step of time."""
 
     edges: Floats
@@ -146,9 +146,9 @@ class Placed:
         counts: Floats = until[:, positions[:, 1]] - until[:, positions[:, 0]]
         return np.maximum(counts, 0)
 
-    def select(self, rows: NDArray[np.int64]) -> Placed:
+    def select(self, rows: NDArray[np.int64]) -> Placement:
         """The placement of some of the files."""
-        return Placed(self.edges, self.firsts[rows], self.lasts[rows], self.grid[rows])
+        return Placement(self.edges, self.firsts[rows], self.lasts[rows], self.grid[rows])
 
     def _until(self, before: Floats, moments: Floats) -> Floats:
         steps = np.clip(np.searchsorted(self.edges, moments, side="right") - 1, 0, len(self.edges) - 2)

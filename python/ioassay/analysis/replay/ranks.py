@@ -26,7 +26,7 @@ _AMOUNTS = {"read": "read_bytes", "write": "written_bytes", "metadata": "metadat
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedRanks:
     rank_of: dict[int, int]
     """Ranks by process, of processes that did I/O."""
     count: int
@@ -49,7 +49,7 @@ class Packed:
         return active["rank"].to_numpy() if active.height else np.arange(self.count)
 
 
-def packed(profile: Profile) -> Packed:
+def packed(profile: Profile) -> PackedRanks:
     """The processes of a profile that did I/O on storage, as ranks."""
     spent = [pl.col(name).fill_null(0) for name in ("read_ns", "write_ns", "metadata_ns")]
     moved = [pl.col(name).fill_null(0) for name in ("read_bytes", "written_bytes")]
@@ -71,7 +71,7 @@ def packed(profile: Profile) -> Packed:
     count = min(MOST_RANKS, wanted)
     rank_of = {process: rank % count for process, rank in rank_of.items()}
     heat = _heat(profile, used, rank_of)
-    return Packed(rank_of, count, wanted > MOST_RANKS, used.height, _rank_bytes(profile, rank_of), heat)
+    return PackedRanks(rank_of, count, wanted > MOST_RANKS, used.height, _rank_bytes(profile, rank_of), heat)
 
 
 def _rank_bytes(profile: Profile, rank_of: Mapping[int, int]) -> dict[str, tuple[int, int]]:

@@ -32,7 +32,7 @@ from ioassay.analysis.replay.model import (
     Tree,
     Verb,
 )
-from ioassay.analysis.replay.phases import Course, Floats, Placed, Span
+from ioassay.analysis.replay.phases import Course, Floats, Placement, Span
 from ioassay.analysis.replay.ranks import packed
 from ioassay.analysis.replay.transfers import Transfers
 from ioassay.analysis.replay.uses import Uses, uses
@@ -148,7 +148,7 @@ class _Trees:
 class _Operations:
     """When files had operations of a kind."""
 
-    placed: Placed
+    placed: Placement
     """A row for each file with such operations."""
     rows: NDArray[np.int64]
     """Rows of `Uses.files`, for each row of `placed`."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ioassay.analysis.compare import matching
-from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject, unlike
+from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject, condition_differences
 
 SIZED_BY_SPEED = ("quick",)
 """Studies that size their data by the speed of the target, so that each phase takes about as long in every run. A
@@ -38,7 +38,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """A run and its point."""
 
     run: Run
@@ -59,7 +59,7 @@ class History:
 
     curve: Curve
     """Curve of the latest run."""
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredPoint, ...]
     """Ascending in time, ending with the latest run."""
     left_out: tuple[LeftOut, ...]
 
@@ -104,7 +104,7 @@ def groups(runs: Sequence[Run], *, any_target: bool = False) -> list[Group]:
 
 def _group(runs: Sequence[Run]) -> Group:
     *earlier, latest = runs
-    measured: dict[int, list[Measured]] = {}
+    measured: dict[int, list[MeasuredPoint]] = {}
     left_out: dict[int, list[LeftOut]] = {}
     for run in earlier:
         for mine, point in _matching(latest.subject, run.subject):
@@ -112,11 +112,11 @@ def _group(runs: Sequence[Run]) -> Group:
             if differences:
                 left_out.setdefault(id(mine), []).append(LeftOut(run, differences))
             else:
-                measured.setdefault(id(mine), []).append(Measured(run, point))
+                measured.setdefault(id(mine), []).append(MeasuredPoint(run, point))
     histories = (
         History(
             curve,
-            (*measured.get(id(point), ()), Measured(latest, point)),
+            (*measured.get(id(point), ()), MeasuredPoint(latest, point)),
             tuple(left_out.get(id(point), ())),
         )
         for curve in latest.subject.curves
@@ -128,7 +128,9 @@ def _group(runs: Sequence[Run]) -> Group:
 
 def _differences(study: str, mine: Point, point: Point) -> tuple[ConditionDifference, ...]:
     """The conditions that make two points of a study incomparable."""
-    stated = (difference for difference in unlike(mine.conditions, point.conditions) if difference.is_told)
+    stated = (
+        difference for difference in condition_differences(mine.conditions, point.conditions) if difference.is_stated
+    )
     return tuple(difference for difference in stated if not (study in SIZED_BY_SPEED and difference.what in _SIZES))
 
 

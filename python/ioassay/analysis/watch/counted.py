@@ -46,11 +46,11 @@ COUNTED: Final = pl.Schema(
         **dict.fromkeys(("counted_write_bytes", "counted_read_bytes"), pl.Float64),
     }
 )
-"""The columns of `Counted.phases`."""
+"""The columns of `ImportedCounters.phases`."""
 
 
 @dataclass(frozen=True)
-class Counted:
+class ImportedCounters:
     """The imported counters of a run."""
 
     activity: Activity
@@ -186,8 +186,8 @@ def _correlation(run: np.ndarray, servers: np.ndarray, lag: int) -> float:
     return float(np.corrcoef(run, shifted)[0, 1])
 
 
-def counted(activity: Activity | None) -> Counted | None:
+def counted(activity: Activity | None) -> ImportedCounters | None:
     """The imported counters of a run; `None` without any."""
     if activity is None or not any(host.imported for host in activity.watch.document.hosts):
         return None
-    return Counted(activity)
+    return ImportedCounters(activity)

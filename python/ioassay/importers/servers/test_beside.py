@@ -12,7 +12,7 @@ from ioassay import reports
 from ioassay.analysis.findings import RunFacts, findings
 from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
 from ioassay.analysis.findings.counter_clock import CounterClockEvidence
-from ioassay.analysis.watch.counted import Counted, counted
+from ioassay.analysis.watch.counted import ImportedCounters, counted
 from ioassay.analysis.watch.phases import activity
 from ioassay.analysis.watch.timeline import timeline
 from ioassay.cli.import_ import import_
@@ -86,7 +86,7 @@ def beside(run: Path, text: str, name: str = "oss1", clock_ahead: float = 0.0) -
     return load(run)
 
 
-def counters_of(run: LoadedRun) -> Counted:
+def counters_of(run: LoadedRun) -> ImportedCounters:
     """The comparison of the run with its counters."""
     comparison = counted(activity(run))
     assert comparison is not None

@@ -174,7 +174,7 @@ def _says(check: PointCheck, compared: Compared, ratio: Ratio, baseline: str, po
     if known is not None:
         ends = format.interval(wording.times(known.low), wording.times(known.high), is_range=known.confidence < WANTED)
         interval = f", interval {ends}"
-    differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
+    differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_stated]
     unlike = f"; different conditions: {', '.join(differing)}" if differing else ""
     comparison = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
     if check.tested is None:

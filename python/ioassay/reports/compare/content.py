@@ -297,7 +297,7 @@ def _differences_shown(compared: Compared, ratio: Ratio) -> Sequence[ConditionDi
     return [
         difference
         for difference in ratio.unlike
-        if difference.is_told and (not compared.points or difference in of_points)
+        if difference.is_stated and (not compared.points or difference in of_points)
     ]
 
 

@@ -38,7 +38,7 @@ def data(content: Content) -> dict[str, Any]:
         "not_compared": [
             {"subject": side.name, "against": comparison.other.name, "series": curve.title}
             for comparison in content.comparisons
-            for side, curve in comparison.alone
+            for side, curve in comparison.unmatched
         ],
         "given_rates": [
             {

@@ -191,7 +191,7 @@ def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several:
         first, second, value = second, first, 1 / value
         known = Interval(value, 1 / known.high, 1 / known.low, known.confidence)
     up_to = "up to " if several else ""
-    differing = [unlike for unlike in ratio.unlike if unlike.is_told]
+    differing = [unlike for unlike in ratio.unlike if unlike.is_stated]
     but = (
         f"; unlike: {'; '.join(differs(unlike, comparison.reference.name) for unlike in differing)}"
         if differing
@@ -255,7 +255,7 @@ def unlike(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     if compared.other.test != compared.reference.test:
         yield Remark(f"{name}:", f"its {compared.other.title}")
     for difference, at_points in places.items():
-        if difference.is_told:
+        if difference.is_stated:
             in_brackets = "" if len(at_points) >= len(compared.points) else f" (at {listed(at_points)})"
             yield Remark(
                 f"{name}, different conditions:", differs(difference, comparison.reference.name) + in_brackets, "; "
@@ -294,7 +294,9 @@ def _only(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     points = [curve.rates[compared.column].points for _, curve in sides]
     for (side, _), side_points in zip(sides, points, strict=True):
         alone = [
-            point_name(point, compared) for point in compared.only_one if any(point is mine for mine in side_points)
+            point_name(point, compared)
+            for point in compared.unmatched_points
+            if any(point is mine for mine in side_points)
         ]
         if alone and all(points):
             yield Remark(f"Only in {side.name}:", listed(alone))
@@ -359,7 +361,7 @@ def alone(comparison: Comparison) -> Iterator[str]:
         (comparison.reference, comparison.other),
         (comparison.other, comparison.reference),
     ):
-        titles = [curve.title for subject, curve in comparison.alone if subject is side]
+        titles = [curve.title for subject, curve in comparison.unmatched if subject is side]
         if titles:
             yield f"Not compared: no matching measurement in {other.name} for {side.name}'s {'; '.join(titles)}."
 

@@ -15,7 +15,7 @@ from ioassay.analysis import rates
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.names import Names
-from ioassay.analysis.watch.counted import Counted, counted
+from ioassay.analysis.watch.counted import ImportedCounters, counted
 from ioassay.analysis.watch.phases import LEAST_S, PHASE, Activity
 from ioassay.analysis.watch.seconds import counted as counted_devices
 from ioassay.figures.picture import Picture
@@ -76,7 +76,7 @@ def blocks(
     ]
 
 
-def _counters(counters: Counted, names: Names) -> list[Block]:
+def _counters(counters: ImportedCounters, names: Names) -> list[Block]:
     """The tables of the file systems' own counters."""
     whose = "servers" if counters.role == "server" else "clients"
     files = [f"{host.name} ({file.path})" for host in counters.activity.watch.document.hosts for file in host.imported]

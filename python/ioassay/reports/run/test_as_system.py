@@ -131,7 +131,7 @@ def test_a_run_is_compared_with_what_was_written_of_an_earlier_one_series_by_ser
         builder.workload(name, name.capitalize())
     run = builder.build()
     comparison = compare(published_system.subject(system_of(run)), measured_run.subject(run, "again"))
-    assert comparison.alone == ()
+    assert comparison.unmatched == ()
     assert [ratio.value for compared in comparison.series for ratio in compared.ratios] == pytest.approx(
         [1.0] * 16, rel=1e-8
     )

@@ -11,7 +11,7 @@ from ioassay import reports
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
 from ioassay.analysis.findings.counter_clock import CounterClockEvidence
-from ioassay.analysis.findings.printed_scores import PrintedEvidence
+from ioassay.analysis.findings.printed_scores import PrintedScoreEvidence
 from ioassay.reports.run import RunReport
 from ioassay.reports.run.tables import findings
 from ioassay.reports.run.test_documents import terminal
@@ -122,7 +122,7 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(faulty: LoadedRun
     by_kind = {finding["kind"]: finding for finding in document["findings"]}
     of_runs = [kind for kind in Evidence.__subclasses__() if kind.__module__.startswith("ioassay.analysis.findings.")]
     # What other tools printed, and what servers counted, no run of the engine has by itself.
-    apart = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
+    apart = {PrintedScoreEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
     assert set(by_kind) == {kind.kind for kind in of_runs} - apart
     assert by_kind["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
     assert by_kind["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}

@@ -11,7 +11,7 @@ import polars as pl
 
 from ioassay.analysis import intervals
 from ioassay.analysis.trend.change_detection import FALSE_ALARMS, Course
-from ioassay.analysis.trend.history import Measured
+from ioassay.analysis.trend.history import MeasuredPoint
 from ioassay.reports.check.lines import accepted
 from ioassay.reports.trend.content import Content
 
@@ -116,7 +116,7 @@ def _point(course: Course) -> dict[str, Any]:
     }
 
 
-def _run(measured: Measured) -> dict[str, Any]:
+def _run(measured: MeasuredPoint) -> dict[str, Any]:
     interval = intervals.of_median(measured.point.rates)
     return {
         "run": measured.run.name,
