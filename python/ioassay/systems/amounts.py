@@ -199,16 +199,16 @@ def parse_amount(printed: str, unit: str | None = None) -> Amount:
 
 
 def _amount(printed: str, whole: str, decimals: str, suffix: str, unit: str | None) -> Amount:
-    own, text = _unit(printed, unit if unit is not None and suffix in _LETTERS else suffix), printed
+    printed_unit, text = _unit(printed, unit if unit is not None and suffix in _LETTERS else suffix), printed
     if unit is not None:
         other = _unit(printed, unit)
-        if own.dimension == NUMBER and suffix not in ("x", "%"):
-            own, suffix = Unit(own.factor * other.factor, other.dimension), f"{suffix} {unit}".strip()
+        if printed_unit.dimension == NUMBER and suffix not in ("x", "%"):
+            printed_unit, suffix = Unit(printed_unit.factor * other.factor, other.dimension), f"{suffix} {unit}".strip()
             text = f"{printed}{'' if unit in ('x', '%') else ' '}{unit}"
         else:
-            own, suffix = other, unit
+            printed_unit, suffix = other, unit
     number, half = Fraction(f"{whole}.{decimals or 0}"), Fraction(1, 2 * 10 ** len(decimals))
-    return Amount(text, number, suffix, own.factor, own.dimension, half)
+    return Amount(text, number, suffix, printed_unit.factor, printed_unit.dimension, half)
 
 
 def _unit(printed: str, suffix: str) -> Unit:

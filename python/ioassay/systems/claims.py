@@ -86,15 +86,15 @@ def _point(
 ) -> CheckedClaim:
     given = tuple(_resolve(operand, system, known) for operand in operands)
     values = [
-        _Value(one.interval.scaled(1 / one.amount.factor), NUMBER)
+        _Value(operand.interval.scaled(1 / operand.amount.factor), NUMBER)
         if how == "geometric-mean"  # of the printed numbers, whatever their units: https://io500.org/rules
-        else _Value(one.interval, one.amount.dimension)
-        for one in given
+        else _Value(operand.interval, operand.amount.dimension)
+        for operand in given
     ]
-    claimed = claim.said
+    claimed = claim.claimed
     try:
-        found, dimension = _RULES[how](values)
-        low, nominal, high = map(float, found.scaled(1 / claimed.factor) if claimed else found)
+        interval, dimension = _RULES[how](values)
+        low, nominal, high = map(float, interval.scaled(1 / claimed.factor) if claimed else interval)
     except OverflowError:
         return CheckedClaim(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
     except (ValueError, ZeroDivisionError) as error:
@@ -104,17 +104,17 @@ def _point(
         why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
         return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=why)
     if claimed is not None:
-        follows = agrees(claimed, claim.qualifier, found)
+        follows = agrees(claimed, claim.qualifier, interval)
     else:
-        follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
+        follows = interval.nominal > 1 if how == "greater" else abs(interval.nominal - 1) <= SIMILAR
     why = _borne_out(how, values, claimed) if claimed and not follows else ""
     return CheckedClaim(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
 
 
-def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
+def _borne_out(how: Rule, values: list[_Value], claimed: Amount) -> str:
     """Percentages of are often called percentages better."""
-    if how == "percent-better" and said.rounded.meets(_ratio(values).interval):
-        return f"It is {said.text} of the other, not {said.text} better."
+    if how == "percent-better" and claimed.rounded.meets(_ratio(values).interval):
+        return f"It is {claimed.text} of the other, not {claimed.text} better."
     return ""
 
 

@@ -78,7 +78,7 @@ def _figure(system: System, figure: Figure) -> dict[str, Any]:
 
 
 def _claim(system: System, checked: CheckedClaim) -> dict[str, Any]:
-    claim, claimed = checked.claim, checked.claim.said
+    claim, claimed = checked.claim, checked.claim.claimed
     return {
         "system": checked.system,
         "id": claim.id,

@@ -38,7 +38,7 @@ _FORMULAS: dict[Rule, tuple[str, str, str]] = {
 
 def says(claim: Claim) -> str:
     """What is claimed, with its qualifier: `up to 400%`."""
-    return QUALIFIED[claim.qualifier] + (claim.said.text if claim.said else claim.says).removeprefix(
+    return QUALIFIED[claim.qualifier] + (claim.claimed.text if claim.claimed else claim.says).removeprefix(
         QUALIFIED[claim.qualifier]
     )
 
@@ -47,7 +47,7 @@ def recomputed(checked: CheckedClaim) -> str:
     """`6 × 4.5GB/s = 27 GB/s (26.7 to 27.3)`; empty where nothing was."""
     if checked.claim.how is None or checked.recomputed is None or checked.low is None or checked.high is None:
         return ""
-    claimed = checked.claim.said
+    claimed = checked.claim.claimed
     text = _digits(checked.recomputed, claimed) + _unit(claimed)
     if checked.low != checked.high:
         text += f" ({_digits(checked.low, claimed)} to {_digits(checked.high, claimed)})"
@@ -56,7 +56,7 @@ def recomputed(checked: CheckedClaim) -> str:
     if checked.claim.how == "same" and claimed and checked.operands[0].amount.factor == claimed.factor:
         return text + more
     before, between, after = _FORMULAS[checked.claim.how]
-    return f"{before}{between.join(_operand(one) for one in checked.operands)}{after} = {text}{more}"
+    return f"{before}{between.join(_operand(operand) for operand in checked.operands)}{after} = {text}{more}"
 
 
 def _operand(operand: ResolvedOperand) -> str:
@@ -64,13 +64,13 @@ def _operand(operand: ResolvedOperand) -> str:
     return ("~" if operand.qualifier == "about" else "") + operand.amount.text
 
 
-def _digits(value: float, said: Amount | None) -> str:
+def _digits(value: float, claimed: Amount | None) -> str:
     """A digit more than was claimed: enough to see whether it rounds to that."""
-    decimals = len(str(Fraction(1, 2) / said.half)) if said else 2
+    decimals = len(str(Fraction(1, 2) / claimed.half)) if claimed else 2
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".")
 
 
-def _unit(said: Amount | None) -> str:
-    unit = "x" if said is None else said.unit
+def _unit(claimed: Amount | None) -> str:
+    unit = "x" if claimed is None else claimed.unit
     return unit if unit in ("x", "%") else f" {unit}".rstrip()

@@ -112,9 +112,9 @@ Operand = Reference | StatedOperand
 
 
 def _operand(text: str) -> Operand:
-    printed, at, place = text.partition(" @ ")
-    if at or text[:1].isdigit():
-        return StatedOperand(parse_amount(printed), _place(place) if at else None)
+    printed, separator, place = text.partition(" @ ")
+    if separator or text[:1].isdigit():
+        return StatedOperand(parse_amount(printed), _place(place) if separator else None)
     match = re.fullmatch(r"(?:([A-Za-z0-9_.-]+)/)?([A-Za-z0-9_.-]+)", text)
     if match is None:
         raise ValueError(
@@ -248,7 +248,7 @@ class Claim(Part):
     note: Prose | None = Field(default=None, description="What else a reader must know.")
 
     @property
-    def said(self) -> Amount | None:
+    def claimed(self) -> Amount | None:
         """The claimed amount; `None` for claims in words, `greater` and `similar`."""
         return None if self.how in (None, *_IN_WORDS) else parse_amount(self.says, self.unit)
 

@@ -58,7 +58,7 @@ def page() -> str:
     parts = [_OPENING, *_HEADINGS.sections()]
     parts.append(_RULES)
     known = builtin_systems()
-    checked = [one for system in known.values() for one in check(system, known)]
+    checked = [claim for system in known.values() for claim in check(system, known)]
     parts.append(f"## Claims of the built-in systems that do not follow\n\n{_DOUBTFUL}")
     parts.append(_table(checked, "does not follow"))
     parts.append("## Claims of the built-in systems that cannot be recomputed\n")

@@ -82,8 +82,8 @@ def test_intervals_contain_what_is_computed_of_their_middles(
     fraction: Fraction, other: Fraction, half: Fraction
 ) -> None:
     first, second = (Interval(max(number - half, Fraction(0)), number, number + half) for number in (fraction, other))
-    for found in (first.times(second), first.plus(second)):
-        assert found.low <= found.nominal <= found.high
+    for interval in (first.times(second), first.plus(second)):
+        assert interval.low <= interval.nominal <= interval.high
     if second.low > 0:
         ratio = first.over(second)
         assert ratio.low <= ratio.nominal == fraction / other <= ratio.high

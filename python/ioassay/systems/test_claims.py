@@ -25,7 +25,7 @@ def checked(claim: str, **figures: str) -> CheckedClaim:
 
 
 def builtin(system: str, claim: str) -> CheckedClaim:
-    return next(one for one in check(KNOWN[system], KNOWN) if one.claim.id == claim)
+    return next(checked_claim for checked_claim in check(KNOWN[system], KNOWN) if checked_claim.claim.id == claim)
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def builtin(system: str, claim: str) -> CheckedClaim:
     ],
 )
 def test_the_claims_of_the_papers(system: str, claim: str, verdict: str, recomputed: float | None) -> None:
-    one = builtin(system, claim)
-    assert one.verdict == verdict
-    assert one.recomputed == (None if recomputed is None else pytest.approx(recomputed))
+    result = builtin(system, claim)
+    assert result.verdict == verdict
+    assert result.recomputed == (None if recomputed is None else pytest.approx(recomputed))
 
 
 def test_a_percentage_of_that_is_called_better_is_told() -> None:
@@ -66,7 +66,7 @@ def test_a_percentage_of_that_is_called_better_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "verdict"),
+    ("claim", "verdict"),
     [
         ("says: 2x", "follows"),
         ("says: 1.8x", "does not follow"),
@@ -80,8 +80,8 @@ def test_a_percentage_of_that_is_called_better_is_told() -> None:
         ("says: double", "follows"),
     ],
 )
-def test_words_widen_a_claim_as_documented(said: str, verdict: str) -> None:
-    assert checked(f"{said}, how: ratio, of: [a, b]", a="195.0 GB/s", b="100.0 GB/s").verdict == verdict
+def test_words_widen_a_claim_as_documented(claim: str, verdict: str) -> None:
+    assert checked(f"{claim}, how: ratio, of: [a, b]", a="195.0 GB/s", b="100.0 GB/s").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_up_to_is_about_the_largest_point_and_all_else_about_each() -> None:
     ],
 )
 def test_a_claim_that_makes_no_sense_cannot_be_recomputed(claim: str, why: str) -> None:
-    one = checked(claim, a="1 GB/s", b="2 GB/s", c="3 IOPS", zero="0 GB/s")
-    assert (one.verdict, one.why) == ("cannot be recomputed", why)
+    result = checked(claim, a="1 GB/s", b="2 GB/s", c="3 IOPS", zero="0 GB/s")
+    assert (result.verdict, result.why) == ("cannot be recomputed", why)
 
 
 AMOUNTS = st.integers(1, 10**6)

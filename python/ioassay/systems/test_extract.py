@@ -10,7 +10,7 @@ from ioassay.systems.extract import extract, main, tokens
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "numbers"),
     [
         ("(or ~1.2 GB/sec), approximately 40 Gbits/sec (or ~5GB/sec)", ["1.2 GB/sec", "40 Gbits/sec", "5GB/sec"]),
         ("is 7x greater (140K vs 20K IOPS) at the 64-client case", ["7x", "140K", "20K IOPS", "64"]),
@@ -22,8 +22,8 @@ from ioassay.systems.extract import extract, main, tokens
         ("", []),
     ],
 )
-def test_numbers_are_found_with_their_units(line: str, found: list[str]) -> None:
-    assert tokens(line) == found
+def test_numbers_are_found_with_their_units(line: str, numbers: list[str]) -> None:
+    assert tokens(line) == numbers
 
 
 def test_lines_are_counted_from_one() -> None:

@@ -108,7 +108,7 @@ def test_a_claim_that_cannot_be_meant_is_refused_with_its_line(claim: str, messa
 
 
 @pytest.mark.parametrize(
-    ("at", "lines", "text"),
+    ("place_text", "lines", "text"),
     [
         ("paper", (), "paper"),
         ("paper:12", (12,), "paper:12"),
@@ -117,8 +117,8 @@ def test_a_claim_that_cannot_be_meant_is_refused_with_its_line(claim: str, messa
         ("paper:12, 13", (12, 13), "paper:12-13"),
     ],
 )
-def test_a_place_is_a_source_and_lines(at: str, lines: tuple[int, ...] | None, text: str) -> None:
-    written = HEAD + FIGURE.replace("at: paper", f'at: "{at}"')
+def test_a_place_is_a_source_and_lines(place_text: str, lines: tuple[int, ...] | None, text: str) -> None:
+    written = HEAD + FIGURE.replace("at: paper", f'at: "{place_text}"')
     if lines is None:
         assert "is not a place" in refusal(written)
         return
@@ -135,7 +135,7 @@ def test_the_system_of_the_guide_can_be_read_and_its_claims_follow() -> None:
     guide = (Path(__file__).parents[3] / "docs/guides/systems.md").read_text()
     (text,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
     system = read(parse_source(text, "guide.yaml", "system"), KNOWN)
-    assert [one.verdict for one in check(system, KNOWN)] == ["follows", "follows"]
+    assert [checked_claim.verdict for checked_claim in check(system, KNOWN)] == ["follows", "follows"]
 
 
 @pytest.mark.parametrize("name", KNOWN)

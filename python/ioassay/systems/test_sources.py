@@ -72,9 +72,9 @@ def test_a_figure_or_claim_is_qualified_as_its_lines_qualify_it(name: str) -> No
     system = SYSTEMS[name]
     # "almost double" is one of the words that are extracted whole, and "does not fall below" follows its number.
     otherwise: set[Qualifier] = {"almost", "at-least"}
-    said = [(figure.id, figure.value, figure.at, figure.qualifier) for figure in system.figures]
-    said += [(claim.id, claim.says, claim.at, claim.qualifier) for claim in system.claims]
-    for id, value, place, qualifier in said:
+    qualified = [(figure.id, figure.value, figure.at, figure.qualifier) for figure in system.figures]
+    qualified += [(claim.id, claim.says, claim.at, claim.qualifier) for claim in system.claims]
+    for id, value, place, qualifier in qualified:
         expected: set[Qualifier] = {qualifier} - {"exact"} - otherwise
         assert printed_qualifiers(system, value, place) == expected, id
 
@@ -93,7 +93,7 @@ def test_a_claim_compares_figures_of_one_section_of_its_text(name: str) -> None:
 
 def named() -> set[tuple[str, int, str]]:
     """Every file, line and number that a system names."""
-    found: set[tuple[str, int, str]] = set()
+    numbers: set[tuple[str, int, str]] = set()
     for system in SYSTEMS.values():
         quoted = [(text, place) for _, text, place in quotations(system)]
         quoted += [(str(count), figure.at) for figure in system.figures for count in (figure.clients, figure.threads)]
@@ -104,8 +104,8 @@ def named() -> set[tuple[str, int, str]]:
             for token in tokens(setting.value)
         ]
         for text, place in quoted:
-            found |= {(system.sources[place.source].file or "", line, text) for line in place.lines}
-    return found
+            numbers |= {(system.sources[place.source].file or "", line, text) for line in place.lines}
+    return numbers
 
 
 def unnamed(file: str, printed: Printed) -> set[tuple[int, str]]:

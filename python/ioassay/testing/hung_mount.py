@@ -143,8 +143,8 @@ class _Server:
         self._hanging: set[str] = set()
         self._held: list[bytes] = []
 
-    def told(self, command: str, *operations: str) -> list[str]:
-        """Does what the test says."""
+    def run(self, command: str, *operations: str) -> list[str]:
+        """Obeys a command of the test."""
         if command == "hang":
             self._hanging |= set(operations)
         elif command == "answer":
@@ -336,7 +336,7 @@ def _serve(server: _Server, device: int) -> None:
                 if key.fileobj == device:
                     server.serve_one()
                 elif line := commands.readline():
-                    say(server.told(*json.loads(line)))
+                    say(server.run(*json.loads(line)))
                 else:
                     return
 

@@ -228,8 +228,8 @@ class TableBuilder:
     ) -> None:
         """Adds transfers on the file at a place: calls by size in bytes. `fields` are those of the structure."""
         common, buckets = np.zeros((2, 4), np.uint64), np.zeros(len(SIZE_BEGINS_BYTES), np.uint64)
-        for at, (size, calls) in enumerate(sizes.items()):
-            common[:, at] = (size, calls)
+        for index, (size, calls) in enumerate(sizes.items()):
+            common[:, index] = (size, calls)
             buckets[np.searchsorted(SIZE_BEGINS_BYTES, size, side="right") - 1] += calls
         moved = sum(size * calls for size, calls in sizes.items())
         values: dict[str, Any] = {"file": file, "operation": OPERATIONS.index(operation)}
@@ -260,8 +260,8 @@ class TableBuilder:
     def errors(self, calls: Mapping[tuple[str, int], int]) -> None:
         """Adds failures: calls by operation and errno."""
         kinds, counts = np.zeros((2, 120), np.uint32)
-        for at, ((operation, errno), count) in enumerate(calls.items()):
-            kinds[at], counts[at] = (OPERATIONS.index(operation) + 1) << 16 | errno, count
+        for index, ((operation, errno), count) in enumerate(calls.items()):
+            kinds[index], counts[index] = (OPERATIONS.index(operation) + 1) << 16 | errno, count
         self._add(BlockKind.ERRORS, record_layout.ERRORS, {"kinds": kinds, "calls": counts})
 
     def ring(self, *, requests: int, unread: int, flags: int = 0, unreadable: int = 0) -> None:
@@ -295,14 +295,14 @@ class TableBuilder:
 
 def joined(tables: Iterable[TableBuilder]) -> bytes:
     """A file of tables."""
-    return b"".join(one.build() for one in tables)
+    return b"".join(table.build() for table in tables)
 
 
 def checksums(tables: Sequence[bytes]) -> bytes:
     """The checksums of a file of these tables, as `ioassay record` writes them."""
     content = b"".join(tables)
     chunks = np.zeros(-(-len(content) // _CHUNK_BYTES), record_layout.CHUNK_CHECKSUM)
-    chunks["crc32"] = [zlib.crc32(content[at * _CHUNK_BYTES :][:_CHUNK_BYTES]) for at in range(len(chunks))]
+    chunks["crc32"] = [zlib.crc32(content[index * _CHUNK_BYTES :][:_CHUNK_BYTES]) for index in range(len(chunks))]
     chunks["first_block"] = record_layout.NO_BLOCK
     begin = 0
     for table in tables:

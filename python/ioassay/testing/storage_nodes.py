@@ -60,7 +60,7 @@ class Node:
         assert old in self.files[path], f"{path} does not hold {old!r}"
         return self.with_files({path: self.files[path].replace(old, new)})
 
-    def at(self, target: str) -> Node:
+    def with_target(self, target: str) -> Node:
         """The node, captured for a target."""
         return replace(self, target=target)
 

@@ -27,7 +27,7 @@ def without_controls(text: str) -> str:
 
 def escaped(name: str) -> str:
     """A name on one line: its control characters, including newlines and tabs, as Python escapes (`\\n`, `\\x1b`)."""
-    return _WITHIN_LINES.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+    return _WITHIN_LINES.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 
 def encoded(document: str) -> bytes:

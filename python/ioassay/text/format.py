@@ -77,11 +77,11 @@ def per_amount(duration_ns: float | None, amount: str) -> str:
     return ABSENT if duration_ns is None else f"{duration(duration_ns)}/{amount}"
 
 
-def count(number: float | None, one: str = "", several: str = "") -> str:
-    """How many, with a noun or alone: `1 file`, `2,700 processes`, `64,000`. `several`: of nouns without a plain s."""
+def count(number: float | None, singular: str = "", plural: str = "") -> str:
+    """How many, with a noun or alone: `1 file`, `2,700 processes`, `64,000`. `plural`: of nouns without a plain s."""
     if number is None:
         return ABSENT
-    noun = one if number == 1 else several or (f"{one}s" if one else "")
+    noun = singular if number == 1 else plural or (f"{singular}s" if singular else "")
     return f"{number:,.0f} {noun}".rstrip()
 
 
@@ -105,9 +105,9 @@ def interval(low: str, high: str, *, is_range: bool) -> str:
 
 def interval_column(intervals: Sequence[str]) -> tuple[str, list[str]]:
     """The title of a column of such intervals, and its cells: `Range` where none of them is more than that."""
-    known = [one for one in intervals if one not in (ABSENT, "")]
-    if known and all(one.endswith(_RANGE) for one in known):
-        return "Range", [one.removesuffix(_RANGE) for one in intervals]
+    known = [interval for interval in intervals if interval not in (ABSENT, "")]
+    if known and all(interval.endswith(_RANGE) for interval in known):
+        return "Range", [interval.removesuffix(_RANGE) for interval in intervals]
     return "Interval", [*intervals]
 
 

@@ -67,9 +67,9 @@ def suited(column: RateColumn, operation: str, rates: Iterable[float]) -> Unit:
     return _best(_IOPS if operation in ("write", "read") else _OPERATIONS, None, rates)
 
 
-def is_same_kind(one: Unit, other: Unit) -> bool:
+def is_same_kind(unit: Unit, other: Unit) -> bool:
     """True if numbers in both can be compared at a glance, apart from their size: MB/s and GB/s, not MB/s and MiB/s."""
-    return any(one.name in family and other.name in family for family in _FAMILIES)
+    return any(unit.name in family and other.name in family for family in _FAMILIES)
 
 
 def _best(family: _Family, asked: Unit | None, rates: Iterable[float]) -> Unit:

@@ -28,15 +28,15 @@ def test_a_count_has_its_noun_in_the_singular_or_the_plural(
 
 @given(st.floats(1, 9e9))
 def test_a_rate_that_stands_alone_has_a_unit_that_fits(per_s: float) -> None:
-    for said in (format.rate(per_s * 1e3), format.operations_rate(per_s), format.count_rate(per_s, "creates")):
-        number = said.split(" ")[0]
+    for formatted in (format.rate(per_s * 1e3), format.operations_rate(per_s), format.count_rate(per_s, "creates")):
+        number = formatted.split(" ")[0]
         assert 1 <= float(number) <= 9999
         assert "e" not in number
         assert len(number.replace(".", "")) <= 4
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("formatted", "text"),
     [
         (format.count_rate(43.2, "creates"), "43.2 creates/s"),
         (format.count_rate(12_345), "12.3 k/s"),
@@ -46,5 +46,5 @@ def test_a_rate_that_stands_alone_has_a_unit_that_fits(per_s: float) -> None:
         (format.kept("998 IOPS", "1.00 kIOPS"), "998 IOPS of 1.00 kIOPS"),
     ],
 )
-def test_rates_have_the_words_of_what_they_count(said: str, text: str) -> None:
-    assert said == text
+def test_rates_have_the_words_of_what_they_count(formatted: str, text: str) -> None:
+    assert formatted == text

@@ -12,8 +12,8 @@ from ioassay.text.node_sets import folded
 @pytest.mark.parametrize(
     ("names", "word"),
     [
-        ([f"n{at:03}" for at in range(1, 301)], "n[001-300]"),
-        ([f"n{at}" for at in range(8, 12)], "n[8-11]"),
+        ([f"n{number:03}" for number in range(1, 301)], "n[001-300]"),
+        ([f"n{number}" for number in range(8, 12)], "n[8-11]"),
         (["n001", "n002", "n004"], "n[001-002,004]"),
         (["n099", "n100", "n101"], "n[099-101]"),
         (["oss1"], "oss1"),

@@ -6,7 +6,7 @@ from ioassay.text.prose import listed
 
 
 @pytest.mark.parametrize(
-    ("items", "told"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+    ("items", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
-def test_a_list_ends_with_and(items: list[str], told: str) -> None:
-    assert listed(items) == told
+def test_a_list_ends_with_and(items: list[str], text: str) -> None:
+    assert listed(items) == text

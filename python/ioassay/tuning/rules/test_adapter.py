@@ -187,8 +187,8 @@ class TestNvmeOverFabrics:
 
     @pytest.mark.parametrize("rule", NVME_RULES, ids=lambda rule: rule.name)
     def test_only_connections_below_the_target_are_judged(self, rule: Rule) -> None:
-        assert fine(rule, network_client().at("/dev/nvme0n1"))
-        assert not_applicable(rule, network_client().at("/cephfs"))
+        assert fine(rule, network_client().with_target("/dev/nvme0n1"))
+        assert not_applicable(rule, network_client().with_target("/cephfs"))
 
     @pytest.mark.parametrize(
         ("rule", "attribute"),

@@ -60,8 +60,8 @@ class TestCeph:
         )
 
     def test_an_image_below_the_target_and_elsewhere(self) -> None:
-        assert fine(RBD_QUEUE_DEPTH, network_client().at("/dev/rbd0"))
-        assert not_applicable(RBD_QUEUE_DEPTH, network_client().at("/cephfs"))
+        assert fine(RBD_QUEUE_DEPTH, network_client().with_target("/dev/rbd0"))
+        assert not_applicable(RBD_QUEUE_DEPTH, network_client().with_target("/cephfs"))
 
     def test_options_of_an_image_that_are_not_known(self) -> None:
         default = network_client().with_text(_CONFIG, ",queue_depth=256", "")
@@ -106,11 +106,11 @@ class TestWeka:
 
 class TestDaos:
     def test_dfuse_names_what_passes_the_kernel_by(self) -> None:
-        for node in (network_client(), network_client().at("/dfuse/a")):
+        for node in (network_client(), network_client().with_target("/dfuse/a")):
             (judgement,) = judged(DAOS_INTERCEPTION, node)
             assert isinstance(judgement, NotJudged)
             assert (judgement.subject, "LD_PRELOAD" in judgement.why) == ("/dfuse", True)
 
     def test_a_node_without_dfuse_or_a_target_elsewhere(self) -> None:
         assert "no DFuse" in not_applicable(DAOS_INTERCEPTION, ext4_host())
-        assert "no DFuse" in not_applicable(DAOS_INTERCEPTION, network_client().at("/cephfs"))
+        assert "no DFuse" in not_applicable(DAOS_INTERCEPTION, network_client().with_target("/cephfs"))

@@ -190,7 +190,7 @@ class TestExt4:
     def test_lazy_times_are_judged_where_a_workload_goes(self) -> None:
         node = replace(_ext4(",lazytime", ""), target=None)
         assert "name the target" in not_applicable(EXT4_LAZY_TIMES, node)
-        assert "no ext4" in not_applicable(EXT4_LAZY_TIMES, node.at("/elsewhere"))
+        assert "no ext4" in not_applicable(EXT4_LAZY_TIMES, node.with_target("/elsewhere"))
 
 
 class TestAccessTimes:

@@ -115,16 +115,16 @@ class TestTrunking:
     fstab = "homes:/home /home nfs vers=4.1,trunkdiscovery 0 0\n"
 
     def test_a_server_of_which_only_the_user_knows_the_addresses(self) -> None:
-        (judgement,) = judged(NFS_TRUNKING, nfs_client().at("/home"))
+        (judgement,) = judged(NFS_TRUNKING, nfs_client().with_target("/home"))
         assert isinstance(judgement, NotJudged)
         assert "several addresses" in judgement.why
 
     def test_addresses_that_are_found_and_dropped(self) -> None:
-        change = change_of(NFS_TRUNKING, nfs_client().at("/home").with_files({"etc/fstab": self.fstab}))
+        change = change_of(NFS_TRUNKING, nfs_client().with_target("/home").with_files({"etc/fstab": self.fstab}))
         assert assignments(change) == {"mount:/home/max_connect": "16"}
 
     def test_addresses_that_are_used(self) -> None:
-        node = nfs_client().at("/home").with_text(MOUNTINFO, "vers=4.1,", "vers=4.1,max_connect=4,")
+        node = nfs_client().with_target("/home").with_text(MOUNTINFO, "vers=4.1,", "vers=4.1,max_connect=4,")
         assert "other addresses" in fine(NFS_TRUNKING, node)[0]
         assert "by trunkdiscovery" in fine(NFS_TRUNKING, node.with_files({"etc/fstab": self.fstab}))[0]
 
@@ -194,15 +194,15 @@ class TestSlots:
         assert not_readable(NFS_RPC_SLOTS, nfs_client().with_files({"proc/sys/sunrpc": None}))
 
     def test_sessions_have_their_own_limit(self) -> None:
-        node = nfs_client().at("/home/u")
+        node = nfs_client().with_target("/home/u")
         assert "nfs-session-slots" in not_applicable(NFS_RPC_SLOTS, node)
         assert "nfs-rpc-slots" in not_applicable(NFS_SESSION_SLOTS, nfs_client())
         assert fine(NFS_SESSION_SLOTS, node) == ["up to 180 calls"]
 
     def test_the_default_of_sessions(self) -> None:
-        node = nfs_client().at("/home/u").with_files({"sys/module/nfs/parameters/max_session_slots": 64})
+        node = nfs_client().with_target("/home/u").with_files({"sys/module/nfs/parameters/max_session_slots": 64})
         assert assignments(change_of(NFS_SESSION_SLOTS, node)) == {"module:nfs/max_session_slots": "180"}
-        gone = nfs_client().at("/home/u").with_files({"sys/module/nfs": None})
+        gone = nfs_client().with_target("/home/u").with_files({"sys/module/nfs": None})
         assert not_readable(NFS_SESSION_SLOTS, gone)
 
 

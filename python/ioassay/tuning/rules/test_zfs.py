@@ -118,10 +118,10 @@ class TestRecordSize:
         ]
         assert [
             judgement.subject
-            for judgement in judged(ZFS_RECORD_SIZE, bare.at("/ost0"))
+            for judgement in judged(ZFS_RECORD_SIZE, bare.with_target("/ost0"))
             if isinstance(judgement, Change)
         ]
-        assert fine(ZFS_COMPRESSION, bare.at("/ost0")) == ["lz4"]
+        assert fine(ZFS_COMPRESSION, bare.with_target("/ost0")) == ["lz4"]
         of_metadata = bare.with_text(MOUNTINFO, "OST0000", "MDT0000")
         assert not [judgement for judgement in judged(ZFS_RECORD_SIZE, of_metadata) if isinstance(judgement, Change)]
 
