@@ -71,23 +71,23 @@ class JobEntry(StoredStruct, kw_only=True):
     operations: list[Operation]
     """A measurement for each: one, of a mix two, of a replacement four."""
     ranks: Count
-    """How many ranks do it; 0: an imported result does not tell."""
+    """How many ranks do it; 0: unknown, of an imported result."""
     file_set: str
     """Name of the file set or tree; empty for a walk through everything."""
     layout: str
     """`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree."""
     order: str
     files: Count | None
-    """Files of the file set: its objects; 0 for trees. `None`: an imported result does not tell."""
+    """Files of the file set: its objects; 0 for trees. `None`: unknown, of an imported result."""
     transfer_bytes: Count | None
     """Bytes of one call; `None` where nothing is moved."""
     file_set_bytes: Count
-    """Size of the file set, or of the items of the tree; 0: an imported result does not tell."""
+    """Size of the file set, or of the items of the tree; 0: unknown, of an imported result."""
     planned_bytes: Count
     """What it moves in one pass when nothing stops it early; of an imported result what it moved."""
     planned_operations: Count
     api: str | None = None
-    """The storage API. `None`, here and below: not told."""
+    """The storage API. `None`, here and below: unknown."""
     direct: bool | None = None
     """Past the page cache; `None` for a walk as well."""
     uncached: bool | None = None
@@ -133,12 +133,12 @@ class CaseEntry(StoredStruct, kw_only=True):
     """Name of the workload in the study."""
     point: Point
     """Its value on every axis of the sweep, in base units. `groups` is there only where it is swept; `ranks_per_client`
-    is the most on any client; an imported result leaves out what its files do not tell.
+    is the most on any client; an imported result leaves out what its files do not state.
     """
     repetition: Count
     """1, 2, …"""
     file_set_bytes: Count
-    """Size of all its files together; 0: an imported result does not tell."""
+    """Size of all its files together; 0: unknown, of an imported result."""
     written_bytes: Count
     """What all its phases together write in one pass, as far as it is known."""
     phases: list[PhaseEntry]
@@ -150,7 +150,7 @@ class CaseEntry(StoredStruct, kw_only=True):
 
     @property
     def clients(self) -> int:
-        """Nodes that do I/O; 0: an imported result does not tell, and its tables have null."""
+        """Nodes that do I/O; 0: unknown, of an imported result, whose tables have null."""
         return self._count(CLIENTS)
 
     @property
@@ -250,7 +250,7 @@ class StopRule(StoredStruct, kw_only=True):
     share: Amount
     """Largest half-width of the 95 % interval of each median, as a share of the median."""
     at_least: Count
-    """Repetitions with a valid measurement before it is looked at."""
+    """Repetitions with a valid measurement before it is evaluated."""
     at_most: Count
     """Repetitions after which it ends in any case."""
 
@@ -326,8 +326,8 @@ class StudyEntry(StoredStruct, kw_only=True):
     source: str | None
     scale: str | None
     settings: dict[str, Setting]
-    """Every setting with the value it had; of imported results what their files tell of how and where they were
-    measured, with a list of values where there are several, `–` in it where some do not tell.
+    """Every setting with the value it had; of imported results what their files state about how and where they were
+    measured, with a list of values where there are several, `–` in it where some state none.
     """
     text: str
     """The study's YAML, as read."""
@@ -372,7 +372,7 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
     """Identifier of the run."""
     state: RunState = "running"
     started: Moment
-    """ISO 8601, UTC; empty: an imported result does not tell."""
+    """ISO 8601, UTC; empty: unknown, of an imported result."""
     ended: Moment | None = None
     target: str
     """As the plan names it: an absolute path or a URL."""
@@ -408,7 +408,7 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
     def model_validate_json(cls, content: str | bytes) -> Self:
         """The document in a text. Raises `ValueError`."""
         document = super().model_validate_json(content)
-        document.environment = [checked_node(one) for one in document.environment]
+        document.environment = [checked_node(node) for node in document.environment]
         return document
 
     @property
@@ -419,13 +419,13 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
 
     @property
     def live_at(self) -> str | None:
-        """When the run was looked at, where it was still at work; `None` of one that has ended."""
-        at: str | None = self.__dict__.get(_LIVE_AT)
-        return at
+        """When the run was read, if it was still running then; `None` of one that has ended."""
+        moment: str | None = self.__dict__.get(_LIVE_AT)
+        return moment
 
-    def note_live(self, at: str) -> None:
-        """Says that the run was at work when it was looked at. That is not stored."""
-        self.__dict__[_LIVE_AT] = at
+    def note_live(self, moment: str) -> None:
+        """Note when the run was read while it was running. This is not stored."""
+        self.__dict__[_LIVE_AT] = moment
 
     @property
     def stops_early(self) -> bool:
@@ -479,7 +479,7 @@ def contradiction(document: RunDocument) -> str | None:
     study = document.study
     named = [
         *(case.workload for case in document.cases),
-        *(one for figure in study.figures for one in figure.workloads),
+        *(workload for figure in study.figures for workload in figure.workloads),
     ]
     named += [*(row.workload for row in study.summary), *(entry.workload for entry in study.surveys)]
     named += [criterion.of for criterion in study.acceptance if criterion.of != "all"]

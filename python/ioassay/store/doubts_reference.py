@@ -52,27 +52,27 @@ def page() -> str:
 def _row(kind: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     properties = kind["properties"]
     evidence = properties.get("evidence", {}).get("properties", {})
-    told = "<br>".join(f"`{name}`: {_evidence(value, definitions)}" for name, value in evidence.items()) or "–"
+    evidence_text = "<br>".join(f"`{name}`: {_evidence(value, definitions)}" for name, value in evidence.items()) or "–"
     name = properties["kind"]["const"]
     voids = "yes" if voids_comparison(name) else "no"
-    return f"| `{name}` | {_line(kind['description'])} | {effect(name)} | {voids} | {told} |\n"
+    return f"| `{name}` | {_line(kind['description'])} | {effect(name)} | {voids} | {evidence_text} |\n"
 
 
 def _evidence(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     """What a field tells, with the fields of those that it lists."""
-    said = _line(value.get("description", ""))
+    text = _line(value.get("description", ""))
     listed = value.get("items", {}).get("$ref", "").rpartition("/")[2]
     if not listed:
-        return said
+        return text
     fields = definitions[listed]["properties"]
-    return f"{said} Of each: " + "; ".join(_field(name, field, definitions) for name, field in fields.items()) + "."
+    return f"{text} Of each: " + "; ".join(_field(name, field, definitions) for name, field in fields.items()) + "."
 
 
 def _field(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    said = f"`{name}`, {_line(field['description']).removesuffix('.').lower()}"
+    text = f"`{name}`, {_line(field['description']).removesuffix('.').lower()}"
     words = definitions.get(field.get("$ref", "").rpartition("/")[2], {}).get("oneOf", [])
     listed = "; ".join(f"`{word['const']}` {_line(word['description']).removesuffix('.').lower()}" for word in words)
-    return said + (f" ({listed})" if listed else "")
+    return text + (f" ({listed})" if listed else "")
 
 
 def _line(text: str) -> str:

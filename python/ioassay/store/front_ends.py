@@ -1,8 +1,8 @@
 """The run that a front end of the engine left: `front-end.json` with the plan and the events of each case.
 
 A front end (`ioassay-engine ior … --run DIR`) runs on compute nodes without Python, so it writes no `run.json` and no
-tables. What it leaves is a run whose control plane has gone: this makes the document, and whoever opens the run
-completes it from the logs, as with any run that was killed (`run_directory`).
+tables. What it leaves is a run whose control plane has gone: this makes the document, and the process that opens the
+run completes it from the logs, as with any run that was killed (`run_directory`).
 
 Not: reading events, writing anything.
 """
@@ -100,17 +100,17 @@ def document(directory: StoredDirectory) -> RunDocument:
 def _amounts(directory: StoredDirectory, plans: Mapping[str, Plan | None]) -> Mapping[str, EventAmounts]:
     """What the plans of cases amount to. Raises `UsageError` for one that is refused, `CannotRun` without an engine."""
     begun = {case: plan for case, plan in plans.items() if plan is not None}
-    said = amounts(begun)
+    events = amounts(begun)
     # A plug-in that did the I/O need not be here, and changes nothing of what was done.
-    elsewhere = {case: _by_posix(begun[case]) for case, event in said.items() if _is_of_storage(event)}
-    found = {}
-    for case, event in (said | amounts(elsewhere)).items():
+    elsewhere = {case: _by_posix(begun[case]) for case, event in events.items() if _is_of_storage(event)}
+    amounts_of_cases = {}
+    for case, event in (events | amounts(elsewhere)).items():
         if event["event"] == "error":
             refused = event.get("refused")
             wrong = f"{refused['key']}: {refused['problem']}" if refused else event["message"]
             raise damaged(directory.path / _plan_name(case), wrong)
-        found[case] = event
-    return found
+        amounts_of_cases[case] = event
+    return amounts_of_cases
 
 
 def _is_of_storage(event: EventAmounts | EventError) -> bool:
@@ -241,7 +241,7 @@ def _target(plan: Plan) -> tuple[TargetKind, str]:
 def _study(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> StudyEntry:
     command = shlex.join(front_end.command)
     title = _TITLES[front_end.tool]
-    # Repetitions of a workload differ in nothing that is said of it.
+    # Repetitions of a workload have the same description.
     firsts: dict[str, Plan] = {}
     for case in front_end.cases:
         if (plan := plans[case.id]) is not None:

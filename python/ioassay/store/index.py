@@ -22,7 +22,7 @@ MOST_LEVELS = 4
 """Levels of folders that are looked into below the one that is named. `ioassay run` uses two at most."""
 
 MOST_DIRECTORIES = 100_000
-"""More are not looked at: the folder is then no place of stored directories but a whole file system."""
+"""With more, the folder is no place of stored directories but a whole file system."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Unreadable:
 
     path: Path
     kind: str | None
-    """Where that can be told."""
+    """`None` where it is unknown."""
     reason: str
 
 
@@ -49,7 +49,7 @@ class Index:
     """What was found below a folder."""
 
     entries: tuple[Entry, ...]
-    """The newest first; those that do not tell when they were measured come last."""
+    """The newest first; those without a date of measurement come last."""
     unreadable: tuple[Unreadable, ...]
     """In the order of their paths."""
 
@@ -61,11 +61,11 @@ def index(folder: Path) -> Index:
     """
     try:
         with StoredDirectory.open(folder) as directory:
-            found = list(_Walk(folder).below(directory, MOST_LEVELS))
+            directories = list(_Walk(folder).below(directory, MOST_LEVELS))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(f"There is no directory {folder}.", "Name the directory that holds your runs.") from error
-    entries = [one for one in found if isinstance(one, Entry)]
-    unreadable = [one for one in found if isinstance(one, Unreadable)]
+    entries = [directory for directory in directories if isinstance(directory, Entry)]
+    unreadable = [directory for directory in directories if isinstance(directory, Unreadable)]
     return Index(tuple(sorted(entries, key=_began, reverse=True)), tuple(unreadable))
 
 
@@ -78,9 +78,9 @@ def of_kind(kind: Kind[Any], typed: Iterable[Path]) -> list[Path]:
     """The directories that are meant: a folder that is no stored directory stands for all of the kind below it, the
     oldest first.
 
-    What is no such folder stays, for whoever reads it to refuse; so do directories that cannot be read.
+    What is no such folder stays, for its reader to refuse; so do directories that cannot be read.
     """
-    return [found for path in typed for found in _below(kind, path)]
+    return [path_below for path in typed for path_below in _below(kind, path)]
 
 
 def _below(kind: Kind[Any], path: Path) -> list[Path]:
@@ -90,9 +90,9 @@ def _below(kind: Kind[Any], path: Path) -> list[Path]:
                 return [path]
     except (OSError, UsageError):
         return [path]
-    found = index(path)
-    entries: Sequence[Entry | Unreadable] = (*reversed(found.entries), *found.unreadable)
-    return [one.path for one in entries if one.kind == kind.name] or [path]
+    below = index(path)
+    entries: Sequence[Entry | Unreadable] = (*reversed(below.entries), *below.unreadable)
+    return [entry.path for entry in entries if entry.kind == kind.name] or [path]
 
 
 def _began(entry: Entry) -> tuple[bool, datetime, str]:

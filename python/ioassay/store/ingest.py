@@ -91,8 +91,8 @@ class _Rows:
             return
         self._keys.append((*key.values(), count))
         for name, values in self._values.items():
-            own = columns[name]
-            values.extend(_bounded(own) if self._own[name] == pl.Int64 else own)
+            column = columns[name]
+            values.extend(_bounded(column) if self._own[name] == pl.Int64 else column)
         self._count += count
         if self._count > _MOST_ROWS_OF_PYTHON:
             self._make_frame()
@@ -258,12 +258,12 @@ def _samples(phase: EventPhase) -> Columns:
 
 def _suspended(times: Sequence[Suspension], samples: int, interval_ns: int) -> list[int]:
     """How much of each sample a rank was suspended."""
-    found = [0] * samples
+    suspended_ns = [0] * samples
     for time in times:
-        for at in range(time["begin_ns"] // interval_ns, min(time["end_ns"] // interval_ns + 1, samples)):
-            begin_ns, end_ns = at * interval_ns, (at + 1) * interval_ns
-            found[at] += max(0, min(time["end_ns"], end_ns) - max(time["begin_ns"], begin_ns))
-    return found
+        for sample in range(time["begin_ns"] // interval_ns, min(time["end_ns"] // interval_ns + 1, samples)):
+            begin_ns, end_ns = sample * interval_ns, (sample + 1) * interval_ns
+            suspended_ns[sample] += max(0, min(time["end_ns"], end_ns) - max(time["begin_ns"], begin_ns))
+    return suspended_ns
 
 
 def _first_byte(phase: EventPhase) -> Histogram:
@@ -295,6 +295,6 @@ def _columns(rows: list[Row], columns: pl.Schema) -> Columns:
 
 def labelled(key: Mapping[str, str], values: Mapping[str, Sequence[Any]], columns: pl.Schema) -> pl.DataFrame:
     """A table of `columns` whose rows are all of one measurement."""
-    own = {name: kind for name, kind in columns.items() if name not in KEY}
-    frame = pl.DataFrame({name: values[name] for name in own}, schema=own)
-    return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own)
+    own_columns = {name: kind for name, kind in columns.items() if name not in KEY}
+    frame = pl.DataFrame({name: values[name] for name in own_columns}, schema=own_columns)
+    return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own_columns)

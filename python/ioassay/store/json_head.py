@@ -42,42 +42,42 @@ def whole(content: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def _value(text: str, at: int, depth: int) -> tuple[Any, int | None]:
+def _value(text: str, index: int, depth: int) -> tuple[Any, int | None]:
     """The value that begins at `at`, and where it ends; `None`: beyond the text."""
-    if depth and text.startswith("{", at):
-        return _members(text, at + 1, depth)
-    return _DECODER.raw_decode(text, at)
+    if depth and text.startswith("{", index):
+        return _members(text, index + 1, depth)
+    return _DECODER.raw_decode(text, index)
 
 
-def _members(text: str, at: int, depth: int) -> tuple[dict[str, Any], int | None]:
-    found: dict[str, Any] = {}
-    at = _after_space(text, at)
-    if text.startswith("}", at):
-        return found, at + 1
+def _members(text: str, index: int, depth: int) -> tuple[dict[str, Any], int | None]:
+    members: dict[str, Any] = {}
+    index = _after_space(text, index)
+    if text.startswith("}", index):
+        return members, index + 1
     while True:
         try:
-            name, at = _DECODER.raw_decode(text, at)
-            at = _after_space(text, at)
-            if not isinstance(name, str) or not text.startswith(":", at):
-                return found, None
-            value, end = _value(text, _after_space(text, at + 1), depth - 1)
+            name, index = _DECODER.raw_decode(text, index)
+            index = _after_space(text, index)
+            if not isinstance(name, str) or not text.startswith(":", index):
+                return members, None
+            value, end = _value(text, _after_space(text, index + 1), depth - 1)
         except json.JSONDecodeError:
-            return found, None
+            return members, None
         if end is None:
-            return found | {name: value}, None
-        at = _after_space(text, end)
-        if at == len(text):  # a number may go on
-            return found, None
-        found[name] = value
-        if not text.startswith(",", at):
-            return found, at + 1
-        at = _after_space(text, at + 1)
+            return members | {name: value}, None
+        index = _after_space(text, end)
+        if index == len(text):  # a number may go on
+            return members, None
+        members[name] = value
+        if not text.startswith(",", index):
+            return members, index + 1
+        index = _after_space(text, index + 1)
 
 
-def _after_space(text: str, at: int) -> int:
-    while text[at : at + 1] in _SPACE and at < len(text):
-        at += 1
-    return at
+def _after_space(text: str, index: int) -> int:
+    while text[index : index + 1] in _SPACE and index < len(text):
+        index += 1
+    return index
 
 
 def moment(text: str) -> str:

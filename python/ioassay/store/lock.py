@@ -61,7 +61,9 @@ class Lock:
     def __enter__(self) -> Lock:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
 
@@ -90,7 +92,7 @@ def _lock(descriptor: int, run: Path) -> None:
 
 
 def in_use(run: StoredDirectory) -> bool:
-    """True while a process works on `run`. Changes nothing, so a run of somebody else can be asked too."""
+    """True while a process works on `run`. Changes nothing, so it works on another user's run too."""
     try:
         with run.open_file(NAME, _MOST_BYTES) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

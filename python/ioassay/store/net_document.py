@@ -1,6 +1,6 @@
 """`net.json`: what the network between clients and servers carried, measured with iperf3.
 
-A run that is told of it keeps it whole in `run.json`. `version` rises when an old reader would misread or refuse a new
+A run that was given it keeps it whole in `run.json`. `version` rises when an old reader would misread or refuse a new
 document; `upgrades` then brings the older one along. Not: reading and writing it (`net_directory`), what it means for a
 rate (`analysis.ceilings`).
 """
@@ -44,7 +44,7 @@ class NetHost(StoredStruct, kw_only=True):
     machine: str
     """The kernel's boot identifier: hosts that share it are one machine."""
     stated_bits_per_s: Count | None
-    """What its network interface, or the link of its lab, is said to carry; `None`: not said."""
+    """The stated speed of its network interface, or of the link of its lab; `None`: unknown."""
 
 
 class Flow(StoredStruct, kw_only=True):
@@ -58,7 +58,7 @@ class Flow(StoredStruct, kw_only=True):
     duration_s: Amount
     """In this time."""
     retransmits: Count | None
-    """Segments sent again in the whole test; `None`: not told."""
+    """Segments sent again in the whole test; `None`: unknown."""
     client_processor_percent: Amount
     """What iperf3 took of a processor; threads add up."""
     server_processor_percent: Amount

@@ -1,6 +1,6 @@
 """Where the results of a run come from: a study of ours, a command line of another tool, or results of another tool.
 
-One of them, told apart by `kind`; what only one of them has is a field of its model. Not: what was measured, and how
+One of them, distinguished by `kind`; what only one of them has is a field of its model. Not: what was measured, and how
 (`document`), which all of them have.
 """
 

@@ -1,4 +1,4 @@
-"""How a case ended, told from its events alone.
+"""How a case ended, from its events alone.
 
 Exit codes are not asked: a launcher's tells nothing of the engine, and the engine's is lost when the control
 plane dies before it. What both a living and a recovered run conclude from the same events is therefore the same.

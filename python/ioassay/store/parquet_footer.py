@@ -66,12 +66,12 @@ def size(file: BinaryIO) -> Size:
         footer = _Reader(file.read(length)).struct(_MOST_DEPTH)
         groups = footer.get(_ROW_GROUPS, [])
         unpacked = [column[_META_DATA][_UNPACKED_BYTES] for group in groups for column in group[_COLUMNS]]
-        found = Size(footer[_NUM_ROWS], sum(unpacked))
+        size = Size(footer[_NUM_ROWS], sum(unpacked))
     except (IndexError, KeyError, TypeError, AttributeError) as error:
         raise Malformed("its footer is damaged") from error
-    if found.rows < 0 or min(unpacked, default=0) < 0:
+    if size.rows < 0 or min(unpacked, default=0) < 0:
         raise Malformed("its footer is damaged")
-    return found
+    return size
 
 
 class _Reader:

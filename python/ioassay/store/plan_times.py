@@ -27,8 +27,10 @@ class TimeRange:
 def summed(ranges: Iterable[TimeRange]) -> TimeRange:
     """One after the other."""
     every = list(ranges)
-    most = [one.most_ns for one in every]
-    return TimeRange(sum(one.least_ns for one in every), None if None in most else sum(one or 0 for one in most))
+    most = [duration.most_ns for duration in every]
+    return TimeRange(
+        sum(duration.least_ns for duration in every), None if None in most else sum(most_ns or 0 for most_ns in most)
+    )
 
 
 def case_time(plan: Plan, entry: CaseEntry) -> TimeRange:
@@ -52,8 +54,8 @@ def _phases(plan: Plan, entry: CaseEntry) -> dict[str, TimeRange]:
 
 
 def _together(jobs: list[TimeRange]) -> TimeRange:
-    most = [one.most_ns for one in jobs]
-    return TimeRange(max(one.least_ns for one in jobs), None if None in most else max(one or 0 for one in most))
+    most = [job.most_ns for job in jobs]
+    return TimeRange(max(job.least_ns for job in jobs), None if None in most else max(most_ns or 0 for most_ns in most))
 
 
 def _job(job: Job, entry: JobEntry) -> TimeRange:

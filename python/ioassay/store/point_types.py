@@ -16,7 +16,7 @@ AxisValue = Count | _Word
 
 
 Point = dict[AxisName, AxisValue]
-"""A value for each axis. An imported result leaves out what its files do not tell. See `counted`."""
+"""A value for each axis. An imported result leaves out what its files do not state. See `counted`."""
 
 
 def counted(point: Point) -> None:

@@ -72,7 +72,7 @@ class _Compiler:
                 return self._union(schema)
         kind = schema.get("type")
         if isinstance(kind, list):
-            (only,) = (one for one in kind if one != "null")
+            (only,) = (type_name for type_name in kind if type_name != "null")
             return core_schema.nullable_schema(self.of({**schema, "type": only}))
         return self._plain(kind, schema)
 
@@ -113,15 +113,15 @@ class _Compiler:
         variants = schema.get("oneOf") or schema["anyOf"]
         tag = _tag(variants)
         if tag is not None:
-            choices = {one["properties"][tag]["const"]: self._variant(one, schema) for one in variants}
+            choices = {variant["properties"][tag]["const"]: self._variant(variant, schema) for variant in variants}
             return core_schema.tagged_union_schema(choices, tag)
-        return core_schema.union_schema([self.of(one) for one in variants])
+        return core_schema.union_schema([self.of(variant) for variant in variants])
 
-    def _variant(self, one: _Schema, outer: _Schema) -> CoreSchema:
+    def _variant(self, variant: _Schema, outer: _Schema) -> CoreSchema:
         """A variant of a tagged union, with the properties that all variants have."""
-        if "$ref" in one:
-            one = _merged(self._definitions[one["$ref"].removeprefix("#/$defs/")], one)
-        return self._object(_merged(outer, one) if "properties" in outer else one)
+        if "$ref" in variant:
+            variant = _merged(self._definitions[variant["$ref"].removeprefix("#/$defs/")], variant)
+        return self._object(_merged(outer, variant) if "properties" in outer else variant)
 
 
 def _merged(base: _Schema, more: _Schema) -> _Schema:
@@ -134,6 +134,8 @@ def _merged(base: _Schema, more: _Schema) -> _Schema:
 
 def _tag(variants: list[_Schema]) -> str | None:
     """The property whose constant tells the variants apart."""
-    constants = [{name for name, value in one.get("properties", {}).items() if "const" in value} for one in variants]
+    constants = [
+        {name for name, value in variant.get("properties", {}).items() if "const" in value} for variant in variants
+    ]
     shared = set.intersection(*constants) if constants else set()
     return next(iter(sorted(shared)), None)

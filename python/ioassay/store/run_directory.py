@@ -1,4 +1,4 @@
-"""Run directories that are there: reading them whole, whoever has left them in whatever state, and adding documents.
+"""Run directories that are there: reading them whole, in whatever state they were left, and adding documents.
 
 A run directory is one execution of a study or a command line, or one import, and the only truth about it. Not: its
 files and its document (`run_files`), what happens to it while it runs (`run_writer`), what its tables mean.
@@ -128,10 +128,10 @@ def hashes(path: Path) -> dict[Path, str]:
     """The SHA-256 of `run.json` and of the table of measurements, which identify a run as evidence; of a run that could
     not be completed on disk, of those that are there.
     """
-    found = {}
+    digests = {}
     with open_run(path) as directory:
         for name in (DOCUMENT, table_name("measurements")):
             with contextlib.suppress(FileNotFoundError):
                 content = directory.read(name, RUN.most_bytes)
-                found[path / name] = hashlib.sha256(content).hexdigest()
-    return found
+                digests[path / name] = hashlib.sha256(content).hexdigest()
+    return digests

@@ -31,7 +31,7 @@ class CaseFiles(Struct, frozen=True):
 
     @property
     def plan(self) -> Path:
-        """What the engine is told."""
+        """The engine's input."""
         return self.directory / "plan.json"
 
     @property

@@ -102,7 +102,7 @@ def _settled(document: RunDocument) -> RunState:
     """The state of a run that has no control plane any more, by the states of its cases."""
     states = {case.state for case in document.cases}
     if document.front_end is not None and document.ended is None:
-        return "interrupted"  # a front end lists its cases as they begin, so nobody knows how many were to come
+        return "interrupted"  # a front end lists its cases as they begin, so the number of further cases is unknown
     if states <= {"complete", "not needed"}:
         return "complete"
     # Only a front end says that it has ended; a study's control plane was killed, whatever its cases met.

@@ -3,7 +3,7 @@
 The engine appends a phase to `logs/CASE/events.jsonl` when the phase ends. The tables and `run.json` are rewritten from
 there, each file atomically, whenever as many bytes have been logged as they have, and at the end: so of 10,000 cases
 each writes as much as one of 100. Whatever ends a run, all finished phases are kept, and what is not in the tables yet
-is taken from the logs by whoever opens the run next.
+is taken from the logs by the process that opens the run next.
 
 Not: deciding what to run (`execution`), reading runs (`run_directory`).
 """
@@ -100,7 +100,7 @@ class RunWriter:
     @classmethod
     def reopen(cls, path: Path) -> RunWriter:
         """Opens a run to go on with it, and completes what its last process could not write any more. The tables of
-        one that was ended in order are not looked at: see `repair_tables`.
+        one that was ended in order are not checked: see `repair_tables`.
 
         Raises `UsageError` when `path` is no run, in use, or another user's.
         """
@@ -216,7 +216,9 @@ class RunWriter:
     def __enter__(self) -> RunWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property

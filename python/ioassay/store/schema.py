@@ -84,9 +84,9 @@ RANKS = pl.Schema(
         "minor_faults": pl.Int64,
         "major_faults": pl.Int64,
         "peak_memory_bytes": pl.Int64,  # the most that the rank had until then
-        "device_read_bytes": pl.Int64,  # null where the kernel does not tell
+        "device_read_bytes": pl.Int64,  # null where the kernel does not report it
         "device_write_bytes": pl.Int64,
-        "waited_ns": pl.Int64,  # could have run and had no processor; null where the kernel does not tell
+        "waited_ns": pl.Int64,  # could have run and had no processor; null where the kernel does not report it
         "endpoint": pl.String,  # the server that it asked, null where the target has only one
     }
 )

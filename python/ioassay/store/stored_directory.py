@@ -1,6 +1,6 @@
 """A directory of stored results, held by its descriptor: the only way in which its files are opened.
 
-Runs are handed around, so whoever made the directory may be anybody, and root looks at it. Each name below it is looked
+Runs are handed around, so any user may have made the directory, and root may read it. Each name below it is looked
 up component by component, without following links; only regular files are opened, so neither a FIFO nor a device can
 hold up or be touched by a reader; and nothing is written where another user owns the directory.
 
@@ -74,7 +74,9 @@ class StoredDirectory:
     def __enter__(self) -> StoredDirectory:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property
@@ -98,10 +100,10 @@ class StoredDirectory:
         """Tells whether a file is still the same; `None` where there is none."""
         try:
             with self._above(name) as (above, last):
-                found = os.stat(last, dir_fd=above, follow_symlinks=False)
+                status = os.stat(last, dir_fd=above, follow_symlinks=False)
         except FileNotFoundError:
             return None
-        return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return Identity(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     def names(self, name: str = "") -> list[str]:
         """What the directory `name` holds, or this one, sorted; nothing where there is none."""
@@ -130,9 +132,9 @@ class StoredDirectory:
         shown = self.path / name
         with self._above(name) as (above, last):
             # O_PATH touches nothing: to open a device, even for reading, may do something.
-            found = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+            place = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
         try:
-            kind = os.fstat(found)
+            kind = os.fstat(place)
             if stat.S_ISLNK(kind.st_mode):
                 raise UsageError(
                     f"{shown} is a symbolic link, which is not followed.", "Replace the link with the file itself."
@@ -147,9 +149,9 @@ class StoredDirectory:
                     f"{shown} holds {format_bytes(kind.st_size)}; ioassay reads at most {format_bytes(most_bytes)}.",
                     _RESTORE,
                 )
-            return open(_again(found, shown), "rb")
+            return open(_again(place, shown), "rb")
         finally:
-            os.close(found)
+            os.close(place)
 
     def read(self, name: str, most_bytes: int) -> bytes:
         """The content of a regular file. Raises like `open_file`."""
@@ -200,8 +202,8 @@ class StoredDirectory:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
                 raise UsageError(f"{shown} is not a regular file.", "Remove it.") from error
             raise OSError(error.errno, error.strerror, str(shown)) from error
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             os.close(descriptor)
             raise UsageError(f"{shown} is not a regular file without other hard links.", "Remove it.")
         return descriptor
@@ -212,32 +214,32 @@ class StoredDirectory:
         *above, last = name.split("/")
         if last in ("", "..") or any(part in ("", ".", "..") for part in above):
             raise ValueError(f"{name} is not a name below a directory")
-        at = self.descriptor
+        descriptor = self.descriptor
         try:
             for depth, part in enumerate(above, start=1):
                 try:
-                    inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+                    inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
                 except OSError as error:
                     shown = self.path.joinpath(*above[:depth])
                     if error.errno in (errno.ELOOP, errno.ENOTDIR):
                         raise UsageError(f"{shown} is not a directory.", _RESTORE) from error
                     raise OSError(error.errno, error.strerror, str(shown)) from error
-                if at != self.descriptor:
-                    os.close(at)
-                at = inner
+                if descriptor != self.descriptor:
+                    os.close(descriptor)
+                descriptor = inner
             try:
-                yield at, last
+                yield descriptor, last
             except OSError as error:
                 raise OSError(error.errno, error.strerror, str(self.path / name)) from error
         finally:
-            if at != self.descriptor:
-                os.close(at)
+            if descriptor != self.descriptor:
+                os.close(descriptor)
 
 
-def _again(found: int, shown: Path) -> int:
+def _again(place: int, shown: Path) -> int:
     """Opens a regular file, known by a descriptor of its place alone, to read."""
     try:
-        descriptor = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(shown)) from error
     # Each loaded run keeps its samples open; the limit of old is for programs that use select().

@@ -129,12 +129,12 @@ def refuse_long_texts(value: Any) -> None:
         case str() if len(value) > MOST_CHARACTERS:
             raise ValueError(f"a string of more than {MOST_CHARACTERS} characters")
         case list():
-            for one in value:
-                refuse_long_texts(one)
+            for element in value:
+                refuse_long_texts(element)
         case dict():
-            for name, one in value.items():
+            for name, member in value.items():
                 refuse_long_texts(name)
-                refuse_long_texts(one)
+                refuse_long_texts(member)
 
 
 def bounded(value: Any, largest: int = LARGEST) -> None:
@@ -145,11 +145,11 @@ def bounded(value: Any, largest: int = LARGEST) -> None:
         case int() if abs(value) > largest:
             raise ValueError("an integer of more than 64 bits")
         case list():
-            for one in value:
-                bounded(one, largest)
+            for element in value:
+                bounded(element, largest)
         case dict():
-            for one in value.values():
-                bounded(one, largest)
+            for member in value.values():
+                bounded(member, largest)
 
 
 def checked_node(value: Any) -> Any:
@@ -177,7 +177,7 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:  # 
         return _type(inner, definitions) | None
     kind = schema["type"]
     if isinstance(kind, list):
-        (only,) = (one for one in kind if one != "null")
+        (only,) = (type_name for type_name in kind if type_name != "null")
         return _type({**schema, "type": only}, definitions) | None
     if kind == "array":
         return list[_type(schema["items"], definitions)]  # type: ignore[misc]
@@ -191,4 +191,7 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:  # 
     fields = {name: _type(value, definitions) for name, value in schema["properties"].items()}
     required = schema["required"]
     made: Any = TypedDict  # which type checkers take for a statement
-    return made("_Object", {name: one if name in required else NotRequired[one] for name, one in fields.items()})
+    return made(
+        "_Object",
+        {name: field_type if name in required else NotRequired[field_type] for name, field_type in fields.items()},
+    )

@@ -1,6 +1,6 @@
 """Reads the tables of a stored run, and refuses those that no run of ours could have written.
 
-What they hold is looked at once, here, so that analysis and reports can rely on it: their size before they are
+What they hold is checked once, here, so that analysis and reports can rely on it: their size before they are
 unpacked, every column's range, and that each row is of a measurement that `run.json` knows.
 """
 
@@ -34,7 +34,7 @@ _ROWS_PER_BYTE = 50
 """Samples of 4096 ranks at an even rate take a byte for 26 rows, and nothing that is measured packs better."""
 
 _MOST_IMPORTED = 64
-"""Rows that an imported measurement may have, and ranks in thousands where its files do not tell how many it had."""
+"""Rows that an imported measurement may have, and ranks in thousands where its files do not state how many it had."""
 
 _MOST_DOUBTS = 64
 _MOST_BUCKETS = 200_000
@@ -76,7 +76,7 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
 
 
 def _with_suspended(samples: pl.LazyFrame, document: RunDocument) -> pl.LazyFrame:
-    """The samples with the time that ranks were suspended: older engines could not be, and other tools do not tell."""
+    """The samples with the time that ranks were suspended: 0 from older engines, null from other tools."""
     if "suspended_ns" in samples.collect_schema():
         return samples
     return samples.with_columns(pl.lit(None if document.imported else 0, pl.Int64).alias("suspended_ns"))
@@ -129,9 +129,9 @@ def _table(directory: StoredDirectory, name: str, document: RunDocument) -> pl.L
             raise _damaged(file, f"it would unpack to {format_bytes(size.unpacked_bytes)}, which is too large")
         with _undamaged(file):
             table = pl.scan_parquet(opened)
-            found = table.collect_schema()
+            columns = table.collect_schema()
     expected, added = schema.TABLES[name], schema.ADDED.get(name)
-    if found not in (expected, pl.Schema({column: kind for column, kind in expected.items() if column != added})):
+    if columns not in (expected, pl.Schema({column: kind for column, kind in expected.items() if column != added})):
         raise UsageError(
             f"{file} does not have the columns of a run directory of version {RUN.version}.", schema.REBUILT
         )
@@ -164,8 +164,8 @@ def impossible_column(name: str, table: pl.LazyFrame, document: RunDocument) -> 
         _impossible(column, kind, column in required).any().alias(column)
         for column, kind in schema.TABLES[name].items()
     ]
-    found = table.select(impossible).collect().row(0, named=True)
-    return next((column for column, bad in found.items() if bad), None)
+    bad_columns = table.select(impossible).collect().row(0, named=True)
+    return next((column for column, bad in bad_columns.items() if bad), None)
 
 
 def _impossible(name: str, kind: pl.DataType | type[pl.DataType], required: bool) -> pl.Expr:
@@ -190,8 +190,8 @@ def _stranger(table: pl.LazyFrame, known: pl.DataFrame) -> str | None:
     """A row that is of no measurement of the run."""
     # A measurement's rows lie together, so few are left to be made unique of millions.
     changes = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in KEY)
-    found = table.select(KEY).filter(changes).unique().collect()
-    strangers = found.join(known, on=KEY, how="anti", nulls_equal=True)
+    keys = table.select(KEY).filter(changes).unique().collect()
+    strangers = keys.join(known, on=KEY, how="anti", nulls_equal=True)
     if strangers.is_empty():
         return None
     return f"it has rows of {' '.join(map(str, strangers.row(0)))}, which run.json does not have"

@@ -29,7 +29,7 @@ class Summary:
     target: str
     """Empty: of a front end that no command has loaded yet."""
     started: str
-    """ISO 8601 with a time zone; empty: an imported result does not tell."""
+    """ISO 8601 with a time zone; empty: unknown, of an imported result."""
     state: RunState | NetState | RecordState | ExperimentState | Literal["ended"]
     """`ended`: of a front end that no command has loaded yet, and that did not succeed; its logs tell more."""
 

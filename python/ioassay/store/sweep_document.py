@@ -104,7 +104,7 @@ class SweepMeasurement(ExperimentMeasurement):
     def void_doubts_of_all(self) -> dict[str, str]:
         """The same of what constraints limit too, each with its remedy."""
         known = [self.doubts, *self.doubts_of_constraints]
-        return {kind: remedy for one in known for kind, remedy in one.items() if voids_comparison(kind)}
+        return {kind: remedy for doubts in known for kind, remedy in doubts.items() if voids_comparison(kind)}
 
     @property
     def counts(self) -> bool:
@@ -143,4 +143,4 @@ class SweepDocument(ExperimentDocument):
     @property
     def points(self) -> int:
         """How many points the parameters have together."""
-        return math.prod(len(one.values) for one in self.parameters)
+        return math.prod(len(parameter.values) for parameter in self.parameters)

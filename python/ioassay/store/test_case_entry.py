@@ -15,9 +15,9 @@ from ioassay.testing.front_end_run import MIB, ior_plan
 
 def entry(plan: Any) -> CaseEntry:
     """The case of a plan that the engine adds up."""
-    said = amounts({"case": plan})["case"]
-    assert said["event"] == "amounts", said
-    return case_entry(plan, said, "test-0", 2, lambda phase, job: f"command of {phase}")
+    event = amounts({"case": plan})["case"]
+    assert event["event"] == "amounts", event
+    return case_entry(plan, event, "test-0", 2, lambda phase, job: f"command of {phase}")
 
 
 def job(plan: Any, phase: str) -> JobEntry:
@@ -25,7 +25,7 @@ def job(plan: Any, phase: str) -> JobEntry:
 
 
 def described(plan: Any, phase: str) -> JobEntry:
-    """What is said of a job without its amounts, as of a plan that the engine refuses."""
+    """The description of a job without its amounts, as of a plan that the engine refuses."""
     return case_entry(plan, None, "test-0", 1, lambda phase, job: "").job(phase, phase)
 
 
@@ -138,12 +138,12 @@ def test_a_minimum_time_lets_files_be_written_again_unless_one_pass_is_all_that_
     phase: str, limit: dict[str, Any], again: bool
 ) -> None:
     plan = data_plan()
-    (own,) = next(step["jobs"] for step in plan["steps"] if step.get("name") == phase)
-    own["limit"] = limit
-    said = amounts({"case": plan})["case"]
-    assert said["event"] == "amounts"
-    assert said["may_write_again"] == again
-    assert said["may_write_less"] == (phase == "write" and "stonewall_ns" in limit)
+    (job_plan,) = next(step["jobs"] for step in plan["steps"] if step.get("name") == phase)
+    job_plan["limit"] = limit
+    event = amounts({"case": plan})["case"]
+    assert event["event"] == "amounts"
+    assert event["may_write_again"] == again
+    assert event["may_write_less"] == (phase == "write" and "stonewall_ns" in limit)
 
 
 def test_a_job_of_some_ranks_counts_these() -> None:
@@ -152,8 +152,8 @@ def test_a_job_of_some_ranks_counts_these() -> None:
     some = {"ranks": {"first": 1, "count": 2}}
     plan["files"]["test"] |= some
     plan["steps"][0]["jobs"][0] |= some
-    own = job(plan, "write")
-    assert (own.ranks, own.files, own.planned_operations) == (2, 2, 16)
+    parsed = job(plan, "write")
+    assert (parsed.ranks, parsed.files, parsed.planned_operations) == (2, 2, 16)
 
 
 @pytest.mark.parametrize(
@@ -168,9 +168,9 @@ def test_a_job_of_some_ranks_counts_these() -> None:
     ],
 )
 def test_entries_are_counted_by_who_has_which_tree(sharing: str, kind: str, operations: int) -> None:
-    own = job(tree_plan(sharing, {"kind": kind}), "it")
-    assert (own.layout, own.planned_operations) == (sharing, operations)
-    assert (own.files, own.transfer_bytes, own.planned_bytes) == (0, None, 0)
+    parsed = job(tree_plan(sharing, {"kind": kind}), "it")
+    assert (parsed.layout, parsed.planned_operations) == (sharing, operations)
+    assert (parsed.files, parsed.transfer_bytes, parsed.planned_bytes) == (0, None, 0)
 
 
 def test_items_hold_what_is_written_into_them() -> None:
@@ -182,9 +182,9 @@ def test_items_hold_what_is_written_into_them() -> None:
 
 def test_of_an_item_that_is_replaced_four_operations_are_counted_and_both_contents() -> None:
     plan = tree_plan("unique", {"kind": "replace", "bytes": 100})
-    own = job(plan, "it")
-    assert own.operations == ["stat", "read", "remove", "create"]
-    assert (own.planned_operations, own.planned_bytes) == (4 * 90 * 4, 4 * 90 * 200)
+    parsed = job(plan, "it")
+    assert parsed.operations == ["stat", "read", "remove", "create"]
+    assert (parsed.planned_operations, parsed.planned_bytes) == (4 * 90 * 4, 4 * 90 * 200)
     # Once by the phase that creates them.
     assert entry(plan).written_bytes == 2 * 4 * 90 * 100
 
@@ -216,12 +216,15 @@ def test_an_order_is_spelled_as_in_studies(order: Any, text: str) -> None:
 def test_how_a_job_does_its_io_is_told(work: dict[str, Any], storage: dict[str, Any], fsync: str | None) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["files"]["test"]["payload"] = {"kind": "reducible", "zero_percent": 50, "duplicate_percent": 20}
-    (own,) = plan["steps"][0]["jobs"]
-    own["work"] |= work
-    own["storage"] = storage
-    told = described(plan, "write")
-    assert (told.fsync, told.payload) == (fsync, "reducible 50% 20%")
-    assert {"api": told.api, "direct": told.direct, "depth": told.depth} == {"direct": False, "depth": 1} | storage
+    (job_plan,) = plan["steps"][0]["jobs"]
+    job_plan["work"] |= work
+    job_plan["storage"] = storage
+    parsed = described(plan, "write")
+    assert (parsed.fsync, parsed.payload) == (fsync, "reducible 50% 20%")
+    assert {"api": parsed.api, "direct": parsed.direct, "depth": parsed.depth} == {
+        "direct": False,
+        "depth": 1,
+    } | storage
 
 
 @pytest.mark.parametrize(
@@ -239,18 +242,18 @@ def test_of_items_it_is_told_too_when_they_are_forced_to_storage(
     operation: dict[str, Any], sync_at_end: bool, fsync: str | None
 ) -> None:
     plan = tree_plan("unique", operation)
-    (own,) = plan["steps"][-1]["jobs"]
-    own["work"]["sync_at_end"] = sync_at_end
+    (job_plan,) = plan["steps"][-1]["jobs"]
+    job_plan["work"]["sync_at_end"] = sync_at_end
     assert described(plan, "it").fsync == fsync
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"), [({"kind": "ior-random", "signature": 7}, "ior-random"), (None, "unique")]
+    ("payload", "expected"), [({"kind": "ior-random", "signature": 7}, "ior-random"), (None, "unique")]
 )
-def test_items_without_a_payload_of_their_own_hold_unique_bytes(payload: dict[str, Any] | None, told: str) -> None:
+def test_items_without_a_payload_of_their_own_hold_unique_bytes(payload: dict[str, Any] | None, expected: str) -> None:
     plan = tree_plan("unique", {"kind": "create", "with": "open", "write_bytes": 100})
     plan["trees"]["tree"] |= {"payload": payload} if payload else {}
-    assert described(plan, "it").payload == told
+    assert described(plan, "it").payload == expected
 
 
 def test_the_percentages_of_a_hot_spot_come_in_the_order_in_which_a_study_has_them() -> None:

@@ -35,7 +35,7 @@ def left(tmp_path: Path, events: Events, lines: Lines) -> Left:
 
     def make(*outcomes: str | None, **more: Any) -> Path:
         run = tmp_path / "run"
-        plans = [ior_plan(f"test-0.r{at}", Path("/scratch/test")) for at in range(1, len(outcomes) + 1)]
+        plans = [ior_plan(f"test-0.r{number}", Path("/scratch/test")) for number in range(1, len(outcomes) + 1)]
         for folder, outcome in zip(leave(run, {"test-0": plans}, **more), outcomes, strict=True):
             (folder / "events.jsonl").write_text(lines(events(folder.name, outcome)))
         return run
@@ -220,7 +220,7 @@ def test_until_run_json_is_there_the_tables_count_for_nothing(left: Left) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "is damaged"),
         ("[]", "is damaged"),
@@ -228,9 +228,9 @@ def test_until_run_json_is_there_the_tables_count_for_nothing(left: Left) -> Non
         ('{"version": 99}', "has version 99"),
     ],
 )
-def test_a_damaged_or_newer_document_is_refused(left: Left, text: str, said: str) -> None:
+def test_a_damaged_or_newer_document_is_refused(left: Left, text: str, message: str) -> None:
     path = left("complete")
     (path / "front-end.json").write_text(text)
     for opened in (load, RunWriter.reopen):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             opened(path)

@@ -53,13 +53,13 @@ def _state(run: Path) -> str:
 def test_runs_and_measurements_of_the_network_are_found_with_what_they_are(make: Make, tmp_path: Path) -> None:
     run = make("run")
     NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
-    found = index(tmp_path)
+    listed = index(tmp_path)
     document = load(run).document
-    assert [(entry.path, entry.kind) for entry in found.entries] == [(tmp_path / "net", "net"), (run, "run")]
-    assert found.entries[1].summary == Summary(
+    assert [(entry.path, entry.kind) for entry in listed.entries] == [(tmp_path / "net", "net"), (run, "run")]
+    assert listed.entries[1].summary == Summary(
         document.run, "study", document.study.name, document.target, document.started, "complete"
     )
-    assert found.unreadable == ()
+    assert listed.unreadable == ()
 
 
 def test_the_newest_comes_first_and_what_is_not_dated_last(make: Make, tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_no_link_is_followed_below_the_folder_that_was_named(make: Make, tmp_pat
     fake = tmp_path / "folder/fake"
     fake.mkdir()
     (fake / RUN.document).symlink_to(tmp_path / "elsewhere/run" / RUN.document)
-    found = index(tmp_path / "folder")
-    assert found.entries == ()
-    assert [(one.path, one.kind) for one in found.unreadable] == [(fake, "run")]
-    assert "symbolic link" in found.unreadable[0].reason
+    listed = index(tmp_path / "folder")
+    assert listed.entries == ()
+    assert [(unreadable.path, unreadable.kind) for unreadable in listed.unreadable] == [(fake, "run")]
+    assert "symbolic link" in listed.unreadable[0].reason
     (tmp_path / "typed").symlink_to(tmp_path / "elsewhere")
     assert _names(tmp_path / "typed") == ["run"]
 
@@ -111,9 +111,9 @@ def test_what_cannot_be_read_hides_nothing_else(make: Make, tmp_path: Path) -> N
     (tmp_path / "fifo").mkdir()
     os.mkfifo(tmp_path / "fifo" / RUN.document)
     os.mkdir(os.fsencode(tmp_path) + b"/\xff")
-    found = index(tmp_path)
-    assert [entry.path for entry in found.entries] == [good]
-    reasons = {os.fsencode(one.path.name): one.reason for one in found.unreadable}
+    listed = index(tmp_path)
+    assert [entry.path for entry in listed.entries] == [good]
+    reasons = {os.fsencode(unreadable.path.name): unreadable.reason for unreadable in listed.unreadable}
     wanted = {
         b"damaged": "is damaged",
         b"newer": "version 99 of the kind run",
@@ -129,7 +129,7 @@ def test_what_cannot_be_read_hides_nothing_else(make: Make, tmp_path: Path) -> N
 def test_tables_are_not_opened(make: Make, tmp_path: Path) -> None:
     for table in make("run").glob("*.parquet"):
         table.unlink()
-        os.mkfifo(table)  # whoever opens it waits
+        os.mkfifo(table)  # opening it blocks
     assert _names(tmp_path) == ["run"]
 
 

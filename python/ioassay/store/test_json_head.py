@@ -18,10 +18,10 @@ def test_every_beginning_has_the_members_that_are_there_as_a_whole(indent: int |
     content = json.dumps(DOCUMENT, indent=indent, ensure_ascii=False).encode()
     assert beginning(content) == whole(content) == DOCUMENT
     for end in range(1, len(content)):
-        found = beginning(content[:end])
-        inner = found.pop("origin", {})
-        assert found.items() <= DOCUMENT.items()
-        assert list(found) == [name for name in DOCUMENT if name in found]
+        members = beginning(content[:end])
+        inner = members.pop("origin", {})
+        assert members.items() <= DOCUMENT.items()
+        assert list(members) == [name for name in DOCUMENT if name in members]
         assert inner.items() <= DOCUMENT["origin"].items()  # type: ignore[attr-defined]
 
 
@@ -41,7 +41,7 @@ def test_what_is_no_document_has_no_beginning(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "read", "said"),
+    ("document", "read", "message"),
     [
         ({}, lambda fields: fields.text("run"), "run: Field required"),
         ({"run": 1}, lambda fields: fields.text("run"), "run: a string is expected"),
@@ -59,7 +59,7 @@ def test_what_is_no_document_has_no_beginning(content: bytes) -> None:
         ([], lambda fields: fields, "an object is expected"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(document: Any, read: Callable[[Fields], Any], said: str) -> None:
+def test_what_is_wrong_is_named_with_its_place(document: Any, read: Callable[[Fields], Any], message: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as refused:
         read(Fields(document))
-    assert str(refused.value) == said
+    assert str(refused.value) == message

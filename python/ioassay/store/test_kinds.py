@@ -110,7 +110,7 @@ def test_the_tables_of_an_old_run_are_rebuilt_from_its_logs(old: Callable[[str],
 
 def test_an_old_measurement_of_the_network_is_read(old: Callable[[str], Path]) -> None:
     path = old("net-1")
-    assert [one.name for one in read_net(path).measurements] == ["1 client → 2 servers"]
+    assert [measurement.name for measurement in read_net(path).measurements] == ["1 client → 2 servers"]
     assert _kind(path) is NET
 
 
@@ -165,10 +165,10 @@ def test_the_summary_of_an_old_run_is_that_of_the_whole_document(name: str) -> N
 
 
 def test_the_beginning_of_a_run_is_enough_for_its_summary(tmp_path: Path, document: RunDocument) -> None:
-    document.cases = [document.cases[0].model_copy(update={"id": f"seq-{at}"}) for at in range(100)]
+    document.cases = [document.cases[0].model_copy(update={"id": f"seq-{number}"}) for number in range(100)]
     text = document.model_dump_json(indent=2)
     assert len(text) > 2 * HEAD_BYTES
-    (tmp_path / RUN.document).write_text(text[: 2 * HEAD_BYTES])  # whoever reads all of it fails
+    (tmp_path / RUN.document).write_text(text[: 2 * HEAD_BYTES])  # reading all of it fails
     assert _summary(tmp_path, RUN) == Summary("r", "study", "tiny", "/target", document.started, "running")
 
 
@@ -185,7 +185,7 @@ def test_the_summary_of_a_measurement_of_the_network_has_all_servers(tmp_path: P
     NetDirectory(tmp_path / "net", net_measurement.net(servers, (1, 1, "to-servers", 9.4)))
     summary = _summary(tmp_path / "net", NET)
     assert (summary.study, summary.state, summary.started) == ("iperf3", "complete", "2026-02-02T01:00:00+00:00")
-    assert summary.target.split(", ") == [f"server{at}" for at in range(servers)]
+    assert summary.target.split(", ") == [f"server{number}" for number in range(servers)]
 
 
 def test_the_summary_of_a_record_has_its_program_and_its_node(tmp_path: Path) -> None:

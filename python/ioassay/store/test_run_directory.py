@@ -394,11 +394,11 @@ def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
     _complete_first_case(run, events, lines)
     _end(run)
     whole = load(run.path)
-    found = stored_tables.read_tables
+    read_tables = stored_tables.read_tables
 
     def resumed(directory: StoredDirectory, document: RunDocument) -> tuple[dict[str, pl.DataFrame], pl.LazyFrame]:
         """As the tables are read, another process goes on with the run."""
-        tables = found(directory, document)
+        tables = read_tables(directory, document)
         monkeypatch.undo()
         with RunWriter.reopen(run.path) as again:
             case = again.document.cases[1]

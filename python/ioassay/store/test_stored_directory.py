@@ -1,4 +1,4 @@
-"""A stored directory that somebody else made, with everything in it that could lead a reader or writer astray."""
+"""A stored directory of another user, with everything in it that could lead a reader or writer astray."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_more_runs_than_descriptors_can_be_loaded(run: Path) -> None:
     loaded = []
     try:
         loaded = [load(run) for _ in range(40)]
-        assert sum(one.samples.collect().height for one in loaded) == 40 * loaded[0].samples.collect().height
+        assert sum(run_read.samples.collect().height for run_read in loaded) == 40 * loaded[0].samples.collect().height
     finally:
         del loaded
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -221,15 +221,15 @@ def test_a_page_that_polars_panics_at_is_an_error_of_one_line_and_nothing_else_i
 ) -> None:
     table = run / "measurements.parquet"
     whole = table.read_bytes()
-    said = []
-    for at in range(500, len(whole), 7):
-        table.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    messages = []
+    for offset in range(500, len(whole), 7):
+        table.write_bytes(whole[:offset] + bytes([whole[offset] ^ 0xFF]) + whole[offset + 1 :])
         try:
             load(run)
         except UsageError as error:
-            said.append(error.message)
-        if said[-1:] == [f"{table} is damaged: a page of it cannot be decoded."]:
+            messages.append(error.message)
+        if messages[-1:] == [f"{table} is damaged: a page of it cannot be decoded."]:
             break
     else:
-        pytest.fail(f"no damage is one that polars panics at: {set(said)}")
+        pytest.fail(f"no damage is one that polars panics at: {set(messages)}")
     assert capfd.readouterr().err == ""

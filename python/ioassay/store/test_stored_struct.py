@@ -84,10 +84,10 @@ def test_what_is_no_document_is_refused(text: str) -> None:
 
 
 def test_what_is_written_can_be_read_again() -> None:
-    told = document()
-    told.cases[0].repetition = -1
+    original = document()
+    original.cases[0].repetition = -1
     with pytest.raises(ValueError, match=r"cases\.0\.repetition"):
-        told.model_dump_json()
+        original.model_dump_json()
     limit = Criterion(measure="m", of="all", operation="all", at_least=float("nan"), unit="s", because="of it")
     limit.at_most = 5  # a float, however it was set
     assert json.loads(limit.model_dump_json())["at_most"] == 5
@@ -101,13 +101,13 @@ def test_names_and_moments_are_checked_when_they_are_set_out() -> None:
 
 
 def test_a_copy_is_another_document() -> None:
-    told = document()
-    told.note_live("2026-01-31T12:00:00Z")
-    copied = told.model_copy(update={"origin": FrontEndOrigin(tool="ior")})
-    assert (copied.front_end, told.front_end, copied.live_at) == ("ior", None, told.live_at)
-    assert copied.cases is told.cases
-    assert told.model_copy(deep=True).cases[0] is not told.cases[0]
-    assert "live" not in told.model_dump_json()
+    original = document()
+    original.note_live("2026-01-31T12:00:00Z")
+    copied = original.model_copy(update={"origin": FrontEndOrigin(tool="ior")})
+    assert (copied.front_end, original.front_end, copied.live_at) == ("ior", None, original.live_at)
+    assert copied.cases is original.cases
+    assert original.model_copy(deep=True).cases[0] is not original.cases[0]
+    assert "live" not in original.model_dump_json()
 
 
 def test_indented_text_is_that_of_pythons_json() -> None:

@@ -45,7 +45,7 @@ def run_from_3(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_point(case: dict[str, Any]) -> dict[str, Any]:
-    """0 clients or ranks, and groups that were null, were not told or not swept. What is `skipped` was `spared`."""
+    """0 clients or ranks, and groups that were null, were unknown or not swept. What is `skipped` was `spared`."""
     axes = ("clients", "ranks_per_client", "groups")
     others = {{"spared": "skipped"}.get(name, name): value for name, value in case.items() if name not in axes}
     return others | {"point": {axis: case[axis] for axis in axes if case.get(axis)}}

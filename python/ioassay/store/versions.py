@@ -116,9 +116,11 @@ def refusal(head: Head, kind: str | None, version: int, upgrades: Mapping[int, U
     return f"has version {head.version}{of}; this ioassay reads version {readable}"
 
 
-def upgraded(document: dict[str, Any], found: int, version: int, upgrades: Mapping[int, Upgrade]) -> dict[str, Any]:
+def upgraded(
+    document: dict[str, Any], stored_version: int, version: int, upgrades: Mapping[int, Upgrade]
+) -> dict[str, Any]:
     """A document of the version `found` as one of `version`."""
-    for before in range(found, version):
+    for before in range(stored_version, version):
         document = upgrades[before](document)
     return document
 

@@ -31,11 +31,11 @@ def test_documents_are_checked_in_any_case_but_not_what_they_quote() -> None:
 @pytest.mark.parametrize(
     ("file", "text", "phrases"),
     [
-        ("python/ioassay/store/new.py", 'x = "read by somebody"\n', ["somebody"]),
-        ("python/ioassay/store/new.py", 'x = "nobody "\n    "knows"\n', ["nobody knows"]),
-        ("python/ioassay/store/new.py", 'x = f"{told.rate} of {len(told)} {told}"\n', []),
-        ("python/ioassay/store/new.py", '"""Somebody."""\n# Somebody.\nsomebody = 1\n', []),
-        ("python/ioassay/store/test_new.py", 'x = "read by somebody"\n', []),
+        ("python/ioassay/room/new.py", 'x = "read by somebody"\n', ["somebody"]),
+        ("python/ioassay/room/new.py", 'x = "nobody "\n    "knows"\n', ["nobody knows"]),
+        ("python/ioassay/room/new.py", 'x = f"{told.rate} of {len(told)} {told}"\n', []),
+        ("python/ioassay/room/new.py", '"""Somebody."""\n# Somebody.\nsomebody = 1\n', []),
+        ("python/ioassay/room/test_new.py", 'x = "read by somebody"\n', []),
         ("crates/engine/src/new.rs", 'say!("read by \\\n    somebody");\n', ["somebody"]),
         ("plugins/storage/new.rs", "let c = '\"'; // somebody \"\n", []),
         ("crates/engine/src/new.rs", '#[cfg(test)]\nmod tests {\n    const X: &str = "somebody";\n}\n', []),
@@ -50,8 +50,8 @@ def test_messages_of_programs_are_checked_and_their_comments_code_and_tests_are_
 
 def test_comments_and_names_are_checked_in_rooms_that_are_clean() -> None:
     python = "for one in found:  # whoever\n    one.found(at)\n"
-    assert _phrases("python/ioassay/store/new.py", python) == []
-    assert sorted(_phrases("python/ioassay/store/new.py", python, "python/ioassay/store")) == [
+    assert _phrases("python/ioassay/room/new.py", python) == []
+    assert sorted(_phrases("python/ioassay/room/new.py", python, "python/ioassay/room")) == [
         "at",
         "found",
         "one",
