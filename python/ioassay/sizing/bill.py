@@ -82,10 +82,10 @@ def bill(catalogue: Catalogue, configuration: Configuration, racks: int = 0) -> 
 def _lines(catalogue: Catalogue, configuration: Configuration, racks: int) -> Iterator[BillLine]:
     for counted in configuration.bricks:
         choice = choice_of(catalogue, counted)
-        yield from _whole(catalogue, choice, counted.count)
+        yield from _lines_of_whole(catalogue, choice, counted.count)
     for module, count in configuration.metadata.items():
         catalogue.find(module, MetadataModule)
-        yield from _whole(catalogue, module, count)
+        yield from _lines_of_whole(catalogue, module, count)
     for name, count in configuration.switches.items():
         yield _line(catalogue, name, exactly("switches", count), frozenset(get_args(Takes)))
     if racks:
@@ -95,7 +95,7 @@ def _lines(catalogue: Catalogue, configuration: Configuration, racks: int) -> It
         yield _line(catalogue, name, exactly("racks", racks), frozenset({"weight", "price"}))
 
 
-def _whole(catalogue: Catalogue, what: Name, count: int) -> Iterator[BillLine]:
+def _lines_of_whole(catalogue: Catalogue, what: Name, count: int) -> Iterator[BillLine]:
     name, parts = whole_of(what), parts_of(catalogue, what)
     component = catalogue.entries[name].component
     amounts: frozenset[Takes] = frozenset(what for what in get_args(Takes) if getattr(component, what) is not None)

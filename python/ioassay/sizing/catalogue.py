@@ -136,7 +136,7 @@ def load(own_paths: Sequence[Path] = ()) -> Catalogue:
     Components of one of `own` may be built of those of another.
     """
     sources = [(LIBRARY.find(str(path) if "/" in str(path) else f"./{path}"), path.parent) for path in own_paths]
-    return Catalogue(_added(_builtin(), sources), {})
+    return Catalogue(_with_files(_builtin(), sources), {})
 
 
 def load_beside(source: Source, paths: Sequence[str], folder: Path) -> Catalogue:
@@ -158,10 +158,10 @@ def load_beside(source: Source, paths: Sequence[str], folder: Path) -> Catalogue
 
 @cache
 def _builtin() -> Mapping[str, Entry]:
-    return _added({}, [(source, None) for source in LIBRARY.sources().values()])
+    return _with_files({}, [(source, None) for source in LIBRARY.sources().values()])
 
 
-def _added(known: Mapping[str, Entry], sources: Sequence[tuple[Source, Path | None]]) -> Mapping[str, Entry]:
+def _with_files(known: Mapping[str, Entry], sources: Sequence[tuple[Source, Path | None]]) -> Mapping[str, Entry]:
     """`known` and what the files have."""
     entries = dict(known)
     files = [(validate(CatalogueFile, source.tree), source) for source, _ in sources]

@@ -43,7 +43,7 @@ def evaluate(
     switches = configuration.switches
 
     def whole(key: _Key) -> Value | None:
-        return _whole(
+        return _total_of_parts(
             key,
             [
                 *((choice.brick, counts[choice], getattr(size, key)) for choice, size in bricks.items()),
@@ -73,7 +73,7 @@ def evaluate(
             for condition in conditions
         },
         scaling=scaling_used(catalogue, configuration) if conditions else "",
-        rack_units=_whole("rack units", heights),
+        rack_units=_total_of_parts("rack units", heights),
         power=whole("power"),
         weight=whole("weight"),
         price=whole("price") if len(used) == 1 else None,
@@ -177,7 +177,7 @@ def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) 
     return total(f"{key} of {whole}", *known) if known and len(known) == len(values) else None
 
 
-def _whole(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
+def _total_of_parts(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
     """Of all bricks, modules and switches together; `None` where one of them is unknown."""
     products = []
     for name, count, value in parts:

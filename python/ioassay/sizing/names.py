@@ -126,7 +126,7 @@ def unknown_components(
     path: Steps,
 ) -> Iterator[Problem]:
     """Every name in what is written at `path` that no component of that kind has."""
-    for step, name in _named(written):
+    for step, name in _names_with_steps(written):
         if not isinstance(known.get(name), kind):
             choice = {other: component for other, component in known.items() if isinstance(component, kind)}
             yield locate(source.tree, [*path, *step]).problem(*unmatched(name, kind, choice))
@@ -171,7 +171,7 @@ def unmatched(word: str, kind: type[Component], known: Mapping[str, Component]) 
     return f"no {noun(kind)} matches {quoted(word)}", close or "`ioassay size catalogue` lists them"
 
 
-def _named(written: str | list[str] | dict[str, int] | None) -> Iterator[tuple[Steps, str]]:
+def _names_with_steps(written: str | list[str] | dict[str, int] | None) -> Iterator[tuple[Steps, str]]:
     """Each name with the steps that lead to it."""
     match written:
         case str():

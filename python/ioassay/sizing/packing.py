@@ -65,8 +65,8 @@ class RackLimits:
         """Whether all of `items` may stand in one rack. What is limited must be known of them."""
         return (
             sum(item.rack_units for item in items) <= self.units
-            and _within(self.weight, (item.weight for item in items))
-            and _within(self.power, (item.power for item in items))
+            and _is_within(self.weight, (item.weight for item in items))
+            and _is_within(self.power, (item.power for item in items))
         )
 
     def most(self, item: Item) -> int:
@@ -130,5 +130,5 @@ def patterns(heights: Sequence[int], units: int) -> list[tuple[int, ...]]:
     ]
 
 
-def _within(most: Fraction | None, each: Iterable[Fraction | None]) -> bool:
+def _is_within(most: Fraction | None, each: Iterable[Fraction | None]) -> bool:
     return most is None or sum((amount or Fraction(0) for amount in each), Fraction(0)) <= most

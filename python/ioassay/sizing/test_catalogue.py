@@ -270,7 +270,7 @@ def test_a_wrong_name_is_refused_with_its_line(tmp_path: Path, right: str, wrong
         load([written(tmp_path, MINE.replace(right, wrong))])
 
 
-def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_every_problem_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
     text = MINE.replace("{r620: 2}", "{r62: 2}").replace("[nl-sas-20tb]", "[x]").replace("at: sheet", "at: y")
     with pytest.raises(SourceError) as error:
         load([written(tmp_path, text)])

@@ -54,7 +54,7 @@ def test_a_group_spread_over_three_enclosures_does_not_survive_any() -> None:
     assert tolerances.enclosures.count == 0
 
 
-def test_groups_lie_within_an_enclosure_where_nothing_is_said() -> None:
+def test_groups_lie_within_an_enclosure_by_default() -> None:
     tolerances = survival("layout: raid6, data: 8, groups: 6", 60, "enclosures: {shelf: 2}")
     assert (tolerances.enclosures.count, tolerances.enclosures.is_assumed) == (0, True)
 

@@ -110,7 +110,7 @@ def checkpoint_schedule(written_in: Value, failures_every: Value) -> CheckpointS
         ),
         lost=applied(
             "share of time lost to failures and checkpoints",
-            lambda write, every: Fraction(_lost(write, every)),
+            lambda write, every: Fraction(_lost_share(write, every)),
             *operands,
             text=f"1 − τ ÷ (M·(exp((τ + δ) ÷ M) − 1)), {meaning}, τ between checkpoints",
             dimension=NUMBER,
@@ -128,7 +128,7 @@ def _interval(write: Fraction, every: Fraction) -> float:
     return math.sqrt(2 * float(write * every)) * (1 + math.sqrt(half) / 3 + half / 9) - float(write)
 
 
-def _lost(write: Fraction, every: Fraction) -> float:
+def _lost_share(write: Fraction, every: Fraction) -> float:
     """Daly's complete model without restarts."""
     computing = _interval(write, every) / float(every)
     both = computing + float(write / every)

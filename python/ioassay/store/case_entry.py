@@ -47,8 +47,8 @@ def case_entry(
             workload=workload,
             point=dict(point or _placement(plan)),
             repetition=repetition,
-            file_set_bytes=_counted(amounts["file_set_bytes"]) if amounts else 0,
-            written_bytes=_counted(amounts["written_bytes"]) if amounts else 0,
+            file_set_bytes=_bounded_count(amounts["file_set_bytes"]) if amounts else 0,
+            written_bytes=_bounded_count(amounts["written_bytes"]) if amounts else 0,
             phases=_phases(plan, amounts, command),
         )
     except ValidationError as error:
@@ -114,7 +114,7 @@ def _phases(plan: Plan, amounts: EventAmounts | None, command: Callable[[str, st
     ]
 
 
-def _counted(amount: int) -> int:
+def _bounded_count(amount: int) -> int:
     """As much of it as a table can hold."""
     return min(amount, LARGEST)
 
@@ -125,10 +125,10 @@ def _entry(plan: Plan, job: Job, amounts: JobAmounts | None, command: str) -> Jo
         name=job["name"],
         operations=amounts["kinds"] if amounts else [],
         ranks=amounts["ranks"] if amounts else 0,
-        files=_counted(amounts["files"]) if amounts else 0,
-        file_set_bytes=_counted(amounts["file_set_bytes"]) if amounts else 0,
-        planned_operations=_counted(amounts["operations"]) if amounts else 0,
-        planned_bytes=_counted(amounts["bytes"]) if amounts else 0,
+        files=_bounded_count(amounts["files"]) if amounts else 0,
+        file_set_bytes=_bounded_count(amounts["file_set_bytes"]) if amounts else 0,
+        planned_operations=_bounded_count(amounts["operations"]) if amounts else 0,
+        planned_bytes=_bounded_count(amounts["bytes"]) if amounts else 0,
         command=command,
         **kind.description(plan, job["work"]),
     )

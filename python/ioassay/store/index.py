@@ -80,10 +80,10 @@ def of_kind(kind: Kind[Any], typed: Iterable[Path]) -> list[Path]:
 
     What is no such folder stays, for its reader to refuse; so do directories that cannot be read.
     """
-    return [path_below for path in typed for path_below in _below(kind, path)]
+    return [path_below for path in typed for path_below in _directories_below(kind, path)]
 
 
-def _below(kind: Kind[Any], path: Path) -> list[Path]:
+def _directories_below(kind: Kind[Any], path: Path) -> list[Path]:
     try:
         with StoredDirectory.open(path) as directory:
             if recognise(directory) is not None:

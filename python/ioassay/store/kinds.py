@@ -156,7 +156,7 @@ def recognise(directory: StoredDirectory) -> Kind[Any] | None:
     if directory.exists(FRONT_END):
         return RUN
     for name in directory.names():
-        if name.endswith(_SUFFIX) and _says(directory, name) == name.removesuffix(_SUFFIX):
+        if name.endswith(_SUFFIX) and _stated_kind(directory, name) == name.removesuffix(_SUFFIX):
             raise UsageError(
                 f"{directory.path} is of the kind {name.removesuffix(_SUFFIX)}, which this ioassay does not know "
                 f"({', '.join(kind.name for kind in KINDS)}).",
@@ -165,7 +165,7 @@ def recognise(directory: StoredDirectory) -> Kind[Any] | None:
     return None
 
 
-def _says(directory: StoredDirectory, name: str) -> str | None:
+def _stated_kind(directory: StoredDirectory, name: str) -> str | None:
     """The kind that a document says it is of, where it looks like one of ours."""
     try:
         with directory.open_file(name, RUN.most_bytes) as file:

@@ -47,13 +47,13 @@ def unlimited(plan: Plan, entry: CaseEntry) -> list[str]:
 def _phases(plan: Plan, entry: CaseEntry) -> dict[str, TimeRange]:
     amounts = {(phase.name, job.name): job for phase in entry.phases for job in phase.jobs}
     return {
-        step["name"]: _together([_job(job, amounts[step["name"], job["name"]]) for job in step["jobs"]])
+        step["name"]: _longest([_job(job, amounts[step["name"], job["name"]]) for job in step["jobs"]])
         for step in plan["steps"]
         if step["step"] == "phase"
     }
 
 
-def _together(jobs: list[TimeRange]) -> TimeRange:
+def _longest(jobs: list[TimeRange]) -> TimeRange:
     most = [job.most_ns for job in jobs]
     return TimeRange(max(job.least_ns for job in jobs), None if None in most else max(most_ns or 0 for most_ns in most))
 

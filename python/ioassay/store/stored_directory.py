@@ -99,7 +99,7 @@ class StoredDirectory:
     def identity(self, name: str) -> Identity | None:
         """Tells whether a file is still the same; `None` where there is none."""
         try:
-            with self._above(name) as (above, last):
+            with self._parent_of(name) as (above, last):
                 status = os.stat(last, dir_fd=above, follow_symlinks=False)
         except FileNotFoundError:
             return None
@@ -110,7 +110,7 @@ class StoredDirectory:
         if not name:
             return sorted(os.listdir(self.descriptor))
         try:
-            with self._above(f"{name}/.") as (inner, _):
+            with self._parent_of(f"{name}/.") as (inner, _):
                 return sorted(os.listdir(inner))
         except FileNotFoundError:
             return []
@@ -122,7 +122,7 @@ class StoredDirectory:
 
     def inner(self, name: str) -> StoredDirectory:
         """The directory `name`. Raises `UsageError` for what is none, such as a link, `OSError`."""
-        with self._above(f"{name}/.") as (inner, _):
+        with self._parent_of(f"{name}/.") as (inner, _):
             return StoredDirectory(self.path / name, os.dup(inner))
 
     def open_file(self, name: str, most_bytes: int) -> BinaryIO:
@@ -130,7 +130,7 @@ class StoredDirectory:
         `FileNotFoundError` where there is nothing of this name.
         """
         shown = self.path / name
-        with self._above(name) as (above, last):
+        with self._parent_of(name) as (above, last):
             # O_PATH touches nothing: to open a device, even for reading, may do something.
             place = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
         try:
@@ -149,7 +149,7 @@ class StoredDirectory:
                     f"{shown} holds {format_bytes(kind.st_size)}; ioassay reads at most {format_bytes(most_bytes)}.",
                     _RESTORE,
                 )
-            return open(_again(place, shown), "rb")
+            return open(_reopen_to_read(place, shown), "rb")
         finally:
             os.close(place)
 
@@ -167,7 +167,7 @@ class StoredDirectory:
         Raises `UsageError` in a directory of another user, `OSError` where it cannot be written.
         """
         self.require_own("Work on a copy (cp -r).")
-        with self._above(name) as (above, last):
+        with self._parent_of(name) as (above, last):
             replace_file(above, last, content, self.path / name, mode)
 
     def make_directory(self, name: str) -> None:
@@ -175,17 +175,17 @@ class StoredDirectory:
         self.require_own("Work on a copy (cp -r).")
         parts = name.split("/")
         for count in range(1, len(parts) + 1):
-            with self._above("/".join(parts[:count])) as (above, last), contextlib.suppress(FileExistsError):
+            with self._parent_of("/".join(parts[:count])) as (above, last), contextlib.suppress(FileExistsError):
                 os.mkdir(last, dir_fd=above)
 
     def rename(self, name: str, other: str) -> None:
         """Gives a file another name. Raises `OSError`."""
-        with self._above(name) as (above, last), self._above(other) as (other_above, other_last):
+        with self._parent_of(name) as (above, last), self._parent_of(other) as (other_above, other_last):
             os.rename(last, other_last, src_dir_fd=above, dst_dir_fd=other_above)
 
     def remove(self, name: str) -> None:
         """Removes a file, where there is one."""
-        with contextlib.suppress(FileNotFoundError), self._above(name) as (above, last):
+        with contextlib.suppress(FileNotFoundError), self._parent_of(name) as (above, last):
             os.unlink(last, dir_fd=above)
 
     def open_lock(self, name: str) -> int:
@@ -209,7 +209,7 @@ class StoredDirectory:
         return descriptor
 
     @contextlib.contextmanager
-    def _above(self, name: str) -> Iterator[tuple[int, str]]:
+    def _parent_of(self, name: str) -> Iterator[tuple[int, str]]:
         """The descriptor of the directory that `name` lies in, and its last component."""
         *above, last = name.split("/")
         if last in ("", "..") or any(part in ("", ".", "..") for part in above):
@@ -236,7 +236,7 @@ class StoredDirectory:
                 os.close(descriptor)
 
 
-def _again(place: int, shown: Path) -> int:
+def _reopen_to_read(place: int, shown: Path) -> int:
     """Opens a regular file, known by a descriptor of its place alone, to read."""
     try:
         descriptor = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC)

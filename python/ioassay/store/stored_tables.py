@@ -107,7 +107,7 @@ def check(path: Path, document: RunDocument, tables: dict[str, pl.DataFrame], sa
         file = path / table_name(name)
         with _undamaged(file), _unheard():
             column = impossible_column(name, table, document)
-            problem = f"its column {column} has an impossible value" if column else _stranger(table, known)
+            problem = f"its column {column} has an impossible value" if column else _row_of_no_measurement(table, known)
         if problem is not None:
             raise _damaged(file, problem)
 
@@ -161,14 +161,14 @@ def impossible_column(name: str, table: pl.LazyFrame, document: RunDocument) -> 
     """The first column of a table with a value that nothing measured could have."""
     required = schema.required(name, imported=document.imported is not None)
     impossible = [
-        _impossible(column, kind, column in required).any().alias(column)
+        _impossible_values(column, kind, column in required).any().alias(column)
         for column, kind in schema.TABLES[name].items()
     ]
     bad_columns = table.select(impossible).collect().row(0, named=True)
     return next((column for column, bad in bad_columns.items() if bad), None)
 
 
-def _impossible(name: str, kind: pl.DataType | type[pl.DataType], required: bool) -> pl.Expr:
+def _impossible_values(name: str, kind: pl.DataType | type[pl.DataType], required: bool) -> pl.Expr:
     """True for each value of a column that nothing measured could have."""
     column = pl.col(name)
     bad = column.is_null() if required else pl.lit(value=False)
@@ -186,7 +186,7 @@ def _impossible(name: str, kind: pl.DataType | type[pl.DataType], required: bool
     return bad
 
 
-def _stranger(table: pl.LazyFrame, known: pl.DataFrame) -> str | None:
+def _row_of_no_measurement(table: pl.LazyFrame, known: pl.DataFrame) -> str | None:
     """A row that is of no measurement of the run."""
     # A measurement's rows lie together, so few are left to be made unique of millions.
     changes = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in KEY)

@@ -180,7 +180,7 @@ def test_items_hold_what_is_written_into_them() -> None:
     assert case.written_bytes == case.job("it", "it").planned_bytes == 4 * 50 * 3901
 
 
-def test_of_an_item_that_is_replaced_four_operations_are_counted_and_both_contents() -> None:
+def test_an_item_that_is_replaced_counts_four_operations_and_both_contents() -> None:
     plan = tree_plan("unique", {"kind": "replace", "bytes": 100})
     parsed = job(plan, "it")
     assert parsed.operations == ["stat", "read", "remove", "create"]
@@ -213,7 +213,9 @@ def test_an_order_is_spelled_as_in_studies(order: Any, text: str) -> None:
         ({"transfer": "read"}, {"api": "posix"}, None),
     ],
 )
-def test_how_a_job_does_its_io_is_told(work: dict[str, Any], storage: dict[str, Any], fsync: str | None) -> None:
+def test_the_entry_of_a_job_states_how_it_does_io(
+    work: dict[str, Any], storage: dict[str, Any], fsync: str | None
+) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["files"]["test"]["payload"] = {"kind": "reducible", "zero_percent": 50, "duplicate_percent": 20}
     (job_plan,) = plan["steps"][0]["jobs"]
@@ -238,7 +240,7 @@ def test_how_a_job_does_its_io_is_told(work: dict[str, Any], storage: dict[str, 
         ({"kind": "stat"}, False, None),
     ],
 )
-def test_of_items_it_is_told_too_when_they_are_forced_to_storage(
+def test_the_entry_of_items_states_when_they_are_forced_to_storage(
     operation: dict[str, Any], sync_at_end: bool, fsync: str | None
 ) -> None:
     plan = tree_plan("unique", operation)

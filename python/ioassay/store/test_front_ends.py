@@ -44,7 +44,7 @@ def left(tmp_path: Path, events: Events, lines: Lines) -> Left:
 
 
 @pytest.mark.parametrize("exit_code", [0, None])
-def test_what_these_tests_leave_is_what_the_protocol_says(left: Left, exit_code: int | None) -> None:
+def test_files_that_these_tests_leave_follow_the_protocol(left: Left, exit_code: int | None) -> None:
     path = left("complete", exit_code=exit_code)
     for file, schema_file in (("front-end.json", "front-end.json"), ("logs/test-0.r1/plan.json", "plan.json")):
         jsonschema.validate(json.loads((path / file).read_text()), json.loads((SCHEMAS / schema_file).read_text()))
@@ -134,7 +134,7 @@ def test_a_plan_that_the_engine_refuses_is_damaged(left: Left) -> None:
         load(path)
 
 
-def test_what_was_done_by_a_plug_in_that_is_not_here_is_counted(left: Left) -> None:
+def test_work_of_a_plug_in_that_is_missing_here_is_counted(left: Left) -> None:
     path = left("complete")
     plan = path / "logs" / "test-0.r1" / "plan.json"
     content = json.loads(plan.read_text())
@@ -200,7 +200,7 @@ def test_one_that_was_taken_for_killed_and_went_on_is_made_anew(left: Left) -> N
     assert [load(path).document.state for _ in range(2)] == ["complete", "complete"]
 
 
-def test_without_the_right_to_write_it_is_read_all_the_same(left: Left, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_write_permission_can_be_read(left: Left, monkeypatch: pytest.MonkeyPatch) -> None:
     path = left("complete")
 
     def refused(run: StoredDirectory) -> Lock:

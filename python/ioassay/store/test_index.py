@@ -96,7 +96,7 @@ def test_no_link_is_followed_below_the_folder_that_was_named(make: Make, tmp_pat
     assert _names(tmp_path / "typed") == ["run"]
 
 
-def test_what_cannot_be_read_hides_nothing_else(make: Make, tmp_path: Path) -> None:
+def test_unreadable_directories_hide_no_others(make: Make, tmp_path: Path) -> None:
     good = make("good")
     for name, content in {
         "damaged": "{",
@@ -141,7 +141,9 @@ def test_a_run_whose_process_is_gone_was_interrupted(make: Make) -> None:
 
 
 @pytest.mark.parametrize(("exit_code", "state"), [(0, "complete"), (1, "ended"), (None, "interrupted")])
-def test_what_a_front_end_left_is_found_before_it_is_loaded(tmp_path: Path, exit_code: int | None, state: str) -> None:
+def test_results_of_a_front_end_are_found_before_they_are_loaded(
+    tmp_path: Path, exit_code: int | None, state: str
+) -> None:
     leave(tmp_path / "ior", {"test": [ior_plan("test.r1", Path("/scratch/test"))]}, exit_code=exit_code)
     (entry,) = index(tmp_path).entries
     assert entry.kind == "run"
@@ -149,7 +151,7 @@ def test_what_a_front_end_left_is_found_before_it_is_loaded(tmp_path: Path, exit
     assert not (tmp_path / "ior" / RUN.document).exists(), "an index writes nothing"
 
 
-def test_what_is_written_meanwhile_is_read_as_it_is(make: Make) -> None:
+def test_a_run_that_was_rewritten_with_the_same_age_and_size_is_read_again(make: Make) -> None:
     run = make("run")
     assert _state(run) == "complete"
     before = (run / RUN.document).stat()
@@ -173,7 +175,7 @@ def test_a_folder_of_too_many_directories_is_refused(
 
 
 @pytest.mark.parametrize("name", ["absent", "file"])
-def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_path_that_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="There is no directory"):
         index(tmp_path / name)
@@ -191,7 +193,7 @@ def test_a_damaged_run_of_a_folder_is_not_passed_over(make: Make, tmp_path: Path
     assert runs([tmp_path / "group"]) == [tmp_path / "group/good", tmp_path / "group/bad"]
 
 
-def test_what_is_no_folder_of_runs_stays_as_it_was_named(tmp_path: Path) -> None:
+def test_a_path_that_is_no_folder_of_runs_stays_as_it_was_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     paths = [tmp_path / "empty", tmp_path / "absent"]
     assert runs(paths) == paths

@@ -55,7 +55,7 @@ def test_a_phase_without_a_stonewall_has_none(case: CaseEntry, events: Events) -
     assert tables["ranks"]["stonewall_bytes"].to_list() == [None, None]
 
 
-def test_what_an_event_may_leave_out_is_null(case: CaseEntry, events: Events) -> None:
+def test_optional_fields_of_an_event_become_null(case: CaseEntry, events: Events) -> None:
     given = events(case.id)
     for key in ("stonewall", "matched", "resident_bytes_before"):
         given[1].pop(key, None)
@@ -70,12 +70,12 @@ def test_what_an_event_may_leave_out_is_null(case: CaseEntry, events: Events) ->
     assert tables["ranks"]["stonewall_bytes"].to_list() == tables["ranks"]["device_write_bytes"].to_list() == [None] * 2
 
 
-def test_what_the_kernel_spent_is_kept_for_each_rank(case: CaseEntry, events: Events) -> None:
+def test_kernel_time_is_kept_for_each_rank(case: CaseEntry, events: Events) -> None:
     rows = case_tables(case, events(case.id))["ranks"]
     assert rows.select("user_ns", "system_ns", "voluntary_switches", "device_read_bytes").row(0) == (5, 7, 3, None)
 
 
-def test_how_long_a_phase_waited_for_what_was_written_before_it_is_kept(case: CaseEntry, events: Events) -> None:
+def test_the_wait_of_a_phase_for_earlier_writes_is_kept(case: CaseEntry, events: Events) -> None:
     given = events(case.id)
     given[1]["settled"] = {"waited_ns": 7, "dirty_bytes": None}
     assert case_tables(case, given)["measurements"]["settled_ns"].to_list()[0] == 7

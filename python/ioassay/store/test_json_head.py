@@ -33,7 +33,7 @@ def test_a_number_that_may_go_on_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"}", b"\xff", b"[" * 100_000, b'{"a": ' + b"[" * 100_000])
-def test_what_is_no_document_has_no_beginning(content: bytes) -> None:
+def test_a_text_that_is_no_document_has_no_beginning(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         beginning(content)
     with pytest.raises(ValueError, match=r"\w"):
@@ -59,7 +59,7 @@ def test_what_is_no_document_has_no_beginning(content: bytes) -> None:
         ([], lambda fields: fields, "an object is expected"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(document: Any, read: Callable[[Fields], Any], message: str) -> None:
+def test_a_wrong_value_is_named_with_its_place(document: Any, read: Callable[[Fields], Any], message: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as refused:
         read(Fields(document))
     assert str(refused.value) == message

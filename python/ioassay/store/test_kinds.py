@@ -51,7 +51,7 @@ def _summary(path: Path, kind: Kind[Any]) -> Summary:
         return kind.summary(directory)
 
 
-def test_what_is_written_says_its_kind_and_its_version(tmp_path: Path) -> None:
+def test_a_written_document_states_its_kind_and_version(tmp_path: Path) -> None:
     store(RunBuilder().workload("w").build(), tmp_path / "run")
     NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     store_record(tmp_path / "record", TableBuilder())

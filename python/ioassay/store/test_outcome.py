@@ -15,7 +15,7 @@ FAILURE: EventError = {
 }
 
 
-def test_without_a_last_word_there_is_no_state_and_the_workspace_remains(events: Callable[..., list[Any]]) -> None:
+def test_a_case_without_a_finished_event_has_no_state_and_keeps_its_workspace(events: Callable[..., list[Any]]) -> None:
     end = outcome(events("c", None))
     assert end.state is None
     assert end.leftovers == ["/target/ioassay-r"]
@@ -32,7 +32,7 @@ def test_the_first_failure_is_the_reason_and_reads_as_a_sentence(events: Callabl
     assert end.error == "rank 1, write: disk full; free space."
 
 
-def test_what_the_engine_had_to_leave_is_named(events: Callable[..., list[Any]]) -> None:
+def test_leftovers_of_the_engine_are_named(events: Callable[..., list[Any]]) -> None:
     given = events("c", "interrupted")
     given[-2]["left"] = [{"path": "/target/ioassay-r/f", "because": "is busy"}]
     assert outcome(given).leftovers == ["/target/ioassay-r/f"]

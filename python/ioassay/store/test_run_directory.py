@@ -94,7 +94,7 @@ def _complete(run: RunWriter, number: int, text: str) -> None:
     run.end(case)
 
 
-def test_what_a_case_writes_does_not_grow_with_the_number_of_cases(
+def test_the_bytes_written_for_a_case_do_not_grow_with_the_number_of_cases(
     tmp_path: Path, document: RunDocument, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = _many(tmp_path / "many", document, 400)
@@ -250,7 +250,7 @@ def test_a_directory_that_holds_anything_is_no_place_for_a_new_run(
 
 
 @pytest.mark.parametrize("name", ["absent", "empty", "file"])
-def test_what_is_no_run_directory_is_said_to_be_none(tmp_path: Path, name: str) -> None:
+def test_a_directory_that_is_no_run_is_refused_as_such(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"is not a run directory: it has no run\.json"):

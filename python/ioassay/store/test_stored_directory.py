@@ -216,9 +216,7 @@ def test_standard_error_is_what_it_was_after_many_threads_have_loaded(run: Path)
     assert os.path.samestat(before, os.fstat(2))
 
 
-def test_a_page_that_polars_panics_at_is_an_error_of_one_line_and_nothing_else_is_said(
-    run: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_that_polars_panics_at_is_an_error_of_one_line(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     table = run / "measurements.parquet"
     whole = table.read_bytes()
     messages = []

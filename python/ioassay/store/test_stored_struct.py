@@ -59,7 +59,7 @@ def changed(part: str, value: Any) -> dict[str, Any]:
         ("environment", [{**NODE, "processors": -1}], "processors: "),
     ],
 )
-def test_what_no_run_could_have_is_refused_with_its_place(part: str, value: Any, why: str) -> None:
+def test_an_impossible_value_is_refused_with_its_place(part: str, value: Any, why: str) -> None:
     RunDocument.model_validate(document().model_dump())
     with pytest.raises(ValueError, match=why):
         RunDocument.model_validate(changed(part, value))
@@ -78,12 +78,12 @@ def test_a_string_that_no_run_could_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "", '{"kind": "run"', "[" * 100_000, '{"run": "\\ud800"}', "nan"])
-def test_what_is_no_document_is_refused(text: str) -> None:
+def test_a_text_that_is_no_document_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         RunDocument.model_validate_json(text)
 
 
-def test_what_is_written_can_be_read_again() -> None:
+def test_a_written_document_can_be_read_again() -> None:
     original = document()
     original.cases[0].repetition = -1
     with pytest.raises(ValueError, match=r"cases\.0\.repetition"):

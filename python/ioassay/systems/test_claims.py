@@ -60,7 +60,7 @@ def test_the_claims_of_the_papers(system: str, claim: str, verdict: str, recompu
     assert result.recomputed == (None if recomputed is None else pytest.approx(recomputed))
 
 
-def test_a_percentage_of_that_is_called_better_is_told() -> None:
+def test_a_percentage_of_that_is_called_better_is_reported() -> None:
     assert builtin("isilon-f800", "random-read-better-than-lustre").why == "It is 700% of the other, not 700% better."
     assert builtin("isilon-f800", "random-read-better-than-h600").why == ""
 

@@ -35,7 +35,7 @@ def test_a_directory_without_texts_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert "directory" in capsys.readouterr().err
 
 
-def test_other_texts_are_told_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "000_30addbc7318983f3.txt").write_text("12GB/sec\n")
     assert main([str(tmp_path), "--check"]) == 1
     assert "000_30addbc7318983f3.txt: is not as in" in capsys.readouterr().err

@@ -26,20 +26,20 @@ _LENGTH = {"h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "µs": 1e3}
 
 def rate(bytes_per_s: float | None) -> str:
     """A rate that stands alone, in the decimal unit that suits it: `1.23 GB/s`."""
-    return _alone(bytes_per_s, "rate_bytes_per_s", "read")
+    return _single_rate(bytes_per_s, "rate_bytes_per_s", "read")
 
 
 def operations_rate(per_s: float | None) -> str:
     """A rate of operations that stands alone: `12.3 kIOPS`."""
-    return _alone(per_s, "rate_operations_per_s", "read")
+    return _single_rate(per_s, "rate_operations_per_s", "read")
 
 
 def count_rate(per_s: float | None, noun: str = "") -> str:
     """A rate of metadata operations that stands alone: `12.3 k creates/s`; where its column says what, `12.3 k/s`."""
-    return _alone(per_s, "rate_operations_per_s", "create", noun)
+    return _single_rate(per_s, "rate_operations_per_s", "create", noun)
 
 
-def _alone(per_s: float | None, column: RateColumn, operation: str, noun: str = "") -> str:
+def _single_rate(per_s: float | None, column: RateColumn, operation: str, noun: str = "") -> str:
     return ABSENT if per_s is None else rate_in(suited(column, operation, [per_s]).name, per_s, noun)
 
 

@@ -24,11 +24,11 @@ class Unit:
     divisor: float
 
 
-def _counted(unit: units.RateUnit) -> RateColumn:
+def _column_of(unit: units.RateUnit) -> RateColumn:
     return "rate_operations_per_s" if unit in units.OPERATIONS_UNITS else "rate_bytes_per_s"
 
 
-UNITS = {unit: Unit(unit, _counted(unit), units.PER_SECOND[unit]) for unit in units.RATE_UNITS}
+UNITS = {unit: Unit(unit, _column_of(unit), units.PER_SECOND[unit]) for unit in units.RATE_UNITS}
 """Every unit that `FigureEntry` and `SummaryRow` may name."""
 
 _Family = tuple[units.RateUnit, ...]

@@ -46,7 +46,7 @@ def test_data_are_counted_in_iops_and_metadata_in_operations() -> None:
     assert suited("rate_bytes_per_s", "read", []).name == "MB/s"
 
 
-def test_what_is_too_small_or_too_large_for_every_unit_has_the_one_that_is_nearest() -> None:
+def test_a_value_outside_every_unit_has_the_nearest_unit() -> None:
     assert suited("rate_bytes_per_s", "read", [1.0]).name == "kB/s"
     assert suited("rate_bytes_per_s", "read", [9e15]).name == "GB/s"
 

@@ -88,7 +88,7 @@ class Applied:
     def set(self, plan: ChangePlan) -> None:
         """Makes the changes in their order. Raises at the first that is refused, with nothing put back."""
         for step in plan.live:
-            self._heed()
+            self._raise_if_interrupted()
             self._change(step.instance, step.wanted, step.followers)
 
     def check(self) -> list[Drift]:
@@ -110,21 +110,21 @@ class Applied:
         Raises `Drifted` where something else changed a setting meanwhile, and what `plan_changes` raises; then nothing
         was changed. Raises `CannotSet` for a value that is refused; then all settings have their previous values.
         """
-        self._heed()
+        self._raise_if_interrupted()
         if drift := self.check():
             raise Drifted(drift)
         plan = plan_changes(assignments, self._definitions, self._root)
         try:
-            self._move(plan)
+            self._change_all(plan)
         except BaseException:
-            with _shielded(self._interruption):
-                self._move(ChangePlan([], self._definitions, self._root))
+            with _with_signals_held_back(self._interruption):
+                self._change_all(ChangePlan([], self._definitions, self._root))
             raise
         return plan
 
     def roll_back(self) -> list[PutBack]:
         """Puts everything back and closes the journal."""
-        with _shielded(self._interruption):
+        with _with_signals_held_back(self._interruption):
             self.put_back = roll_back(self.journal, self._root)
         return self.put_back
 
@@ -139,13 +139,13 @@ class Applied:
     def write_files(self, files: Iterable[PersistentFile]) -> None:
         """Writes persistent files, each announced before. Raises `CannotRun`."""
         for file in files:
-            self._heed()
+            self._raise_if_interrupted()
             self.journal.write(file.record())
             write_file(file)
 
     def activate(self, profile: str) -> None:
         """Activates a profile of TuneD, and checks that every setting has its value afterwards. Raises `CannotRun`."""
-        self._heed()
+        self._raise_if_interrupted()
         instance = self._instance(TUNED_PROFILE)
         known = self.journal.state.entries
         led = [follower for follower in followers_of(TUNED_PROFILE, self._root) if follower.instance.name not in known]
@@ -166,7 +166,7 @@ class Applied:
                 "Change it there, or leave the setting to that.",
             )
 
-    def _move(self, plan: ChangePlan) -> None:
+    def _change_all(self, plan: ChangePlan) -> None:
         """Sets every setting that is ours or requested to the plan's value, else to its previous one; leaders first.
 
         The same plan has the same effect whatever was set before it: a leader is set to its previous value first.
@@ -222,7 +222,7 @@ class Applied:
             known is not None and known.wanted == wanted and known.read_back == current
         ):
             return
-        with _shielded(self._interruption):
+        with _with_signals_held_back(self._interruption):
             led = [follower.instance for follower in followers if not is_ours or follower.instance.name in entries]
             values = {of: value for of, value in _values(led).items() if value is not None}
             led = [follower for follower in led if follower.name in values]
@@ -241,11 +241,11 @@ class Applied:
             self.journal.write(
                 Set(name=name, read_back=read_back), *(Set(name=of, read_back=value) for of, value in after.items())
             )
-        self._remember(name, wanted, read_back)
+        self._record_change(name, wanted, read_back)
         self._came_with[name] = after
         for of, value in after.items():
             if value != values[of]:
-                self._remember(of, None, value)
+                self._record_change(of, None, value)
 
     def _note_failure(self, before: Mapping[str, str], after: Mapping[str, str | None], error: CannotRun) -> None:
         """Of a refused change: what has changed all the same is ours."""
@@ -256,7 +256,7 @@ class Applied:
             )
         )
 
-    def _remember(self, name: str, wanted: str | None, read_back: str | None) -> None:
+    def _record_change(self, name: str, wanted: str | None, read_back: str | None) -> None:
         self.changes[name] = Change(name, self.journal.state.entries[name].before, wanted, read_back)
 
     def _announcement(
@@ -285,7 +285,7 @@ class Applied:
                 for record in records:
                     self.journal.state.add(record)
 
-    def _heed(self) -> None:
+    def _raise_if_interrupted(self) -> None:
         if self._interruption is not None:
             self._interruption.heed()
 
@@ -306,7 +306,7 @@ def apply(
     Raises `CannotRun` when one is refused, after putting all back, and also when a signal comes meanwhile.
     """
     with Interruption() as interruption:
-        done = _begin(plan, place, command, interruption, journal_id)
+        done = _create_journal(plan, place, command, interruption, journal_id)
         try:
             done.set(plan)
             done.write_files(files)
@@ -338,7 +338,7 @@ def applied(
     definitions = definitions or {}
     plan = plan_changes(assignments, definitions, root)
     with _RaisingInterruption() as interruption:
-        done = _begin(plan, place, command, interruption)
+        done = _create_journal(plan, place, command, interruption)
         try:
             interruption.is_held_back = False
             done.set(plan)
@@ -385,7 +385,7 @@ class _RaisingInterruption(Interruption):
 
 
 @contextmanager
-def _shielded(interruption: Interruption | None) -> Iterator[None]:
+def _with_signals_held_back(interruption: Interruption | None) -> Iterator[None]:
     if isinstance(interruption, _RaisingInterruption):
         with interruption.held_back():
             yield
@@ -393,7 +393,7 @@ def _shielded(interruption: Interruption | None) -> Iterator[None]:
         yield
 
 
-def _begin(
+def _create_journal(
     plan: ChangePlan,
     place: Path | None,
     command: Sequence[str] | None,

@@ -199,14 +199,14 @@ def _commands(rule: Rule, changes: Sequence[tuple[str, Change]]) -> list[Command
 
 def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
     """Commands that differ in one name alone as one, with a word for the name; others one by one."""
-    texts = _each(text for _, _, text in where)
+    texts = _distinct(text for _, _, text in where)
     names = _names(texts)
     for group in [texts] if names else [(text,) for text in texts]:
         places_of_text = [(host, subject) for host, subject, text in where if text in group]
         text = group[0] if not names else re.sub(rf"(?<![\w-]){re.escape(names[0])}(?![\w-])", PLACEHOLDER, group[0])
         yield Command(
-            _each(host for host, _ in places_of_text),
-            _each(subject for _, subject in places_of_text if subject),
+            _distinct(host for host, _ in places_of_text),
+            _distinct(subject for _, subject in places_of_text if subject),
             text,
             (),
             names,
@@ -224,7 +224,7 @@ def _names(texts: Sequence[str]) -> tuple[str, ...]:
     return columns[0]
 
 
-def _each(names: Iterable[str]) -> tuple[str, ...]:
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 

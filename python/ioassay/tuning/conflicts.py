@@ -43,7 +43,7 @@ def set_back_by_tuned(plan: ChangePlan, profile: str = "") -> Iterator[str]:
     options = tuned_options(plan.root)
     when = "restarts" if is_running(plan.root) else "starts"
     for step in plan.live:
-        for option in _undoing(options, step.name, step.wanted, step.instance.is_same):
+        for option in _contradicting_options(options, step.name, step.wanted, step.instance.is_same):
             if not profile or option.unit is None:
                 yield f"{step.name}: {_claim(option)}, again when TuneD {when}: {_remedy(option)}"
 
@@ -52,13 +52,13 @@ def _with_owner(change: Change, options: Mapping[str, Option]) -> Change:
     owners = {
         option.line: option
         for assignment in change.assignments
-        for option in _undoing(options, assignment.name, assignment.value, is_same)
+        for option in _contradicting_options(options, assignment.name, assignment.value, is_same)
     }
     lines = dict.fromkeys(f"{_claim(option)}: {_remedy(option)}" for option in owners.values())
     return replace(change, because="; ".join(filter(None, (change.because, *lines)))) if lines else change
 
 
-def _undoing(
+def _contradicting_options(
     options: Mapping[str, Option], name: str, wanted: str, is_same_value: Callable[[str, str], bool]
 ) -> Iterator[Option]:
     """What TuneD sets to another value than is wanted; names on both sides may be patterns."""

@@ -38,8 +38,8 @@ def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
     recommending = {
         finding.rule.name: None
         for cause in problem.causes
-        for finding in _knowing(cause, of_host)
-        if _about(cause, finding.judgements, Change)
+        for finding in _findings_about(cause, of_host)
+        if _judgements_about(cause, finding.judgements, Change)
     }
     if recommending:
         names = tuple(recommending)
@@ -54,15 +54,15 @@ def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
     return Outcome("not judged" if is_open else "no recommendation", (), " ".join(list(reasons)[:_MOST_REASONS]))
 
 
-def _knowing(cause: Cause, of_host: Mapping[str, Sequence[Finding]]) -> list[Finding]:
-    return [finding for finding in of_host.get(cause.host, ()) if _knows(finding.rule, cause)]
+def _findings_about(cause: Cause, of_host: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+    return [finding for finding in of_host.get(cause.host, ()) if _covers(finding.rule, cause)]
 
 
-def _knows(rule: Rule, cause: Cause) -> bool:
+def _covers(rule: Rule, cause: Cause) -> bool:
     return cause.parameter in rule.parameters and (not cause.areas or rule.area in cause.areas)
 
 
-def _about(cause: Cause, judgements: Sequence[Judgement], kind: type[Judgement]) -> list[Judgement]:
+def _judgements_about(cause: Cause, judgements: Sequence[Judgement], kind: type[Judgement]) -> list[Judgement]:
     """The judgements of a kind on the cause's devices; on others only where they name no device."""
     of_kind = [judgement for judgement in judgements if isinstance(judgement, kind)]
     named = [judgement for judgement in of_kind if getattr(judgement, "subject", "") in cause.subjects]
@@ -76,8 +76,8 @@ def _names_devices(judgements: Sequence[Judgement], cause: Cause) -> bool:
 def _reasons(
     cause: Cause, of_host: Mapping[str, Sequence[Finding]], asked: Iterable[str]
 ) -> Iterable[tuple[str, Kind]]:
-    knowing = _knowing(cause, of_host)
-    left_out = [rule for rule in RULES if _knows(rule, cause) and rule.name not in asked]
+    knowing = _findings_about(cause, of_host)
+    left_out = [rule for rule in RULES if _covers(rule, cause) and rule.name not in asked]
     if cause.parameter in _OF_HARDWARE:
         if not left_out or cause.parameter != "sg_tablesize":
             yield (
@@ -89,14 +89,14 @@ def _reasons(
         knowing = []
     # A rule of the same parameter elsewhere, such as the read-ahead of NFS, explains nothing of these devices.
     for finding in [finding for finding in knowing if _names_devices(finding.judgements, cause)] or knowing:
-        yield from _said(finding.rule, cause, finding.judgements)
+        yield from _outcome_texts(finding.rule, cause, finding.judgements)
     if not knowing and left_out:
         names = listed([rule.name for rule in left_out])
         yield f"Not judged: {names} {'was' if len(left_out) == 1 else 'were'} left out by --rule.", "not judged"
 
 
-def _said(rule: Rule, cause: Cause, judgements: Sequence[Judgement]) -> Iterable[tuple[str, Kind]]:
-    for judgement in _about(cause, judgements, Judgement):  # type: ignore[arg-type]  # a union is a type to isinstance
+def _outcome_texts(rule: Rule, cause: Cause, judgements: Sequence[Judgement]) -> Iterable[tuple[str, Kind]]:
+    for judgement in _judgements_about(cause, judgements, Judgement):  # type: ignore[arg-type]  # a union is a type to isinstance
         match judgement:
             case Fine(subject, value):
                 yield f"No recommendation: {rule.name} has none for {subject}, {value}.", "no recommendation"

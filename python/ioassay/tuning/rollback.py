@@ -66,7 +66,7 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
     the same, and the journal stays open.
     """
     with Interruption():
-        cases = _judged(journal, root)
+        cases = _cases(journal, root)
         names = {case.entry.name for case in cases}
         unwritten = _announce(journal, cases)
         for case in cases:
@@ -76,11 +76,11 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
             _write_back(case, names)  # where putting back another one has changed it again
             result = _result(case)
             done.append(result)
-            unwritten = _noted(journal, result) or _written(journal, *_attempted(case, result)) or unwritten
+            unwritten = _note_outcome(journal, result) or _written(journal, *_attempted(case, result)) or unwritten
         for path, written in [*journal.state.files.items()][::-1]:
             result = _remove(Path(path), written.sha256, written.directories, root)
             done.append(result)
-            unwritten = _noted(journal, result) or unwritten
+            unwritten = _note_outcome(journal, result) or unwritten
         if not any(result.outcome == "failed" for result in done):
             try:
                 journal.write(Closed(moment=now()))
@@ -97,13 +97,13 @@ def exit_code(done: list[PutBack]) -> int:
     return 3 if "failed" in outcomes else int("left alone" in outcomes)
 
 
-def _judged(journal: Journal, root: Path) -> list[_Case]:
+def _cases(journal: Journal, root: Path) -> list[_Case]:
     """Every open setting with what it shall have, in the order of putting back. Reads all before any is changed."""
     is_same_boot = journal.state.header.boot_id == boot_id(root)
     definitions = commands(journal.state.header)
     entries = journal.state.open_entries
     names = {entry.name for entry in entries}
-    cases = [_judge(entry, definitions, root, is_same_boot, names) for entry in reversed(entries)]
+    cases = [_case_of(entry, definitions, root, is_same_boot, names) for entry in reversed(entries)]
     by_name = {case.entry.name: case for case in cases}
     profile = by_name.get(TUNED_PROFILE)
     if profile is not None and profile.left_alone and any(is_in_use(Path(path), root) for path in journal.state.files):
@@ -130,7 +130,7 @@ def _place(case: _Case) -> tuple[object, ...]:
     return name == TUNED_PROFILE, *order(name, case.target), case.entry.leader is not None
 
 
-def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]) -> _Case:
+def _case_of(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]) -> _Case:
     instance: Instance | None = None
     try:
         instance = instance_named(entry.name, definitions, root)
@@ -235,7 +235,7 @@ def _remove(path: Path, sha256: str, directories: list[str], root: Path) -> PutB
     return PutBack(str(path), "removed")
 
 
-def _noted(journal: Journal, result: PutBack) -> str:
+def _note_outcome(journal: Journal, result: PutBack) -> str:
     """Notes the outcome in the journal. Returns why it could not be noted; empty where it was."""
     is_file = result.name in journal.state.files
     record: Record

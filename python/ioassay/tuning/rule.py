@@ -200,7 +200,7 @@ class Rule:
 
     def judgements(self, system: System) -> list[Judgement]:
         """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
-        return list(_guarded(self.judge, system)) or [NotApplicable("nothing here has this setting")]
+        return list(_judge_readable(self.judge, system)) or [NotApplicable("nothing here has this setting")]
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def each(
     if not subjects and otherwise:
         yield NotApplicable(otherwise)
     for subject in subjects:
-        yield from _guarded(judge, subject)
+        yield from _judge_readable(judge, subject)
 
 
 def missing(what: str) -> NotReadable:
@@ -232,7 +232,7 @@ def missing(what: str) -> NotReadable:
     return NotReadable(what, "the snapshot lacks it; take it again with ioassay tune capture of this version")
 
 
-def _guarded(judge: Callable[[_Subject], Iterable[Judgement]], subject: _Subject) -> Iterator[Judgement]:
+def _judge_readable(judge: Callable[[_Subject], Iterable[Judgement]], subject: _Subject) -> Iterator[Judgement]:
     try:
         yield from judge(subject)
     except Unreadable as error:

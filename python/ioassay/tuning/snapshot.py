@@ -188,10 +188,10 @@ class _Tree:
         """As `Snapshot.resolve`."""
         known = self._resolved.get(path)
         if known is None:
-            known = self._resolved[path] = path if path in self._files else self._follow(path)
+            known = self._resolved[path] = path if path in self._files else self._resolve_below_root(path)
         return known
 
-    def _follow(self, path: str) -> str:
+    def _resolve_below_root(self, path: str) -> str:
         """As `resolve`, from the directory on, which is asked for again and again."""
         above, _, name = path.rpartition("/")
         is_deep = path.count("/") > _MOST_LINKS

@@ -245,7 +245,7 @@ def test_another_device_of_the_same_name_and_value_has_drifted(root: Path, place
     assert nr_requests(root) == "64"
 
 
-def test_after_a_reboot_the_kernels_defaults_are_not_taken_for_anothers_change(root: Path, place: Path) -> None:
+def test_kernel_defaults_after_a_reboot_are_not_taken_for_anothers_change(root: Path, place: Path) -> None:
     apply(plan(root, f"{NR}=64", f"{PRESSURE}=50", f"{SWAPPINESS}=1"), place).close()
     write_tree(
         root,
@@ -275,7 +275,7 @@ def test_a_write_that_the_journal_could_not_confirm_counts_as_ours(root: Path, p
     assert pressure(root) == "100"
 
 
-def test_after_a_reboot_an_unconfirmed_write_is_ours_only_with_its_value(root: Path, place: Path) -> None:
+def test_an_unconfirmed_write_is_ours_after_a_reboot_only_with_its_value(root: Path, place: Path) -> None:
     apply(plan(root, f"{PRESSURE}=50"), place).close()
     (path,) = journals(place)
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))

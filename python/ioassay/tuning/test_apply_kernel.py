@@ -269,7 +269,7 @@ def test_an_experiment_moves_between_ratio_and_bytes(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("sysctls")
-def test_an_experiment_goes_back_to_a_pair_of_which_both_are_0(place: Path) -> None:
+def test_an_experiment_goes_back_to_a_pair_that_was_0_and_0(place: Path) -> None:
     if sysctl("vm.dirty_background_ratio") == "0":
         pytest.skip("vm.dirty_background_bytes is set on this machine")
     Path("/proc/sys/vm/dirty_background_ratio").write_text("0")
@@ -347,7 +347,7 @@ def test_kill_9_at_any_write_of_an_experiment_leaves_what_a_rollback_puts_back(
 
 @pytest.mark.usefixtures("sysctls")
 @pytest.mark.parametrize("line", [1, 2, 3, -1, -2, -3])
-def test_kill_9_at_any_write_of_a_rollback_is_mended_by_the_next_one(device: str, place: Path, line: int) -> None:
+def test_kill_9_at_any_write_of_a_rollback_is_repaired_by_the_next_one(device: str, place: Path, line: int) -> None:
     before = values(device)
     texts = (
         f"block:{device}/scheduler=mq-deadline",
@@ -391,7 +391,7 @@ def test_sigterm_to_an_experiment_puts_everything_back(device: str, place: Path)
     assert values(device) == before
 
 
-def test_on_a_full_disk_the_settings_so_far_go_back(device: str, tmp_path: Path) -> None:
+def test_settings_go_back_when_the_disk_is_full(device: str, tmp_path: Path) -> None:
     before = values(device)
     place = tmp_path / "small"
     place.mkdir()

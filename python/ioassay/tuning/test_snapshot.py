@@ -63,7 +63,7 @@ def test_links_in_a_circle_lead_nowhere() -> None:
     assert made.text("c/d") is None
 
 
-def test_absent_and_unreadable_are_told_apart() -> None:
+def test_absent_and_unreadable_are_distinguished() -> None:
     made = snapshot({"proc/a": "x"}, unreadable={"proc/b": "Permission denied"})
     assert made.text("proc/none") is None
     with pytest.raises(Unreadable, match="Permission denied"):

@@ -75,7 +75,7 @@ def test_a_wide_raidz_group_is_beyond_what_is_recommended_and_is_still_considere
     assert (wide.what, wide.has.nominal, wide.kind) == ("drives of a raidz group", 12, "recommended")
 
 
-def test_so_many_targets_as_one_file_system_takes_are_counted_over_all_bricks(tmp_path: Path) -> None:
+def test_targets_of_a_file_system_are_counted_over_all_bricks(tmp_path: Path) -> None:
     catalogue = _catalogue(tmp_path, "ldiskfs", 8, "10TB")
     for count, is_kept in ((8150, True), (8151, False)):
         configuration = Configuration(bricks=[BrickCount.model_construct(brick="brick", count=count, drive="drive")])

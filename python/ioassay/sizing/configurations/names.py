@@ -46,7 +46,9 @@ def resolved_requirements(requirements: Requirements, source: Source, catalogue:
         if not wrong_bricks:
             problems += _without_media(tier, bricks or named["bricks"], source, catalogue, path)
         tiers[tier_name] = tier.model_copy(update={"bricks": bricks, "metadata": modules})
-    problems += unknown_components(requirements.limits.rack, Rack, _known(catalogue), source, ["limits", "rack"])
+    problems += unknown_components(
+        requirements.limits.rack, Rack, _known_components(catalogue), source, ["limits", "rack"]
+    )
     if problems:
         raise SourceError(problems)
     return requirements.model_copy(update={**named, "tiers": tiers})
@@ -88,7 +90,7 @@ def _without_media(
 def _of_configuration(
     configuration: Configuration, source: Source, catalogue: Catalogue, path: Steps
 ) -> Iterator[Problem]:
-    known = _known(catalogue)
+    known = _known_components(catalogue)
     chosen: set[BrickChoice] = set()
     for index, counted in enumerate(configuration.bricks):
         place: Steps = [*path, "bricks", index]
@@ -114,5 +116,5 @@ def _of_brick(
     chosen.add(choice)
 
 
-def _known(catalogue: Catalogue) -> Mapping[str, Component]:
+def _known_components(catalogue: Catalogue) -> Mapping[str, Component]:
     return {name: entry.component for name, entry in catalogue.entries.items()}

@@ -171,7 +171,7 @@ def test_a_word_that_names_nothing_is_refused_with_its_line(tmp_path: Path, name
     assert re.match(problem, message)
 
 
-def test_every_wrong_name_of_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_every_wrong_name_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
     text = CONFIGURATIONS.replace("brick: md", "brick: m").replace("sb7800", "sb").replace("at: sheet", "at: shed")
     with pytest.raises(SourceError) as error:
         read_configurations(str(written(tmp_path, text)))
@@ -179,7 +179,7 @@ def test_every_wrong_name_of_a_file_is_told_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [CONFIGURATIONS, REQUIREMENTS])
-def test_a_missing_catalogue_is_told_with_the_line_that_names_it(tmp_path: Path, text: str) -> None:
+def test_a_missing_catalogue_is_reported_with_the_line_that_names_it(tmp_path: Path, text: str) -> None:
     path = written(tmp_path, f"{text}catalogues:\n  - {tmp_path.name}.yaml\n  - other.yaml\n")
     with pytest.raises(SourceError) as error:
         read_configurations(str(path)) if text == CONFIGURATIONS else read_requirements(path)

@@ -51,7 +51,7 @@ def predict(storage: Storage, spot: Spot) -> Predicted:
     notes = tuple(_notes(storage, spot))
     if measured is not None:
         return Predicted(spot, *_as_measured(spot, measured, link), method="curve", notes=notes)
-    return Predicted(spot, *_between(storage, spot, kind, carried, link), method="bounds", notes=notes)
+    return Predicted(spot, *_predicted_rate(storage, spot, kind, carried, link), method="bounds", notes=notes)
 
 
 def _as_measured(spot: Spot, measured: Value, link: Value | None) -> tuple[Value, str]:
@@ -87,7 +87,7 @@ def _why_not(storage: Storage, spot: Spot, kind: IoKind | None) -> str:
     if kind is None:
         return f"The catalogue has no rates of the order {job.order}."
     if kind not in storage.rates:
-        return f"The catalogue has no {_words(kind)} rate of this configuration."
+        return f"The catalogue has no {_kind_text(kind)} rate of this configuration."
     smaller = storage.stripe_bytes is not None and (job.transfer_bytes or 0) < storage.stripe_bytes
     if job.order == "sequential" and smaller:
         sizes = f"{format_bytes(job.transfer_bytes or 0)}, smaller than the {format_bytes(storage.stripe_bytes or 0)}"
@@ -95,7 +95,7 @@ def _why_not(storage: Storage, spot: Spot, kind: IoKind | None) -> str:
     return ""
 
 
-def _words(kind: IoKind) -> str:
+def _kind_text(kind: IoKind) -> str:
     return kind.replace("_", " ") if is_random(kind) else f"sequential {kind}"
 
 
@@ -111,7 +111,9 @@ def _storage_rate(storage: Storage, kind: IoKind, transfer: Value | None) -> Val
     return lowest(operations.name, operations, as_operations)
 
 
-def _between(storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: Value | None) -> tuple[Value, str]:
+def _predicted_rate(
+    storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: Value | None
+) -> tuple[Value, str]:
     """The range with what is expected in it, and what allows no more."""
     ranks = spot.job.ranks * (spot.job.depth or 1)
     parts = storage.drives if is_random(kind) else storage.groups
@@ -148,7 +150,7 @@ def _between(storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: V
     low, high = bound.interval.low, upper.interval.high
     interval = Interval(low, min(max(middle.interval.nominal, low), high), high)
     formula = Formula("function", operands, "expected rate, from the lower to the upper bound")
-    return Value(f"predicted {_words(kind)} rate", interval, carried.dimension, formula), limit
+    return Value(f"predicted {_kind_text(kind)} rate", interval, carried.dimension, formula), limit
 
 
 def _overlaps(spot: Spot, kind: IoKind) -> bool:

@@ -40,7 +40,7 @@ def predict(storage: Storage, spot: Spot) -> Predicted:
             spot, None, why_not=f"The catalogue has no {kind.replace('_', ' ')} rate of this configuration."
         )
     rate = storage.rates[kind]
-    least, note = _least(storage, spot, kind)
+    least, note = _lower_bound(storage, spot, kind)
     interval = Interval(
         least.interval.low if least else Fraction(0), rate.value.interval.nominal, rate.value.interval.high
     )
@@ -54,7 +54,7 @@ def predict(storage: Storage, spot: Spot) -> Predicted:
     return Predicted(spot, value, rate.limit.place, "modules", notes=(note,) if note else ())
 
 
-def _least(storage: Storage, spot: Spot, kind: MetadataKind) -> tuple[Value | None, str]:
+def _lower_bound(storage: Storage, spot: Spot, kind: MetadataKind) -> tuple[Value | None, str]:
     """The share of these processes in the rate; `None` with a note where it is not known of how many that was."""
     of = storage.metadata_processes.get(kind)
     if of is None:

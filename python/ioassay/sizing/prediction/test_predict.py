@@ -71,7 +71,7 @@ def test_a_prediction_without_ground_says_so(predicts: Predicts) -> None:
     assert "smaller than the 1 MiB of a stripe" in series(small, "Sequential, write")[0].why_not
 
 
-def test_a_study_of_which_nothing_can_be_predicted_is_refused_with_the_reasons(predicts: Predicts) -> None:
+def test_a_study_that_cannot_be_predicted_is_refused_with_the_reasons(predicts: Predicts) -> None:
     with pytest.raises(UsageError, match=r"Nothing of the study sweep can be predicted on two\. N-1: nothing"):
         predicts(STUDY.replace("layout: N-N", "layout: N-1"))
 
@@ -82,7 +82,7 @@ def test_more_clients_than_there_are_have_no_prediction(predicts: Predicts) -> N
     assert eight.why_not == "The configuration has 4 clients."
 
 
-def test_only_the_storage_limits_a_prediction_without_clients_and_it_is_said(predicts: Predicts) -> None:
+def test_a_prediction_without_clients_states_that_only_the_storage_limits_it(predicts: Predicts) -> None:
     prediction = predicts(configuration=CONFIGURATION[: CONFIGURATION.index("    clients:")])
     assert {point.limit for point in series(prediction, "Sequential, write")} == {"RAID controllers"}
     assert prediction.remarks[0].startswith("The configuration has no `clients`")

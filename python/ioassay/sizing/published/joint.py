@@ -67,7 +67,7 @@ def _losses(units: Iterable[Shared], figures: Sequence[Figure]) -> Iterable[Loss
     if len(usable) < 2:
         return
     for unit in units:
-        lefts = [left for figure in usable if (left := _left(figure, unit.reading)) is not None]
+        lefts = [left for figure in usable if (left := _share_of_arithmetic(figure, unit.reading)) is not None]
         others_agree = all(figure.stated.what == "usable" for figure in unit.contradicting)
         if len(lefts) == len(usable) and others_agree:
             low, _, high = reduce(_intersection, lefts)
@@ -76,7 +76,7 @@ def _losses(units: Iterable[Shared], figures: Sequence[Figure]) -> Iterable[Loss
                 yield Loss(unit.reading, Interval(low, (low + high) / 2, high), unit.weight)
 
 
-def _left(figure: Figure, reading: Reading) -> Interval | None:
+def _share_of_arithmetic(figure: Figure, reading: Reading) -> Interval | None:
     """The share of the capacity by arithmetic that a printed number stands for."""
     interval = meant(figure, reading)
     if interval is None or figure.arithmetic is None or figure.arithmetic.interval.low == 0:
@@ -106,7 +106,7 @@ def rates_of_one_brick(
         ((choice, brick),) = bricks.items()
         stated = stated_rate(brick.rates["healthy"], figure.stated.what)
         if stated is not None:
-            needed = _needed(figure, stated, _interval(figure, units))
+            needed = _needed_rate(figure, stated, _interval(figure, units))
             key = choice.brick, figure.stated.what, stated.interval
             groups.setdefault(key, (stated, []))[1].append(needed)
     findings = (
@@ -117,7 +117,7 @@ def rates_of_one_brick(
     return tuple(finding for finding in findings if finding.contradicting)
 
 
-def _needed(figure: Figure, value: Value, interval: Interval) -> NeededRate:
+def _needed_rate(figure: Figure, value: Value, interval: Interval) -> NeededRate:
     """What one brick would have to do, if several do the multiple of one that the arithmetic says."""
     assert figure.arithmetic is not None
     what = figure.stated.what.replace("_", " ")

@@ -74,7 +74,7 @@ class _Problem:
 
     def is_possible(self, exact: bool = False) -> bool:
         """Whether prices exist that agree with all statements; with `exact` to the last digit."""
-        return self._least(1, {}, exact) is not None
+        return self._minimum(1, {}, exact) is not None
 
     def bounds(self, form: Form, exact: bool = False) -> tuple[float, float | None]:
         """The least and the most that `form` can cost, of a possible problem; `None` where nothing bounds it.
@@ -82,10 +82,10 @@ class _Problem:
         That the problem is possible is known, so that what the solver cannot end with is unbounded: it sometimes calls
         that infeasible.
         """
-        low, high = self._least(1, form, exact), self._least(-1, form, exact)
+        low, high = self._minimum(1, form, exact), self._minimum(-1, form, exact)
         return low or 0.0, None if high is None else -high
 
-    def _least(self, sign: int, form: Form, exact: bool) -> float | None:
+    def _minimum(self, sign: int, form: Form, exact: bool) -> float | None:
         """The least of `sign` × `form`; `None` where there is none."""
         import numpy as np  # noqa: PLC0415
         from scipy.optimize import linprog  # noqa: PLC0415  (0.3 s, and few configurations state relative prices)
@@ -301,16 +301,16 @@ class _Asked:
         unit = self._brick_bill(self.bricks[0])
         for choice in self.bricks[1:]:
             bill = self._brick_bill(choice)
-            yield _within(problem, choice.name, bill, choice)
+            yield _implied_price(problem, choice.name, bill, choice)
             if unit <= bill:
-                yield _within(problem, _listed(bill - unit), bill - unit)
+                yield _implied_price(problem, _listed(bill - unit), bill - unit)
         names = {*self.references, *(figure.configuration for figure in self.figures)}
         for module in sorted({module for name in names for module in self.sizes[name].configuration.metadata}):
-            yield _within(problem, module, parts_of(self.catalogue, module) or {module: 1})
+            yield _implied_price(problem, module, parts_of(self.catalogue, module) or {module: 1})
         for reference in common_in:
             compared = [figure.configuration for figure in self.figures if _reference(figure) == reference]
             together = ", ".join(dict.fromkeys((reference, *compared)))
-            yield _within(problem, f"what each of {together} has besides", {_common(reference): 1})
+            yield _implied_price(problem, f"what each of {together} has besides", {_common(reference): 1})
 
 
 _NOUNS: dict[Measure, str] = {
@@ -331,7 +331,7 @@ def _listed(parts: Mapping[str, int]) -> str:
     return " + ".join(f"{number} {name}" for name, number in parts.items())
 
 
-def _within(problem: _Problem, what: str, form: Form, of: BrickChoice | None = None) -> ImpliedPrice:
+def _implied_price(problem: _Problem, what: str, form: Form, of: BrickChoice | None = None) -> ImpliedPrice:
     exact = None
     if problem.is_possible(exact=True):
         low, high = problem.bounds(form, exact=True)

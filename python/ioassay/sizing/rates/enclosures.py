@@ -21,7 +21,7 @@ from ioassay.text.units import format_count
 
 def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
     """The ceiling of all enclosures, given that of their `drives`; empty where none limits or too little is known."""
-    filled = _filled(io)
+    filled = _filled_enclosures(io)
     links = {name: io.figure(name, "link", f"link of {name}") for name, _, _ in filled}
     if not any(links.values()):
         return []
@@ -49,7 +49,7 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
     return [] if is_of_drives else [Ceiling("links of the enclosures", together)]
 
 
-def _filled(io: BrickIo) -> list[tuple[str, int, Fraction]]:
+def _filled_enclosures(io: BrickIo) -> list[tuple[str, int, Fraction]]:
     """Enclosures with drives in them: how many alike, and which share of all drives each of those holds."""
     if io.brick.redundancy.spread_over == "enclosures":
         number = sum(io.brick.enclosures.values())

@@ -133,7 +133,7 @@ def test_cables_alone_say_nothing_of_a_brick_whose_drives_are_unknown() -> None:
     assert brick_rates(components, BrickChoice("brick", "unknown")) == {}
 
 
-def test_a_place_of_which_a_component_has_no_figure_has_no_ceiling() -> None:
+def test_a_place_without_a_figure_of_a_component_has_no_ceiling() -> None:
     servers = {"fast": {"title": "Fast", "write": figure("5GB/s")}}
     both = catalogue({"brick": brick(servers={"fast": 1, "server": 1})}, servers=servers)
     assert "servers" not in places(of(both))

@@ -127,7 +127,7 @@ def test_metadata_is_apart_and_scales_by_the_same_rules() -> None:
     assert of(sized(catalogue(metadata={"module": MODULE}), metadata={"module": 3}), "stat").value.nominal == 300_000
 
 
-def test_without_a_metadata_module_nothing_is_said_of_metadata() -> None:
+def test_metadata_rates_are_unknown_without_a_metadata_module() -> None:
     assert set(sized(catalogue()).rates["healthy"]) == {"write", "read", "random_write", "random_read"}
 
 

@@ -93,14 +93,14 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
     common = [
         ceiling.place
         for ceiling in ceilings_of_each[0]
-        if all(_of(others, ceiling.place) for others in ceilings_of_each[1:])
+        if all(_ceiling_at(others, ceiling.place) for others in ceilings_of_each[1:])
     ]
     sums = [
         Ceiling(
             place,
             total(
                 f"{name} of the {place}",
-                *(same.value for ceilings in ceilings_of_each if (same := _of(ceilings, place)) is not None),
+                *(same.value for ceilings in ceilings_of_each if (same := _ceiling_at(ceilings, place)) is not None),
             ),
         )
         for place in common
@@ -144,5 +144,5 @@ def _all_alike(kind: RateKind, parts: Alike, rate: Rate) -> list[Ceiling]:
     return [*ceilings, Ceiling(f"scaling over {parts.noun}", scaled)]
 
 
-def _of(ceilings: Sequence[Ceiling], place: str) -> Ceiling | None:
+def _ceiling_at(ceilings: Sequence[Ceiling], place: str) -> Ceiling | None:
     return next((ceiling for ceiling in ceilings if ceiling.place == place), None)

@@ -104,10 +104,10 @@ def drive_failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = 
     kinds = list(bricks.values())
     return DriveFailures(
         bricks=bricks,
-        per_year=_together("drives that fail in a year", [kind.per_year for kind in kinds], total),
-        rebuilding=_together("share of time with a rebuild", [kind.rebuilding for kind in kinds], _any),
-        loss=_together("chance to lose a group in a year", [_of_all(kind.loss) for kind in kinds], _any),
-        loss_or_unreadable=_together(
+        per_year=_combined("drives that fail in a year", [kind.per_year for kind in kinds], total),
+        rebuilding=_combined("share of time with a rebuild", [kind.rebuilding for kind in kinds], _any),
+        loss=_combined("chance to lose a group in a year", [_of_all(kind.loss) for kind in kinds], _any),
+        loss_or_unreadable=_combined(
             "chance to lose a group or a sector in a year", [_of_all(kind.loss_or_unreadable) for kind in kinds], _any
         ),
     )
@@ -284,7 +284,7 @@ def _at_least_one(chances: Sequence[Fraction]) -> Fraction:
     return Fraction(-math.expm1(math.fsum(math.log1p(-chance) for chance in chances)))
 
 
-def _together(name: str, values: Sequence[Value | None], add: Callable[..., Value]) -> Value | None:
+def _combined(name: str, values: Sequence[Value | None], add: Callable[..., Value]) -> Value | None:
     """Of all kinds of bricks; `None` where one of them is unknown."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):

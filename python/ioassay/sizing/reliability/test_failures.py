@@ -171,7 +171,7 @@ def test_only_the_rebuild_time_is_known_without_a_failure_rate(tmp_path: Path) -
     )
 
 
-def test_losses_of_built_in_bricks_are_said_exactly_where_the_catalogue_has_all_figures() -> None:
+def test_losses_of_built_in_bricks_are_known_exactly_where_the_catalogue_has_all_figures() -> None:
     file, catalogue = read("md3460-racks")
     for name, configuration in file.configurations.items():
         estimate = drive_failures(catalogue, evaluate(catalogue, name, configuration))

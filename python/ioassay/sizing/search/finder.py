@@ -48,20 +48,20 @@ class Finder:
         """
         self.solver.check()
         if is_of_one_kind(problem):
-            return self._tried(problem, aim, what, holds)
+            return self._try_one_kind(problem, aim, what, holds)
         if problem.kinds > 1 and len(problem.candidates) > _FEW and aim != "racks":
-            alone = self._found(replace(problem, kinds=1), aim, what, holds)
+            alone = self._solve(replace(problem, kinds=1), aim, what, holds)
             problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
-        return self._found(problem, aim, what, holds)
+        return self._solve(problem, aim, what, holds)
 
-    def _tried(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> BoughtCounts | None:
+    def _try_one_kind(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> BoughtCounts | None:
         for counts in counts_in_order(problem, aim, what):
             packed = first_fit(problem.items(counts), problem.rack)  # exact: all items are alike
             if packed is not None and (problem.racks is None or len(packed) <= problem.racks) and holds(counts):
                 return BoughtCounts(counts, tuple(tuple(rack) for rack in packed), is_best=True)
         return None
 
-    def _found(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> BoughtCounts | None:
+    def _solve(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> BoughtCounts | None:
         formulation = Formulation(problem, needs_bind=aim in ("least", "cheapest", "racks"))
         objective = formulation.objective(aim, what)
         while (solution := self.solver.solve(formulation.program, objective)) is not None:

@@ -92,11 +92,11 @@ class Formulation:
         """What is minimised; `what` is a key of what candidates take (`least`, `cheapest`) or give (`most`)."""
         match aim:
             case "least":
-                return _scaled(self._taken(what), 1 / min(self._sizes(what), default=Fraction(1)))
+                return _scaled(self._taken_terms(what), 1 / min(self._sizes(what), default=Fraction(1)))
             case "cheapest":
                 return self._cost_and_merit(what)
             case "most":
-                return self._most(what)
+                return self._maximised(what)
             case "fastest":
                 return {self._speed(): -1.0}
             case "racks":
@@ -150,9 +150,9 @@ class Formulation:
     def _brick(self, candidate: Candidate) -> int:
         """A brick's variables; that of the binary which says whether it is bought."""
         needs = self._problem.needs_of(candidate)
-        possible = self._possible(candidate, needs, is_alone=self._problem.kinds == 1, binds=self._needs_bind)
+        possible = self._possible_counts(candidate, needs, is_alone=self._problem.kinds == 1, binds=self._needs_bind)
         bought = self.program.integer(0, 1 if possible else 0)
-        count = self._counted(candidate, possible)
+        count = self._count_variable(candidate, possible)
         self.program.row({count: 1.0, bought: -float(max(possible, default=0))}, upper=0)
         self.program.row({count: 1.0, bought: -float(min(possible, default=0))}, lower=0)
         return bought
@@ -161,9 +161,9 @@ class Formulation:
         """A module's variables; that of its count."""
         needs = self._problem.needs_of(candidate)
         binds = all(needs.values())  # where nothing is needed, the most may be sought
-        return self._counted(candidate, self._possible(candidate, needs, is_alone=False, binds=binds))
+        return self._count_variable(candidate, self._possible_counts(candidate, needs, is_alone=False, binds=binds))
 
-    def _possible(
+    def _possible_counts(
         self, candidate: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool
     ) -> Sequence[int]:
         """The counts of a kind that may be bought: if it is alone, those that meet all needs."""
@@ -187,7 +187,7 @@ class Formulation:
                 break
         return possible
 
-    def _counted(self, candidate: Candidate, possible: Sequence[int]) -> int:
+    def _count_variable(self, candidate: Candidate, possible: Sequence[int]) -> int:
         """The variable of the count of a candidate, which is 0 or one of `possible`."""
         program = self.program
         count = self._counts[candidate] = program.integer(0, max(possible, default=0))
@@ -213,14 +213,16 @@ class Formulation:
 
     def _rows_of_limits(self) -> None:
         for what, most in self._problem.most.items():
-            self.program.row(_scaled(self._taken(what), 1 / (most or Fraction(1))), upper=float(most / (most or 1)))
+            self.program.row(
+                _scaled(self._taken_terms(what), 1 / (most or Fraction(1))), upper=float(most / (most or 1))
+            )
 
     def _rows_of_racks(self) -> None:
         rack = self._problem.rack
         for what, most in (("rack_units", Fraction(rack.units)), ("weight", rack.weight), ("power", rack.power)):
             if most is None:
                 continue
-            taken = self._taken(what)
+            taken = self._taken_terms(what)
             unit = most or Fraction(1)
             self.program.row({**_scaled(taken, 1 / unit), self._racks: -float(most / unit)}, upper=0)
             sizes = sorted(self._sizes(what), reverse=True)
@@ -302,7 +304,7 @@ class Formulation:
         sizes = self._sizes(what)
         step = _common_divisor(sizes)
         unit = max(step, min(sizes, default=step) / _MOST_STEPS)
-        terms = _scaled(self._taken(what), 1 / unit)
+        terms = _scaled(self._taken_terms(what), 1 / unit)
         part = float(step / unit) * _PART_OF_A_STEP
         if most := self._most_of_kinds("usable"):
             for variable, usable in self._given["usable"].items():
@@ -321,7 +323,7 @@ class Formulation:
             * max((each * self.program.upper[variable] for variable, each in self._given[what].items()), default=0.0)
         )
 
-    def _most(self, what: str) -> Terms:
+    def _maximised(self, what: str) -> Terms:
         """What is given of `what`, which the ports of switches may hold down; to be minimised."""
         unit = self._unit(what)
         if what not in DATA_KINDS or not self._to_clients:
@@ -337,7 +339,7 @@ class Formulation:
             each = {ports: -float(link / bytes_of(what) / unit) for ports, link in self._to_clients.items()}
             self.program.row({**each, variable: 1.0}, upper=0)
 
-    def _taken(self, what: str) -> dict[int, float]:
+    def _taken_terms(self, what: str) -> dict[int, float]:
         return {self._counts[candidate]: float(candidate.takes[what]) for candidate in self._problem.candidates}
 
     def _sizes(self, what: str) -> list[Fraction]:

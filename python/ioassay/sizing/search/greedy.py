@@ -34,7 +34,7 @@ def greedy(problem: Problem, cost: str, holds: Holds) -> BoughtCounts | None:
     """
     for key in dict.fromkeys((cost, "rack_units", "power", "price", "weight")):
         if all(key in candidate.takes for candidate in problem.candidates):
-            bought = _least(problem, key)
+            bought = _least_of_all_tiers(problem, key)
             if bought is not None and (parts := sum(bought.values())) > MOST_PLACED:
                 raise UsageError(
                     f"What is required would take {parts:,} bricks, and at most {MOST_PLACED:,} are placed in racks.",
@@ -54,7 +54,7 @@ def greedy(problem: Problem, cost: str, holds: Holds) -> BoughtCounts | None:
     return None
 
 
-def _least(problem: Problem, key: str) -> dict[Candidate, int] | None:
+def _least_of_all_tiers(problem: Problem, key: str) -> dict[Candidate, int] | None:
     """Bricks of each tier, and modules that go with them, which take the least of `key`."""
     counts: dict[Candidate, int] = {}
     for tier in problem.tiers:

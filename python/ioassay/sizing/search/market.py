@@ -134,7 +134,7 @@ def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survive
         ("enclosures", has.enclosures, wanted.enclosures),
     ):
         if tolerance.count < least:
-            return f"survives the loss of {_counted(tolerance.count, what)}, not of {least}. {tolerance.reason}"
+            return f"survives the loss of {_counted_noun(tolerance.count, what)}, not of {least}. {tolerance.reason}"
     return ""
 
 
@@ -146,7 +146,7 @@ def _beyond_limits(catalogue: Catalogue, choice: BrickChoice) -> str:
     )
 
 
-def _counted(count: int, noun: str) -> str:
+def _counted_noun(count: int, noun: str) -> str:
     """`1 drive of a group`, `no servers`."""
     head, of, rest = noun.partition(" of ")
     return f"{count or 'no'} {head.removesuffix('s') if count == 1 else head}{of}{rest}"

@@ -83,13 +83,13 @@ class _Baseline:
             other = candidate_of(
                 context.requirements, catalogue, candidate.name, context.market.currency, candidate.tier
             )
-            differs |= any(candidate.gives.get(key) != other.gives.get(key) for key in self._counted)
-            differs |= any(candidate.takes.get(key) != other.takes.get(key) for key in self._counted)
+            differs |= any(candidate.gives.get(key) != other.gives.get(key) for key in self._relevant_figures)
+            differs |= any(candidate.takes.get(key) != other.takes.get(key) for key in self._relevant_figures)
             candidates.append(other)
         return tuple(candidates) if differs else None
 
     @cached_property
-    def _counted(self) -> set[str]:
+    def _relevant_figures(self) -> set[str]:
         """What candidates give and take of which something follows."""
         problem = self.context.problem(self.context.needs)
         in_racks = {"weight": problem.rack.weight, "power": problem.rack.power}
@@ -100,17 +100,17 @@ class _Baseline:
         """The counts that meet a changed problem; those of the answer, where none is cheaper."""
         key = self.context.cost_key
         bought = self.context.finder.find(problem, "least", key)
-        before, after, cost = self._named(self.counts), None, None
+        before, after, cost = self._named_counts(self.counts), None, None
         if bought is not None:
             is_as_good = problem.fits(self.counts) and problem.taken(self.counts, key) == problem.taken(
                 bought.counts, key
             )
             counts = self.counts if is_as_good else bought.counts
-            after = self._named(counts)
+            after = self._named_counts(counts)
             cost = self.context.cost_by(catalogue, problem.bought(counts))
         return Movement(figure, value, factor, before, after, cost)
 
-    def _named(self, counts: Counts) -> tuple[tuple[str, int], ...]:
+    def _named_counts(self, counts: Counts) -> tuple[tuple[str, int], ...]:
         return tuple((candidate.title, count) for candidate, count in zip(self.candidates, counts, strict=True))
 
 

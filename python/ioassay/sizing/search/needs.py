@@ -38,7 +38,7 @@ def needs(requirements: Requirements) -> tuple[Need, ...]:
 
 def needs_of_clients(requirements: Requirements) -> list[Need]:
     """The rates that clients get, whichever tier has the data."""
-    rates = {kind: _wished(requirements, kind) for kind in (*DATA_KINDS, *METADATA_KINDS)}
+    rates = {kind: _required_rate(requirements, kind) for kind in (*DATA_KINDS, *METADATA_KINDS)}
     rates["write"] = _larger("required write rate", rates["write"], _checkpoint_rate(requirements))
     rates["read"] = _larger("required read rate", rates["read"], _accelerators_rate(requirements))
     return [Need(kind, value) for kind, value in rates.items() if value is not None]
@@ -48,14 +48,14 @@ def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
     """What one tier must hold and do: its share of the work, and what moves from and to its neighbours."""
     names = list(requirements.tiers)
     position = names.index(tier)
-    above, below = _at(names, position - 1), _at(names, position + 1)
+    above, below = _tier_at(names, position - 1), _tier_at(names, position + 1)
     usable = _usable_of_tier(requirements, tier)
     if usable is not None:
         yield Need(in_tier(tier, "usable"), usable)
     takes_checkpoints = tier == requirements.checkpoint_tier
     for kind in (*DATA_KINDS, *METADATA_KINDS):
         name = f"required {kind.replace('_', ' ')} rate of {tier}"
-        whole = _wished(requirements, kind)
+        whole = _required_rate(requirements, kind)
         if kind == "read":
             whole = _larger("required read rate", whole, _accelerators_rate(requirements))
         rate = None if whole is None else _share(requirements, tier, kind, whole)
@@ -72,7 +72,7 @@ def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
             yield Need(in_tier(tier, kind), total(name, *known))
 
 
-def _at(names: Sequence[str], position: int) -> str | None:
+def _tier_at(names: Sequence[str], position: int) -> str | None:
     """The tier at a place in the order, if there is one."""
     return names[position] if 0 <= position < len(names) else None
 
@@ -109,7 +109,7 @@ def _usable_of_tier(requirements: Requirements, tier: str) -> Value | None:
     if requirements.checkpoint is not None and held:
         size = given("size of a checkpoint", requirements.checkpoint.size)
         parts.append(product(f"checkpoints in {tier}", exactly("held there", held), size))
-    return _filled(requirements, f"required usable capacity of {tier}", parts)
+    return _capacity_to_hold(requirements, f"required usable capacity of {tier}", parts)
 
 
 def _down(requirements: Requirements, tier: str | None) -> Value | None:
@@ -160,10 +160,10 @@ def _usable(requirements: Requirements) -> Value | None:
     if (checkpoint := requirements.checkpoint) is not None:
         kept, size = exactly("kept checkpoints", checkpoint.kept), given("size of a checkpoint", checkpoint.size)
         parts.append(product("kept checkpoints", kept, size))
-    return _filled(requirements, "required usable capacity", parts)
+    return _capacity_to_hold(requirements, "required usable capacity", parts)
 
 
-def _filled(requirements: Requirements, name: str, parts: Sequence[Value]) -> Value | None:
+def _capacity_to_hold(requirements: Requirements, name: str, parts: Sequence[Value]) -> Value | None:
     """What holds all of `parts` and is no fuller than it may be."""
     if not parts:
         return None
@@ -230,7 +230,7 @@ def clients_rates(requirements: Requirements) -> Mapping[str, Value]:
     }
 
 
-def _wished(requirements: Requirements, kind: str) -> Value | None:
+def _required_rate(requirements: Requirements, kind: str) -> Value | None:
     wish: Amount | None = getattr(requirements, kind)
     return None if wish is None else given(f"required {kind.replace('_', ' ')} rate", wish)
 

@@ -51,7 +51,7 @@ def counts_in_order(problem: Problem, aim: Aim, what: str) -> Iterator[Counts]:
         candidate = problem.candidates[index]
         every = (
             tuple(number if other == index else 0 for other in range(len(problem.candidates)))
-            for number in _possible(problem, candidate, descending=aim in ("most", "fastest"))
+            for number in _possible_counts(problem, candidate, descending=aim in ("most", "fastest"))
         )
         fitting = ((key(counts), counts) for counts in every if problem.fits(counts))
         return fitting if candidate.is_linear else iter(sorted(fitting))
@@ -59,7 +59,7 @@ def counts_in_order(problem: Problem, aim: Aim, what: str) -> Iterator[Counts]:
     return (counts for _, counts in heapq.merge(*map(ordered, range(len(problem.candidates)))))
 
 
-def _possible(problem: Problem, candidate: Candidate, *, descending: bool) -> Iterable[int]:
+def _possible_counts(problem: Problem, candidate: Candidate, *, descending: bool) -> Iterable[int]:
     """The counts of a kind that limits and its scaling allow."""
     most = problem.most_of(candidate)
     if not candidate.is_linear:

@@ -56,18 +56,18 @@ def shortfalls(context: Context) -> list[Shortfall]:
     limits = [need for need in context.needs if need.is_most]
     if not _is_possible(context, limits):
         return _contradicting(context, limits)
-    alone = [_alone(context, need, limits) for need in needs if not _is_possible(context, [need, *limits])]
+    alone = [_unmet_alone(context, need, limits) for need in needs if not _is_possible(context, [need, *limits])]
     if alone or _is_possible(context, [*needs, *limits]):
         return alone
     return _contradicting(context, [*limits, *needs])
 
 
-def _alone(context: Context, need: Need, limits: Sequence[Need]) -> Shortfall:
+def _unmet_alone(context: Context, need: Need, limits: Sequence[Need]) -> Shortfall:
     """A need that the limits rule out, with those that hold it down: without them, more than the best is possible."""
     best = _best(context, need, limits)
     more = replace(need, value=exactly(need.value.name, best.interval.nominal * _MORE, need.value.dimension))
     in_the_way = [limit for limit in _smallest(context, [*limits, more]) if limit is not more]
-    return Shortfall(need, best, _words(context, in_the_way) or _what_is_lacking(context, need))
+    return Shortfall(need, best, _needs_text(context, in_the_way) or _what_is_lacking(context, need))
 
 
 def _contradicting(context: Context, needs: Sequence[Need]) -> list[Shortfall]:
@@ -77,7 +77,7 @@ def _contradicting(context: Context, needs: Sequence[Need]) -> list[Shortfall]:
 
 
 def _in_conflict(context: Context, need: Need, others: Sequence[Need]) -> Shortfall:
-    return Shortfall(need, _best(context, need, others), _words(context, others), tuple(others))
+    return Shortfall(need, _best(context, need, others), _needs_text(context, others), tuple(others))
 
 
 def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
@@ -127,7 +127,7 @@ def _is_possible(context: Context, needs: Iterable[Need]) -> bool:
     return context.finder.find(context.problem(needs), "least", "rack_units") is not None
 
 
-def _words(context: Context, needs: Iterable[Need]) -> str:
+def _needs_text(context: Context, needs: Iterable[Need]) -> str:
     return " and ".join(_noun(context, need) for need in needs)
 
 

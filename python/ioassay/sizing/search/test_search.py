@@ -220,7 +220,7 @@ def test_an_unmet_need_says_how_much_of_it_fits(place: Place) -> None:
     assert (shortfall.need.what, shortfall.best.nominal, shortfall.limited_by) == ("write", 36e9, "1 rack of 42 U")
 
 
-def test_the_capacity_that_fits_is_said_where_more_is_required(place: Place) -> None:
+def test_the_capacity_that_fits_is_reported_where_more_is_required(place: Place) -> None:
     bricks = {"large": _brick("20TB", "1GB/s", 10), "fast": _brick("1TB", "10GB/s", 10)}
     (shortfall,) = place.searched(f"{_LINEAR}\nusable: 1PB\nlimits: {{racks: 1}}", bricks).shortfalls
     assert (shortfall.best.nominal, shortfall.limited_by) == (640e12, "1 rack of 42 U")
@@ -245,7 +245,7 @@ def test_limits_within_which_nothing_can_be_bought_say_what_the_least_takes(plac
     assert (shortfall.need.what, shortfall.best.nominal, shortfall.together) == ("weight_per_rack", 100, ())
 
 
-def test_the_lightest_rack_that_would_do_is_said_where_weight_contradicts(place: Place) -> None:
+def test_the_lightest_sufficient_rack_is_reported_where_weight_contradicts(place: Place) -> None:
     more = "    weight: {{value: {}kg, assumed: for a test}}\n"
     bricks = {
         "light": _brick("8TB", "1GB/s", 14, more.format(100)),
@@ -307,7 +307,7 @@ def test_a_table_of_measurements_is_used_up_to_its_end_and_not_beyond(place: Pla
     assert shortfall.limited_by == "what several bricks were measured to do together"
 
 
-def test_bricks_of_which_nothing_says_how_they_scale_are_looked_at_alone(place: Place) -> None:
+def test_bricks_without_scaling_are_considered_alone(place: Place) -> None:
     result = place.searched("usable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
     assert result.shortfalls[0].limited_by == "a single brick, because nothing says what several do together"
     assert result.unknown == ("small with drive-8TB: nothing says what several do together; only one was considered.",)
@@ -392,7 +392,7 @@ def test_clients_with_a_switch_port_each_limit_a_rate(place: Place) -> None:
     assert (shortfall.best.nominal, shortfall.limited_by) == (6e9, "one switch port to each of 3 clients")
 
 
-def test_the_most_file_creations_that_fit_are_said_and_not_those_of_one_module(place: Place) -> None:
+def test_the_most_file_creations_that_fit_are_reported_and_not_those_of_one_module(place: Place) -> None:
     more = "metadata:\n  module: {title: A module, rack_units: 2, create: {value: 10kIOPS, assumed: for a test}}"
     (shortfall,) = place.searched(
         f"{_LINEAR}\nwrite: 2GB/s\ncreate: 500kIOPS\nlimits: {{racks: 1}}\nmetadata: [module]",
@@ -437,7 +437,7 @@ def test_an_error_of_requirements_has_its_line(place: Place) -> None:
         search_with(place.solver, *read(place.requirements("usable: 1PB\nbricks: [md346x]")))
 
 
-def test_a_configuration_is_known_at_once_and_said_not_to_be_proved_the_best(place: Place) -> None:
+def test_a_configuration_is_known_at_once_and_marked_as_not_proved_the_best(place: Place) -> None:
     file = place.requirements_file(f"{_LINEAR}\nusable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
     result = search(*read(file), limit_s=0.1)
     assert (result.verdict, result.is_complete) == ("found", False)

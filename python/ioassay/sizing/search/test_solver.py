@@ -81,7 +81,7 @@ def test_a_solver_without_time_says_so_without_starting_a_process() -> None:
         solver.solve(Program(), {})
 
 
-def test_a_solver_that_is_killed_is_said_to_be() -> None:
+def test_the_error_of_a_killed_solver_says_so() -> None:
     with Solver(60) as solver:
         os.kill(solver.process_id, signal.SIGKILL)
         with pytest.raises(

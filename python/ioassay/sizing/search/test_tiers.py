@@ -289,7 +289,7 @@ def test_the_same_brick_in_two_tiers_is_weighed_and_priced_as_one_kind(solver: S
     assert next(margin.has.nominal for margin in first.margins if margin.need.what == "weight_per_rack") == 160
 
 
-def test_a_tier_of_which_nothing_is_known_well_enough_is_named(solver: Solver, tmp_path: Path) -> None:
+def test_a_tier_without_sufficiently_known_bricks_is_named(solver: Solver, tmp_path: Path) -> None:
     text = "random_read: 1 kIOPS\ntiers: {a: {bricks: [fast], random_read: 100%}, b: {bricks: [large]}}"
     result = search_with(solver, *read(_file(tmp_path, text)))
     assert (result.verdict, result.empty_tiers) == ("undecided", ("a",))

@@ -79,7 +79,7 @@ def balance(rounds: Sequence[Round], optimum: int, counts: Sequence[int], limits
         {*_around(optimum, counts), *(ranks for scores_of_round in rounds for ranks in scores_of_round)}
     )
     while True:
-        state = _judged(rounds, candidates, limits)
+        state = _balance_of(rounds, candidates, limits)
         if state.best is None or any(candidate.standing == "open" for candidate in state.candidates):
             return state
         if not (more := _neighbours(state.best, candidates, counts)):
@@ -97,7 +97,7 @@ def _neighbours(best: int, measured: Sequence[int], counts: Sequence[int]) -> li
     return [ranks for ranks in _around(best, counts) if ranks not in measured] if best in counts else []
 
 
-def _judged(rounds: Sequence[Round], measured: Sequence[int], limits: Limits) -> Balance:
+def _balance_of(rounds: Sequence[Round], measured: Sequence[int], limits: Limits) -> Balance:
     scores = {
         ranks: [score for scores_of_round in rounds if (score := scores_of_round.get(ranks))] for ranks in measured
     }
@@ -107,10 +107,10 @@ def _judged(rounds: Sequence[Round], measured: Sequence[int], limits: Limits) ->
     wanted = [candidate.ranks for candidate in candidates if candidate.standing == "open"]
     if wanted and best is not None and best not in wanted:
         wanted = sorted([*wanted, best])
-    return Balance(candidates, best, _turned(wanted, len(rounds)))
+    return Balance(candidates, best, _rotated(wanted, len(rounds)))
 
 
-def _turned(ranks: Sequence[int], turns: int) -> list[int]:
+def _rotated(ranks: Sequence[int], turns: int) -> list[int]:
     start = turns % len(ranks) if ranks else 0
     return [*ranks[start:], *ranks[:start]]
 

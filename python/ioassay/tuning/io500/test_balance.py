@@ -50,7 +50,7 @@ def test_the_peak_is_found_wherever_bandwidth_had_its_own(peak: int, optimum: in
     assert set(around.values()) == {"leads", "worse"}
 
 
-def test_rank_counts_that_score_alike_are_said_to() -> None:
+def test_rank_counts_that_score_alike_are_reported() -> None:
     state = _measured(lambda ranks: 10.0, 4)
     assert state.best is not None
     assert len(state.candidates) >= 3

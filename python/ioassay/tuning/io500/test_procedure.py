@@ -189,7 +189,7 @@ def test_the_front_end_is_configured_as_the_study_runs() -> None:
     assert front_end_config(several) == "[global]\ndatadir = /mnt/store\n"
 
 
-def test_pairs_are_measured_in_turns(tmp_path: Path) -> None:
+def test_pairs_alternate(tmp_path: Path) -> None:
     system = ArtificialSystem(flat(GB), flat(1000))
     result = _decided(tmp_path / "t", system)
     turns = [

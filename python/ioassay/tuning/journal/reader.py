@@ -53,12 +53,12 @@ def read(path: Path) -> tuple[State, int]:
                     raise ValueError("follows the line that closes the journal")
                 state.add(record)
         except ValueError as error:
-            raise _damaged(path, number, _why(error)) from None
+            raise _damaged(path, number, _reason(error)) from None
     assert state is not None
     return state, len(whole)
 
 
-def _why(error: ValueError) -> str:
+def _reason(error: ValueError) -> str:
     match error:
         case ValidationError():
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]

@@ -211,7 +211,7 @@ def test_a_journal_of_another_user_is_refused(journal: Journal) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
-def test_on_a_full_disk_nothing_is_announced(tmp_path: Path, root: Path) -> None:
+def test_a_full_disk_prevents_every_announcement(tmp_path: Path, root: Path) -> None:
     place = tmp_path / "small"
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", place], check=True)

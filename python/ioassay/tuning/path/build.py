@@ -26,12 +26,12 @@ def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> lis
     transfer = transfer or Transfer()
     clients = [system for system in systems if client.is_client(system)]
     if not clients:
-        return _merged(path for system in systems for path in _paths(system, transfer))
+        return _merged_hosts(path for system in systems for path in _paths(system, transfer))
     servers = [system for system in systems if not client.is_client(system)]
-    return _merged(path for client in clients for path in _of_client(client, servers, transfer))
+    return _merged_hosts(path for client in clients for path in _of_client(client, servers, transfer))
 
 
-def _merged(paths: Iterable[IoPath]) -> list[IoPath]:
+def _merged_hosts(paths: Iterable[IoPath]) -> list[IoPath]:
     """One path for all hosts whose paths differ in nothing but the host."""
     alike: dict[object, list[IoPath]] = {}
     for path in paths:
@@ -47,7 +47,7 @@ def _merged(paths: Iterable[IoPath]) -> list[IoPath]:
             tuple(text.replace(path.representative, "") for text in path.unknown),
         )
         alike.setdefault(key, []).append(path)
-    return [replace(same[0], alike_hosts=_each(path.representative for path in same)) for same in alike.values()]
+    return [replace(same[0], alike_hosts=_distinct(path.representative for path in same)) for same in alike.values()]
 
 
 def _of_client(client_system: System, servers: Sequence[System], transfer: Transfer) -> list[IoPath]:
@@ -55,15 +55,15 @@ def _of_client(client_system: System, servers: Sequence[System], transfer: Trans
     side = client.side(client_system, transfer)
     paths = []
     for system in servers:
-        served = _served(system, client_system)
+        served = _server_side(system, client_system)
         head = _Head(side.steps, side.rpc_bytes, (client_system.host, system.host))
-        alike = _alike(system, served, transfer, has_cache=False)
-        paths += [_made(transfer, head, group, (*side.unknown, *served.unknown)) for group in alike]
+        alike = _groups_of_server(system, served, transfer, has_cache=False)
+        paths += [_path_of_group(transfer, head, group, (*side.unknown, *served.unknown)) for group in alike]
     if not paths:
         missing = f"The path ends at the network: no server of {_mounted(client_system)} was captured."
         nothing = _Group((), (), (), (), (), None, None)
         head = _Head(side.steps, side.rpc_bytes, (client_system.host,))
-        paths = [_made(transfer, head, nothing, (*side.unknown, missing))]
+        paths = [_path_of_group(transfer, head, nothing, (*side.unknown, missing))]
     return paths
 
 
@@ -75,10 +75,10 @@ def both_ways(systems: Sequence[System], transfer: Transfer | None = None) -> li
     transfer = transfer or Transfer()
     reads: dict[object, list[IoPath]] = {}
     for path in io_paths(systems, replace(transfer, operation="read")):
-        reads.setdefault(_ends(path), []).append(path)
+        reads.setdefault(_end_points(path), []).append(path)
     paths: list[IoPath] = []
     for write in io_paths(systems, transfer):
-        ours = reads.pop(_ends(write), [])
+        ours = reads.pop(_end_points(write), [])
         others = [read for read in ours if problems(read) != problems(write)]
         alike = [read for read in ours if read not in others]
         unknown = dict.fromkeys((*write.unknown, *(text for read in alike for text in read.unknown)))
@@ -86,7 +86,7 @@ def both_ways(systems: Sequence[System], transfer: Transfer | None = None) -> li
     return [*paths, *(path for left in reads.values() for path in left)]
 
 
-def _ends(path: IoPath) -> object:
+def _end_points(path: IoPath) -> object:
     return path.hosts, path.devices, path.disks
 
 
@@ -94,7 +94,7 @@ def _mounted(system: System) -> str:
     return system.target_mount.point if system.target_mount is not None else system.host
 
 
-def _served(system: System, of: System) -> ServerSide:
+def _server_side(system: System, of: System) -> ServerSide:
     if of.target_mount is not None and of.target_mount.is_nfs:
         return server.nfs(system, of.target_mount)
     return server.lustre(system) if server.is_lustre_server(system) else server.local(system)
@@ -116,8 +116,8 @@ def _paths(system: System, transfer: Transfer) -> Iterator[IoPath]:
         for name in names:
             path = f"/sys/block/{name}/queue/read_ahead_kb"
             unknown.append(f"How far {name} reads ahead is unknown: the snapshot lacks {path}.")
-    for group in _alike(system, side, transfer, has_cache=not is_server):
-        yield _made(transfer, head, group, unknown)
+    for group in _groups_of_server(system, side, transfer, has_cache=not is_server):
+        yield _path_of_group(transfer, head, group, unknown)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class _Group:
     stripe_bytes: int | None
 
 
-def _alike(system: System, side: ServerSide, transfer: Transfer, *, has_cache: bool) -> list[_Group]:
+def _groups_of_server(system: System, side: ServerSide, transfer: Transfer, *, has_cache: bool) -> list[_Group]:
     """The ways down from a server's file systems, grouped by what they do to requests."""
     groups: dict[object, list[tuple[Placed, Chain]]] = {}
     for placed in side.placed:
@@ -172,11 +172,11 @@ def _group(system: System, members: list[tuple[Placed, Chain]], transfer: Transf
                 whole = max(whole, chain.array.stripe_bytes)  # which MD joins from the page cache's requests
             cache = (client.page_cache(system, subject, whole),)
     return _Group(
-        devices=_each(placed_device.name for placed_device, _ in members),
-        disks=_each(member_chain.disk for _, member_chain in members),
-        targets=_each(placed_device.steps[0].subject for placed_device, _ in members if placed_device.steps),
+        devices=_distinct(placed_device.name for placed_device, _ in members),
+        disks=_distinct(member_chain.disk for _, member_chain in members),
+        targets=_distinct(placed_device.steps[0].subject for placed_device, _ in members if placed_device.steps),
         volumes=tuple(
-            _each(member_chain.volumes[index] for _, member_chain in members) for index in range(len(chain.volumes))
+            _distinct(member_chain.volumes[index] for _, member_chain in members) for index in range(len(chain.volumes))
         ),
         steps=(*cache, *placed.steps, *chain.steps),
         chain=chain,
@@ -184,11 +184,11 @@ def _group(system: System, members: list[tuple[Placed, Chain]], transfer: Transf
     )
 
 
-def _each(names: Iterable[str]) -> tuple[str, ...]:
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]) -> IoPath:
+def _path_of_group(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]) -> IoPath:
     size = transfer.size_bytes or client.assumed_bytes(head.rpc_bytes)
     assumption = ""
     if transfer.size_bytes is None:

@@ -38,7 +38,7 @@ def conclusions(path: IoPath) -> list[Conclusion]:
     """What follows, the most important first."""
     return [
         *_splits(path),
-        *_joins(path),
+        *_short_read_aheads(path),
         *_raid(path),
         *_alignment(path),
         *_geometry(path),
@@ -50,7 +50,9 @@ def conclusions(path: IoPath) -> list[Conclusion]:
 def problems(path: IoPath) -> set[tuple[str, str, int]]:
     """What is wrong on a path, by host and setting, and what pieces it leaves: whether reads suffer as writes do."""
     splits = ((cause, split.request_bytes) for split in path.splits for cause in _causes(path, split))
-    others = ((cause, 0) for conclusion in (*_joins(path), *_alignment(path)) for cause in conclusion.causes)
+    others = (
+        (cause, 0) for conclusion in (*_short_read_aheads(path), *_alignment(path)) for cause in conclusion.causes
+    )
     return {(cause.host, _SAME.get(cause.parameter, cause.parameter), pieces) for cause, pieces in (*splits, *others)}
 
 
@@ -66,9 +68,11 @@ def _splits(path: IoPath) -> Iterator[Conclusion]:
         spread = next((layer for layer in path.layers if layer.is_spread and layer.kind != "raid"), None)
         if spread is not None and spread.step.striping is not None:
             chunk = format_bytes(spread.step.striping.segment_bytes)
-            yield Conclusion(f"No limit splits requests of {size}; {_of(spread)} spreads them in chunks of {chunk}.")
+            yield Conclusion(
+                f"No limit splits requests of {size}; {_layer_text(spread)} spreads them in chunks of {chunk}."
+            )
         else:
-            yield Conclusion(f"Requests of {size} reach {_end(path)} whole.")
+            yield Conclusion(f"Requests of {size} reach {_destination(path)} whole.")
         return
     for split in path.splits:
         causes = path.causes(split) or split.limits
@@ -76,8 +80,9 @@ def _splits(path: IoPath) -> Iterator[Conclusion]:
         beyond = path.next_limit(split)
         more = f" Beyond that, the next limit is {beyond.text} ({format_bytes(beyond.size_bytes)})." if beyond else ""
         # Where two layers would split it, it leaves both as the first one leaves it.
+        layer = _layer_text(_splitting_layer(path, split))
         yield Conclusion(
-            f"{_what(path, split)} leaves {_of(_last(path, split))} as {_pieces(split)}, because {because}.{more}",
+            f"{_request_text(path, split)} leaves {layer} as {_pieces(split)}, because {because}.{more}",
             True,
             _causes(path, split),
         )
@@ -118,7 +123,7 @@ _AREAS: dict[str, tuple[Area, ...]] = {
 """By the kind of a layer."""
 
 
-def _joins(path: IoPath) -> Iterator[Conclusion]:
+def _short_read_aheads(path: IoPath) -> Iterator[Conclusion]:
     """Read-ahead that is shorter than what the layer below takes at once."""
     for layer in path.layers:
         limit = layer.step.joins_less
@@ -133,18 +138,20 @@ def _joins(path: IoPath) -> Iterator[Conclusion]:
 
 def _reads(path: IoPath) -> Iterator[Conclusion]:
     if path.reads_alike:
-        wrong = any(conclusion.is_problem for conclusion in (*_splits(path), *_joins(path), *_alignment(path)))
+        wrong = any(
+            conclusion.is_problem for conclusion in (*_splits(path), *_short_read_aheads(path), *_alignment(path))
+        )
         yield Conclusion("Reads meet the same limits." if wrong else "Reads of this size arrive whole, too.")
 
 
-def _last(path: IoPath, split: Layer) -> Layer:
+def _splitting_layer(path: IoPath, split: Layer) -> Layer:
     """The last layer that would split what arrives at `split`, where those between leave its pieces as they are."""
     causes = set(path.causes(split))
     holding = [layer for layer in path.layers if set(layer.step.limits) & causes and layer.arriving == split.requests]
     return holding[-1] if holding else split
 
 
-def _what(path: IoPath, split: Layer) -> str:
+def _request_text(path: IoPath, split: Layer) -> str:
     size = format_bytes(split.arriving_bytes)
     if split.kind in ("cache", "layout", "rpc"):
         return f"A {'transfer' if path.transfer.operation == 'write' else 'read'} of {size}"
@@ -159,7 +166,7 @@ def _pieces(layer: Layer) -> str:
     )
 
 
-def _of(layer: Layer) -> str:
+def _layer_text(layer: Layer) -> str:
     match layer.kind:
         case "queue" | "volume":
             return f"the {layer.name} of {layer.subject}" if layer.kind == "queue" else f"{layer.name} {layer.subject}"
@@ -174,7 +181,7 @@ def _of(layer: Layer) -> str:
     return f"the {layer.name}"
 
 
-def _end(path: IoPath) -> str:
+def _destination(path: IoPath) -> str:
     last = path.layers[-1]
     return {"raid": "the RAID", "disk": f"the {last.name}"}.get(last.kind, "the network")
 
@@ -194,7 +201,7 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
         return
     partial = next((stripe_write for stripe_write in path.stripe_writes if stripe_write.method != "full stripe"), None)
     if partial is not None:
-        yield Conclusion(f"{_partial(partial, stripe)} {_unless(path)}", True, causes)
+        yield Conclusion(f"{_partial(partial, stripe)} {_write_back_note(path)}", True, causes)
     share = (
         f"{work.full_stripe_share:.0%} of the writes cover".replace("%", " %")
         if work.full_stripes
@@ -234,7 +241,7 @@ def _partial(write: StripeWrite, stripe: str) -> str:
     return f"{begun}, so the RAID reads {first} before it writes {write.writes} ({write.method})."
 
 
-def _unless(path: IoPath) -> str:
+def _write_back_note(path: IoPath) -> str:
     if any(layer.kind == "volume" and layer.step.striping is path.array for layer in path.layers):
         return "MD's stripe cache avoids this where it can join writes to full stripes."
     return "A write-back cache avoids this where it can join requests to full stripes."
@@ -295,7 +302,7 @@ def _best(path: IoPath) -> Iterator[Conclusion]:
         if any(set(layer.step.limits) & set(path.causes(split)) for split in path.splits):
             yield Conclusion(
                 f"Segments are counted as single pages, the worst case. Where memory is contiguous (huge pages, large "
-                f"folios), {_of(layer)} takes up to {format_about_bytes(best)}."
+                f"folios), {_layer_text(layer)} takes up to {format_about_bytes(best)}."
             )
 
 

@@ -34,10 +34,10 @@ class BlockCounters:
     def since(self, before: BlockCounters) -> BlockCounters | None:
         """What was counted since; `None` where the counters began again between."""
         change = BlockCounters(
-            ios=_less(self.ios, before.ios),
-            merges=_less(self.merges, before.merges),
-            bytes=_less(self.bytes, before.bytes),
-            wait_ms=_less(self.wait_ms, before.wait_ms),
+            ios=_difference(self.ios, before.ios),
+            merges=_difference(self.merges, before.merges),
+            bytes=_difference(self.bytes, before.bytes),
+            wait_ms=_difference(self.wait_ms, before.wait_ms),
             busy_ms=self.busy_ms - before.busy_ms,
             queue_ms=self.queue_ms - before.queue_ms,
             discards=self.discards - before.discards,
@@ -45,7 +45,7 @@ class BlockCounters:
         return None if min(*change.ios, *change.bytes, *change.merges) < 0 else change
 
 
-def _less(now: Pair, before: Pair) -> Pair:
+def _difference(now: Pair, before: Pair) -> Pair:
     return now[0] - before[0], now[1] - before[1]
 
 
@@ -68,7 +68,9 @@ def block_counters(text: str) -> BlockCounters | None:
 
 def histogram_since(now: Histogram, before: Histogram) -> dict[int, Pair] | None:
     """What was counted since; `None` where the counters were reset between. Buckets without anything are left out."""
-    change = {bucket: _less(now.get(bucket, (0, 0)), before.get(bucket, (0, 0))) for bucket in sorted({*now, *before})}
+    change = {
+        bucket: _difference(now.get(bucket, (0, 0)), before.get(bucket, (0, 0))) for bucket in sorted({*now, *before})
+    }
     if any(min(pair) < 0 for pair in change.values()):
         return None
     return {bucket: pair for bucket, pair in change.items() if any(pair)}
@@ -83,7 +85,7 @@ class OperationCounters:
 
     def since(self, before: OperationCounters) -> OperationCounters | None:
         """What was counted since; `None` where the counters began again between."""
-        change = OperationCounters(_less(self.count, before.count), _less(self.bytes, before.bytes))
+        change = OperationCounters(_difference(self.count, before.count), _difference(self.bytes, before.bytes))
         return None if min(*change.count, *change.bytes) < 0 else change
 
 

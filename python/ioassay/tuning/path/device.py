@@ -228,7 +228,7 @@ def _size_limits(device: BlockDevice, unknown: list[str]) -> list[Limit]:
     limits = []
     kibibytes = _number(device, "queue/max_sectors_kb", unknown)
     if kibibytes is None:
-        unknown += _lacking(device, "max_sectors_kb", "How large the requests of {} may be")
+        unknown += _missing_limit(device, "max_sectors_kb", "How large the requests of {} may be")
     if kibibytes:
         path = f"/sys/block/{device.name}/queue/max_sectors_kb"
         reason = f"max_sectors_kb of {device.name} is {kibibytes}"
@@ -254,7 +254,7 @@ def _controller(system: System, device: BlockDevice, unknown: list[str]) -> Step
             segments, path = adapter.sg_tablesize, f"/sys/class/scsi_host/{adapter.name}/sg_tablesize"
             parameter = "sg_tablesize"
     if segments is None:
-        unknown += _lacking(device, "max_segments", "How many segments {} takes")
+        unknown += _missing_limit(device, "max_segments", "How many segments {} takes")
     limits = []
     if segments:
         size = segments * PAGE_BYTES
@@ -307,7 +307,7 @@ def _number(device: BlockDevice, attribute: str, unknown: list[str]) -> int | No
     return None
 
 
-def _lacking(device: BlockDevice, attribute: str, what: str) -> Iterator[str]:
+def _missing_limit(device: BlockDevice, attribute: str, what: str) -> Iterator[str]:
     """Says that a limit which every queue has was not captured: what it splits is not in the picture."""
     with suppress(Unreadable):  # which is reported already
         if device.has_queue and device.text(f"queue/{attribute}") is None:

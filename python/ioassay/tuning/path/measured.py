@@ -136,9 +136,9 @@ def _devices(before: System, after: System, elapsed_s: float, problems: list[str
     come = [name for name in after.devices if name not in before.devices]
     host = after.host
     if gone:
-        problems.append(f"{named(gone)} {_were(gone)} no longer on {host} when the workload had run.")
+        problems.append(f"{named(gone)} {_was_or_were(gone)} no longer on {host} when the workload had run.")
     if come:
-        problems.append(f"{named(come)} {_were(come)} not yet on {host} before the workload ran.")
+        problems.append(f"{named(come)} {_was_or_were(come)} not yet on {host} before the workload ran.")
     for name, device in after.devices.items():
         if name not in before.devices:
             continue
@@ -157,7 +157,7 @@ def _devices(before: System, after: System, elapsed_s: float, problems: list[str
             yield DeviceActivity(name, change, elapsed_s)
 
 
-def _were(names: Sequence[str]) -> str:
+def _was_or_were(names: Sequence[str]) -> str:
     return "was" if len(names) == 1 else "were"
 
 
@@ -170,7 +170,7 @@ def _of_device(host: str, device: DeviceActivity) -> MeasuredLayer:
     return MeasuredLayer(host, "queue", device.name, f"/sys/block/{device.name}/stat", reads, writes)
 
 
-def _both(before: System, after: System, pattern: str) -> Iterator[tuple[str, str, str]]:
+def _in_both(before: System, after: System, pattern: str) -> Iterator[tuple[str, str, str]]:
     """Parameters of Lustre that both snapshots have: name, text before, text after."""
     known = matching(before.lustre, pattern)
     for name, text in matching(after.lustre, pattern).items():
@@ -179,7 +179,7 @@ def _both(before: System, after: System, pattern: str) -> Iterator[tuple[str, st
 
 
 def _calls(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
-    for name, *texts in _both(before, after, "llite.*.stats"):
+    for name, *texts in _in_both(before, after, "llite.*.stats"):
         first, last = map(counters.lustre_calls, texts)
         if first is not None and last is not None:
             yield from _operations(last.since(first), after.host, "application", name, source=name, problems=problems)
@@ -199,14 +199,14 @@ def _operations(
 
 
 def _rpcs(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
-    for name, *texts in _both(before, after, "osc.*.rpc_stats"):
+    for name, *texts in _in_both(before, after, "osc.*.rpc_stats"):
         yield from _lustre(name, texts, "rpc", "pages per rpc", host=after.host, problems=problems)
 
 
 def _bulks(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
     seen = set()
     for pattern in ("osd-*.*.brw_stats", "obdfilter.*.brw_stats"):
-        for name, *texts in _both(before, after, pattern):
+        for name, *texts in _in_both(before, after, pattern):
             target = name.split(".")[1]
             if target not in seen:  # the older name leads to the same
                 seen.add(target)
@@ -301,7 +301,7 @@ def compared(path: IoPath, measured: Iterable[MeasuredHost]) -> list[Comparison]
     known = [layer for host in measured if host.host in path.hosts for layer in host.layers]
     comparisons = []
     for layer in path.layers:
-        layers = [measured_layer for measured_layer in known if _belongs(measured_layer, layer, path)]
+        layers = [measured_layer for measured_layer in known if _is_of_layer(measured_layer, layer, path)]
         if layers:
             write = path.transfer.operation == "write"
             total = _total([layer.writes if write else layer.reads for layer in layers])
@@ -331,7 +331,7 @@ def _titles(layers: Sequence[MeasuredLayer]) -> list[str]:
     return list(dict.fromkeys(title for layer in layers for title in layer.others))
 
 
-def _belongs(measured_layer: MeasuredLayer, layer: Layer, path: IoPath) -> bool:
+def _is_of_layer(measured_layer: MeasuredLayer, layer: Layer, path: IoPath) -> bool:
     """Whether a measurement is of a layer of a path, or of one that is alike."""
     if layer.kind in ("application", "rpc") and measured_layer.kind == layer.kind:
         return measured_layer.host == path.hosts[0] and (layer.kind == "rpc" or _is_of_mount(measured_layer, path))
@@ -356,15 +356,15 @@ def _is_of_mount(measured_layer: MeasuredLayer, path: IoPath) -> bool:
 def _total(several: Sequence[Sizes]) -> Sizes:
     count = sum(sizes.count for sizes in several)
     total = sum(sizes.count * sizes.mean_bytes for sizes in several if sizes.mean_bytes is not None)
-    histogram = _added([sizes.histogram for sizes in several], lambda left, right: left + right, 0)
+    histogram = _summed([sizes.histogram for sizes in several], lambda left, right: left + right, 0)
     return Sizes(count, total / count if count else None, any(sizes.is_upper_bound for sizes in several), histogram)
 
 
 def _sum(several: Sequence[Histogram]) -> dict[int, Pair]:
-    return _added(several, lambda left, right: (left[0] + right[0], left[1] + right[1]), (0, 0))
+    return _summed(several, lambda left, right: (left[0] + right[0], left[1] + right[1]), (0, 0))
 
 
-def _added(
+def _summed(
     several: Sequence[Mapping[int, _Count]], add: Callable[[_Count, _Count], _Count], nothing: _Count
 ) -> dict[int, _Count]:
     counts: dict[int, _Count] = {}

@@ -69,7 +69,7 @@ class StripeWrite:
 
     def _segments_not_read(self) -> list[int]:
         """Segments that a reconstruct-write has all of what it needs of."""
-        return _covering(self.start_bytes, self.end_bytes, self.array.segment_bytes)
+        return _fully_written_segments(self.start_bytes, self.end_bytes, self.array.segment_bytes)
 
 
 def stripe_writes(requests: Iterable[Request], array: Array) -> list[StripeWrite]:
@@ -99,7 +99,7 @@ def _stripe_write(array: Array, start: int, end: int, place: tuple[int, int, int
         method, reads, read_bytes = "full stripe", 0, 0
     else:
         modify = (touched + parity, written + parity * rows)
-        reconstruct = (data - len(_covering(start, end, segment)), data * rows - written)
+        reconstruct = (data - len(_fully_written_segments(start, end, segment)), data * rows - written)
         method = "read-modify-write" if modify < reconstruct else "reconstruct-write"
         reads, read_bytes = min(modify, reconstruct)
     return StripeWrite(*place, start, end, method, reads, writes, read_bytes, write_bytes, array)
@@ -111,7 +111,7 @@ def _rows(start: int, end: int, segment: int) -> int:
     return end - start if touched == 1 else min(segment, end - start)
 
 
-def _covering(start: int, end: int, segment: int) -> list[int]:
+def _fully_written_segments(start: int, end: int, segment: int) -> list[int]:
     """The segments that are written wherever parity changes."""
     rows = _rows(start, end, segment)
     segments = range(start // segment, -(-end // segment))

@@ -112,7 +112,7 @@ def _misaligned(layer: Layer) -> str:
 def _stripe_rows(path: IoPath, layer: Layer) -> list[Row]:
     packed: list[list[StripeWrite]] = []
     for write in path.stripe_writes:
-        free = next((row for row in packed if all(_apart(write, other) for other in row)), None)
+        free = next((row for row in packed if all(_fit_in_one_row(write, other) for other in row)), None)
         if free is None:
             packed.append([write])
         else:
@@ -125,7 +125,7 @@ def _stripe_rows(path: IoPath, layer: Layer) -> list[Row]:
     return made
 
 
-def _apart(left: StripeWrite, right: StripeWrite) -> bool:
+def _fit_in_one_row(left: StripeWrite, right: StripeWrite) -> bool:
     """Whether both can be drawn in one row."""
     size = left.array.stripe_bytes
     return abs(left.stripe_offset_bytes - right.stripe_offset_bytes) >= size
@@ -153,14 +153,14 @@ def _stripe_row(path: IoPath, layer: Layer, writes: Sequence[StripeWrite]) -> Ro
     total = len({write.request for write in path.stripe_writes})
     return Row(
         layer.name if layer.kind == "raid" else f"{layer.name} stripe",
-        _which(writes, total),
+        _request_numbers(writes, total),
         layer.step.host,
         tuple(boxes),
         sizes_of(writes),
         segments=tuple(segments),
         parity=tuple(Parity(name, is_read) for name in names),
         problem=_misaligned(layer) if layer.kind == "raid" and writes[0] is path.stripe_writes[0] else "",
-        note=_work(writes),
+        note=_array_work(writes),
     )
 
 
@@ -178,7 +178,7 @@ def sizes_of(writes: Sequence[StripeWrite]) -> str:
     return format_bytes(known.pop()) if len(known) == 1 else f"{format_bytes(min(known))} to {format_bytes(max(known))}"
 
 
-def _which(writes: Sequence[StripeWrite], total: int) -> str:
+def _request_numbers(writes: Sequence[StripeWrite], total: int) -> str:
     """Which of the requests that reach the array a row is of."""
     if total == 1:
         return ""
@@ -189,7 +189,7 @@ def _which(writes: Sequence[StripeWrite], total: int) -> str:
     return f"request{'s' if len(numbers) > 1 else ''} {', '.join(numbers[:_MOST_NAMED])}{more} of {total}"
 
 
-def _work(writes: Sequence[StripeWrite]) -> str:
+def _array_work(writes: Sequence[StripeWrite]) -> str:
     """What the array does for each: `full stripe`, `reads 4, writes 6`."""
     labels = dict.fromkeys(
         "full stripe, nothing is read"

@@ -61,7 +61,7 @@ def lustre(system: System) -> ServerSide:
     """The object storage targets of a Lustre server."""
     placed, unknown, rpc = [], [], []
     for target, path in _targets(system).items():
-        device, start, name = _at(system, path)
+        device, start, name = _device_at(system, path)
         step, size = _bulk(system, target)
         rpc += [size] if size else []
         if device is None:
@@ -98,7 +98,7 @@ def local(system: System) -> ServerSide:
     unknown: list[str] = []
     mount, target = system.target_mount, system.snapshot.target or ""
     if target.startswith("/dev/"):
-        device, start, name = _at(system, target)
+        device, start, name = _device_at(system, target)
         if device is None:
             return ServerSide((), None, (f"{target} is no block device of {system.host}.",))
         return ServerSide((Placed(device, name, start, (), None),), None)
@@ -118,7 +118,7 @@ def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: li
         return
     device, start, name = _numbered(system, mount.device)
     if device is None:  # Btrfs numbers its mounts by itself
-        device, start, name = _at(system, mount.source)
+        device, start, name = _device_at(system, mount.source)
     if device is None:
         unknown.append(f"{mount.point} ({mount.file_system}) lies on no block device of {system.host}.")
         return
@@ -127,7 +127,7 @@ def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: li
 
 def _members(system: System, of_btrfs: BtrfsFileSystem) -> list[tuple[BlockDevice, int, str]]:
     """The devices of a file system, each with where it begins and its name."""
-    members = (_at(system, name) for name in of_btrfs.devices)
+    members = (_device_at(system, name) for name in of_btrfs.devices)
     return [(device, start, name) for device, start, name in members if device is not None]
 
 
@@ -194,7 +194,7 @@ def _file_system(system: System, mount: Mount | None, kind: str, subject: str) -
     return Step("file system", _NAMES.get(kind, kind), subject, system.host, notes=tuple(notes)), stripe or None
 
 
-def _at(system: System, path: str) -> tuple[BlockDevice | None, int, str]:
+def _device_at(system: System, path: str) -> tuple[BlockDevice | None, int, str]:
     """The device of a path below /dev, where what the path names begins on it, and its name."""
     device = block.by_path(system.devices, system.snapshot, path)
     name = path.rpartition("/")[2]

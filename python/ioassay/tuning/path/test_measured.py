@@ -120,7 +120,7 @@ def test_devices_that_came_or_went_are_named() -> None:
     )
 
 
-def test_a_reboot_between_is_said_and_nothing_is_compared() -> None:
+def test_a_reboot_between_is_reported_and_prevents_comparison() -> None:
     before, after = _pair("1 1 1 1 1 1 1 1 1 1 1", "2 2 2 2 2 2 2 2 2 2 2")
     after.document["boot_id"] = "another"
     assert between(before, after).problems == (

@@ -48,13 +48,13 @@ def trace(steps: Sequence[Step], transfer_bytes: int, offset_bytes: int = 0) -> 
     requests = list(split_by_size(Request(offset_bytes, size, offset_bytes), at_once))
     layers = []
     for step in steps:
-        layer = _through(step, requests)
+        layer = _layer_of_step(step, requests)
         layers.append(layer)
         requests = list(layer.requests)
     return layers
 
 
-def _through(step: Step, arriving: list[Request]) -> Layer:
+def _layer_of_step(step: Step, arriving: list[Request]) -> Layer:
     entering = shifted(gathered(arriving) if step.gathers_bytes else arriving, step.shift_bytes)
     left = [list(_split(step, request)) for request in entering]
     return Layer(

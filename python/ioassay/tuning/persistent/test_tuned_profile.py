@@ -147,7 +147,7 @@ def test_files_and_a_note_replace_a_profile_of_tuned_that_is_not_fully_known(roo
     assert "its profile is not known whole (there is no profile nowhere)" in made.notes[0]
 
 
-def test_below_another_directory_the_profile_is_only_written(root: Path, tmp_path: Path) -> None:
+def test_the_profile_is_only_written_below_another_directory(root: Path, tmp_path: Path) -> None:
     made = persistent_form(plan(root, "sysctl:vm.swappiness=1"), tmp_path / "look", ID)
     assert made.profile == ""
     assert made.files[0].activation == f"tuned-adm profile {NAME}"
@@ -308,7 +308,7 @@ def test_kill_9_at_any_line_of_the_journal_of_an_apply_leaves_what_a_rollback_pu
 
 
 @pytest.mark.parametrize("line", [1, 2, 3, 4, 5, -1, -2, -3, -4, -5])
-def test_kill_9_at_any_line_of_the_journal_of_a_rollback_is_mended_by_the_next_one(
+def test_kill_9_at_any_line_of_the_journal_of_a_rollback_is_repaired_by_the_next_one(
     root: Path, tmp_path: Path, line: int
 ) -> None:
     applied(root, tmp_path / "j", "sysctl:vm.swappiness=1", "block:sda/nr_requests=64")

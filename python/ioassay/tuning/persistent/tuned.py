@@ -86,7 +86,7 @@ def profile_text(plan: ChangePlan, active: ActiveProfile) -> str:
             plugin = "sysctl" if isinstance(instance, SysctlInstance) else "sysfs"
             section = sections.setdefault(f"ioassay-{plugin}", {"type": plugin})
             section[_key(step)] = step.wanted
-    _take_disks(sections, disks, active)
+    _add_disk_sections(sections, disks, active)
     ordered = sorted(sections.items(), key=lambda item: item[1].get("type") == "sysfs" and item[0] not in active.units)
     include = f"include={','.join(active.name.split())}\n" if active.name else ""
     text = f"[main]\nsummary=Settings of ioassay tune apply\n{include}"
@@ -124,7 +124,7 @@ def _drop(sections: dict[str, dict[str, str]], name: str, active: ActiveProfile)
             section["drop"] = ",".join(dict.fromkeys([*known, line.key]))
 
 
-def _take_disks(
+def _add_disk_sections(
     sections: dict[str, dict[str, str]], disks: Mapping[str, Mapping[str, str]], active: ActiveProfile
 ) -> None:
     """Gives each disk a section of its own, with the options that it has of the active profile."""

@@ -42,10 +42,10 @@ def each_device(system: System, judge: Callable[[BlockDevice], Iterable[Judgemen
         otherwise = "no block device of this node lies below the target; look at its servers"
     else:
         otherwise = "the node has no block devices with data"
-    return each(system.concerned(), lambda device: _named(device, judge(device)), otherwise=otherwise)
+    return each(system.concerned(), lambda device: _with_device_name(device, judge(device)), otherwise=otherwise)
 
 
-def _named(device: BlockDevice, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+def _with_device_name(device: BlockDevice, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
     """With the device's name on what does not apply to it: a picture that shows it asks for the reason."""
     for judgement in judgements:
         if isinstance(judgement, NotApplicable) and not judgement.subject:

@@ -382,7 +382,7 @@ def _min_free_kbytes(system: System) -> Iterator[Judgement]:
     now = system.snapshot.number("proc/sys/vm/min_free_kbytes")
     if now is None:
         yield missing("/proc/sys/vm/min_free_kbytes")
-    elif breach := _breach(system, now):
+    elif breach := _out_of_bounds(system, now):
         wanted = _wanted_kb(system)
         assignment = Assignment("sysctl:vm.min_free_kbytes", str(wanted))
         yield Change(system.host, f"{now} KiB", f"{wanted} KiB", breach, (assignment,), is_harmful=True)
@@ -399,7 +399,7 @@ def _min_free_kbytes(system: System) -> Iterator[Judgement]:
         yield Change(system.host, f"{now} KiB", f"{_MIN_FREE_KBYTES_WANTED_KB} KiB", assignments=(assignment,))
 
 
-def _breach(system: System, now: int) -> str:
+def _out_of_bounds(system: System, now: int) -> str:
     """What is wrong on any node: less than a quarter of what the kernel takes by itself, or far more."""
     if reason := _MIN_FREE_KBYTES_BOUNDS.breach(now):
         return reason

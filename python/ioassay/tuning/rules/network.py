@@ -233,7 +233,7 @@ def _tcp_buffers(system: System) -> Iterator[Judgement]:
         )
 
 
-def _words(system: System, name: str) -> list[str]:
+def _buffer_sizes(system: System, name: str) -> list[str]:
     """The least, the first and the largest size of the buffer; nothing where the snapshot has no three numbers."""
     words = (system.snapshot.text(f"proc/sys/net/ipv4/{name}") or "").split()
     return words if len(words) == 3 and all(map(is_whole, words)) else []
@@ -241,7 +241,7 @@ def _words(system: System, name: str) -> list[str]:
 
 def _tiny(system: System, name: str) -> Judgement | None:
     """A change where the buffer is too small for any node."""
-    words = _words(system, name)
+    words = _buffer_sizes(system, name)
     if not words or not (breach := _TCP_BUFFERS_BOUNDS[name].breach(int(words[2]))):
         return None
     return _tcp_buffers_change(system, name, words, _DEFAULT_BYTES, breach)
@@ -261,7 +261,7 @@ def _tcp_buffers_change(system: System, name: str, words: list[str], wanted: int
 
 def _buffer(system: System, name: str, wanted: int, because: str) -> Judgement:
     path = f"proc/sys/net/ipv4/{name}"
-    words = _words(system, name)
+    words = _buffer_sizes(system, name)
     if not words:
         return missing(f"/{path}")
     most = int(words[2])

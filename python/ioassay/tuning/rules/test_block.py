@@ -173,7 +173,7 @@ def test_too_few_segments_are_named() -> None:
     assert "256 are needed" in change.because
 
 
-def test_below_multipath_nothing_is_changed_live() -> None:
+def test_paths_below_multipath_are_not_changed_live() -> None:
     judgements = judged(MAX_SECTORS_KB, tuned_systems.md3460_oss(), _STRIPE_1M)
     changes = [judgement for judgement in judgements if isinstance(judgement, Change)]
     assert len(changes) == len(judgements) == 6

@@ -152,7 +152,7 @@ def test_swappiness_above_100_is_right_for_swap_in_memory_and_idle_without_swap(
 
 
 @pytest.mark.parametrize("rule", ["scheduler", "read-ahead-kb", "nr-requests", "nomerges"])
-def test_a_disk_of_which_the_snapshot_lacks_whether_it_rotates_is_not_taken_for_flash(rule: str) -> None:
+def test_a_disk_without_a_captured_rotational_file_is_not_taken_for_flash(rule: str) -> None:
     files = disk("sda")
     del files["sys/block/sda/queue/rotational"]
     (judgement,) = next(candidate for candidate in RULES if candidate.name == rule).judgements(
@@ -186,7 +186,7 @@ def test_a_file_of_the_queue_that_the_snapshot_lacks_is_missing_and_not_a_device
     assert judgement.what == f"/sys/block/sda/queue/{attribute}"
 
 
-def test_a_partition_of_which_the_snapshot_lacks_where_it_starts_is_not_taken_for_aligned() -> None:
+def test_a_partition_without_a_captured_start_is_not_taken_for_aligned() -> None:
     files = _node()
     del files["sys/block/sda/sda1/start"]
     rule = next(candidate for candidate in RULES if candidate.name == "partition-alignment")

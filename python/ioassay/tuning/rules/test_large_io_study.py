@@ -24,7 +24,7 @@ def recommended_changes(snapshot: Snapshot, array: Array | None = None) -> dict[
     return judgements_by_rule
 
 
-def test_before_tuning_the_server_gets_the_values_of_tables_3_to_5() -> None:
+def test_an_untuned_server_gets_the_values_of_tables_3_to_5() -> None:
     recommended = recommended_changes(tuned_systems.md3460_oss(), tuned_systems.MD3460_UNTUNED)
     assert settings_of(recommended["scheduler"]) == [f"block:dm-{index}/scheduler=deadline" for index in range(6)]
     assert set(settings_of(recommended["max-sgl-entries"])) == {"module:mpt3sas/max_sgl_entries=256"}
@@ -51,7 +51,7 @@ def test_before_tuning_the_server_gets_the_values_of_tables_3_to_5() -> None:
     ]
 
 
-def test_before_tuning_its_clients_get_the_values_of_table_6() -> None:
+def test_untuned_clients_get_the_values_of_table_6() -> None:
     recommended = recommended_changes(tuned_systems.lustre_client())
     assert settings_of(recommended["lustre-max-rpcs-in-flight"]) == ["lctl:osc.ltestfs2-*.max_rpcs_in_flight=256"]
     assert settings_of(recommended["lustre-max-dirty-mb"]) == ["lctl:osc.ltestfs2-*.max_dirty_mb=1024"]
@@ -65,7 +65,7 @@ def test_another_segment_comes_out_as_that_of_table_4() -> None:
     assert change.wanted == "8 data disks × 128 KiB = 1 MiB"
 
 
-def test_after_tuning_nothing_of_the_study_is_left() -> None:
+def test_a_tuned_system_gets_no_value_of_the_study() -> None:
     assert recommended_changes(tuned_systems.md3460_oss_tuned(), tuned_systems.MD3460_TUNED) == {}
     assert recommended_changes(tuned_systems.lustre_client(tuned=True)) == {}
 

@@ -134,7 +134,7 @@ def test_a_value_that_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize("rule", lustre.RULES, ids=lambda rule: rule.name)
-def test_a_node_without_lustre_is_told_so(rule: Rule) -> None:
+def test_rules_of_lustre_do_not_apply_to_a_node_without_it(rule: Rule) -> None:
     assert "Lustre" in only(judged(rule, {}), NotApplicable).why
 
 

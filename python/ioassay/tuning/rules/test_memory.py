@@ -64,7 +64,7 @@ def test_huge_pages_of_a_compute_node_stay() -> None:
     only(judged(TRANSPARENT_HUGEPAGE, _NFS_SERVER | huge("[sometimes]")), NotReadable)
 
 
-def test_on_any_node_no_page_fault_waits_for_compaction() -> None:
+def test_no_page_fault_waits_for_compaction_on_any_node() -> None:
     assert settings_of(judged(TRANSPARENT_HUGEPAGE, huge("[always] madvise never", "[always] madvise never"))) == [
         "sys:kernel/mm/transparent_hugepage/defrag=madvise"
     ]

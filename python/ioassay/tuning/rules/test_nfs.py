@@ -114,7 +114,7 @@ class TestConnections:
 class TestTrunking:
     fstab = "homes:/home /home nfs vers=4.1,trunkdiscovery 0 0\n"
 
-    def test_a_server_of_which_only_the_user_knows_the_addresses(self) -> None:
+    def test_a_server_whose_addresses_only_the_user_knows(self) -> None:
         (judgement,) = judged(NFS_TRUNKING, nfs_client().with_target("/home"))
         assert isinstance(judgement, NotJudged)
         assert "several addresses" in judgement.why

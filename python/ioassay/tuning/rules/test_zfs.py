@@ -179,7 +179,7 @@ class TestProperties:
         (judgement,) = judged(ZFS_EXTENDED_ATTRIBUTES, node)
         assert isinstance(judgement, Fine if is_fine else Change)
 
-    def test_without_a_target_what_is_inherited_is_said_once(self) -> None:
+    def test_inherited_values_are_reported_once_without_a_target(self) -> None:
         node = zfs_server()
         all_off = node.with_printed({ZFS_GET_LINE: node.printed[ZFS_GET_LINE].replace("\tlz4\t", "\toff\t")})
         changes = changes_of(ZFS_COMPRESSION, Node(node.host, node.files, printed=all_off.printed))

@@ -86,17 +86,17 @@ def parse(name: str, definitions: Definitions | None = None, root: Path = ROOT) 
 
     Raises `UsageError` for a kind, device or parameter that does not exist, with the nearest that does.
     """
-    setting = _made(name, definitions, root)
+    setting = _make_setting(name, definitions, root)
     setting.instances()
     return setting
 
 
 def instance_named(name: str, definitions: Definitions | None = None, root: Path = ROOT) -> Instance:
     """The one value of exactly this name, also if it is no longer there. Raises `UsageError`."""
-    return _made(name, definitions, root).exact()
+    return _make_setting(name, definitions, root).exact()
 
 
-def _made(name: str, definitions: Definitions | None, root: Path) -> Setting:
+def _make_setting(name: str, definitions: Definitions | None, root: Path) -> Setting:
     kind, colon, where = name.partition(":")
     if not colon or not where:
         raise UsageError(f"{name} is not a setting.", "Write KIND:WHERE, such as block:sda/nr_requests.")

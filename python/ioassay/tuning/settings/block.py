@@ -27,7 +27,7 @@ class BlockInstance(FileInstance):
     def __init__(self, root: Path, device: str, parameter: str) -> None:
         self.device, self.parameter = device, parameter
         self.directory = root / "sys/block" / device
-        super().__init__(f"{KIND}:{device}/{parameter}", self.directory / _below(parameter))
+        super().__init__(f"{KIND}:{device}/{parameter}", self.directory / _path_below_device(parameter))
 
     def read(self) -> str:
         """As the base says. MD shows `1000 (system)` where it follows a sysctl, and takes `system` for that."""
@@ -101,7 +101,7 @@ class Block(Setting):
         known = names(self._root / "sys/block")
         devices = [self._device] if self._device in known else fnmatch.filter(known, self._device)
         if not devices:
-            raise UsageError(f"{self.name}: no such block device; {self._advice(known)}")
+            raise UsageError(f"{self.name}: no such block device; {self._nearest_device(known)}")
         block_instances = [BlockInstance(self._root, device, self._parameter) for device in devices]
         there = [instance for instance in block_instances if instance.path.is_file()]
         if not there:
@@ -117,7 +117,7 @@ class Block(Setting):
         """As the base says."""
         return BlockInstance(self._root, self._device, self._parameter)
 
-    def _advice(self, known: list[str]) -> str:
+    def _nearest_device(self, known: list[str]) -> str:
         whole = next((name for name in known if (self._root / "sys/block" / name / self._device).is_dir()), None)
         if whole is not None:
             return f"{self._device} is a partition: write {whole}"
@@ -143,5 +143,5 @@ def nearest_of(word: str, known: list[str]) -> str:
     return advice if len(known) <= 40 or advice.startswith("did you") else "list its directory for those that exist"
 
 
-def _below(parameter: str) -> Path:
+def _path_below_device(parameter: str) -> Path:
     return Path(parameter) if "/" in parameter else Path("queue", parameter)

@@ -66,13 +66,13 @@ class Sysctl(Setting):
 
     def exact(self) -> Instance:
         """As the base says."""
-        return self._named(self._root.joinpath(*self._parts))
+        return self._instance_of(self._root.joinpath(*self._parts))
 
     def _expanded(self, path: Path) -> list[Instance]:
         paths = [path] if path.is_file() else map(Path, sorted(glob.glob(str(path))))
-        return [self._named(file) for file in paths if file.is_file()]
+        return [self._instance_of(file) for file in paths if file.is_file()]
 
-    def _named(self, path: Path) -> Instance:
+    def _instance_of(self, path: Path) -> Instance:
         parts = path.relative_to(self._root).parts
         name = ".".join(parts) if not any("." in part for part in parts) else "/".join(parts)
         return SysctlInstance(f"{SYSCTL}:{name}", path)
@@ -93,7 +93,9 @@ class Sys(Setting):
     def instances(self) -> list[Instance]:
         """As the base says."""
         paths = [self._path] if self._path.is_file() else map(Path, sorted(glob.glob(str(self._path))))
-        instances = {instance.name: instance for instance in (self._named(path) for path in paths if path.is_file())}
+        instances = {
+            instance.name: instance for instance in (self._instance_of(path) for path in paths if path.is_file())
+        }
         if not instances:
             deepest = next(above for above in self._path.parents if glob.glob(str(above)))
             part = self._path.relative_to(deepest).parts[0]
@@ -105,9 +107,9 @@ class Sys(Setting):
 
     def exact(self) -> Instance:
         """As the base says."""
-        return self._named(self._path)
+        return self._instance_of(self._path)
 
-    def _named(self, path: Path) -> Instance:
+    def _instance_of(self, path: Path) -> Instance:
         if of_device := device_of(path, self._root):
             return BlockInstance(self._root, *of_device)
         if of_module := module_of(path, self._root):

@@ -122,7 +122,7 @@ def parsed_options(text: str) -> dict[str, str]:
 
 def changed_options(options: dict[str, str], option: str, value: str) -> str:
     """The options as `mount -o` takes them, with one of them changed."""
-    left = {name: of for name, of in options.items() if name not in (option, *_excluded(option))}
+    left = {name: of for name, of in options.items() if name not in (option, *_opposites(option))}
     if value != ABSENT:
         left[option] = value
     elif option == "noatime":
@@ -132,7 +132,7 @@ def changed_options(options: dict[str, str], option: str, value: str) -> str:
     return ",".join(name if of == PRESENT else f"{name}={of}" for name, of in left.items()) or "defaults"
 
 
-def _excluded(option: str) -> tuple[str, ...]:
+def _opposites(option: str) -> tuple[str, ...]:
     if option in _TIMES:
         return _TIMES
     return ("rw",) if option == "ro" else (f"no{option}", option.removeprefix("no"))
@@ -157,7 +157,7 @@ class MountInstance(Instance):
         mount = self.mount()
         if why := self.not_live():
             raise NotLive(f"{self.name}={value}: {why}.")
-        words = ["remount", self._word(value, mount)]
+        words = ["remount", self._value_text(value, mount)]
         if self.option not in _TIMES and not {"noatime", "relatime"} & mount.options.keys():
             words.append("strictatime")  # With nodiratime a remount makes relatime of it otherwise.
         try:
@@ -229,7 +229,7 @@ class MountInstance(Instance):
             raise Vanished(f"{self.name}: nothing is mounted at {self.point}.", "Check that it is still mounted.")
         return mount
 
-    def _word(self, value: str, mount: Mounted) -> str:
+    def _value_text(self, value: str, mount: Mounted) -> str:
         option = self.option
         if value == PRESENT:
             return _SET.get(option, option)

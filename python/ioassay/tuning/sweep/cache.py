@@ -64,7 +64,7 @@ def _beyond_memory(
     free = _free_bytes(place)
     if free is None or system is None:
         return PastCache(notes=["Buffered I/O: give files that no phase goes through twice (--set size=SIZE)."])
-    files = max(1, _most("ranks", parameters, resolved) * _most("clients", parameters, resolved))
+    files = max(1, _largest_setting("ranks", parameters, resolved) * _largest_setting("clients", parameters, resolved))
     known = _bytes(resolved.entry.settings["size"])
     wanted = int(system.memory_bytes * _BEYOND_MEMORY)
     total = min(wanted, int(free * _OF_FREE))
@@ -95,7 +95,7 @@ def _free_bytes(place: Place) -> int | None:
     return statistics.f_bavail * statistics.f_frsize
 
 
-def _most(key: str, parameters: Sequence[ParameterEntry], resolved: ResolvedStudy) -> int:
+def _largest_setting(key: str, parameters: Sequence[ParameterEntry], resolved: ResolvedStudy) -> int:
     """The largest number that a setting of the study has in the sweep."""
     value = resolved.entry.settings.get(key, "1")
     texts = [*(value if isinstance(value, list) else [value])]

@@ -95,7 +95,7 @@ class Loop:
                 parameter.name: parameter.values[index]
                 for parameter, index in zip(self._document.parameters, point, strict=True)
             }
-            self._say(f"Trial {number + 1} of {min(search.trials, search.points)}: {_shown(values)}")
+            self._say(f"Trial {number + 1} of {min(search.trials, search.points)}: {_values_text(values)}")
             trial = Trial("search", number, values, self._today, (), self._document)
             self._try(search, trial)
             if self._is_void():
@@ -110,7 +110,7 @@ class Loop:
         if self._is_refused(trial):
             return
         try:
-            self._tell(search, self._finish(trial))
+            self._report_to_search(search, self._finish(trial))
         except CannotSet as error:
             if isinstance(error, Drifted):
                 raise
@@ -146,7 +146,7 @@ class Loop:
             seed=self._document.seed,
         )
 
-    def _tell(self, search: Search, trial: Trial) -> None:
+    def _report_to_search(self, search: Search, trial: Trial) -> None:
         broken = trial.broken
         search.tell(self._point(trial.values), trial.estimate, is_allowed=not broken)
         for sentence in broken:
@@ -158,7 +158,7 @@ class Loop:
 
     def _confirm(self, best: Trial) -> None:
         precision = replace(self._precision, fewest=_FEWEST_OF_ANSWER)
-        self._say(f"Confirmation with fresh pairs: {_shown(best.values)}")
+        self._say(f"Confirmation with fresh pairs: {_values_text(best.values)}")
         trial = self._resumed("confirmation", 0, best.values, self._today)
         confirmed = self._finish(trial, precision, is_answer=True)
         changed = [name for name, value in best.values.items() if value != self._today[name]]
@@ -178,7 +178,7 @@ class Loop:
         """Measures pairs until nothing more is to be known of the trial. Returns it with all of them."""
         precision = precision or self._precision
         while not self._is_given_up(trial):
-            least = 0.0 if is_answer else self._least(trial)
+            least = 0.0 if is_answer else self._relevant_gain(trial)
             if pairs.next_step(trial.pairs, precision, least) != "pair":
                 break
             self._pair(trial)
@@ -186,7 +186,7 @@ class Loop:
             self._say_gain(trial)
         return trial
 
-    def _least(self, trial: Trial) -> float:
+    def _relevant_gain(self, trial: Trial) -> float:
         """The gain below which a point need not be known better: what the best so far gains at least, and no loss."""
         leader = best(self._document)
         known = leader.gain if leader is not None and leader.number != trial.number else None
@@ -258,5 +258,5 @@ class Loop:
         self._say(f"  after {format_count(len(trial.pairs), 'pair')}: ×{format_number(estimate)}{known}")
 
 
-def _shown(values: Values) -> str:
+def _values_text(values: Values) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)

@@ -44,9 +44,9 @@ def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Obse
         return Observed(None, why_invalid=why_not_complete(run))
     if objective.measure == "score":
         return _score(run)
-    wanted = _wanted(run, objective)
+    wanted = _measurements_of_phase(run, objective)
     if wanted.is_empty():
-        return Observed(None, why_invalid=f"nothing measured is called {objective.phase}; {_known(run)}")
+        return Observed(None, why_invalid=f"nothing measured is called {objective.phase}; {_measured_phases_text(run)}")
     if not wanted["valid"].all():
         return Observed(None, why_invalid=_doubted(run, wanted))
     points = _latencies(run, wanted, objective) if is_latency(objective) else _rates(run, wanted)
@@ -58,7 +58,7 @@ def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Obse
     return Observed(geometric_mean(point.value for point in points), tuple(points), doubts=remedies(doubted))
 
 
-def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.DataFrame:
+def _measurements_of_phase(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.DataFrame:
     """The measurements of a phase of that name, or else of an operation."""
     measurements = run.measurements
     if objective.workload is not None:
@@ -67,7 +67,7 @@ def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.D
     return phase if not phase.is_empty() else measurements.filter(operation=objective.phase)
 
 
-def _known(run: LoadedRun) -> str:
+def _measured_phases_text(run: LoadedRun) -> str:
     names = sorted({*run.measurements["phase"].unique(), *run.measurements["operation"].unique()})
     return f"there are {', '.join(names)}" if names else "nothing was measured"
 

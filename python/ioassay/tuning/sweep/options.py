@@ -45,7 +45,7 @@ def experiment(options: Options, tree: Entries | None = None) -> Experiment:
     _extend(entries, "parameters", _parameters(options.vary))
     if options.objective is not None:
         entries["objective"] = _objective(options.objective)
-    keep: list[Node] = [_kept(text) for text in options.keep]
+    keep: list[Node] = [_constraint(text) for text in options.keep]
     if keep:
         entries["constraints"] = Items(keep, keep[0].origin)
     budget = {name: value for name, value in options.budget.items() if value is not None}
@@ -78,7 +78,7 @@ def _parameters(typed: Iterable[str]) -> dict[str, Node]:
         name, values = _assigned("--vary", text)
         origin = Origin(f"--vary {text}")
         kind = "setting" if ":" in name else "key"
-        word = _word(name)
+        word = _short_name(name)
         word = word if word not in nodes else _WORD.sub("-", name)
         part: dict[str, Node] = {
             kind: Text(name, origin),
@@ -88,7 +88,7 @@ def _parameters(typed: Iterable[str]) -> dict[str, Node]:
     return nodes
 
 
-def _word(name: str) -> str:
+def _short_name(name: str) -> str:
     """A short name for a parameter: what its setting's own name ends with."""
     return re.split(r"[/:]", name)[-1].split("*")[-1].strip(".") or "parameter"
 
@@ -106,7 +106,7 @@ def _objective(text: str) -> Entries:
     return Entries(_measured(text, origin), {}, origin)
 
 
-def _kept(text: str) -> Entries:
+def _constraint(text: str) -> Entries:
     name, value = _assigned("--keep", text)
     origin = Origin(f"--keep {text}")
     limit = "at_most" if ":" in name and not name.endswith(":rate") else "at_least"

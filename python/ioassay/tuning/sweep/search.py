@@ -86,7 +86,7 @@ class Search:
         self._known[point] = worth
         if self.is_grid:
             return
-        if self._asked is not None and self._at(self._asked) == point:
+        if self._asked is not None and self._point_of_trial(self._asked) == point:
             self._optuna().tell(self._asked, worth)
             self._asked = None
         else:
@@ -105,14 +105,14 @@ class Search:
         study = self._optuna()
         for _ in range(_DUPLICATES):
             trial = study.ask()
-            point = self._at(trial)
+            point = self._point_of_trial(trial)
             if self._is_new(point):
                 self._asked = trial
                 return point
             study.tell(trial, self._known.get(point, 0.0))  # today's settings are known to gain nothing
-        return self._drawn()
+        return self._random_point()
 
-    def _drawn(self) -> Point:
+    def _random_point(self) -> Point:
         chance = random.Random(f"{self.seed} {len(self._known)}")
         while True:
             point = tuple(chance.randrange(size) for size in self.sizes)
@@ -144,7 +144,7 @@ class Search:
             value=worth,
         )
 
-    def _at(self, trial: Trial) -> Point:
+    def _point_of_trial(self, trial: Trial) -> Point:
         """The point of a trial; the first time it is asked, the estimator chooses it."""
         return tuple(trial.suggest_int(str(index), 0, size - 1) for index, size in enumerate(self.sizes))
 

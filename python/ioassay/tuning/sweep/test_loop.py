@@ -143,7 +143,7 @@ def test_a_device_that_gets_slower_all_the_time_does_not_mislead_it(tmp_path: Pa
     assert swept.recommended == {}
 
 
-def test_todays_settings_are_measured_in_turns_with_each_point(tmp_path: Path) -> None:
+def test_todays_settings_alternate_with_each_point(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
     swept = _swept(tmp_path / "sweep", device, _document())
     for trial in swept.trials:

@@ -6,7 +6,7 @@ from ioassay.testing.builder import RunBuilder
 from ioassay.tuning.sweep.objective import remedies, why_not_complete
 
 
-def test_a_failed_run_is_said_as_a_clause_that_a_sentence_can_end_with() -> None:
+def test_the_failure_of_a_run_is_a_clause_that_can_end_a_sentence() -> None:
     run = (
         RunBuilder()
         .workload("w")

@@ -45,7 +45,7 @@ def test_suggestions_of_rules_come_first() -> None:
     assert _tried(search, lambda point: 1.0)[:2] == [(4, 4), (4, 0)]
 
 
-def test_a_search_that_is_told_again_what_is_known_goes_on_with_new_points() -> None:
+def test_a_search_that_is_given_known_results_again_goes_on_with_new_points() -> None:
     first = Search([8, 8], trials=10, today=None, seed=3)
     known = [first.ask() for _ in range(1)]
     for point in filter(None, known):

@@ -40,13 +40,13 @@ class Trial:
     def pairs(self) -> list[Pair]:
         """The pairs of which both sides count, as gains: of a latency the inverse."""
         return [
-            Pair(_worth(self.document, today), _worth(self.document, point))
-            for today, point in self._both
+            Pair(_objective_to_maximise(self.document, today), _objective_to_maximise(self.document, point))
+            for today, point in self._complete_pairs
             if today.counts and point.counts
         ]
 
     @property
-    def _both(self) -> list[tuple[SweepMeasurement, SweepMeasurement]]:
+    def _complete_pairs(self) -> list[tuple[SweepMeasurement, SweepMeasurement]]:
         sides: dict[int, dict[Side, SweepMeasurement]] = {}
         for measurement in self.measurements:
             sides.setdefault(measurement.pair, {})[measurement.side] = measurement
@@ -92,7 +92,7 @@ class Trial:
 
     def side(self, side: Side) -> list[SweepMeasurement]:
         """The measurements of a side that count, of whole pairs."""
-        return [pair[side == "point"] for pair in self._both if pair[0].counts and pair[1].counts]
+        return [pair[side == "point"] for pair in self._complete_pairs if pair[0].counts and pair[1].counts]
 
     def objective(self, side: Side) -> Spread:
         """The valid values of a side, in the unit of the objective."""
@@ -103,10 +103,12 @@ class Trial:
         """The constraints that the point breaks, each as a sentence."""
         if not self.pairs:
             return []
-        broken = (self._broken(index, constraint) for index, constraint in enumerate(self.document.constraints))
+        broken = (
+            self._broken_constraint(index, constraint) for index, constraint in enumerate(self.document.constraints)
+        )
         return [sentence for sentence in broken if sentence]
 
-    def _broken(self, index: int, constraint: ConstraintEntry) -> str:
+    def _broken_constraint(self, index: int, constraint: ConstraintEntry) -> str:
         now, then = (self._limited(index, side) for side in ("today", "point"))
         name = f"{constraint.workload} {constraint.phase}" if constraint.workload else constraint.phase
         if (not then or not now) and (kinds := self._void_in_constraint(index)):
@@ -148,7 +150,7 @@ def _void_doubts(measurement: SweepMeasurement, constraint: int) -> list[str]:
     return [kind for kind in (known[constraint] if constraint < len(known) else {}) if voids_comparison(kind)]
 
 
-def _worth(document: SweepDocument, measurement: SweepMeasurement) -> float:
+def _objective_to_maximise(document: SweepDocument, measurement: SweepMeasurement) -> float:
     """The objective so that more is better."""
     value = measurement.objective or 0.0
     return 1 / value if is_latency(document.objective) else value

@@ -78,18 +78,18 @@ def _size(text: str) -> int:
 
 
 def _disks(text: str) -> int:
-    return _within(text, 1, _MOST_DISKS)
+    return _bounded_number(text, 1, _MOST_DISKS)
 
 
 def _parity(text: str) -> int:
-    return _within(text, 0, _MOST_DISKS)
+    return _bounded_number(text, 0, _MOST_DISKS)
 
 
 def _percent(text: str) -> int:
-    return _within(text.removesuffix("%"), 0, 100)
+    return _bounded_number(text.removesuffix("%"), 0, 100)
 
 
-def _within(text: str, least: int, most: int) -> int:
+def _bounded_number(text: str, least: int, most: int) -> int:
     number = units.parse_count(text)
     if not least <= number <= most:
         raise ValueError(f'"{text}" is not between {least} and {most}')

@@ -94,12 +94,12 @@ class BlockDevice:
     @cached_property
     def size_bytes(self) -> int:
         """Its capacity; 0 where nothing is attached."""
-        return (self._quietly("size") or 0) * SECTOR_BYTES
+        return (self._number_or_none("size") or 0) * SECTOR_BYTES
 
     @cached_property
     def is_idle(self) -> bool:
         """Whether nothing uses it as a disk: a loop device without a file, a removable drive, a memory disk."""
-        return self.kind == "other" or bool(self._quietly("removable"))
+        return self.kind == "other" or bool(self._number_or_none("removable"))
 
     @cached_property
     def kind(self) -> Kind:
@@ -123,7 +123,7 @@ class BlockDevice:
             return "memory"
         if self.is_virtual_disk:
             return "array"
-        return "hdd" if self._quietly("queue/rotational") else "ssd"
+        return "hdd" if self._number_or_none("queue/rotational") else "ssd"
 
     @cached_property
     def is_virtual_disk(self) -> bool:
@@ -144,7 +144,9 @@ class BlockDevice:
     def below(self) -> list[BlockDevice]:
         """The devices that it is made of: paths of a multipath device, members of a RAID."""
         names = self.snapshot.names(f"sys/block/{self.name}/slaves")
-        return [device for name in names if (device := _whole(self.all_devices, self.snapshot, name)) is not None]
+        return [
+            device for name in names if (device := _device_or_parent(self.all_devices, self.snapshot, name)) is not None
+        ]
 
     @cached_property
     def above(self) -> list[BlockDevice]:
@@ -171,7 +173,7 @@ class BlockDevice:
         for name in self.snapshot.names(f"sys/block/{self.name}"):
             # The kernel names a partition by its device, and looking into every directory is what costs.
             if name.startswith(self.name) and self.snapshot.exists(f"sys/block/{self.name}/{name}/partition"):
-                start, size = self._quietly(f"{name}/start") or 0, self._quietly(f"{name}/size") or 0
+                start, size = self._number_or_none(f"{name}/start") or 0, self._number_or_none(f"{name}/size") or 0
                 number = self.text(f"{name}/dev") or ""
                 parts.append(Partition(name, number, start * SECTOR_BYTES, size * SECTOR_BYTES))
         return parts
@@ -201,7 +203,7 @@ class BlockDevice:
                 return int(node) if is_whole(node) else None
         return None
 
-    def _quietly(self, attribute: str) -> int | None:
+    def _number_or_none(self, attribute: str) -> int | None:
         """A number that only tells what the device is: nothing where it cannot be read."""
         try:
             return self.number(attribute)
@@ -212,7 +214,7 @@ class BlockDevice:
 def devices(snapshot: Snapshot) -> Mapping[str, BlockDevice]:
     """The devices of /sys/block by name, in the order in which people count."""
     by_name: dict[str, BlockDevice] = {}
-    for name in sorted(snapshot.names("sys/block"), key=_counted):
+    for name in sorted(snapshot.names("sys/block"), key=_name_order):
         by_name[name] = BlockDevice(name, snapshot, by_name)
     return by_name
 
@@ -231,10 +233,10 @@ def by_path(known: Mapping[str, BlockDevice], snapshot: Snapshot, path: str) -> 
     for device in known.values():
         if path.startswith("/dev/mapper/") and device.text("dm/name") == name:
             return device
-    return _whole(known, snapshot, name)
+    return _device_or_parent(known, snapshot, name)
 
 
-def _whole(known: Mapping[str, BlockDevice], snapshot: Snapshot, name: str) -> BlockDevice | None:
+def _device_or_parent(known: Mapping[str, BlockDevice], snapshot: Snapshot, name: str) -> BlockDevice | None:
     """The device of that name, or the one that has a partition of that name."""
     if name in known:
         return known[name]
@@ -243,5 +245,5 @@ def _whole(known: Mapping[str, BlockDevice], snapshot: Snapshot, name: str) -> B
     )
 
 
-def _counted(name: str) -> tuple[str, int, str]:
+def _name_order(name: str) -> tuple[str, int, str]:
     return name.rstrip("0123456789"), len(name), name

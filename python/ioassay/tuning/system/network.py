@@ -98,7 +98,7 @@ class Interface:
     @cached_property
     def megabits(self) -> int:
         """The speed that was negotiated, in Mb/s; 0 where there is no link, or the driver does not say."""
-        text = _quietly(self, "speed")
+        text = _text_or_empty(self, "speed")
         return int(text) if is_whole(text) else 0
 
     @property
@@ -110,12 +110,12 @@ class Interface:
     @cached_property
     def is_ethernet(self) -> bool:
         """Whether it is Ethernet, not loopback or IP over InfiniBand."""
-        return _quietly(self, "type") == str(_ETHERNET)
+        return _text_or_empty(self, "type") == str(_ETHERNET)
 
     @cached_property
     def is_up(self) -> bool:
         """Whether it has a link."""
-        return _quietly(self, "operstate") == "up"
+        return _text_or_empty(self, "operstate") == "up"
 
     @cached_property
     def is_bonded(self) -> bool:
@@ -125,7 +125,7 @@ class Interface:
     @cached_property
     def members(self) -> tuple[str, ...]:
         """The interfaces of a bond."""
-        return tuple(_quietly(self, "bonding/slaves").split())
+        return tuple(_text_or_empty(self, "bonding/slaves").split())
 
     @cached_property
     def pci(self) -> PciDevice | None:
@@ -208,7 +208,7 @@ def fastest_megabits(snapshot: Snapshot) -> int:
     return max([*of_interfaces, *(port.megabits for port in ports(snapshot) if port.is_active)], default=0)
 
 
-def _quietly(interface: Interface, attribute: str) -> str:
+def _text_or_empty(interface: Interface, attribute: str) -> str:
     """What only tells what the interface is: reading `speed` fails where there is no link."""
     try:
         return interface.text(attribute) or ""

@@ -97,7 +97,7 @@ def test_an_external_log() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "xfs_info: /mx is not a mounted XFS filesystem\n", "data = bsize=x\n"])
-def test_what_is_no_xfs_info(text: str) -> None:
+def test_text_that_is_no_xfs_info(text: str) -> None:
     assert parse_xfs_info(text) is None
 
 

@@ -111,7 +111,7 @@ def test_a_section_for_other_processors_does_not_count(tmp_path: Path) -> None:
     assert values(tmp_path, proc__cpuinfo="CPU part : 0x516")["sysctl:vm.swappiness"] == "5"
 
 
-def test_a_section_without_the_file_that_decides_is_said_to_be_uncertain(tmp_path: Path) -> None:
+def test_a_section_without_the_file_that_decides_is_reported_as_uncertain(tmp_path: Path) -> None:
     profile(tmp_path)
     (tmp_path / "proc/cpuinfo").unlink()
     active = active_profile(LiveFiles(tmp_path))
@@ -119,12 +119,12 @@ def test_a_section_without_the_file_that_decides_is_said_to_be_uncertain(tmp_pat
     assert "cpuinfo_regex" in active.options["sysctl:vm.swappiness"].condition
 
 
-def test_a_value_that_tuned_computes_is_said_to_be_unknown(tmp_path: Path) -> None:
+def test_a_value_that_tuned_computes_is_reported_as_unknown(tmp_path: Path) -> None:
     child = "[sysctl]\nvm.swappiness=${f:exec:cat:/etc/hostname}"
     assert profile(tmp_path, child).options["sysctl:vm.swappiness"].condition == "TuneD computes the value"
 
 
-def test_sysctl_d_counts_after_the_profile_unless_tuned_is_told_otherwise(tmp_path: Path) -> None:
+def test_sysctl_d_counts_after_the_profile_unless_tuned_is_configured_otherwise(tmp_path: Path) -> None:
     written = {"etc__sysctl.d__50-site.conf": "# x\nvm.swappiness = 1"}
     option = profile(tmp_path, **written).options["sysctl:vm.swappiness"]
     assert (option.value, option.where) == (

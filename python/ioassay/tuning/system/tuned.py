@@ -200,10 +200,10 @@ class ActiveProfile:
         options: list[Option] = []
         taken: set[str] = set()
         for unit in self.units.values():
-            condition = _condition(unit, self._files, self._variables)
+            condition = _reason_of_doubt(unit, self._files, self._variables)
             if condition is None:
                 continue
-            for option in _SETTINGS_OF.get(unit.plugin, _none)(unit, self._files, taken):
+            for option in _SETTINGS_OF.get(unit.plugin, _no_options)(unit, self._files, taken):
                 value = _expanded(option.value, self._variables)
                 unknown = condition or ("TuneD computes the value" if "${" in value else "")
                 options.append(replace(option, value=value, condition=option.condition or unknown))
@@ -455,7 +455,7 @@ def _integer(text: str) -> int:
         return 0
 
 
-def _condition(unit: Unit, files: Files, variables: Mapping[str, str]) -> str | None:
+def _reason_of_doubt(unit: Unit, files: Files, variables: Mapping[str, str]) -> str | None:
     """Why it is unknown whether the section counts on this node; `None` where it does not."""
     unknown = ""
     for key, text in (("cpuinfo_regex", _text_or_none(files, "proc/cpuinfo")), ("uname_regex", _uname(files))):
@@ -619,7 +619,7 @@ def _modules(unit: Unit, files: Files, taken: set[str]) -> Iterator[Option]:
                 yield Option(name, value, line, unit=unit, key=module)
 
 
-def _none(unit: Unit, files: Files, taken: set[str]) -> Iterator[Option]:
+def _no_options(unit: Unit, files: Files, taken: set[str]) -> Iterator[Option]:
     return iter(())
 
 
