@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
-
 from ioassay.studies.caches import ColdCache
 from ioassay.studies.replay import Sizes
 from ioassay.studies.values import Ordinal, Pause, Seed, SizeOrNone
 from ioassay.text import units
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Size, YesNo, between, text_of
+from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
+from ioassay.yaml_models.values import Count, Identifier, Kind, Size, YesNo, between, text_of
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Dataset as DatasetPlan
