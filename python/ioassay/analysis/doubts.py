@@ -94,7 +94,6 @@ class Doubts:
         return tuple(group.mark for group in self.groups if group.mark in marks)
 
     def weighing(self, weight: Weight) -> tuple[DoubtGroup, ...]:
-        """The groups of this weight."""
         return tuple(group for group in self.groups if group.weight == weight)
 
     def decisive(self, places: Iterable[Measurement]) -> tuple[tuple[DoubtGroup, tuple[Place, ...]], ...]:

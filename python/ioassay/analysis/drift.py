@@ -71,8 +71,6 @@ _LOWEST = 0.01
 
 @dataclass(frozen=True)
 class Trend:
-    """A gradual change."""
-
     change: Interval
     """Over the examined time, as a share of the rate at its beginning: -0.2 is a decline by 20 %."""
 

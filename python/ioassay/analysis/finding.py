@@ -67,7 +67,6 @@ class Message(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Headline and details."""
         return sentences(self.headline, self.details)
 
 
@@ -87,10 +86,8 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """The kind of its evidence."""
         return self.evidence.kind
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """The measurements among `rests_on`."""
         return tuple(reference for reference in self.rests_on if isinstance(reference, Measurement))

@@ -106,8 +106,6 @@ class PhaseScore:
 
 @dataclass(frozen=True)
 class Score:
-    """The score of a case."""
-
     case: str
     list: List
     phases: tuple[PhaseScore, ...]

@@ -75,7 +75,6 @@ class Names:
         """True if any case runs more than once: only then are repetitions named."""
 
     def workload(self, name: str) -> str:
-        """A workload's title."""
         return self._titles.get(name, name)
 
     def point(self, case: str) -> str:
@@ -101,7 +100,6 @@ class Names:
         return axis_value(value, self.unit(axis))
 
     def unit(self, axis: Axis) -> AxisUnit:
-        """The unit of an axis."""
         return self._units.get(axis, "1")
 
     def is_swept(self, workload: str) -> bool:
@@ -124,7 +122,6 @@ class Names:
         return f"{self.case(case)}, {self.measurement(*measured)}"
 
     def entry(self, case: str) -> CaseEntry:
-        """The case of this id."""
         return self._cases[case]
 
 

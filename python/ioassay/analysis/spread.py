@@ -23,7 +23,6 @@ class Spread:
 
     @property
     def interval(self) -> Interval | None:
-        """The interval of the median; `None` for fewer than three values."""
         return intervals.of_median(self.values)
 
     def ends(self, divisor: float = 1.0) -> dict[str, float | None]:

@@ -49,7 +49,7 @@ class _RunTables(Struct, frozen=True):
     doubts: Mapping[Measurement, Sequence[str]]
     """The kinds of doubts about each measurement that has any."""
     units: Mapping[tuple[str, Axis], AxisUnit]
-    """Of each axis of each workload that its `sweep` names."""
+    """Units by workload and axis of its `sweep`."""
     given: Mapping[tuple[Any, ...], GivenRate]
     """By the columns of `POINT`, where `points` are those at given rates."""
 

@@ -37,7 +37,7 @@ class Chance:
     judged: int
     """Ratios that have an interval."""
     differing: int
-    """Those whose interval excludes 1."""
+    """Ratios whose interval excludes 1."""
     by_chance: float
     """How many would exclude 1 on average if nothing differed."""
     certain: int

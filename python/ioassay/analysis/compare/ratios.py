@@ -78,7 +78,6 @@ class Compared:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """All ratios of the series."""
         return tuple(ratio for ratio in (*self.points, self.peak, self.sustained) if ratio)
 
 
@@ -165,7 +164,6 @@ class Verdict:
 
 
 def verdict(compared: Compared) -> Verdict:
-    """The verdict on the points of a series."""
     judged = [ratio for ratio in compared.points if ratio.interval]
     if not judged:
         return Verdict("too few repetitions")

@@ -182,8 +182,6 @@ class Curve:
 
 @dataclass(frozen=True)
 class Subject:
-    """A side of a comparison."""
-
     name: str
     kind: Kind
     curves: tuple[Curve, ...]

@@ -15,7 +15,7 @@ LEAST_S = 3.0
 """Agents sample once a second, and their clocks may be off by a fraction of one."""
 
 LEAST_SHARE = 0.1
-"""Of the bytes that the clients wrote; less changes a rate by no more than repetitions differ."""
+"""Share of the bytes that the clients wrote; less changes a rate by no more than repetitions differ."""
 
 MOST_WITHIN = 0.95
 """If the disks wrote a larger share within the phase, later writes may be those of other users."""
@@ -29,7 +29,7 @@ class LateWriteEvidence(Evidence):
     late_bytes: float
     late_s: float
     share: float
-    """Of the bytes that the clients wrote."""
+    """Share of the bytes that the clients wrote."""
     phases: int
     of: int
 

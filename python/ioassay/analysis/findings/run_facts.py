@@ -66,7 +66,6 @@ class RunFacts:
 
     @cached_property
     def points(self) -> pl.DataFrame:
-        """Every measurement of throughput, as `rates.points` returns them."""
         return given_rates.throughput(self.run)
 
     @cached_property
@@ -91,7 +90,6 @@ class RunFacts:
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
-        """Every series that was swept."""
         return scalability.sweeps(self.run.document, self.points)
 
     @cached_property

@@ -51,7 +51,6 @@ class Span:
 
     @property
     def length_s(self) -> float:
-        """Its length."""
         return self.end_s - self.begin_s
 
 

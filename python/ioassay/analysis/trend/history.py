@@ -65,7 +65,6 @@ class History:
 
     @property
     def point(self) -> Point:
-        """The point of the latest run."""
         return self.measured[-1].point
 
 
@@ -87,7 +86,6 @@ class Group:
 
     @property
     def latest(self) -> Run:
-        """The run that is judged."""
         return self.runs[-1]
 
 

@@ -51,8 +51,6 @@ COUNTED: Final = pl.Schema(
 
 @dataclass(frozen=True)
 class ImportedCounters:
-    """The imported counters of a run."""
-
     activity: Activity
 
     @cached_property

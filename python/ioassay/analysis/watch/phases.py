@@ -68,14 +68,11 @@ HOSTS: Final = pl.Schema(
 
 @dataclass(frozen=True)
 class Activity:
-    """The hosts of a run during its phases."""
-
     run: LoadedRun
     watch: Watch
 
     @cached_property
     def seconds(self) -> pl.DataFrame:
-        """`seconds.seconds`."""
         return seconds(self.watch)
 
     @cached_property
