@@ -83,7 +83,7 @@ class Applied:
         self._interruption = interruption
         self._order = len(journal.state.entries)
         self._came_with: dict[str, dict[str, str | None]] = {}
-        """What the followers of each leader had once that was set."""
+        """The values of each leader's followers right after the leader was set."""
 
     def set(self, plan: ChangePlan) -> None:
         """Makes the changes in their order. Raises at the first that is refused, with nothing put back."""
@@ -92,7 +92,7 @@ class Applied:
             self._change(step.instance, step.wanted, step.followers)
 
     def check(self) -> list[Drift]:
-        """What something else has changed since it was set. Also written into the journal."""
+        """The settings that something else has changed since they were set. Also written into the journal."""
         changed = drifted(self.journal.state, self._root)
         news = [drift for drift in changed if drift.name in self.journal.state.entries]
         self._note(

@@ -29,7 +29,7 @@ class Interrupted(Exception):
 
 @contextmanager
 def attempt(directory: ExperimentDirectory[Any], interruption: Interruption) -> Iterator[None]:
-    """What is done within it is the attempt. How it ended stands in the document then; `Interrupted` ends here."""
+    """The attempt is the body of the `with`. Its outcome stands in the document afterwards; `Interrupted` ends here."""
     document = directory.document
     document.state, document.reason, document.ended = "running", None, None
     directory.save()

@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Command:
-    """What to type, and on which hosts, for which devices."""
+    """A command line, with the hosts to run it on and the devices that it is for."""
 
     hosts: tuple[str, ...]
     subjects: tuple[str, ...]
@@ -139,7 +139,7 @@ def _rank(group: ChangeGroup) -> tuple[bool, bool, int]:
 
 
 def _subject(host: str, change: Change) -> str:
-    """What a change is on, without the host that every node would name otherwise: `sda`, `tcp_rmem`, nothing."""
+    """The subject of a change, without the host that every node would name otherwise: `sda`, `tcp_rmem`, empty."""
     return "" if change.subject == host else change.subject.removesuffix(f" of {host}")
 
 
@@ -214,7 +214,7 @@ def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
 
 
 def _names(texts: Sequence[str]) -> tuple[str, ...]:
-    """What stands in each text where they differ, if that is one name throughout each; nothing otherwise."""
+    """The words in which the texts differ, if they differ in one name throughout; nothing otherwise."""
     words = [re.findall(r"[\w-]+", text) for text in texts]
     if len(texts) < 2 or len({len(word) for word in words}) > 1:
         return ()

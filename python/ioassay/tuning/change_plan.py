@@ -1,4 +1,4 @@
-"""What is going to be changed, worked out and checked before anything is."""
+"""The plan of the changes, worked out and checked before any is made."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _Kind = TypeVar("_Kind", bound=Judgement)
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What the user said besides the snapshots."""
+    """The options of the user, besides the snapshots."""
 
     transfer: Transfer
     array: Array | None
@@ -76,7 +76,6 @@ class Examination:
 
     @property
     def verdict(self) -> Verdict:
-        """What all of it comes to."""
         if self.of_kind(Change):
             return "changes recommended"
         if not self.of_kind(Fine):

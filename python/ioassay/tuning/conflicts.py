@@ -61,7 +61,7 @@ def _with_owner(change: Change, options: Mapping[str, Option]) -> Change:
 def _contradicting_options(
     options: Mapping[str, Option], name: str, wanted: str, is_same_value: Callable[[str, str], bool]
 ) -> Iterator[Option]:
-    """What TuneD sets to another value than is wanted; names on both sides may be patterns."""
+    """The options of TuneD that set another value than is wanted; names on both sides may be patterns."""
     for other, option in options.items():
         matches = other == name or fnmatch.fnmatchcase(other, name) or fnmatch.fnmatchcase(name, other)
         if matches and not is_same_value(wanted, option.value_after(wanted)):

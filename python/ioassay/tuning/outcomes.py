@@ -20,7 +20,7 @@ _MOST_REASONS = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the rules say of the causes of a problem."""
+    """The answer of the rules to the causes of a problem."""
 
     kind: Kind
     rules: tuple[str, ...]
@@ -30,7 +30,7 @@ class Outcome:
 
 
 def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
-    """What the findings say of the settings that a problem comes from."""
+    """The answer of the findings to the causes of a problem."""
     asked = {finding.rule.name for finding in findings}
     of_host: dict[str, list[Finding]] = {}
     for finding in findings:

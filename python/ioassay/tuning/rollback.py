@@ -40,7 +40,7 @@ class PutBack:
     outcome: Outcome
     before: str = ""
     value: str | None = None
-    """What it had; `None` if it was gone."""
+    """The value that it had; `None` if it was gone."""
     why: str = ""
 
 
@@ -52,7 +52,7 @@ class _Case:
     instance: Instance | None
     value: str | None
     target: str | None
-    """What it is to have in the end; `None`: it is not touched."""
+    """The value to restore; `None`: it is not touched."""
     left_alone: str = ""
     failed: str = ""
     is_untouched: bool = False

@@ -1,4 +1,4 @@
-"""What a rule is, and what it can say of a system.
+"""Rules, and their judgements of a system.
 
 A rule is a `Rule` in the file of its area below `tuning.rules`, and in that file's list `RULES`. Its function gets the
 system and gives a judgement for each thing that it examined: a device, a mount, the node. Reading a value that cannot
@@ -39,7 +39,7 @@ Area = Literal[
     "adapter",
     "RAID controller",
 ]
-"""What a setting belongs to, as it is shown; a heading begins with a capital letter."""
+"""The area of a setting, as it is shown; a heading begins with a capital letter."""
 
 Weight = Literal["large", "usual", "small"]
 """How much a setting matters among those that are not as recommended. `large`: its sources report a factor, or data
@@ -79,7 +79,7 @@ class Fine:
     """The value is as it should be."""
 
     subject: str
-    """What it is about: `sda`, `/scratch`, or the host."""
+    """The thing that is judged: `sda`, `/scratch`, or the host."""
     value: str
 
 
@@ -93,9 +93,9 @@ class Change:
     wanted: str
     """As it should be, with its unit."""
     because: str = ""
-    """What is particular here, such as which layers differ; the general reason is the rule's."""
+    """The particular reason, such as which layers differ; the general reason is the rule's."""
     assignments: tuple[Assignment, ...] = ()
-    """What `ioassay tune apply` would set, in this order; none where it is not this host's to set."""
+    """The settings for `ioassay tune apply`, in this order; none where it is not this host's to set."""
     command: str = ""
     """What to type where `ioassay tune apply` cannot set it on the running system: on a storage controller, a server,
     in a configuration. Beside `assignments`: they take effect only at the next mount or load of the module, so that
@@ -110,7 +110,7 @@ class NotApplicable:
 
     why: str
     subject: str = ""
-    """What it is about, where it is one of several things: `sda`."""
+    """The thing that is judged, where there are several: `sda`."""
 
 
 @dataclass(frozen=True)
@@ -136,19 +136,19 @@ Judgement = Fine | Change | NotApplicable | NotJudged | NotReadable
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an integer must lie within on any node, whatever it is for."""
+    """The range of an integer on any node, whatever the node is for."""
 
     source: Source
     """Who says what happens beyond them, with the version."""
     least: int | None = None
     below: str = ""
-    """What happens below `least`, as a clause: "the kernel cannot allocate where it must not wait"."""
+    """The effect below `least`, as a clause: "the kernel cannot allocate where it must not wait"."""
     most: int | None = None
     above: str = ""
     unit: str = ""
 
     def breach(self, value: int) -> str:
-        """What a value beyond them does; empty for one within."""
+        """The effect of a value beyond them; empty for one within."""
         if self.least is not None and value < self.least:
             return self.below
         return self.above if self.most is not None and value > self.most else ""
@@ -173,7 +173,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Rule:
-    """What is known of one setting."""
+    """The knowledge about one setting."""
 
     name: str
     """In kebab case, as users name it."""
@@ -183,7 +183,7 @@ class Rule:
     reason: str
     """Why the value matters, in a sentence or two."""
     risk: str
-    """What the change can cost or break, and when not to do it."""
+    """The cost or damage that the change can do, and when not to do it."""
     sources: tuple[Source, ...]
     judge: Callable[[System], Iterable[Judgement]]
     parameters: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ class Rule:
         return hash(self.name)
 
     def judgements(self, system: System) -> list[Judgement]:
-        """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
+        """The judgements of a system, at least one. Those before an unreadable value are kept."""
         return list(_judge_readable(self.judge, system)) or [NotApplicable("nothing here has this setting")]
 
 
@@ -211,13 +211,13 @@ class Finding:
     rule: Rule
     judgements: Sequence[Judgement]
     evidence: Sequence[str] = ()
-    """What requests on the I/O paths suffer from the rule's parameters, in sentences."""
+    """The effects of the rule's parameters on requests of the I/O paths, in sentences."""
 
 
 def each(
     subjects: Collection[_Subject], judge: Callable[[_Subject], Iterable[Judgement]], *, otherwise: str = ""
 ) -> Iterator[Judgement]:
-    """What `judge` says of each subject, one after the other; of one whose value cannot be read, that.
+    """The judgements of each subject, one after the other; `NotReadable` for one whose value cannot be read.
 
     `otherwise`: why the rule does not apply where there is none.
     """

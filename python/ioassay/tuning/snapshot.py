@@ -80,7 +80,7 @@ class Snapshot:
     files: Mapping[str, bytes]
     links: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, bytes] = field(default_factory=dict)
-    """What commands printed, by the file that the document names."""
+    """The output of commands, by the file that the document names."""
 
     @property
     def host(self) -> str:
@@ -113,7 +113,7 @@ class Snapshot:
 
     @cached_property
     def unreadable(self) -> dict[str, str]:
-        """What exists and could not be read, or not whole: by path, why."""
+        """Files that exist and could not be read, or not whole: by path, why."""
         return {entry["path"]: entry["reason"] for entry in self.document["unreadable"]}
 
     def resolve(self, path: str) -> str:
@@ -123,7 +123,7 @@ class Snapshot:
         return self._tree.resolve(path)
 
     def text(self, path: str) -> str | None:
-        """What the file says, without white space around it; `None` where there is none. Raises `Unreadable`."""
+        """The content of a file, without white space around it; `None` where there is none. Raises `Unreadable`."""
         resolved = self.resolve(path)
         content = self.files.get(resolved)
         if content is not None:
@@ -143,7 +143,7 @@ class Snapshot:
             raise Unreadable(f"/{path.lstrip('/')}", f"holds {text[:40]!r}, which is no integer") from None
 
     def names(self, path: str) -> list[str]:
-        """What the directory holds, in alphabetical order; nothing where there is none."""
+        """The names in a directory, in alphabetical order; empty where there is none."""
         return sorted(self._tree.directories.get(self.resolve(path), ()))
 
     def exists(self, path: str) -> bool:
@@ -152,7 +152,7 @@ class Snapshot:
         return resolved in self.files or resolved in self._tree.directories or resolved in self.unreadable
 
     def printed(self, *argv: str) -> str | None:
-        """What the first command that begins with these words printed; `None` where it was not run.
+        """The output of the first command that begins with these words; `None` where it was not run.
 
         Raises `Unreadable` where it failed.
         """
@@ -176,7 +176,7 @@ class _Tree:
         self._files, self._links = frozenset(files), dict(links)
         self._resolved: dict[str, str] = {}
         self.directories: dict[str, set[str]] = {"": set()}
-        """What each directory holds."""
+        """The names in each directory."""
         for path in (*files, *self._links, *unreadable):
             above, _, name = path.rpartition("/")
             while (names := self.directories.get(above)) is None:
@@ -331,7 +331,7 @@ _Member = tuple[str, str | None, bytes]
 
 
 def _unpacked(content: bytes) -> bytes:
-    """What gzip packed, with its sum checked; nothing where it is damaged, or more than one stream or `_MOST_BYTES`."""
+    """The content of a gzip stream, its sum checked; empty if damaged, over `_MOST_BYTES` or of several streams."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = unpacker.decompress(content, _MOST_BYTES)

@@ -1,4 +1,4 @@
-"""What has drifted from what was applied: udev, daemons and people change settings behind one's back."""
+"""Drift from what was applied: udev, daemons and people change settings behind one's back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AppliedSetting:
     """When it was applied."""
     journal: str
     why: str = ""
-    """What keeps it from being read, or why it counts as drifted though it has a value."""
+    """The reason why it cannot be read, or counts as drifted though it has a value."""
 
     @property
     def has_drifted(self) -> bool:
@@ -33,7 +33,7 @@ class AppliedSetting:
 
     @property
     def drift(self) -> str:
-        """What has become of one that has drifted, as the end of a sentence."""
+        """The drift, as the end of a sentence."""
         if self.why:
             return self.why.rstrip(".")
         return "it is gone" if self.now is None else f"something else changed it from {self.applied} to {self.now}"
@@ -50,7 +50,7 @@ def applied_settings(state: State, root: Path = ROOT) -> list[AppliedSetting]:
 
 
 def drifted(state: State, root: Path = ROOT) -> list[Drift]:
-    """What is other than it was applied."""
+    """The settings that differ from what was applied."""
     return [setting for setting in applied_settings(state, root) if setting.has_drifted]
 
 

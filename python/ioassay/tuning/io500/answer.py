@@ -1,4 +1,4 @@
-"""What the procedure found: the recommended ranks per node, and the command lines of the full benchmark."""
+"""The answer of the procedure: the recommended ranks per node, and the command lines of the full benchmark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ioassay.tuning.io500.settings import AMOUNTS, of_run, typed, words
 
 @dataclass(frozen=True)
 class RankCount:
-    """What was measured at a rank count in step 5."""
+    """The measurements at a rank count in step 5."""
 
     ranks: int
     score: Spread

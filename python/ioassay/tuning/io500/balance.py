@@ -58,7 +58,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Balance:
-    """What step 5 has found so far."""
+    """The state of step 5."""
 
     candidates: Sequence[Candidate]
     """By rank count."""

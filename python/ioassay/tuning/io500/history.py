@@ -1,4 +1,4 @@
-"""What the measurements of a document say, for steps 4 and 5. Functions of the document alone."""
+"""The state of steps 4 and 5, from the measurements of a document. Functions of the document alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rates(measurement: Io500Measurement) -> Rates | None:
 
 
 def worth(measured: Rates) -> float:
-    """What the ramp compares: the geometric mean of write and read, as the score weighs them."""
+    """The figure that the ramp compares: the geometric mean of write and read, as the score weighs them."""
     return sqrt(measured.write * measured.read)
 
 
@@ -46,7 +46,7 @@ def easy_rates(document: TuneIo500Document, ranks: int) -> list[Rates]:
 
 
 def ramp_step(document: TuneIo500Document, lower: int, higher: int) -> RampStep:
-    """What is known of a step of the ramp."""
+    """The measurements of a step of the ramp so far."""
     measurements = [measurement for measurement in easy(document) if measurement.step == higher]
     known = _pairs(measurements, lower, higher)
     state = RampStep(
@@ -79,7 +79,7 @@ def _pairs(measurements: Sequence[Io500Measurement], lower: int, higher: int) ->
 
 
 def ramp_of(document: TuneIo500Document) -> Ramp:
-    """What step 4 has found so far."""
+    """The state of step 4."""
     return ramp(
         lambda lower, higher: ramp_step(document, lower, higher),
         rungs(document.most_ranks),
@@ -97,7 +97,7 @@ def rounds(document: TuneIo500Document) -> list[Round]:
 
 
 def balance_of(document: TuneIo500Document, known: Ramp) -> Balance:
-    """What step 5 has found so far, after step 4."""
+    """The state of step 5, after step 4."""
     failed = [step.higher for step in known.steps if step.failed]
     counts = [ranks for ranks in rungs(document.most_ranks) if not failed or ranks < failed[0]]
     return balance(rounds(document), known.ranks, counts, Limits(document.precision, document.most_turns))

@@ -57,7 +57,7 @@ class Finished:
     observed: Observed
     is_interrupted: bool = False
     leftovers: Sequence[str] = ()
-    """What it left on the target."""
+    """Files that it left on the target."""
 
 
 def finished(run: LoadedRun, stage: Io500Stage) -> Finished:
@@ -67,7 +67,7 @@ def finished(run: LoadedRun, stage: Io500Stage) -> Finished:
 
 
 def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
-    """What a run of a stage measured."""
+    """The measurement of a run of a stage."""
     if run.document.state != "complete":
         return Observed(why_invalid=why_not_complete(run))
     return replace(_measured(run, stage), doubts=remedies(run.doubts), doubted_phases=_doubted_phases(run))

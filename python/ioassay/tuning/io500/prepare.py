@@ -1,4 +1,4 @@
-"""What was asked becomes the document of a procedure that has measured nothing: steps 1 to 3."""
+"""From the request to the document of a procedure that has measured nothing: steps 1 to 3."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ioassay.version import __version__
 
 @dataclass(frozen=True)
 class Io500Request:
-    """What was typed."""
+    """The options of the user."""
 
     place: Place
     scale: str | None = None
@@ -101,7 +101,7 @@ def prepare(asked: Io500Request) -> TuneIo500Document:
 
 
 def _settings(asked: Io500Request) -> dict[str, str]:
-    """What the user sets, checked against the study. Raises `UsageError`."""
+    """The settings of the user, checked against the study. Raises `UsageError`."""
     chosen = typed(asked.settings)
     resolve(find_study(STUDY), asked.scale, words(of_run(chosen, 1, 1)), asked.place.target.api)
     if asked.stonewall is not None:

@@ -14,7 +14,7 @@ from ioassay.tuning.sweep import pairs
 
 
 def begins(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
-    """What is measured now."""
+    """The line before measurements."""
     first = turns[0]
     counts = sorted(turn.ranks for turn in turns)
     if first.stage == "ior-easy":
@@ -28,7 +28,7 @@ def begins(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
 
 
 def known(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
-    """What the measurements say after these."""
+    """The line after measurements, with the state that they lead to."""
     first = turns[0]
     counts = sorted(turn.ranks for turn in turns)
     if first.stage == "ior-easy":

@@ -56,7 +56,7 @@ def rungs(most: int) -> list[int]:
 
 
 def verdict(known: Sequence[Pair], most_pairs: int) -> Verdict:
-    """What the pairs of a step say; `today` of a pair is the smaller rank count."""
+    """The verdict of the pairs of a step; `today` of a pair is the smaller rank count."""
     if len(known) < min(FEWEST_PAIRS, most_pairs):
         return "pair"
     gain = pairs.gain(known)
@@ -116,7 +116,7 @@ End = Literal["ceiling", "no gain", "loss", "failed", "most ranks", "open"]
 
 @dataclass(frozen=True)
 class Ramp:
-    """What step 4 has found so far."""
+    """The state of step 4."""
 
     steps: Sequence[RampStep]
     ranks: int

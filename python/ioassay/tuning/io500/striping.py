@@ -77,5 +77,5 @@ def not_applicable(file_system: str) -> StripingEntry:
 
 
 def assignments(entry: StripingEntry) -> list[Assignment]:
-    """What `ioassay tune apply` would set."""
+    """The settings for `ioassay tune apply`."""
     return [Assignment(setting.name, setting.value) for setting in entry.settings]

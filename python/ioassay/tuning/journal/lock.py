@@ -63,7 +63,7 @@ class Lock:
 
 
 def unwritable(path: Path, error: OSError) -> CannotRun:
-    """What to raise where a journal or its lock cannot be written."""
+    """The error of a journal or lock that cannot be written."""
     return CannotRun(
         f"The journal {path} cannot be written: {error.strerror or error}.",
         "Settings are changed only with a journal. Free space there, or use another directory: --journal DIR.",

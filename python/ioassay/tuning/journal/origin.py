@@ -18,7 +18,7 @@ class OtherMachine(UsageError):
 
 
 def machine(root: Path = Path("/")) -> str:
-    """What tells this machine from others, without telling its machine-id."""
+    """An identifier of this machine that does not reveal its machine-id."""
     machine = (
         first_line(root / "etc/machine-id") or first_line(root / "var/lib/dbus/machine-id") or socket.gethostname()
     )
@@ -26,7 +26,7 @@ def machine(root: Path = Path("/")) -> str:
 
 
 def boot_id(root: Path = Path("/")) -> str:
-    """What tells this boot from others."""
+    """The kernel's identifier of this boot."""
     return first_line(root / "proc/sys/kernel/random/boot_id")
 
 

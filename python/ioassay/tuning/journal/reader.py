@@ -20,7 +20,7 @@ class Headerless(UsageError):
 
 
 def read(path: Path) -> tuple[State, int]:
-    """What a journal says, and how many bytes of it are whole lines. Raises `UsageError` for a damaged one."""
+    """The state of a journal, and how many bytes of it are whole lines. Raises `UsageError` for a damaged one."""
     try:
         with path.open("rb") as file:
             about = os.fstat(file.fileno())

@@ -22,7 +22,7 @@ from ioassay.tuning.journal.records import (
 
 @dataclass
 class Entry:
-    """What the journal says of one setting."""
+    """The state of one setting."""
 
     name: str
     before: str
@@ -32,16 +32,16 @@ class Entry:
     identity: dict[str, str]
     since: str
     ours: str | None = None
-    """What was read back last."""
+    """The value that was read back last."""
     earlier: set[str | None] = field(default_factory=set)
-    """What was ours before a change that has been announced and not confirmed."""
+    """Our values before a change that has been announced and not confirmed."""
     is_pending: bool = False
     """A change is announced, and it is unknown whether it happened."""
     was_set: bool = False
     is_done: bool = False
     """Put back or given up: it is not ours any more."""
     seen: str | None = None
-    """What a check found last."""
+    """The value that a check read last."""
 
     def is_of_other(self, identity: Mapping[str, str], *, is_same_boot: bool = True) -> bool:
         """Whether something else has this name now. The kernel counts its disks anew at each boot."""
@@ -57,7 +57,7 @@ class Entry:
 
 @dataclass
 class State:
-    """What a journal says, added up."""
+    """The state of a journal, from all its lines."""
 
     header: Header
     entries: dict[str, Entry] = field(default_factory=dict)

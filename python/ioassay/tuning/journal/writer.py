@@ -28,7 +28,7 @@ class Journal:
 
     @property
     def id(self) -> str:
-        """What the user calls it by."""
+        """The name by which users refer to it."""
         return self.state.header.id
 
     @classmethod

@@ -122,7 +122,7 @@ def _paths(system: System, transfer: Transfer) -> Iterator[IoPath]:
 
 @dataclass(frozen=True)
 class _Head:
-    """What lies above a server's own layers."""
+    """The layers above a server's own."""
 
     steps: tuple[Step, ...]
     rpc_bytes: int | None

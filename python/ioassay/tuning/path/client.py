@@ -25,7 +25,7 @@ USUAL_TRANSFER_BYTES = 1 << 20
 
 _MOST_PAGES = 1 << 20
 _LEAST_BYTES = 512
-"""What is less is no size of a request."""
+"""The smallest plausible size of a request."""
 
 _GPFS = ("gpfs", "mmfs")
 _READS_WHOLE_SINCE = (4, 10)

@@ -1,4 +1,4 @@
-"""What follows from a path, in sentences: the first split and its cause, what the RAID must do, what is misaligned."""
+"""Conclusions from a path, in sentences: the first split and its cause, the work of the RAID, misalignment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Conclusion:
 
 
 def conclusions(path: IoPath) -> list[Conclusion]:
-    """What follows, the most important first."""
+    """The conclusions, the most important first."""
     return [
         *_splits(path),
         *_short_read_aheads(path),
@@ -48,7 +48,7 @@ def conclusions(path: IoPath) -> list[Conclusion]:
 
 
 def problems(path: IoPath) -> set[tuple[str, str, int]]:
-    """What is wrong on a path, by host and setting, and what pieces it leaves: whether reads suffer as writes do."""
+    """The problems of a path, by host and setting, with the size of the pieces: equal where reads suffer like writes."""
     splits = ((cause, split.request_bytes) for split in path.splits for cause in _causes(path, split))
     others = (
         (cause, 0) for conclusion in (*_short_read_aheads(path), *_alignment(path)) for cause in conclusion.causes

@@ -1,4 +1,4 @@
-"""What the kernel, Lustre and NFS counted, from the text of their files.
+"""Counters of the kernel, Lustre and NFS, from the text of their files.
 
 /sys/block/X/stat         Documentation/block/stat.rst of Linux
 llite.*.stats             the Lustre manual, "Monitoring Client Activity"
@@ -19,7 +19,7 @@ from ioassay.tuning.system.numbers import is_whole
 
 @dataclass(frozen=True)
 class BlockCounters:
-    """What a block device counted since it exists."""
+    """The counters of a block device since it exists."""
 
     ios: Pair
     merges: Pair
@@ -32,7 +32,7 @@ class BlockCounters:
     discards: int = 0
 
     def since(self, before: BlockCounters) -> BlockCounters | None:
-        """What was counted since; `None` where the counters began again between."""
+        """The difference to an earlier reading; `None` where the counters were reset between."""
         change = BlockCounters(
             ios=_difference(self.ios, before.ios),
             merges=_difference(self.merges, before.merges),
@@ -67,7 +67,7 @@ def block_counters(text: str) -> BlockCounters | None:
 
 
 def histogram_since(now: Histogram, before: Histogram) -> dict[int, Pair] | None:
-    """What was counted since; `None` where the counters were reset between. Buckets without anything are left out."""
+    """The difference to an earlier reading, without empty buckets; `None` where the counters were reset between."""
     change = {
         bucket: _difference(now.get(bucket, (0, 0)), before.get(bucket, (0, 0))) for bucket in sorted({*now, *before})
     }
@@ -84,7 +84,7 @@ class OperationCounters:
     bytes: Pair
 
     def since(self, before: OperationCounters) -> OperationCounters | None:
-        """What was counted since; `None` where the counters began again between."""
+        """The difference to an earlier reading; `None` where the counters were reset between."""
         change = OperationCounters(_difference(self.count, before.count), _difference(self.bytes, before.bytes))
         return None if min(*change.count, *change.bytes) < 0 else change
 
@@ -107,7 +107,7 @@ def lustre_calls(text: str) -> OperationCounters | None:
 
 @dataclass(frozen=True)
 class NfsCounters:
-    """What an NFS mount counted: calls of applications by their bytes, and READ and WRITE operations."""
+    """The counters of an NFS mount: calls of applications by their bytes, and READ and WRITE operations."""
 
     operations: OperationCounters
     age_s: int

@@ -237,7 +237,7 @@ def _size_limits(device: BlockDevice, unknown: list[str]) -> list[Limit]:
 
 
 def _controller(system: System, device: BlockDevice, unknown: list[str]) -> Step | None:
-    """What takes the requests of a disk: the adapter or controller, with the most segments and bytes that it takes."""
+    """The adapter or controller of a disk, with the most segments and bytes that it takes."""
     try:
         adapter = device.adapter
     except Unreadable as error:
@@ -329,7 +329,7 @@ _OF_STEP = attrgetter(*(field.name for field in fields(Step) if field.name not i
 
 
 def without_names(step: Step, host: str = "") -> object:
-    """What is equal for steps of two devices that are alike, and for those of `host` and another alike."""
+    """A value that is equal for steps of two devices that are alike, and for those of `host` and another alike."""
     limits, others = (tuple(map(_OF_LIMIT, of)) for of in (step.limits, step.ineffective_limits))
     less = _OF_LIMIT(step.joins_less) if step.joins_less is not None else None
     return _OF_STEP(step), step.host if step.host != host else "", limits, others, less

@@ -50,7 +50,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class MeasuredLayer:
-    """What was counted of one layer of one host: of a device, a target or a mount."""
+    """The counters of one layer of one host: of a device, a target or a mount."""
 
     host: str
     kind: Kind
@@ -64,7 +64,7 @@ class MeasuredLayer:
 
 @dataclass(frozen=True)
 class DeviceActivity:
-    """What a block device did."""
+    """The requests and times of a block device."""
 
     name: str
     counted: BlockCounters
@@ -101,7 +101,7 @@ class DeviceActivity:
 
 @dataclass(frozen=True)
 class MeasuredHost:
-    """What a host counted between two snapshots."""
+    """The counters of a host between two snapshots."""
 
     host: str
     elapsed_s: float
@@ -109,11 +109,11 @@ class MeasuredHost:
     devices: tuple[DeviceActivity, ...]
     """Those that did something."""
     problems: tuple[str, ...]
-    """What could not be compared, in sentences."""
+    """Counters that could not be compared, in sentences."""
 
 
 def between(before: Snapshot, after: Snapshot) -> MeasuredHost:
-    """What was counted between two snapshots of one host. Raises `UsageError` where they are not such a pair."""
+    """The counters between two snapshots of one host. Raises `UsageError` where they are not such a pair."""
     remedy = "Give two snapshots of one host, the one before the workload first."
     if before.host != after.host:
         raise UsageError(f"The snapshots are of different hosts: {before.host} and {after.host}.", remedy)
@@ -270,11 +270,11 @@ Agreement = Literal["as computed", "smaller", "larger", "nothing"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was measured of a layer of a path, beside what was computed."""
+    """The measured requests of a layer of a path, beside the computed ones."""
 
     layer: Layer
     least_bytes: int
-    """What was computed. Of what a file system submits, a kernel may count the pieces that its device takes."""
+    """The computed size. Of what a file system submits, a kernel may count the pieces that its device takes."""
     computed_bytes: int
     sizes: Sizes
     subjects: tuple[str, ...]
@@ -292,12 +292,12 @@ class Comparison:
 
     @property
     def computed_text(self) -> str:
-        """What was computed: `1 MiB`, `512 KiB to 1 MiB`."""
+        """The computed size: `1 MiB`, `512 KiB to 1 MiB`."""
         return " to ".join(map(_size, sorted({self.least_bytes, self.computed_bytes})))
 
 
 def compared(path: IoPath, measured: Iterable[MeasuredHost]) -> list[Comparison]:
-    """What was measured of the layers of a path, in its order; nothing of layers that nothing counts."""
+    """The measured layers of a path, in its order, with their computed sizes; without layers that nothing counts."""
     known = [layer for host in measured if host.host in path.hosts for layer in host.layers]
     comparisons = []
     for layer in path.layers:

@@ -1,4 +1,4 @@
-"""What the path of an I/O consists of: steps with their limits, and layers, which are steps with requests."""
+"""The path of an I/O: steps with their limits, and layers, which are steps with requests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ioassay.tuning.system import Array
 Kind = Literal[
     "application", "cache", "layout", "rpc", "server", "file system", "volume", "queue", "adapter", "raid", "disk"
 ]
-"""What a layer is. `layout`: striping over servers. `volume`: multipath, LVM, MD and other stacked devices."""
+"""The kind of a layer. `layout`: striping over servers. `volume`: multipath, LVM, MD and other stacked devices."""
 
 Operation = Literal["write", "read"]
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """What the application does, as far as it is known."""
+    """The I/O of the application, as far as it is known."""
 
     size_bytes: int | None = None
     """Of each call. `None`: not known; the size of an RPC is taken, or else 1 MiB."""
@@ -118,7 +118,6 @@ class Layer:
 
     @property
     def kind(self) -> Kind:
-        """What it is."""
         return self.step.kind
 
     @property
@@ -195,7 +194,7 @@ class Layer:
 
     @property
     def note(self) -> str:
-        """What else is to be known of it, in sentences."""
+        """Further facts about the layer, in sentences."""
         return " ".join(self.step.notes)
 
 
@@ -218,14 +217,14 @@ class IoPath:
     """Of each layer that is a stacked device, the devices that are alike: `dm-0`, `md0`."""
     layers: tuple[Layer, ...]
     stripe_writes: tuple[StripeWrite, ...]
-    """What the array does for the requests that are shown; nothing of reads, or without an array."""
+    """The work of the array for the requests that are shown; empty for reads, or without an array."""
     work: RaidWork | None
-    """What it does for as many requests as it takes until the pattern repeats."""
+    """Its work for as many requests as it takes until the pattern repeats."""
     array: Array | None
     file_system_stripe_bytes: int | None
     """The stripe that the file system lays files out for; `None` where none is known."""
     unknown: tuple[str, ...]
-    """What could not be found out, in sentences."""
+    """Facts that could not be determined, in sentences."""
     alike_hosts: tuple[str, ...] = ()
     """All hosts with this path, of which `representative` is the first: clients, or else servers."""
     reads_alike: bool = False

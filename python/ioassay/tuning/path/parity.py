@@ -1,4 +1,4 @@
-"""What a RAID with parity does for a write: a full stripe, or reads before it can write.
+"""The work of a RAID with parity for a write: a full stripe, or reads before it can write.
 
 A write that covers part of a stripe must bring parity up to date, in one of two ways:
 
@@ -28,7 +28,7 @@ Method = Literal["full stripe", "read-modify-write", "reconstruct-write", "no pa
 
 @dataclass(frozen=True)
 class StripeWrite:
-    """What one request writes of one stripe, and what the array does for it."""
+    """The part of one stripe that one request writes, and the work of the array for it."""
 
     request: int
     """The request's place among those that arrive."""
@@ -38,7 +38,7 @@ class StripeWrite:
     """Where the stripe begins in the file; less than 0 where it begins before it."""
     start_bytes: int
     end_bytes: int
-    """What is written, from the start of the stripe."""
+    """The written range, from the start of the stripe."""
     method: Method
     reads: int
     """Disks that are read first."""
@@ -73,7 +73,7 @@ class StripeWrite:
 
 
 def stripe_writes(requests: Iterable[Request], array: Array) -> list[StripeWrite]:
-    """What each request that arrives at the array writes, stripe by stripe, in the order of the requests."""
+    """The stripes that each request at the array writes, in the order of the requests."""
     parts = []
     for index, request in enumerate(requests):
         first = request.address_bytes // array.stripe_bytes
@@ -121,7 +121,7 @@ def _fully_written_segments(start: int, end: int, segment: int) -> list[int]:
 
 @dataclass(frozen=True)
 class RaidWork:
-    """What an array does for many requests in a row."""
+    """The work of an array for many requests in a row."""
 
     array: Array
     stripe_writes: int
@@ -131,7 +131,7 @@ class RaidWork:
     read_bytes: int
     write_bytes: int
     data_bytes: int
-    """What the requests write."""
+    """The bytes of the requests."""
 
     @property
     def full_stripe_share(self) -> float:

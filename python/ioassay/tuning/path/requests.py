@@ -37,7 +37,7 @@ class Request:
 
 
 def gathered(requests: Iterable[Request], page_bytes: int = PAGE_BYTES) -> list[Request]:
-    """What a page cache makes of requests: neighbours joined, whole pages."""
+    """The requests of a page cache: neighbours joined, whole pages."""
     joined: list[Request] = []
     for request in requests:
         before = joined[-1] if joined else None

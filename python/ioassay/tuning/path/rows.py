@@ -57,7 +57,7 @@ class Row:
     cause: str = ""
     """Of a split: the limits, `max_sectors_kb 512`."""
     problem: str = ""
-    """What is misaligned."""
+    """The parts that are misaligned."""
     note: str = ""
     measured: str = ""
     """The mean size that was measured."""
@@ -190,7 +190,7 @@ def _request_numbers(writes: Sequence[StripeWrite], total: int) -> str:
 
 
 def _array_work(writes: Sequence[StripeWrite]) -> str:
-    """What the array does for each: `full stripe`, `reads 4, writes 6`."""
+    """The work of the array for each: `full stripe`, `reads 4, writes 6`."""
     labels = dict.fromkeys(
         "full stripe, nothing is read"
         if write.method == "full stripe"

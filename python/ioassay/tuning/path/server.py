@@ -48,7 +48,7 @@ class ServerSide:
 
     placed: tuple[Placed, ...]
     rpc_bytes: int | None
-    """What its clients send at most, where it says so."""
+    """The largest RPC that its clients send, where the server states one."""
     unknown: tuple[str, ...] = ()
 
 
@@ -169,7 +169,7 @@ def _targets(system: System) -> dict[str, str]:
 
 
 def _bulk(system: System, target: str) -> tuple[Step, int | None]:
-    """What a target takes in one RPC."""
+    """The largest RPC of a target."""
     name = f"obdfilter.{target}.brw_size"
     text = system.lustre.get(name, "")
     limits = []
@@ -214,7 +214,7 @@ def _numbered(system: System, number: str) -> tuple[BlockDevice | None, int, str
 
 
 def gathers_bytes(device: BlockDevice) -> int:
-    """What the page cache above a device joins of writes: what its queue takes at once."""
+    """The bytes of writes that the page cache above a device joins: as many as its queue takes at once."""
     known = _kibibytes(device, "max_sectors_kb")
     return (known or USUAL_TRANSFER_BYTES >> 10) << 10
 

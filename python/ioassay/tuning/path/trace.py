@@ -78,7 +78,7 @@ def _split(step: Step, request: Request) -> Iterator[Request]:
 
 
 def stripe_writes(layers: Sequence[Layer], array: Array) -> list[StripeWrite]:
-    """What the array does for the requests that arrive at its layer; nothing where no layer has it."""
+    """The work of the array for the requests that arrive at its layer; empty where no layer has it."""
     striped = next((layer for layer in layers if layer.step.striping is array), None)
     if striped is None:
         return []
@@ -86,7 +86,7 @@ def stripe_writes(layers: Sequence[Layer], array: Array) -> list[StripeWrite]:
 
 
 def raid_work(steps: Sequence[Step], array: Array, transfer_bytes: int, offset_bytes: int = 0) -> RaidWork:
-    """What the array does for one part of the file after the other, until the pattern repeats."""
+    """The work of the array for one part of the file after the other, until the pattern repeats."""
     size = window_bytes(steps, transfer_bytes)
     if any(step.gathers_bytes for step in steps):
         transfer_bytes = size  # which is what leaves the page cache

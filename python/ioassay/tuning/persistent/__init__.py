@@ -29,10 +29,10 @@ class PersistentFile:
     text: str
     mode: int = 0o644
     activation: str = ""
-    """What the user does for it to count before the next reboot, or at all."""
+    """The command that makes it count before the next reboot, or at all."""
 
     def record(self) -> WillWrite:
-        """What the journal says of it."""
+        """The line of the journal about it."""
         missing = [str(above) for above in self.path.parents if not above.exists()]
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         return WillWrite(path=str(self.path), sha256=digest, directories=missing[::-1])
@@ -44,7 +44,7 @@ class PersistentForm:
 
     files: list[PersistentFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What no file can do, and caveats."""
+    """Settings that no file can make persistent, and caveats."""
     lasting: dict[str, str] = field(default_factory=dict)
     """By setting whether it survives a reboot with these files."""
     profile: str = ""

@@ -96,7 +96,7 @@ def profile_text(plan: ChangePlan, active: ActiveProfile) -> str:
 
 
 def _key(step: Step) -> str:
-    """What TuneD calls a setting; a device by the kernel's name for it."""
+    """TuneD's name of a setting; a device by the kernel's name for it."""
     instance = step.instance
     if isinstance(instance, SysctlInstance):
         return step.name.removeprefix(f"{SYSCTL}:")

@@ -14,7 +14,7 @@ _STABLE = ("ID_SERIAL", "ID_WWN", "DM_UUID", "MD_UUID", "ID_PATH")
 
 
 def device_match(device: str, root: Path) -> tuple[str, str]:
-    """What a rule matches the device by, and a note where that is only its name."""
+    """The key by which a rule matches the device, and a note where that is only its name."""
     properties = _properties(device, root)
     for name in _STABLE:
         if value := properties.get(name):
@@ -35,7 +35,7 @@ def rule(match: str, attributes: Mapping[str, str]) -> str:
 
 
 def _properties(device: str, root: Path) -> dict[str, str]:
-    """What udev knows of the device, from its database."""
+    """The properties of the device in udev's database."""
     number = first_line(root / "sys/block" / device / "dev")
     try:
         text = (root / "run/udev/data" / f"b{number}").read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""What is known of settings: a file for each area, which ends with its list of rules.
+"""The rules: a file for each area, which ends with its list of rules.
 
 How to add a rule: docs/development/tuning.md.
 

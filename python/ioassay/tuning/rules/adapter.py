@@ -48,7 +48,7 @@ def scsi_adapters(system: System) -> Mapping[str, Adapter]:
 
 
 def each_sas_adapter(system: System, judge: Callable[[Adapter], Iterable[Judgement]]) -> Iterator[Judgement]:
-    """What `judge` says of each adapter of these drivers; where there is none, why the rule does not apply."""
+    """The judgements of each adapter of these drivers; where there is none, why the rule does not apply."""
     known = scsi_adapters(system)
     ours = [adapter for adapter in known.values() if adapter.driver in SAS_DRIVERS]
     return each(ours, judge, otherwise=_of_other_drivers(known.values()))
@@ -299,7 +299,7 @@ MAX_QUEUE_DEPTH = Rule(
 
 
 _FULL_NCQ = 32
-"""What one SATA disk takes by native command queueing; SAS disks and arrays take more."""
+"""The commands that one SATA disk queues (NCQ); SAS disks and arrays take more."""
 
 _LIBATA = Source("Linux, libata: NCQ", "https://docs.kernel.org/driver-api/libata.html")
 _QUEUE_DEPTH_BOUNDS = Bounds(

@@ -118,7 +118,7 @@ def spins(device: BlockDevice) -> bool:
 
 
 def medium_of(device: BlockDevice) -> Medium:
-    """What its data lies on. Raises `Unreadable` where the snapshot lacks whether a disk below it rotates."""
+    """The medium of its data. Raises `Unreadable` where the snapshot lacks whether a disk below it rotates."""
     for part in device.with_all_below():
         is_disk = not part.below and part.kind in ("scsi", "virtio") and not part.is_virtual_disk
         if is_disk and part.queue("rotational") is None:
@@ -407,7 +407,7 @@ def _wanted_kb(device: BlockDevice, system: System, now: int, most: int) -> int:
 
 
 def _whole_kb(device: BlockDevice, system: System) -> int:
-    """What should arrive in one request: the RPC of the Lustre server, the stripe of the array."""
+    """The size that should arrive in one request: the RPC of the Lustre server, the stripe of the array."""
     sizes = lustre.matching(system.lustre, "obdfilter.*.brw_size").values()
     rpc = max((int(size) << 10 for size in sizes if size.isdecimal() and len(size) < 4), default=_RPC_KB)
     return max(_RPC_KB, rpc, _stripe_kb(device, system))
@@ -422,7 +422,7 @@ def _stripe_kb(device: BlockDevice, system: System) -> int:
 
 
 def _max_sectors_kb_limits(device: BlockDevice, system: System, wanted: int, most: int) -> str:
-    """What else splits requests, or makes them smaller than they should be."""
+    """Further limits that split requests, or make them smaller than they should be."""
     if wanted < _whole_kb(device, system) and wanted == most:
         return f"its adapter or controller takes no more than {most} KiB"
     segments = device.queue("max_segments")
@@ -494,7 +494,7 @@ NOMERGES = Rule(
 
 _READ_AHEAD_KB_WANTED_KB = 8192
 _READ_AHEAD_KB_ENOUGH_KB = 4096
-"""What BeeGFS's guide recommends."""
+"""The recommendation of BeeGFS's guide."""
 _READ_AHEAD_KB_DEFAULT_KB = 128
 _READ_AHEAD_KB_BOUNDS = Bounds(
     Source(
@@ -634,7 +634,7 @@ WBT_LAT_USEC = Rule(
 
 
 def _write_cache(device: BlockDevice) -> Iterator[Judgement]:
-    """What the kernel believes of a device's write cache."""
+    """The kernel's view of a device's write cache."""
     now = device.text("queue/write_cache")
     if now is None:
         yield NotApplicable(f"this kernel does not say whether {device.name} has a write cache")

@@ -30,7 +30,7 @@ NO_RBD = "no image of RBD is mapped here, or none lies below the target"
 
 
 def mount_again(point: str, what: str) -> str:
-    """What to do for an option that is agreed on when it is mounted."""
+    """The command for an option that is agreed on when it is mounted."""
     return f"{what} in /etc/fstab, then: umount {point} && mount {point}"
 
 

@@ -159,7 +159,7 @@ def _xfs_stripe(system: System, mount: Mount) -> Iterator[Judgement]:
 
 
 def _xfs_stripe_info(system: System, mount: Mount) -> XfsInfo | None:
-    """What `xfs_info` printed, which only helps to say how: nothing where it failed."""
+    """The output of `xfs_info`, which only helps to say how: `None` where it failed."""
     try:
         return xfs_info(system.snapshot, mount)
     except Unreadable:
@@ -358,7 +358,7 @@ EXT4_STRIPE = Rule(
 
 
 def _ext4_journal_mode(mount: Mount) -> Iterator[Judgement]:
-    """What ext4 puts into its journal."""
+    """The contents of ext4's journal."""
     now = mount.options.get("data", "ordered")
     if now == "ordered":
         yield Fine(mount.point, "data=ordered")

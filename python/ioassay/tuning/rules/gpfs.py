@@ -118,7 +118,7 @@ _THROUGHPUT_ESTIMATE_MOST = 100_000
 
 
 def _throughput_estimate(system: System, config: GpfsConfig) -> Iterator[Judgement]:
-    """What GPFS believes that a node can transfer."""
+    """GPFS's estimate of the throughput of a node."""
     now = config.number("maxMBpS") or _THROUGHPUT_ESTIMATE_DEFAULT
     link = fastest_megabits(system.snapshot) // 8
     if not link:

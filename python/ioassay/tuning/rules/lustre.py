@@ -62,7 +62,7 @@ class ParameterGroup:
         return ParameterGroup(self.system, self.kind, self.file_system, parameter)
 
     def texts(self) -> list[str]:
-        """What they say, in the order of their names; empty where there are none. Raises `Unreadable`."""
+        """The values, in the order of their names; empty where there are none. Raises `Unreadable`."""
         return [parameter_text(self.system, name) for name in parameter_names(self.system, self.pattern)]
 
     def numbers(self) -> list[int]:
@@ -95,7 +95,7 @@ def parameter_names(system: System, pattern: str) -> list[str]:
 
 
 def parameter_text(system: System, name: str) -> str:
-    """What a parameter says. Raises `Unreadable`."""
+    """The value of a parameter. Raises `Unreadable`."""
     if name in system.lustre:
         return system.lustre[name]
     raise system.lustre_unreadable.get(name) or Unreadable(name, "there is no such parameter")
@@ -129,7 +129,7 @@ _OSS_THREADS_WANTED = 512
 _OSS_THREADS_ROUNDED = 32
 """The kernel divides the number among CPU partitions and shows what is left after rounding down."""
 _BESIDE_BYTES = 512 << 10
-"""What a thread takes besides its buffer for an RPC."""
+"""The memory of a thread besides its buffer for an RPC."""
 _MOST_OF_MEMORY = 8
 """Buffers may take this part of memory."""
 
@@ -230,7 +230,7 @@ _READ_CACHE_OF_MEMORY = 64
 
 
 def _read_cache(system: System) -> Iterator[Judgement]:
-    """What an object storage server keeps in its memory of what it read."""
+    """The cache of an object storage server for reads."""
     of_kinds = (parameter_groups(system, kind, "readcache_max_filesize") for kind in _READ_CACHE_KINDS)
     return each(next(filter(None, of_kinds), []), _read_cache_of_group, otherwise=NO_SERVER)
 

@@ -16,7 +16,7 @@ from ioassay.tuning.system.nfs import NfsServer, kernel_version
 
 
 def storage_served(system: System) -> str:
-    """What the node serves: `Lustre` or `NFS`; empty where it serves nothing that can be seen."""
+    """The storage that the node serves: `Lustre` or `NFS`; empty where none is visible."""
     if lustre.is_server(system.lustre):
         return "Lustre"
     try:
@@ -199,7 +199,7 @@ class _Limits:
 
     @property
     def breach(self) -> str:
-        """What is wrong with them on any node; empty where nothing is."""
+        """The fault of the limits on any node; empty where there is none."""
         if reason := (_BYTES if self.in_bytes else _PERCENT).breach(self.value):
             return reason
         if self.in_bytes and _PERCENT.breach(100 * self.value // max(1, self.system.memory_bytes)) == _PERCENT.above:
@@ -256,7 +256,7 @@ _DIRTY_LIMIT_DEFAULTS = (
 
 
 def _dirty_limit_limits(system: System) -> _Limits | Judgement:
-    """What is in force; of each pair the one that is not 0, by which the other one is known to be 0."""
+    """The limits in force; of each pair the one that is not 0, by which the other one is known to be 0."""
     limit = _dirty_limit_pair(system, "dirty_bytes", "dirty_ratio")
     background = _dirty_limit_pair(system, "dirty_background_bytes", "dirty_background_ratio")
     if not isinstance(limit, tuple):
@@ -400,7 +400,7 @@ def _min_free_kbytes(system: System) -> Iterator[Judgement]:
 
 
 def _out_of_bounds(system: System, now: int) -> str:
-    """What is wrong on any node: less than a quarter of what the kernel takes by itself, or far more."""
+    """The fault on any node: less than a quarter of the kernel's default, or far more."""
     if reason := _MIN_FREE_KBYTES_BOUNDS.breach(now):
         return reason
     usual = _default_kb(system)
@@ -413,7 +413,7 @@ def _out_of_bounds(system: System, now: int) -> str:
 
 
 def _default_kb(system: System) -> int:
-    """What the kernel takes by itself."""
+    """The kernel's default."""
     return min(max(math.isqrt((system.memory_bytes >> 10) * 16), 128), _MIN_FREE_KBYTES_WANTED_KB)
 
 

@@ -210,7 +210,7 @@ _TCP_BUFFERS_BOUNDS = {
     "tcp_wmem": Bounds(_TCP_INIT, least=65536, below=_TCP_BUFFERS_BELOW, unit="bytes as its maximum"),
 }
 _DEFAULT_BYTES = 4 << 20
-"""What a node with enough memory has by itself."""
+"""The default of a node with enough memory."""
 
 
 def _tcp_buffers(system: System) -> Iterator[Judgement]:

@@ -46,7 +46,7 @@ def each_mount(system: System, judge: Callable[[NfsMount], Iterable[Judgement]])
 
 
 def mount_again(mount: NfsMount, option: str) -> str:
-    """What to do for an option that a remount does not change."""
+    """The command for an option that a remount does not change."""
     return f"set {option} in /etc/fstab or the automounter's map, then: umount {mount.point} && mount {mount.point}"
 
 
@@ -224,7 +224,7 @@ NFS_TRUNKING = Rule(
 
 
 def _transport(mount: NfsMount) -> Iterator[Judgement]:
-    """What carries the calls."""
+    """The transport of the calls."""
     if mount.transport == "udp":
         assignment = Assignment(f"mount:{mount.point}/proto", "tcp")
         yield Change(mount.point, "UDP", "TCP", "", (assignment,), mount_again(mount, "proto=tcp"))
@@ -249,7 +249,7 @@ NFS_TRANSPORT = Rule(
 
 
 def _hard_mount(mount: NfsMount) -> Iterator[Judgement]:
-    """What a client does when the server does not answer."""
+    """The behaviour of a client whose server does not answer."""
     now = next((option for option in ("soft", "softerr") if mount.has(option)), "hard")
     if now == "hard":
         yield Fine(mount.point, now)
@@ -367,7 +367,7 @@ NFS_LOOKUP_CACHE = Rule(
 
 
 _READS_AHEAD = 15
-"""What Linux used before 5.4, in units of rsize."""
+"""The default of Linux before 5.4, in units of rsize."""
 _DEFAULT_RSIZE = 1 << 20
 
 

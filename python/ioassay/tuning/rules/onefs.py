@@ -19,7 +19,7 @@ RANDOM_ONLY = "for random I/O in small records; the same study measured sequenti
 
 
 def judge_setting(system: System, setting: str, wanted: str, read: str, write: str) -> Iterator[Judgement]:
-    """What is known of a setting of the cluster: only what the user said."""
+    """The judgement of a setting of the cluster, from the user's statement alone."""
     if not is_onefs(system):
         yield NotApplicable("the storage is not known to be OneFS; an NFS mount does not show it, --storage onefs does")
         return
@@ -132,4 +132,4 @@ RULES: tuple[Rule, ...] = (
 )
 
 SETTINGS = tuple(name for rule in RULES for name in rule.parameters)
-"""What `--storage-setting` may name."""
+"""The names that `--storage-setting` takes."""

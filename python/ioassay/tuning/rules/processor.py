@@ -64,7 +64,7 @@ _ENERGY_PREFERENCE_FASTEST = {"performance", "0"}
 
 
 def _energy_preference(system: System) -> Iterator[Judgement]:
-    """What processors prefer where the hardware chooses the clock."""
+    """The preference of processors where the hardware chooses the clock."""
     preferences = frequency_settings(system.snapshot, _ENERGY_PREFERENCE_ATTRIBUTE)
     governors = frequency_settings(system.snapshot, "scaling_governor")
     if not preferences:

@@ -15,7 +15,7 @@ CONTROLLER = "RAID controller"
 def with_array(
     system: System, setting: str, key: str, judge: Callable[[Array], Iterator[Judgement]]
 ) -> Iterator[Judgement]:
-    """What `judge` says of the array that the user gave; without one, why nothing can be said."""
+    """The judgements of the array that the user gave; without one, why it cannot be judged."""
     if system.array is not None:
         yield from judge(system.array)
     elif arrays := [device.name for device in system.concerned() if device.medium == "array" and not device.below]:

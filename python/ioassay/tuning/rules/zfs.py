@@ -335,7 +335,7 @@ ZFS_EXTENDED_ATTRIBUTES = Rule(
 
 
 def _special_vdev(system: System) -> Iterator[Judgement]:
-    """What is stored on special vdevs, and what their loss costs."""
+    """The contents of special vdevs, and the cost of their loss."""
     special = [pool for pool in _pools(system) if any(vdev.use == "special" for vdev in pool.vdevs)]
     if not special:
         yield NotApplicable("no pool has a special vdev")

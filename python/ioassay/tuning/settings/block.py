@@ -16,7 +16,7 @@ from ioassay.yaml_models.source import nearest
 KIND = "block"
 MAX_SECTORS = "max_sectors_kb"
 _DEFAULT_OF_KERNEL = {MAX_SECTORS: "0", "wbt_lat_usec": "-1"}
-"""What stands for the kernel's own value, which the file shows then (Linux, Documentation/ABI/stable/sysfs-block)."""
+"""The word for the kernel's own value, which the file shows then (Linux, Documentation/ABI/stable/sysfs-block)."""
 _MD_SPEED = re.compile(r"(\d+) \((system|local)\)")
 _MULTIPATH = re.compile(r"(part\d+-)?mpath-(?P<wwid>.+)")
 
@@ -50,7 +50,6 @@ class BlockInstance(FileInstance):
         return value
 
     def is_taken(self, asked: str, shown: str) -> bool:
-        """As the base says."""
         return asked == _DEFAULT_OF_KERNEL.get(self.parameter) or super().is_taken(asked, shown)
 
     def write(self, value: str) -> None:
@@ -97,7 +96,6 @@ class Block(Setting):
         self._root = root
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         known = names(self._root / "sys/block")
         devices = [self._device] if self._device in known else fnmatch.filter(known, self._device)
         if not devices:
@@ -114,7 +112,6 @@ class Block(Setting):
         return [*there]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return BlockInstance(self._root, self._device, self._parameter)
 
     def _nearest_device(self, known: list[str]) -> str:

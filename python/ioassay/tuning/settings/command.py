@@ -79,7 +79,7 @@ def commands_text(commands: Mapping[str, Command]) -> str:
 
 
 class CommandInstance(Instance):
-    """What the user's commands read and set."""
+    """A setting that the user's commands read and set."""
 
     lifetime: Lifetime = "unknown"
     taken_by = "its command"
@@ -89,14 +89,12 @@ class CommandInstance(Instance):
         self._command = command
 
     def read(self) -> str:
-        """As the base says."""
         try:
             return " ".join(run(["sh", "-c", self._command.get], self._command.timeout).split())
         except ProgramFailed as error:
             raise CannotRead(f"{self.name}: {error.message}", error.remedy) from None
 
     def write(self, value: str) -> None:
-        """As the base says."""
         try:
             run(["sh", "-c", self._command.set.replace(VALUE, shlex.quote(value))], self._command.timeout)
         except ProgramFailed as error:
@@ -115,9 +113,7 @@ class CommandSetting(Setting):
         self._instance = CommandInstance(where, commands[where])
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         return [self._instance]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance

@@ -81,7 +81,7 @@ def followers(name: str, root: Path) -> list[tuple[str, str]]:
 
 
 def tuned_options(root: Path) -> dict[str, Option]:
-    """What TuneD sets on this machine, by setting; nothing where its profile cannot be read."""
+    """The options that TuneD sets on this machine, by setting; empty where its profile cannot be read."""
     try:
         active = active_profile(LiveFiles(root))
     except Unreadable:

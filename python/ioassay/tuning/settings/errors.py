@@ -1,4 +1,4 @@
-"""What goes wrong with a setting: the path, the reason in words, and what to try."""
+"""Errors of settings: the path, the reason in words, and what to try."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def reason(error: OSError) -> str:
 
 
 def cannot_read(name: str, path: object, error: OSError) -> CannotRead:
-    """What to raise where reading `path` failed."""
+    """The error of a failed read of `path`."""
     if error.errno in _GONE:
         return Vanished(
             f"{name}: {path} is not there: {reason(error)}.", "Check that the device or mount still exists."
@@ -65,7 +65,7 @@ def cannot_read(name: str, path: object, error: OSError) -> CannotRead:
 
 
 def cannot_set(name: str, value: str, path: object, error: OSError) -> CannotSet:
-    """What to raise where writing `value` to `path` failed."""
+    """The error of a failed write of `value` to `path`."""
     if error.errno in _GONE:
         return CannotSet(
             f"{name}: {path} is not there: {reason(error)}.", "Check that the device or mount still exists."

@@ -26,7 +26,6 @@ class FileInstance(Instance):
         return chosen(self._text())
 
     def write(self, value: str) -> None:
-        """As the base says."""
         try:
             file = os.open(self.path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
             try:
@@ -37,7 +36,6 @@ class FileInstance(Instance):
             raise cannot_set(self.name, value, self.path, error) from None
 
     def check(self, value: str, now: str) -> str:
-        """As the base says."""
         value = normalised(self.name, value)
         refuse_other_kind(self.name, value, now, choices(self._text()))
         self._refuse_unwritable(value)

@@ -30,7 +30,6 @@ class SysctlInstance(FileInstance):
             super().write(value)
 
     def check(self, value: str, now: str) -> str:
-        """As the base says."""
         value = super().check(value, now)
         if value == "0" and takes_no_zero(self.name):
             raise UsageError(
@@ -53,7 +52,6 @@ class Sysctl(Setting):
         self._root = root / "proc/sys"
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         paths = self._expanded(self._root.joinpath(*self._parts))
         if not paths:
             directory = self._root
@@ -65,7 +63,6 @@ class Sysctl(Setting):
         return paths
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance_of(self._root.joinpath(*self._parts))
 
     def _expanded(self, path: Path) -> list[Instance]:
@@ -91,7 +88,6 @@ class Sys(Setting):
         self._root, self._path = root, root / "sys" / where
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         paths = [self._path] if self._path.is_file() else map(Path, sorted(glob.glob(str(self._path))))
         instances = {
             instance.name: instance for instance in (self._instance_of(path) for path in paths if path.is_file())
@@ -106,7 +102,6 @@ class Sys(Setting):
         return [*instances.values()]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance_of(self._path)
 
     def _instance_of(self, path: Path) -> Instance:

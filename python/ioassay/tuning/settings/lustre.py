@@ -46,7 +46,6 @@ class LctlInstance(Instance):
             raise kind(f"{self.name}: {error.message}", error.remedy or "Check that Lustre is mounted.") from None
 
     def write(self, value: str) -> None:
-        """As the base says."""
         try:
             run(["lctl", "set_param", f"{self.parameter}={value}"])
         except ProgramFailed as error:
@@ -83,7 +82,6 @@ class Lctl(Setting):
         self._parameter = where
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         listed = self._listed(self._parameter)
         if not listed:
             above, _, last = self._parameter.rpartition(".")
@@ -93,7 +91,6 @@ class Lctl(Setting):
         return [LctlInstance(name) for name in listed]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return LctlInstance(self._parameter)
 
     def _listed(self, pattern: str) -> list[str]:
@@ -110,7 +107,7 @@ class Lctl(Setting):
 
 
 _STRIPING = {"count": "-c", "size": "-S", "index": "-i", "pool": "-p"}
-"""What `lfs setstripe` sets and `lfs getstripe` shows, with the option for it."""
+"""The values that `lfs setstripe` sets and `lfs getstripe` shows, with the option for it."""
 
 _UNSET = {"count": "0", "size": "0", "index": "-1", "pool": ""}
 
@@ -151,7 +148,6 @@ class StripeInstance(Instance):
             raise CannotSet(f"{self.name}={value}: {error.message}", error.remedy) from None
 
     def check(self, value: str, now: str) -> str:
-        """As the base says."""
         value = normalised(self.name, value)
         if self.what == "size":
             try:
@@ -192,9 +188,7 @@ class Stripe(Setting):
         self._instance = StripeInstance(directory, what)
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         return [self._instance]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance

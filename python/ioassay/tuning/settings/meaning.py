@@ -64,7 +64,7 @@ def _mask(text: str) -> int | None:
 
 
 def _listed(text: str) -> set[int] | None:
-    """What `0-3,8` lists; `None` of another text, and of a single number."""
+    """The numbers that `0-3,8` lists; `None` of another text, and of a single number."""
     if not _LIST.fullmatch(text) or text.isdecimal():
         return None
     numbers: set[int] = set()

@@ -1,4 +1,4 @@
-"""What all settings have in common, whatever they are read from and written to."""
+"""The interface of all settings, whatever they are read from and written to."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Instance(ABC):
 
     lifetime: Lifetime = "reboot"
     taken_by = "the kernel"
-    """What makes of a value what `read` shows."""
+    """The component that turns a written value into the one that `read` shows."""
     note = ""
-    """What the user should know before it is changed."""
+    """A warning for the user before it is changed."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,12 +57,12 @@ class Instance(ABC):
         return ""
 
     def identity(self) -> dict[str, str]:
-        """What tells the device from another one that takes its name later."""
+        """Facts that distinguish the device from another one that takes its name later."""
         return {}
 
 
 class Setting(ABC):
-    """What `KIND:WHERE` names."""
+    """The settings that `KIND:WHERE` names."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -39,7 +39,6 @@ class ModuleInstance(FileInstance):
         return configured
 
     def check(self, value: str, now: str) -> str:
-        """As the base says."""
         if not self.not_live():
             return super().check(value, now)
         value = normalised(self.name, value)
@@ -47,7 +46,6 @@ class ModuleInstance(FileInstance):
         return value
 
     def write(self, value: str) -> None:
-        """As the base says."""
         if why := self.not_live():
             raise NotLive(f"{self.name}={value}: {why}.")
         super().write(value)
@@ -62,7 +60,7 @@ class ModuleInstance(FileInstance):
         return f"the module {self.module} reads it only when it is loaded"
 
     def configured(self) -> str | None:
-        """What modprobe.d says; of several the last, as modprobe takes it."""
+        """The value in modprobe.d; of several the last, as modprobe takes it."""
         files = {
             path.name: path
             for directory in reversed(_DIRECTORIES)  # of files with one name the first directory's counts
@@ -97,7 +95,6 @@ class Module(Setting):
         self._instance = ModuleInstance(root, module, parameter)
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         instance = self._instance
         if not instance.path.exists() and instance.configured() is None:
             directory = instance.path.parent
@@ -108,7 +105,6 @@ class Module(Setting):
         return [instance]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance
 
 

@@ -72,13 +72,13 @@ _DEFAULTS = {
     },
     "btrfs": {"compress": "compress=no", "compress-force": "compress-force=no"},
 }
-"""What to write so that an option with a value is not shown any more."""
+"""The value that removes an option with a value."""
 
 _NOT_SHOWN = {"ext4": {"commit": "5"}}
 """Values that stand for a default, so that the option is not shown, beside those of `_DEFAULTS` (Linux, fs/ext4)."""
 
 _DEFAULT_LEVELS = {"zlib": "zlib:3", "zstd": "zstd:3"}
-"""What btrfs shows of a compression that was asked for without a level (Linux, fs/btrfs/compression.c)."""
+"""The form in which btrfs shows a compression without a level (Linux, fs/btrfs/compression.c)."""
 
 _TIMES = ("noatime", "relatime", "strictatime", "atime")
 """When access times are written: one of them holds, and `strictatime` is not shown."""
@@ -100,7 +100,7 @@ class Mounted:
 
 
 def mounted_at(point: str, root: Path) -> Mounted | None:
-    """What is mounted at `point`; of several the one on top. Raises `OSError`."""
+    """The mount at `point`; of several the one on top. Raises `OSError`."""
     return {mount.point: mount for mount in mounts(root)}.get(point)
 
 
@@ -149,11 +149,9 @@ class MountInstance(Instance):
         self._root = root
 
     def read(self) -> str:
-        """As the base says."""
         return self.mount().value(self.option)
 
     def write(self, value: str) -> None:
-        """As the base says."""
         mount = self.mount()
         if why := self.not_live():
             raise NotLive(f"{self.name}={value}: {why}.")
@@ -208,14 +206,14 @@ class MountInstance(Instance):
         return shown == ABSENT and asked in hidden and asked != ""
 
     def not_live(self) -> str:
-        """What network file systems agree on with their server cannot be changed later."""
+        """Options that network file systems agree on with their server cannot be changed later."""
         file_system = self.mount().file_system
         if file_system.partition(".")[2] in _NETWORK or file_system in _NETWORK:
             return "" if self.option in _GENERIC else f"{file_system} takes {self.option} only when it is mounted"
         return ""
 
     def identity(self) -> dict[str, str]:
-        """What is mounted there."""
+        """The mounted file system."""
         mount = self.mount()
         return {"source": mount.source, "file system": mount.file_system}
 
@@ -258,7 +256,6 @@ class MountSetting(Setting):
         self._instance = MountInstance(root, point or "/", option)
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         try:
             mounted = mounts(self._root)
         except OSError as error:
@@ -271,5 +268,4 @@ class MountSetting(Setting):
         return [self._instance]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance

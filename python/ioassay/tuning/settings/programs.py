@@ -24,7 +24,7 @@ class ProgramMissing(ProgramFailed):
 
 
 def run(words: Sequence[str], timeout_s: float = TIMEOUT_S) -> str:
-    """What the program prints. Raises `ProgramFailed`."""
+    """The output of the program. Raises `ProgramFailed`."""
     shown = shlex.join(words)
     try:
         process = subprocess.Popen(

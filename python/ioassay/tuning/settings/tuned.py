@@ -34,12 +34,10 @@ class TunedInstance(Instance):
         self._root = root
 
     def read(self) -> str:
-        """As the base says."""
         active = self._active()
         return f"{active.name or OFF}{_AUTOMATIC if active.is_automatic and active.name else ''}"
 
     def write(self, value: str) -> None:
-        """As the base says."""
         if value.endswith(_AUTOMATIC):
             words = ["auto_profile"]
         else:
@@ -50,7 +48,6 @@ class TunedInstance(Instance):
             raise CannotSet(f"{self.name}={value}: {error.message}", error.remedy) from None
 
     def check(self, value: str, now: str) -> str:
-        """As the base says."""
         value = normalised(self.name, value)
         if value != OFF and not value.endswith(_AUTOMATIC):
             known = profile_names(LiveFiles(self._root))
@@ -84,10 +81,8 @@ class Tuned(Setting):
         self._instance = TunedInstance(root)
 
     def instances(self) -> list[Instance]:
-        """As the base says."""
         self._instance.read()
         return [self._instance]
 
     def exact(self) -> Instance:
-        """As the base says."""
         return self._instance

@@ -1,4 +1,4 @@
-"""What the measurements of a sweep say: which point is best, its significant gain, and which parameters bring it.
+"""The answer of a sweep: which point is best, its significant gain, and which parameters bring it.
 
 A function of the document. Gains are factors: 1.5 is half as much again; of a latency, two thirds of it.
 """
@@ -26,7 +26,7 @@ comparison.
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one parameter of the best point brings: the best point against itself without it."""
+    """The gain by one parameter of the best point: the best point against itself without it."""
 
     name: str
     today: str | None
@@ -52,7 +52,7 @@ class StudyPoint:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a sweep has found."""
+    """The answer of a sweep."""
 
     document: SweepDocument
     trials: Sequence[Trial]
@@ -78,7 +78,7 @@ class Answer:
 
     @property
     def remedies(self) -> list[str]:
-        """What to change so that the next sweep has an answer."""
+        """Changes that give the next sweep an answer."""
         measured = self.document.measurements
         known = {kind: remedy for measurement in measured for kind, remedy in measurement.void_doubts_of_all.items()}
         return list(dict.fromkeys(known[kind] for kind in self.void_doubts))
@@ -98,7 +98,7 @@ class Answer:
 
 
 def answer(document: SweepDocument) -> Answer:
-    """What is known so far."""
+    """The answer so far."""
     confirmed = next(iter(trials(document, "confirmation")), None)
     chosen = best(document)
     reported = confirmed if confirmed is not None and confirmed.pairs else chosen

@@ -22,12 +22,12 @@ _OF_FREE = 0.8
 """The share of the target's free space that the files of a run may take."""
 
 _BUFFERED = ("/read_ahead_kb", "/bdi/", "sysctl:vm.")
-"""What the names of settings of the page cache have in them: direct I/O does not pass by them."""
+"""Parts of the names of settings of the page cache, which direct I/O bypasses."""
 
 
 @dataclass
 class PastCache:
-    """What is added to the study's settings, and why."""
+    """Settings added to the study's, and why."""
 
     settings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ def past_page_cache(
     place: Place,
     system: System | None,
 ) -> PastCache:
-    """What keeps the page cache from answering in this sweep."""
+    """Settings that keep the page cache from answering in this sweep."""
     given = {*experiment.settings, *(parameter.key for parameter in parameters if parameter.key is not None)}
     known = resolved.entry.settings
     names = [parameter.setting or "" for parameter in parameters]

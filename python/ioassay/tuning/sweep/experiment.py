@@ -1,4 +1,4 @@
-"""What a sweep is asked to do, as YAML: every key once, with its meaning.
+"""The request of a sweep, as YAML: every key once, with its meaning.
 
 The command line says the same in options (`cli.tune.sweep`). Not: whether the settings exist, which values they have.
 """
@@ -42,7 +42,7 @@ class ParameterPart(Part):
 
 
 class ObjectivePart(Part):
-    """What is to become better."""
+    """The figure to improve."""
 
     phase: Identifier | None = Field(
         default=None, description="A phase of the study, or an operation such as `write`. Not for a score."
@@ -63,7 +63,7 @@ class ObjectivePart(Part):
 
 
 class ConstraintPart(Part):
-    """What must not become worse than a limit."""
+    """A figure that must not become worse than a limit."""
 
     phase: Identifier = Field(description="A phase of the study, or an operation such as `read`.")
     workload: Identifier | None = Field(default=None, description="Only this workload of the study.")

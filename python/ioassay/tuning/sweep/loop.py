@@ -42,7 +42,7 @@ class Switch(Protocol):
         """Sets every setting, by the name of its parameter. Raises `CannotRun`."""
 
     def drifted(self) -> list[str]:
-        """What something else has changed since, each as a sentence."""
+        """The settings that something else has changed since, each as a sentence."""
 
 
 class Runs(Protocol):

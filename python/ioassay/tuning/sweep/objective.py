@@ -1,4 +1,4 @@
-"""What a run says of an objective: one value, and those at each point of the study's own sweep that it is made of.
+"""The objective of a run: one value, and those at each point of the study's own sweep that it is made of.
 
 A rate counts bytes where the workload moves any, else operations, as reports do (`analysis.rates.column`). Over several
 points it is the geometric mean, so that each point weighs the same whatever its rate is; latencies likewise.

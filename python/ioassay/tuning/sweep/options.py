@@ -1,4 +1,4 @@
-"""What a sweep's options say, as the same tree that its YAML becomes: one parser, one set of messages for both."""
+"""The options of a sweep, as the same tree that its YAML becomes: one parser, one set of messages for both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True)
 class Options:
-    """What was typed. What is `None` or empty was not, and stays as the file has it, or as the default is."""
+    """The options of the user. `None` or empty ones were not given: the file's value, or the default, stays."""
 
     study: str | None = None
     scale: str | None = None
@@ -33,7 +33,7 @@ class Options:
 
 
 def experiment(options: Options, tree: Entries | None = None) -> Experiment:
-    """What is asked: the file's tree, where there is one, with what the options replace. Raises `SourceError`."""
+    """The request: the file's tree, where there is one, with what the options replace. Raises `SourceError`."""
     top = Origin("options")
     entries: dict[str, Node] = dict(tree.entries) if tree else {"name": Text("sweep", top)}
     origins = dict(tree.origins) if tree else {}

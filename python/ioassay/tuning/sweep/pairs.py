@@ -49,7 +49,7 @@ def gain(pairs: Sequence[Pair]) -> Interval | None:
 
 
 def next_step(pairs: Sequence[Pair], precision: Precision, least: float = 0.0) -> Step:
-    """What to do with a point. It is given up where its gain, as far as it can be known, stays below `least`."""
+    """The next step at a point. It is given up where its gain, as far as it can be known, stays below `least`."""
     if len(pairs) < precision.fewest:
         return "pair"
     known = gain(pairs)

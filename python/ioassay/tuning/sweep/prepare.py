@@ -112,7 +112,7 @@ def definitions(parameters: Mapping[str, ParameterPart] | Sequence[ParameterEntr
 
 
 def setting_name(parameter: ParameterEntry) -> str | None:
-    """What the settings call a parameter; `None` for one of the study."""
+    """The name of a parameter as a setting; `None` for one of the study."""
     return f"{_COMMAND}{parameter.name}" if parameter.get else parameter.setting
 
 
@@ -137,7 +137,7 @@ def _parameter(
 
 
 def about(setting: str, recommended: Mapping[str, tuple[str, Rule]]) -> tuple[str, Rule] | tuple[None, None]:
-    """What is recommended for a setting, or for one that its pattern stands for, or whose pattern stands for it."""
+    """The recommendation for a setting, or for one that its pattern stands for, or whose pattern stands for it."""
     matching = (
         recommendation
         for name, recommendation in recommended.items()

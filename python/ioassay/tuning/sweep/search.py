@@ -33,7 +33,7 @@ _RANDOM_TRIALS = 5
 """Trials before the estimator has enough to go by. Its default of 10 is a third of a usual budget."""
 
 _INFEASIBLE = -math.log(4)
-"""What a point that breaks a constraint is worth to the estimator: a quarter of today's. Worse would hide all else."""
+"""The value, to the estimator, of a point that breaks a constraint: a quarter of today's. Worse would hide all else."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Search:
     today: Point | None
     """Today's values, where all of them are in the lists: the point that needs no trial."""
     suggested: Sequence[Point] = ()
-    """What rules suggest, the most promising first."""
+    """The points that rules suggest, the most promising first."""
     seed: int = 1
     _known: dict[Point, float] = field(default_factory=dict)
     _asked: Trial | None = None

@@ -25,7 +25,7 @@ class _Settings:
         self._done.switch([Assignment(self._names[name], value) for name, value in values.items()])
 
     def drifted(self) -> list[str]:
-        """What something else has changed since, each with what it is now."""
+        """The settings that something else has changed since, each with its value now."""
         return [f"{setting.name}: {setting.drift}" for setting in self._done.check()]
 
 

@@ -1,4 +1,4 @@
-"""What a sweep's measurements are: the pairs of each point, by stage and trial. A function of the document alone."""
+"""The measurements of a sweep: the pairs of each point, by stage and trial. A function of the document alone."""
 
 from __future__ import annotations
 

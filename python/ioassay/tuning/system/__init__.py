@@ -47,7 +47,7 @@ class System:
     snapshot: Snapshot
     array: Array | None = None
     storage: str = ""
-    """What the target's storage is, where only the user knows (`--storage onefs`); a mount does not show it."""
+    """The storage system of the target, where only the user knows it (`--storage onefs`); a mount does not show it."""
     storage_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of that storage, by its own names, as the user read them there."""
     workload: Workload | None = None
@@ -67,7 +67,7 @@ class System:
 
     @cached_property
     def mounts(self) -> list[Mount]:
-        """What is mounted, in the kernel's order."""
+        """The mounts, in the kernel's order."""
         return mounts.mounts(self.snapshot)
 
     @cached_property

@@ -21,7 +21,7 @@ class Array:
 
     data_disks: int
     segment_bytes: int
-    """What lies on one disk before the next one's turn: the segment, chunk or strip."""
+    """The bytes on one disk before the next one's turn: the segment, chunk or strip."""
     parity_disks: int = 0
     cache_block_bytes: int | None = None
     """The unit in which the controller manages its cache."""

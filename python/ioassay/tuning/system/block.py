@@ -103,7 +103,6 @@ class BlockDevice:
 
     @cached_property
     def kind(self) -> Kind:
-        """What sort of device it is."""
         kinds: tuple[tuple[str, Kind], ...] = (
             ("nvme", "nvme"), ("sd", "scsi"), ("vd", "virtio"), ("md", "md"), ("loop", "loop"), ("zram", "zram"),
         )  # fmt: skip
@@ -115,7 +114,7 @@ class BlockDevice:
 
     @cached_property
     def medium(self) -> Medium:
-        """What its data lies on. Of a stack: on what lies below it, the slowest of these."""
+        """The medium of its data. Of a stack: the slowest of those below it."""
         if self.below:
             order: tuple[Medium, ...] = ("hdd", "array", "ssd", "memory")
             return min((device.medium for device in self.below), key=order.index)

@@ -54,7 +54,7 @@ class BtrfsFileSystem:
 
     @property
     def operation(self) -> str | None:
-        """What is done to it beside I/O: `none`, `balance`, `device replace`. Raises `Unreadable`."""
+        """The exclusive operation in progress: `none`, `balance`, `device replace`. Raises `Unreadable`."""
         return self.snapshot.text(f"{self.path}/exclusive_operation") if self.path else None
 
 

@@ -30,7 +30,7 @@ class RbdDevice:
 
     @property
     def options(self) -> Mapping[str, str] | None:
-        """What it was mapped with; `None` where the kernel does not list it. Raises `Unreadable`.
+        """The options that it was mapped with; `None` where the kernel does not list it. Raises `Unreadable`.
 
         `MONITORS OPTIONS POOL IMAGE SNAPSHOT`, since Linux 4.9.
         """

@@ -41,7 +41,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class Subsystem:
-    """What the controllers lead to."""
+    """The subsystem that the controllers lead to."""
 
     name: str
     """`nvme-subsys1`."""

@@ -19,7 +19,7 @@ _SUFFIXES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 @dataclass(frozen=True)
 class Stripe:
-    """What a file system knows of the array below it; zeros where it knows nothing."""
+    """The geometry of the array below, as a file system stores it; zeros where it stores none."""
 
     unit_bytes: int
     width_bytes: int
@@ -27,7 +27,7 @@ class Stripe:
 
 @dataclass(frozen=True)
 class XfsInfo:
-    """What `xfs_info` printed."""
+    """The output of `xfs_info`."""
 
     block_bytes: int
     blocks: int
@@ -54,7 +54,7 @@ def xfs_info(snapshot: Snapshot, mount: Mount) -> XfsInfo | None:
 
 
 def parse_xfs_info(text: str) -> XfsInfo | None:
-    """What `xfs_info` printed; `None` where it is something else."""
+    """The parsed output of `xfs_info`; `None` for other text."""
     sections: dict[str, dict[str, str]] = {}
     name = ""
     for line in text.splitlines():
@@ -95,7 +95,7 @@ def xfs_stripe(snapshot: Snapshot, mount: Mount) -> Stripe:
 
 @dataclass(frozen=True)
 class ExtSuperblock:
-    """What `dumpe2fs -h` printed."""
+    """The output of `dumpe2fs -h`."""
 
     fields: Mapping[str, str]
 

@@ -53,7 +53,7 @@ def gpfs_config(snapshot: Snapshot) -> GpfsConfig | None:
 
 
 def _printed(snapshot: Snapshot, failures: list[Unreadable], *argv: str) -> str | None:
-    """What a command printed for which another source can stand in; its failure is added to `failures`."""
+    """The output of a command that another source can replace; its failure is added to `failures`."""
     try:
         return snapshot.printed(*argv)
     except Unreadable as error:

@@ -68,7 +68,7 @@ class MdArray:
 
     @property
     def chunk_bytes(self) -> int:
-        """What lies on one member before the next one's turn; 0 where the level has none. Raises `Unreadable`."""
+        """The bytes on one member before the next one's turn; 0 where the level has none. Raises `Unreadable`."""
         match = re.match(r"\d{1,18}", self.device.text("md/chunk_size") or "")
         return int(match[0]) if match else 0
 
@@ -101,7 +101,7 @@ def md_arrays(concerned: list[BlockDevice]) -> list[MdArray]:
 
 @dataclass(frozen=True)
 class ListedArray:
-    """What /proc/mdstat says of an array."""
+    """An array in /proc/mdstat."""
 
     level: str
     members: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What is mounted, with its options: /proc/self/mountinfo as proc_pid_mountinfo(5) describes it."""
+"""The mounts, with their options: /proc/self/mountinfo as proc_pid_mountinfo(5) describes it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def mounts(snapshot: Snapshot) -> list[Mount]:
 
 @lru_cache(maxsize=4096)
 def _mount(line: str) -> Mount | None:
-    """What a line says, `None` where it is cut off. Nodes of a cluster have mostly the same lines."""
+    """The mount of a line, `None` where it is cut off. Nodes of a cluster have mostly the same lines."""
     fields, separator, rest = line.partition(" - ")
     of_mount, of_system = fields.split(" "), [*rest.split(" "), "", ""]
     if not separator or len(of_mount) < _FIELDS:

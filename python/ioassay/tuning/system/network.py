@@ -209,7 +209,7 @@ def fastest_megabits(snapshot: Snapshot) -> int:
 
 
 def _text_or_empty(interface: Interface, attribute: str) -> str:
-    """What only tells what the interface is: reading `speed` fails where there is no link."""
+    """An attribute that only describes the interface: reading `speed` fails where there is no link."""
     try:
         return interface.text(attribute) or ""
     except Unreadable:

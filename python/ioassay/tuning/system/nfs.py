@@ -76,7 +76,7 @@ class Export:
 
 
 def exports(snapshot: Snapshot) -> list[Export]:
-    """What the server exports: as it is in force, otherwise as it is configured. Raises `Unreadable`."""
+    """The exports of the server: as they are in force, otherwise as they are configured. Raises `Unreadable`."""
     try:
         printed = snapshot.printed("exportfs", "-v")
     except Unreadable:

@@ -35,10 +35,10 @@ _DIRECTORIES = ("usr/lib/tuned", "etc/tuned", _SYSTEM_PROFILES, _USER_PROFILES)
 """Where profiles are: the first two until 2.24.0, the others since. Of two with one name the last counts."""
 
 _SYSCTL_DIRECTORIES = ("run/sysctl.d", "etc/sysctl.d")
-"""What TuneD applies again after its profile; of two files with one name the first counts."""
+"""Directories of files that TuneD applies again after its profile; of two files with one name the first counts."""
 
 _DISK_BUSES = ("scsi", "virtio", "xen", "nvme", "mmc")
-"""What a disk must hang on for TuneD's disk plug-in, unless it is virtual."""
+"""The buses of disks for TuneD's disk plug-in; virtual disks need none."""
 
 _OF_UNIT = (
     "type",
@@ -68,7 +68,7 @@ class Files(Protocol):
         """The text; `None` where there is no file. Raises `Unreadable`."""
 
     def names(self, path: str) -> list[str]:
-        """What a directory holds; nothing where there is none."""
+        """The names in a directory; empty where there is none."""
 
     def resolve(self, path: str) -> str:
         """The path without links."""
@@ -142,7 +142,7 @@ class Option:
     unit: Unit | None = None
     """`None`: a line of sysctl.d, which TuneD applies again after its profile."""
     key: str = ""
-    """What the unit calls the setting."""
+    """The unit's name of the setting."""
     condition: str = ""
     """Why it is unknown whether TuneD sets it on this node; empty where it is certain."""
 
@@ -155,7 +155,7 @@ class Option:
         return f"TuneD's profile {self.line.profile} ({place})"
 
     def value_after(self, now: str) -> str:
-        """What the setting has once TuneD has applied its profile, if it has `now` before."""
+        """The value of the setting once TuneD has applied its profile, if it has `now` before."""
         try:
             if (self.bound == "at least" and int(now) >= int(self.value)) or (
                 self.bound == "at most" and int(now) <= int(self.value)

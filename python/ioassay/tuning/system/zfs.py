@@ -67,7 +67,7 @@ class Pool:
     state: str
     """`ONLINE`, `DEGRADED`."""
     activities: tuple[str, ...]
-    """What it does or did beside I/O, a line of each: a scrub or a resilver, a removal, an expansion."""
+    """Activities beside I/O, past or present, a line of each: a scrub or a resilver, a removal, an expansion."""
     vdevs: tuple[Vdev, ...]
     properties: Mapping[str, str]
 
@@ -178,7 +178,7 @@ def arc_statistic(snapshot: Snapshot, name: str) -> int | None:
 
 
 def _properties(snapshot: Snapshot, *argv: str) -> Mapping[str, Mapping[str, str]]:
-    """What `get -H` printed, by name: `tank<TAB>compression<TAB>lz4<TAB>local`. Raises `Unreadable`."""
+    """The output of `get -H`, by name: `tank<TAB>compression<TAB>lz4<TAB>local`. Raises `Unreadable`."""
     printed = snapshot.printed(*argv)
     if printed is None:
         raise Unreadable(" ".join(argv), "the snapshot does not have it")
