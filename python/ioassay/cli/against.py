@@ -23,7 +23,7 @@ class Against:
     profiles: tuple[Path, ...]
 
 
-def recognised(typed: list[Path]) -> Against:
+def recognise(typed: list[Path]) -> Against:
     """Sorts the arguments. Raises `UsageError` for what is neither, and for a folder with both."""
     runs: list[Path] = []
     profiles: list[Path] = []

@@ -83,7 +83,7 @@ class _Converter:
                 (kind,) = get_args(kind)
                 return [self._one(kind, item) for item in value]
             return self._one(kind, value)
-        except _Unusual:
+        except _NeedsTyper:
             return self._typers().coerce(value, param=param, ctx=ctx)
 
     def _one(self, kind: Any, value: Any) -> Any:
@@ -92,7 +92,7 @@ class _Converter:
         if info.parser is not None:
             if info.parser is Path:
                 return Path(value)
-            raise _Unusual
+            raise _NeedsTyper
         match value:
             case str() if kind is str or value in (self._descriptor.choices or ()):
                 return value
@@ -103,14 +103,14 @@ class _Converter:
                 number = int(value)
                 if (info.min is None or info.min <= number) and (info.max is None or number <= info.max):
                     return number
-        raise _Unusual
+        raise _NeedsTyper
 
 
 def _is_plain_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
-class _Unusual(Exception):
+class _NeedsTyper(Exception):
     """A value that is to be converted by typer's own converter."""
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ioassay.cli.against import limits_of, named_runs, recognised
-from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, format_of_file, say_undrawn, show
+from ioassay.cli.against import limits_of, named_runs, recognise
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, format_of_file, print_report
 from ioassay.errors import UsageError
 
 
@@ -77,7 +77,7 @@ def profile(
     if below is not None:
         raise UsageError("--below belongs to --as-study.", "Add --as-study, or leave out --below.")
     chosen = chosen_format(form, output, as_json=as_json)
-    other = recognised(against or [])
+    other = recognise(against or [])
     runs = named_runs(other.runs)
     loaded = load_profile(records)
     content = assemble(loaded, limits_of(runs, loaded))

@@ -25,7 +25,7 @@ from rich.text import Text
 from ioassay.analysis import series
 from ioassay.analysis.names import NOUNS, Names
 from ioassay.cli.console import PlainTextConsole
-from ioassay.cli.remaining_time import Left, Of, Remaining, done_of, share_done, units_of
+from ioassay.cli.remaining_time import Of, Remaining, RemainingPhases, share_done, units_done, units_of
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.processes.verbosity import is_quiet
@@ -51,7 +51,7 @@ _AMOUNT_WIDTH = len("12.3 GB in 12.3 ms")
 
 def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
     """The display that suits `stream`. `need` is what the run will write, where that has been asked."""
-    console = PlainTextConsole(file=cast(TextIO, _Lasting(styled(stream))), highlight=False, soft_wrap=False)
+    console = PlainTextConsole(file=cast(TextIO, _SurvivingStream(styled(stream))), highlight=False, soft_wrap=False)
     if is_quiet():
         return Errors(console, need)
     return LiveView(console, need) if console.is_terminal and not console.is_dumb_terminal else Lines(console, need)
@@ -59,7 +59,7 @@ def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
 
 def brief(budget: Budget, stream: TextIO = sys.stderr) -> Brief:
     """The display of `ioassay quick` that suits `stream`."""
-    console = PlainTextConsole(file=cast(TextIO, _Lasting(styled(stream))), highlight=False, soft_wrap=False)
+    console = PlainTextConsole(file=cast(TextIO, _SurvivingStream(styled(stream))), highlight=False, soft_wrap=False)
     is_live = console.is_terminal and not console.is_dumb_terminal and not is_quiet()
     return Brief(console, budget, is_live=is_live)
 
@@ -249,7 +249,7 @@ class LiveView:
         self._places: list[_Place] = []
         self._pending = 0
         """Cases that have not begun; counted once, because a run may have 10,000."""
-        self._pending_phases = Left()
+        self._pending_phases = RemainingPhases()
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
         self._case: CaseEntry | None = None
@@ -305,7 +305,7 @@ class LiveView:
         phase = _phase(case, event["name"])
         assert phase is not None
         self._measured[phase.name] += 1
-        self._done[phase.name] += done_of(phase, event["bytes"], event["operations"])
+        self._done[phase.name] += units_done(phase, event["bytes"], event["operations"])
         if self._measured[phase.name] == sum(len(job.operations) for job in phase.jobs):
             self._remaining.phase_took(case, phase, event["duration_ns"] / NS_PER_S, self._done[phase.name])
         by_place = self._rates.setdefault((case.workload, _label(event)), {})
@@ -351,7 +351,7 @@ class LiveView:
         pending = [case for case in self._document.cases if not case.is_settled and case is not self._case]
         self._count = _count(self._document)
         self._pending = len(pending)
-        self._pending_phases = Left()
+        self._pending_phases = RemainingPhases()
         for case in pending:
             self._pending_phases.add(case, case.phases)
 
@@ -398,9 +398,9 @@ class LiveView:
         phase = _phase(self._case, self._progress["name"])
         return share_done(phase, self._progress["bytes"], self._progress["operations"]) if phase else None
 
-    def _left(self) -> tuple[int, Left, tuple[Of, float, int] | None]:
+    def _left(self) -> tuple[int, RemainingPhases, tuple[Of, float, int] | None]:
         """The arguments of `Remaining.seconds`: cases and phases that have not begun, and the running phase."""
-        left, begun = Left(self._pending_phases.phases.copy(), self._pending_phases.units.copy()), None
+        left, begun = RemainingPhases(self._pending_phases.phases.copy(), self._pending_phases.units.copy()), None
         if self._case:
             running = self._progress["name"] if self._progress else None
             for phase in self._case.phases:
@@ -462,7 +462,7 @@ def _median(ordered: Sequence[float]) -> float:
     return (ordered[len(ordered) // 2] + ordered[~(len(ordered) // 2)]) / 2
 
 
-class _Lasting:
+class _SurvivingStream:
     """A stream that may go away, for example with its terminal: what is written then is lost, and nothing else.
 
     The run goes on, or ends in order if the hang-up was meant for it.

@@ -43,7 +43,7 @@ def publish(
     The report as HTML, PDF, Markdown and JSON, its summary, every figure as SVG and PNG, every table as CSV. The
     directory is complete or not created. PDFs need Chromium or Chrome and are left out without it.
     """
-    from ioassay.reports.run.publication import INDEX, shelf  # noqa: PLC0415
+    from ioassay.reports.run.publication import INDEX, index_of_runs  # noqa: PLC0415
     from ioassay.store import index  # noqa: PLC0415
     from ioassay.store.atomic import whole_directory  # noqa: PLC0415
 
@@ -64,7 +64,7 @@ def publish(
                 _fill(place if len(runs) == 1 else place / name, run, others, with_papers=with_papers)
                 documents.append((name, run.document))
             if len(runs) > 1:
-                (place / INDEX).write_bytes(encoded(shelf(documents)))
+                (place / INDEX).write_bytes(encoded(index_of_runs(documents)))
             made = sum(file.is_file() for file in place.rglob("*"))
     except OSError as error:
         raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Use another directory: -o DIR.") from error

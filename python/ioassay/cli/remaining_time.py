@@ -17,7 +17,7 @@ _WHOLE = 0.01
 
 
 @dataclass
-class Left:
+class RemainingPhases:
     """Phases that are to come: how many, of which one may have begun, and their units of work."""
 
     phases: Counter[Of] = field(default_factory=Counter)
@@ -31,7 +31,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class _Took:
+class _PhaseDuration:
     """Duration of a phase of a workload, from the latest that has ended."""
 
     duration_s: float
@@ -48,7 +48,7 @@ class Remaining:
     """
 
     def __init__(self) -> None:
-        self._took: dict[Of, _Took] = {}
+        self._took: dict[Of, _PhaseDuration] = {}
         self._phases_s = 0.0
         self._cases_s = 0.0
         self._cases = 0
@@ -58,14 +58,14 @@ class Remaining:
         self._phases_s += duration_s
         units = units_of(phase)
         is_whole = units > 0 and abs(done - units) <= _WHOLE * units
-        self._took[case.workload, phase.name] = _Took(duration_s, duration_s / units if is_whole else None)
+        self._took[case.workload, phase.name] = _PhaseDuration(duration_s, duration_s / units if is_whole else None)
 
     def case_took(self, duration_s: float) -> None:
         """A case took this long from start to removal of its files."""
         self._cases += 1
         self._cases_s += duration_s
 
-    def seconds(self, cases: int, left: Left, begun: tuple[Of, float, int] | None = None) -> float | None:
+    def seconds(self, cases: int, left: RemainingPhases, begun: tuple[Of, float, int] | None = None) -> float | None:
         """The time that so many cases will still take, and the phases that are left.
 
         `begun` is a phase that runs, the share of it that is left, and its units. `None` before the first phase has
@@ -88,10 +88,10 @@ class Remaining:
 def share_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> float | None:
     """How much of a phase is done, from 0 to 1. `None` where the amount is unknown, as in a walk."""
     units = units_of(phase)
-    return min(1.0, done_of(phase, moved_bytes, operations) / units) if units else None
+    return min(1.0, units_done(phase, moved_bytes, operations) / units) if units else None
 
 
-def done_of(phase: PhaseEntry, moved_bytes: int, operations: int) -> int:
+def units_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> int:
     """How many of its units that is."""
     return moved_bytes if _planned_bytes(phase) else operations
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, cast
 import pytest
 from rich.console import Console
 
-from ioassay.cli.progress import Lines, LiveView, _Lasting
-from ioassay.cli.remaining_time import Left, Remaining, units_of
+from ioassay.cli.progress import Lines, LiveView, _SurvivingStream
+from ioassay.cli.remaining_time import Remaining, RemainingPhases, units_of
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.protocol.event import Event
@@ -220,7 +220,7 @@ def test_a_display_outlives_its_terminal() -> None:
         def flush(self) -> None:
             raise OSError(5, "Input/output error")
 
-    lasting = _Lasting(Gone())
+    lasting = _SurvivingStream(Gone())
     assert lasting.write("text") == 4
     lasting.flush()
 
@@ -268,8 +268,8 @@ def test_kinds_of_metadata_side_by_side_are_counted_together() -> None:
     view.run_ends(_document([case]))
 
 
-def _left(case: CaseEntry, *phases: PhaseEntry) -> Left:
-    left = Left()
+def _left(case: CaseEntry, *phases: PhaseEntry) -> RemainingPhases:
+    left = RemainingPhases()
     left.add(case, phases)
     return left
 
@@ -286,7 +286,7 @@ def test_the_time_that_remains_is_judged_by_workload_and_phase() -> None:
     begun = ((first.workload, "write"), 0.5, units_of(write))
     assert remaining.seconds(0, _left(first, read), begun) == pytest.approx(5 + 2)
     assert remaining.seconds(0, _left(first, read, read)) == pytest.approx(4)
-    assert remaining.seconds(1, Left()) == pytest.approx(3), "what a case takes beside its phases"
+    assert remaining.seconds(1, RemainingPhases()) == pytest.approx(3), "what a case takes beside its phases"
     other = first.model_copy(update={"workload": "random"})
     assert remaining.seconds(0, _left(other, read)) == pytest.approx(2), "unknown: as the same phase elsewhere"
 

@@ -141,7 +141,7 @@ def _line_data(rows: pl.DataFrame, title: str, axis: Axis) -> pl.DataFrame:
     if several_series:
         same = pl.col("phase") == pl.col("job")
         name += [pl.lit(", "), pl.when(same).then("phase").otherwise(pl.concat_str("phase", pl.lit(", "), "job"))]
-    if axis not in axes.COUNTED and (counted := _telling(rows)):
+    if axis not in axes.COUNTED and (counted := _distinguishing_axis(rows)):
         noun = counted.removesuffix("s")
         plural = pl.when(pl.col(counted) == 1).then(pl.lit("")).otherwise(pl.lit("s"))
         name += [pl.lit(", "), pl.col(counted).cast(pl.String), pl.lit(f" {noun}"), plural]
@@ -152,7 +152,7 @@ def _line_data(rows: pl.DataFrame, title: str, axis: Axis) -> pl.DataFrame:
     )
 
 
-def _telling(rows: pl.DataFrame) -> Axis | None:
+def _distinguishing_axis(rows: pl.DataFrame) -> Axis | None:
     """The axis that distinguishes the rows: clients, else ranks; `None` where neither differs."""
     clients, ranks = (rows[counted].n_unique() for counted in axes.COUNTED)
     if max(clients, ranks) == 1:

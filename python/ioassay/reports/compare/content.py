@@ -90,12 +90,12 @@ class Content(Struct, frozen=True):
     subjects: tuple[Subject, ...]
     comparisons: tuple[Comparison, ...]
     series: tuple[SeriesPart, ...]
-    throughout: tuple[str, ...]
+    common_remarks: tuple[str, ...]
     """Remarks on every series, where there are several."""
     conditions: tuple[str, ...]
     """What differs in how it was measured, each with the series that it holds for."""
     doubts: tuple[DoubtRow, ...]
-    alone: tuple[str, ...]
+    not_compared: tuple[str, ...]
     given: tuple[GivenPoint, ...]
     """What was measured at a given rate or with pauses, of which there are no ratios."""
     differences: tuple[Difference, ...]
@@ -117,13 +117,13 @@ class Content(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """What holds for whole comparisons: `about_ratios`, what was unlike throughout, what is alone."""
-        return [*self.about_ratios, *(f"In every series: {text}" for text in self.throughout), *self.alone]
+        """Remarks on whole comparisons: `about_ratios`, conditions that differ in every series, series not compared."""
+        return [*self.about_ratios, *(f"In every series: {text}" for text in self.common_remarks), *self.not_compared]
 
     @property
     def about_ratios(self) -> list[str]:
         """Which side is a prediction, and why there are no intervals."""
-        few = [text for comparison in self.comparisons if (text := wording.few(comparison))]
+        few = [text for comparison in self.comparisons if (text := wording.why_no_intervals(comparison))]
         predictions = [subject.name for subject in self.subjects if subject.kind == "prediction"]
         remarks = [f"{name} is a prediction, not a measurement; in brackets its range." for name in predictions]
         return [*remarks, *few]
@@ -148,8 +148,8 @@ class Content(Struct, frozen=True):
     @property
     def title(self) -> str:
         """`b and c against a`."""
-        others = listed([wording.named(subject) for subject in self.subjects[1:]])
-        return f"{others} against {wording.named(self.reference)}"
+        others = listed([wording.subject_name(subject) for subject in self.subjects[1:]])
+        return f"{others} against {wording.subject_name(self.reference)}"
 
 
 def assemble(sides: Sequence[Side]) -> Content:
@@ -158,16 +158,16 @@ def assemble(sides: Sequence[Side]) -> Content:
     comparisons = tuple(compare(subjects[0], other) for other in subjects[1:])
     all_matches = [_matches(curve, comparisons) for curve in subjects[0].curves]
     compared = [(curve, matches) for curve, matches in zip(subjects[0].curves, all_matches, strict=True) if matches]
-    common = _common([[*_unlike(matches), *_doubts(matches)] for _, matches in compared])
-    unlike = {curve.title: list(_unlike(matches)) for curve, matches in compared}
+    common = _common([[*_condition_remarks(matches), *_doubts(matches)] for _, matches in compared])
+    unlike = {curve.title: list(_condition_remarks(matches)) for curve, matches in compared}
     return Content(
         subjects=subjects,
         comparisons=comparisons,
         series=tuple(_part(curve, matches, common) for curve, matches in compared),
-        throughout=tuple(wording.sentences(common)),
+        common_remarks=tuple(wording.sentences(common)),
         conditions=tuple(wording.sentences_by_series(unlike)),
         doubts=tuple(_doubt_rows(comparisons)),
-        alone=tuple(text for comparison in comparisons for text in wording.alone(comparison)),
+        not_compared=tuple(text for comparison in comparisons for text in wording.not_compared(comparison)),
         given=tuple(given_rates.points(subjects)),
         differences=tuple(differences([side.facts for side in sides], [subject.kind == "run" for subject in subjects])),
     )
@@ -201,7 +201,7 @@ def _part(curve: Curve, matches: _Matches, common: Sequence[Remark]) -> SeriesPa
         for ratio, line in _lines(comparison, compared, of_column[compared.column])
     ]
     lines.sort(key=_position(curve))
-    telling = {id(ratio) for _, compared in matches for ratio in _telling(compared)}
+    telling = {id(ratio) for _, compared in matches for ratio in _answering(compared)}
     predicted = {
         id(compared): tuple(wording.predicted(compared, of_column[compared.column])) for _, compared in matches
     }
@@ -217,14 +217,14 @@ def _part(curve: Curve, matches: _Matches, common: Sequence[Remark]) -> SeriesPa
             for text in (*wording.verdicts(comparison, compared), *predicted[id(compared)])
         ),
         predicted=tuple(text for _, compared in matches for text in predicted[id(compared)]),
-        unlike=tuple(wording.sentences(remark for remark in _unlike(matches) if remark not in common)),
+        unlike=tuple(wording.sentences(remark for remark in _condition_remarks(matches) if remark not in common)),
         doubts=tuple(wording.sentences(remark for remark in _doubts(matches) if remark not in common)),
     )
 
 
-def _unlike(matches: _Matches) -> Iterator[Remark]:
+def _condition_remarks(matches: _Matches) -> Iterator[Remark]:
     for comparison, compared in matches:
-        yield from wording.unlike(comparison, compared)
+        yield from wording.condition_remarks(comparison, compared)
 
 
 def _doubts(matches: _Matches) -> Iterator[Remark]:
@@ -257,7 +257,7 @@ def _lines(comparison: Comparison, compared: Compared, unit: Unit) -> Iterator[t
                 yield level_ratio, _line(level, comparison, compared, unit, level_ratio)
 
 
-def _telling(compared: Compared) -> Sequence[Ratio]:
+def _answering(compared: Compared) -> Sequence[Ratio]:
     """The ratios of `SeriesPart.answers`. A point at which both have their peak is shown as the peak."""
     peak = compared.peak
     if not compared.is_swept or peak is None:
@@ -270,7 +270,7 @@ def _telling(compared: Compared) -> Sequence[Ratio]:
 def _line(place: str, comparison: Comparison, compared: Compared, unit: Unit, ratio: Ratio) -> Line:
     return Line(
         place=place,
-        other=wording.named(comparison.other),
+        other=wording.subject_name(comparison.other),
         verdict=wording.verdict_on(ratio),
         reference_rate=_rate(compared, unit, ratio.reference),
         reference_note=_note(compared, ratio.reference, place),

@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document:
     """The document, with the figures where `pictures` has made them."""
     are_several = len(content.subjects) > 2
-    others = listed([wording.named(subject) for subject in content.subjects[1:]])
+    others = listed([wording.subject_name(subject) for subject in content.subjects[1:]])
+    reference = wording.subject_name(content.reference)
     return Document(
         content.title,
         [Section("", _answer(content), "verdict"), *_sections(content, drawn)],
-        question=f"{'Are' if are_several else 'Is'} {others} faster or slower than {wording.named(content.reference)}?",
+        question=f"{'Are' if are_several else 'Is'} {others} faster or slower than {reference}?",
         footer=f"Written by ioassay {__version__}.",
     )
 
@@ -66,20 +67,24 @@ def _sections(content: Content, drawn: Sequence[Picture | None]) -> list[Section
         Section("Doubts", _doubts(content)),
         Section("Each point", _sweeps(content, drawn)),
         _given(content),
-        Section("Not compared", [Bullets(content.alone)]),
+        Section("Not compared", [Bullets(content.not_compared)]),
     ]
 
 
 def _answers(content: Content) -> Table:
     """A row for most series. Notes stand below their numbers in small print, which leaves room on a phone."""
-    columns = [Column("Phase"), Column("Verdict"), *numbers("Ratio", wording.named(content.reference), _other(content))]
+    columns = [
+        Column("Phase"),
+        Column("Verdict"),
+        *numbers("Ratio", wording.subject_name(content.reference), _other(content)),
+    ]
     are_several = len(content.subjects) > 2
     rows: list[list[Text]] = [
         [_phase(part, line, are_several=are_several), _verdict(line), _ratio(line), *_rates(line)]
         for part in content.series
         for line in part.answers
     ]
-    reference = wording.named(content.reference)
+    reference = wording.subject_name(content.reference)
     caption = (
         f"Ratio: the other rate over that of {reference}, with its confidence interval; in bold if that excludes 1"
     )
@@ -121,7 +126,7 @@ def _noted(number: Piece, note: str) -> Text:
 
 def _other(content: Content) -> str:
     """Above the rates of the others: the name of the only one."""
-    return "Rate" if len(content.subjects) > 2 else wording.named(content.subjects[1])
+    return "Rate" if len(content.subjects) > 2 else wording.subject_name(content.subjects[1])
 
 
 def _changes(content: Content, *, are_runs: bool) -> list[Block]:
@@ -131,7 +136,7 @@ def _changes(content: Content, *, are_runs: bool) -> list[Block]:
 
 
 def _doubts(content: Content) -> list[Block]:
-    columns = [Column(), *(Column(wording.named(subject)) for subject in content.subjects)]
+    columns = [Column(), *(Column(wording.subject_name(subject)) for subject in content.subjects)]
     caption = "What is doubted, and where; what may change a conclusion first"
     return [Table(columns, [_doubt(row) for row in content.doubts], caption, density="narrow")]
 
@@ -153,7 +158,7 @@ def _sweeps(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
 def _ratios(content: Content, part: SeriesPart) -> Table:
     are_several = len(content.subjects) > 2
     columns = [Column("At"), *([Column("Of")] if are_several else [])]
-    columns += numbers(wording.named(content.reference), _other(content), "Ratio")
+    columns += numbers(wording.subject_name(content.reference), _other(content), "Ratio")
     rows: list[list[Text]] = [
         [line.place, *([line.other] if are_several else []), *_rates(line), _ratio(line)] for line in part.lines
     ]
@@ -184,7 +189,7 @@ def _brief(content: Content, part: SeriesPart) -> Table:
     """Where there is but one other, its name stands above its rates."""
     several = len(content.subjects) > 2
     title, intervals = format.interval_column([line.interval for line in part.lines])
-    heads = (wording.named(content.reference), _other(content), "Ratio", title)
+    heads = (wording.subject_name(content.reference), _other(content), "Ratio", title)
     return Table(
         [Column(), *([Column("Of")] if several else []), *numbers(*heads)],
         [
@@ -201,7 +206,7 @@ def _numbers(line: Line) -> list[str | Span]:
 
 
 def _difference_table(content: Content) -> Table:
-    columns = [Column(), *(Column(wording.named(subject)) for subject in content.subjects)]
+    columns = [Column(), *(Column(wording.subject_name(subject)) for subject in content.subjects)]
     rows = [[row.what, *row.values] for row in content.differences]
     caption = "Facts that differ; all others are equal or known for one side only. Of methods and lists: what differs"
     return Table(columns, rows, caption, density="narrow")

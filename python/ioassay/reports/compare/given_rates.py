@@ -12,7 +12,7 @@ from ioassay.analysis.compare import matching
 from ioassay.analysis.compare.subject import Curve, Point, Subject
 from ioassay.analysis.given_rates import GivenRate
 from ioassay.reports import given_rates
-from ioassay.reports.compare.wording import named, point_name_among
+from ioassay.reports.compare.wording import point_name_among, subject_name
 from ioassay.reports.document import Column, Table, changes, numbers
 from ioassay.text import format
 from ioassay.text.rate_units import suited
@@ -36,13 +36,13 @@ def points(subjects: Sequence[Subject]) -> list[GivenPoint]:
     for curve in reference.given:
         for point in _points(curve):
             same = [(other, partner) for other in others if (partner := matched[id(other)].get(id(point)))]
-            given_points += _at(curve, point, [(reference, point), *same])
+            given_points += _given_points(curve, point, [(reference, point), *same])
     for other in others:
         shown = {id(point) for point in matched[id(other)].values()}
         for curve in other.given:
             for point in _points(curve):
                 if id(point) not in shown:
-                    given_points += _at(curve, point, [(other, point)])
+                    given_points += _given_points(curve, point, [(other, point)])
     return given_points
 
 
@@ -57,7 +57,7 @@ def _points(curve: Curve) -> Sequence[Point]:
     return curve.rates[curve.column].points
 
 
-def _at(curve: Curve, point: Point, sides: Sequence[tuple[Subject, Point]]) -> Iterator[GivenPoint]:
+def _given_points(curve: Curve, point: Point, sides: Sequence[tuple[Subject, Point]]) -> Iterator[GivenPoint]:
     where = point_name_among(point, _points(curve))
     return (GivenPoint(curve.title, where, subject, side.given) for subject, side in sides if side.given)
 
@@ -88,7 +88,7 @@ def _row(given_point: GivenPoint, given_points: Sequence[GivenPoint]) -> list[st
     return [
         given_point.series,
         given_point.place,
-        named(given_point.subject),
+        subject_name(given_point.subject),
         given_rates.asked(given, unit),
         given_rates.rate(given, unit, given.kept_per_s),
         format.duration(given.p50_ns),

@@ -32,9 +32,9 @@ def pictures(content: Content) -> list[Picture | None]:
 def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | None:
     first = part.compared[0][1]
     column = first.column
-    all_rates = [(wording.named(content.reference), first.reference.rates[column])]
+    all_rates = [(wording.subject_name(content.reference), first.reference.rates[column])]
     all_rates += [
-        (wording.named(subject), of.other.rates[column]) for subject, of in part.compared if of.column == column
+        (wording.subject_name(subject), of.other.rates[column]) for subject, of in part.compared if of.column == column
     ]
     curves = [(name, rates.points) for name, rates in all_rates]
     peaks = {name: rates.peak.median for name, rates in all_rates if rates.peak and not rates.points}

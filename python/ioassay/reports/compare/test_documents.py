@@ -13,7 +13,7 @@ from ioassay.analysis.compare.subject import Subject
 from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.reports.compare import ComparisonReport, configuration
 from ioassay.reports.compare.content import DoubtRow, Side, assemble
-from ioassay.reports.compare.wording import few
+from ioassay.reports.compare.wording import why_no_intervals
 from ioassay.store.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
@@ -59,7 +59,7 @@ def test_a_slower_run_is_reported_as_the_faster_one_being_ahead() -> None:
 def test_a_sentence_about_unlike_things_says_what_is_unlike() -> None:
     content = assemble([side(run(), "a"), side(run(2.0, transfer_bytes=4096), "b")])
     assert all(text.endswith("; unlike: transfer 4 KiB against 1 MiB of a.") for text in content.series[0].sentences)
-    assert content.throughout == ("b, different conditions: transfer 4 KiB against 1 MiB of a.",)
+    assert content.common_remarks == ("b, different conditions: transfer 4 KiB against 1 MiB of a.",)
 
 
 def test_a_published_peak_has_a_ratio_no_verdict_and_a_remark_on_unpublished_conditions(sides: list[Side]) -> None:
@@ -68,18 +68,18 @@ def test_a_published_peak_has_a_ratio_no_verdict_and_a_remark_on_unpublished_con
     assert [(line.place, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
     assert write.sentences == ()
     assert write.unlike == ("isilon-f800: its sequential N-N (write).", "isilon-f800, not published: fsync.")
-    assert content.throughout[0] == "isilon-f800, different conditions: tool IOR against ioassay of before."
-    assert content.throughout[1] == (
+    assert content.common_remarks[0] == "isilon-f800, different conditions: tool IOR against ioassay of before."
+    assert content.common_remarks[1] == (
         "isilon-f800, not published: number of clients, total, ranks, storage API, direct I/O, uncached I/O, "
         "depth, payload."
     )
-    assert "single figures are published" in few(content.comparisons[0])
+    assert "single figures are published" in why_no_intervals(content.comparisons[0])
 
 
 def test_too_few_repetitions_are_reported_once_for_all_series() -> None:
     content = assemble([side(run(repetitions=2), "a"), side(run(2.0, repetitions=2), "b")])
     assert [text for part in content.series for text in part.sentences] == []
-    assert few(content.comparisons[0]).endswith("a verdict needs 3 valid repetitions on both sides.")
+    assert why_no_intervals(content.comparisons[0]).endswith("a verdict needs 3 valid repetitions on both sides.")
 
 
 def test_only_what_differs_in_configuration_is_shown(sides: list[Side]) -> None:
@@ -256,7 +256,7 @@ def test_remarks_on_one_series_stand_below_it(sides: list[Side]) -> None:
         for original in (sides[0], side(run(transfer_bytes=4096), "b"))
     ]
     content = assemble(only_reads)
-    assert content.throughout == ()
+    assert content.common_remarks == ()
     assert content.series[0].unlike == ("b, different conditions: transfer 4 KiB against 1 MiB of before.",)
 
 
@@ -293,7 +293,7 @@ def test_a_given_rate_has_no_ratio_and_stands_side_by_side_with_its_latencies() 
     content = assemble(sides)
     assert len(content.series) == 1
     assert content.series[0].title.endswith(", write")
-    assert content.alone == ()
+    assert content.not_compared == ()
     assert [(point.place, point.subject.name) for point in content.given[:3]] == [
         ("1 client", "before"),
         ("1 client", "after"),
@@ -312,7 +312,7 @@ def test_a_given_rate_has_no_ratio_and_stands_side_by_side_with_its_latencies() 
 def test_a_series_at_a_given_rate_on_one_side_only_is_shown_beside_what_is_not_compared() -> None:
     throughput = RunBuilder().workload("w").clients(1).repetitions(3).build()
     content = assemble([side(throughput, "before"), side(paced_reads(), "after")])
-    assert [text.endswith("read.") for text in content.alone] == [True]
+    assert [text.endswith("read.") for text in content.not_compared] == [True]
     assert {point.subject.name for point in content.given} == {"after"}
 
 

@@ -70,7 +70,7 @@ def rate_of(operation: str, unit: Unit, per_s: float) -> str:
     return format.rate_in(unit.name, per_s, noun(operation))
 
 
-def named(subject: Subject) -> str:
+def subject_name(subject: Subject) -> str:
     """A subject by its name; of a prediction it says that it is one."""
     return f"{subject.name} (predicted)" if subject.kind == "prediction" else subject.name
 
@@ -155,7 +155,7 @@ def overall(comparison: Comparison) -> str:
     same = len(judged) - sum(count for *_, count in differing)
     alike = f"; {NO_DIFFERENCE} in {same}" if same else ""
     silent = f"; no verdict on {len(series_verdicts) - len(judged)}" if len(series_verdicts) > len(judged) else ""
-    chance = "" if _is_sure(comparison) else ", which may be chance"
+    chance = "" if _is_significant(comparison) else ", which may be chance"
     return f"{other} is {how} than {reference}{where} in {of}{rest}{chance}{alike}{silent}."
 
 
@@ -177,12 +177,12 @@ def verdicts(comparison: Comparison, compared: Compared) -> Iterator[str]:
             several = len(compared.points) > 1
             for ratio in (series_verdict.fastest, series_verdict.slowest):
                 if ratio is not None:
-                    yield _ahead(comparison, compared, ratio, several=several)
+                    yield _lead(comparison, compared, ratio, several=several)
             if series_verdict.last is not None:
-                yield _ahead(comparison, compared, series_verdict.last, several=False)
+                yield _lead(comparison, compared, series_verdict.last, several=False)
 
 
-def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several: bool) -> str:
+def _lead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several: bool) -> str:
     """`b is up to 3.20 times as fast as a in Sequential, write (95 % interval 2.90 to 3.50, at 16 clients).`"""
     assert ratio.interval is not None
     first, second = comparison.other.name, comparison.reference.name
@@ -191,13 +191,13 @@ def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several:
         first, second, value = second, first, 1 / value
         known = Interval(value, 1 / known.high, 1 / known.low, known.confidence)
     up_to = "up to " if several else ""
-    differing = [unlike for unlike in ratio.unlike if unlike.is_stated]
+    differing = [difference for difference in ratio.unlike if difference.is_told]
     but = (
         f"; unlike: {'; '.join(differs(unlike, comparison.reference.name) for unlike in differing)}"
         if differing
         else ""
     )
-    seems = "is" if _is_sure(comparison) else "measured"
+    seems = "is" if _is_significant(comparison) else "measured"
     return (
         f"{first} {seems} {up_to}{times(value)} times as fast as {second} in {compared.reference.title} "
         f"({known.name} {times(known.low)} to {times(known.high)}, "
@@ -205,7 +205,7 @@ def _ahead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several:
     )
 
 
-def _is_sure(comparison: Comparison) -> bool:
+def _is_significant(comparison: Comparison) -> bool:
     """False where every difference may be chance, because many points were compared."""
     significance = comparison.chance
     return significance is None or significance.judged == 1 or significance.certain > 0
@@ -239,16 +239,16 @@ def sentences_by_series(remarks: Mapping[str, Sequence[Remark]]) -> Iterator[str
             yield text if len(where) == len(remarks) else f"{text[:-1]} ({'; '.join(where)})."
 
 
-def unlike(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
+def condition_remarks(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     """Different conditions in a series, conditions that a side lacks, and points that only one side has."""
     places: dict[ConditionDifference, list[str]] = {}
-    named = [(point_name(ratio.reference, compared), ratio) for ratio in compared.points]
+    pairs = [(point_name(ratio.reference, compared), ratio) for ratio in compared.points]
     # Two peaks may be of different points, which is no difference in how these were measured.
     if not compared.points:
-        named += [
+        pairs += [
             (level, ratio) for level, ratio in zip(LEVELS, (compared.peak, compared.sustained), strict=True) if ratio
         ]
-    for where, ratio in named:
+    for where, ratio in pairs:
         for difference in ratio.unlike:
             places.setdefault(difference, []).append(where)
     name = comparison.other.name
@@ -262,8 +262,8 @@ def unlike(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
             )
     if compared.is_swept and compared.peak:
         yield from _peaks(comparison, compared, compared.peak)
-    yield from _silent(comparison, compared, places)
-    yield from _only(comparison, compared)
+    yield from _unstated_conditions(comparison, compared, places)
+    yield from _unmatched_points(comparison, compared)
 
 
 def _peaks(comparison: Comparison, compared: Compared, peak: Ratio) -> Iterator[Remark]:
@@ -274,13 +274,15 @@ def _peaks(comparison: Comparison, compared: Compared, peak: Ratio) -> Iterator[
         yield Remark(f"{comparison.other.name}, not at the same point:", peaks)
 
 
-def _silent(comparison: Comparison, compared: Compared, differences: Iterable[ConditionDifference]) -> Iterator[Remark]:
+def _unstated_conditions(
+    comparison: Comparison, compared: Compared, differences: Iterable[ConditionDifference]
+) -> Iterator[Remark]:
     """Conditions that only one side states. A prediction has all conditions of its study."""
     sides = (comparison.reference, "reference", compared.reference), (comparison.other, "other", compared.other)
     for side, name, curve in sides:
         if side.kind == "prediction":
             continue
-        silent = {unlike.what for unlike in differences if getattr(unlike, name) is None}
+        silent = {difference.what for difference in differences if getattr(difference, name) is None}
         words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
         if not curve.rates[compared.column].points:
             words = ["number of clients", *words]
@@ -288,18 +290,16 @@ def _silent(comparison: Comparison, compared: Compared, differences: Iterable[Co
         yield from (Remark(f"{side.name}, {silence}:", word) for word in words)
 
 
-def _only(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
+def _unmatched_points(comparison: Comparison, compared: Compared) -> Iterator[Remark]:
     """Points without a counterpart, where both sides have points at all."""
     sides = (comparison.reference, compared.reference), (comparison.other, compared.other)
     points = [curve.rates[compared.column].points for _, curve in sides]
     for (side, _), side_points in zip(sides, points, strict=True):
-        alone = [
-            point_name(point, compared)
-            for point in compared.unmatched_points
-            if any(point is mine for mine in side_points)
+        unmatched = [
+            point_name(point, compared) for point in compared.only_one if any(point is mine for mine in side_points)
         ]
-        if alone and all(points):
-            yield Remark(f"Only in {side.name}:", listed(alone))
+        if unmatched and all(points):
+            yield Remark(f"Only in {side.name}:", listed(unmatched))
 
 
 def doubts(subject: Subject, rates: Rates, compared: Compared) -> Iterator[Remark]:
@@ -321,8 +321,10 @@ def _in_brackets(at_points: Sequence[str], of: int, most: int = MOST_PLACES) -> 
     """The points where something holds: ` (at 8 clients)`; empty where it holds at all of them."""
     if len(at_points) == of:
         return ""
-    few = f"at {'; '.join(at_points)}" if any("," in at_point for at_point in at_points) else f"at {listed(at_points)}"
-    return f" ({few if len(at_points) <= most else f'at {len(at_points)} of {of} points'})"
+    names = (
+        f"at {'; '.join(at_points)}" if any("," in at_point for at_point in at_points) else f"at {listed(at_points)}"
+    )
+    return f" ({names if len(at_points) <= most else f'at {len(at_points)} of {of} points'})"
 
 
 def doubted_places(measured: Sequence[tuple[Compared, Rates]]) -> dict[str, str]:
@@ -355,7 +357,7 @@ def _value(what: str, value: Condition) -> str:
     return format.size(value) if what.endswith("_bytes") and isinstance(value, int) else str(value)
 
 
-def alone(comparison: Comparison) -> Iterator[str]:
+def not_compared(comparison: Comparison) -> Iterator[str]:
     """The series that are not compared, a sentence for each side."""
     for side, other in (
         (comparison.reference, comparison.other),
@@ -393,7 +395,7 @@ def chance(comparison: Comparison) -> str:
     return f"{counted}: {sure} ({format.share(significance.confidence)} confidence)."
 
 
-def few(comparison: Comparison) -> str:
+def why_no_intervals(comparison: Comparison) -> str:
     """Why ratios of a comparison have no interval; empty where they have one, and for predictions."""
     kinds = comparison.reference.kind, comparison.other.kind
     if "prediction" in kinds:

@@ -206,7 +206,7 @@ def facts(rows: Sequence[tuple[str, str]], title: str = "") -> Table:
     return Table([Column(), Column()], rows, has_head=False, title=title)
 
 
-def shown(blocks: Iterable[Block]) -> list[Block]:
+def non_empty(blocks: Iterable[Block]) -> list[Block]:
     """The blocks that are not empty."""
     return [block for block in blocks if not _is_empty(block)]
 
@@ -214,7 +214,7 @@ def shown(blocks: Iterable[Block]) -> list[Block]:
 def _is_empty(block: Block) -> bool:
     match block:
         case Section(blocks=within) | Contents(sections=within):
-            return not shown(within)
+            return not non_empty(within)
         case Table(rows=held) | Bullets(items=held) | Notes(items=held) | Commands(items=held):
             return not held
         case Paragraph(text) | Preformatted(text):

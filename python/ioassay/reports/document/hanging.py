@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 
-class Hanging(Struct, frozen=True):
+class HangingIndent(Struct, frozen=True):
     """Such a text."""
 
     text: Text

@@ -38,8 +38,8 @@ from ioassay.reports.document import (
     Style,
     Table,
     Text,
+    non_empty,
     pieces,
-    shown,
 )
 
 _TEMPLATES = jinja2.Environment(
@@ -99,7 +99,7 @@ class _Page:
     def blocks(self, several: Iterable[Block], level: int = 2) -> Markup:
         """`level` is that of the titles of sections."""
         parts = []
-        for are_figures, group in groupby(shown(several), key=lambda block: isinstance(block, Figure)):
+        for are_figures, group in groupby(non_empty(several), key=lambda block: isinstance(block, Figure)):
             made = [part for block in group for part in self._block(block, level)]
             side_by_side = are_figures and len(made) > 1
             parts += [_element("div", _around(made), class_="figures")] if side_by_side else made
@@ -132,7 +132,9 @@ class _Page:
                 yield _element("pre", text)
             case Contents(sections):
                 links = (
-                    _element("a", section.title, href=f"#{section.anchor}") for section in sections if shown([section])
+                    _element("a", section.title, href=f"#{section.anchor}")
+                    for section in sections
+                    if non_empty([section])
                 )
                 yield _element("nav", _around(links), class_="contents", aria_label="Contents")
 

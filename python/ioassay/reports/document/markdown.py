@@ -24,8 +24,8 @@ from ioassay.reports.document import (
     Span,
     Table,
     Text,
+    non_empty,
     pieces,
-    shown,
 )
 
 _STYLES = {
@@ -45,7 +45,7 @@ def rendered(document: Document) -> str:
 
 def blocks(several: Iterable[Block], level: int = 2) -> Iterator[str]:
     """The text of each block; `level` is that of the titles of sections."""
-    for block in shown(several):
+    for block in non_empty(several):
         match block:
             case Section(title, within):
                 yield from [f"{'#' * level} {title}"] if title else []

@@ -27,10 +27,10 @@ from ioassay.reports.document import (
     Style,
     Table,
     Text,
+    non_empty,
     pieces,
-    shown,
 )
-from ioassay.reports.document.hanging import Hanging
+from ioassay.reports.document.hanging import HangingIndent
 from ioassay.reports.document.terminal_table import FittingTable, Heading
 from ioassay.reports.document.unbroken import Unbroken, bound
 
@@ -66,7 +66,7 @@ def rendered(blocks: Iterable[Block]) -> Group:
 
 def _blocks(several: Iterable[Block]) -> Iterator[RenderableType]:
     before: Block | None = None
-    for block in shown(several):
+    for block in non_empty(several):
         lines = list(_block(block))
         if not lines:
             continue
@@ -87,7 +87,7 @@ def _block(block: Block) -> Iterator[RenderableType]:
         case Notes(items):
             yield from (_inline(item, "yellow") for item in items)
         case Bullets(items):
-            yield from (Hanging(_inline(item)) for item in items)
+            yield from (HangingIndent(_inline(item)) for item in items)
         case Table():
             yield from [RichText(block.title, "bold")] if block.title else []
             yield _table(block)

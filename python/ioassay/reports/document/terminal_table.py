@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType,
 from rich.padding import Padding
 from rich.text import Text
 
-from ioassay.reports.document.hanging import Hanging
+from ioassay.reports.document.hanging import HangingIndent
 
 _GAP = 2
 """Columns of the terminal that each column of a table has more than its text."""
@@ -94,14 +94,14 @@ class FittingTable(Struct, frozen=True):
         cells_whole = max(words, whole)
         return Range(words, cells_whole if stays_whole else words, cells_whole, max(whole, cell_len(head)))
 
-    def _lists(self) -> Iterator[Text | Hanging]:
+    def _lists(self) -> Iterator[Text | HangingIndent]:
         """Each row as lines: what it is about, and below it each cell behind its heading."""
         for row in self.rows:
             yield row[0]
             for heading, cell in zip(self.headings[1:], row[1:], strict=True):
                 if cell.plain.strip():
                     label = f"{heading.text}: " if self.has_head and heading.text else ""
-                    yield Hanging(Text(label).append_text(Text(", ").join(cell.split("\n"))))
+                    yield HangingIndent(Text(label).append_text(Text(", ").join(cell.split("\n"))))
 
 
 class Range(NamedTuple):

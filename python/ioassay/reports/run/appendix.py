@@ -23,7 +23,7 @@ from ioassay.reports.document import (
     Table,
     Text,
     changes,
-    shown,
+    non_empty,
 )
 from ioassay.reports.run import limits
 from ioassay.reports.run.content import Content
@@ -55,7 +55,7 @@ def appendix(content: Content, drawn: Pictures | None, *, is_full: bool) -> Sequ
     ]
     if is_full:
         return parts
-    names = listed([part.title[:1].lower() + part.title[1:] for part in parts if shown([part])])
+    names = listed([part.title[:1].lower() + part.title[1:] for part in parts if non_empty([part])])
     where = Paragraph((Span("ioassay report RUN --full", "code"), f" has {names}."), note=True)
     return [where, *(structs.replace(part, fold="closed") for part in parts)] if drawn else [where]
 
@@ -128,7 +128,7 @@ def _commands(content: Content) -> list[Block]:
         for part in content.workloads
         if (first := [case for case in part.cases if case.repetition == 1])
     ]
-    return [Paragraph(commands_title(content)[1], note=True), *parts] if shown(parts) else []
+    return [Paragraph(commands_title(content)[1], note=True), *parts] if non_empty(parts) else []
 
 
 def sources(content: Content) -> list[tuple[str, str]]:

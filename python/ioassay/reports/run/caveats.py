@@ -91,7 +91,7 @@ def common(doubts: Doubts) -> tuple[tuple[str, str], ...]:
     )
 
 
-def to_know(doubts: Doubts) -> list[Text]:
+def general_remarks(doubts: Doubts) -> list[Text]:
     """What to know of all numbers: what makes some invalid, then what holds for them alike, with the remedies."""
     invalid: list[Text] = [
         (
@@ -104,7 +104,7 @@ def to_know(doubts: Doubts) -> list[Text]:
     return [*invalid, *((Span(text, "strong"), _remedy(remedy)) for text, remedy in common(doubts))]
 
 
-def lettered(doubts: Doubts, letters: Collection[str]) -> list[Text]:
+def letter_explanations(doubts: Doubts, letters: Collection[str]) -> list[Text]:
     """What the letters beside numbers mean, how many measurements are affected, what to do: the most severe first."""
     return [
         (Span(group.mark, "strong"), f"  {_common(group, doubts)}", _remedy("; ".join(filter(None, group.remedies))))

@@ -112,7 +112,7 @@ def _figure_row(picture: Picture) -> list[str]:
     return [f"[{picture.id}](figures/{picture.id}.{suffix})", " ".join([picture.title, picture.undrawn]).strip()]
 
 
-def shelf(runs: Sequence[tuple[str, RunDocument]]) -> str:
+def index_of_runs(runs: Sequence[tuple[str, RunDocument]]) -> str:
     """The index of a directory of several runs, each in its own directory: (its name, the run)."""
     rows = [[f"[{name}]({name}/{INDEX})", run.study.title, f"`{run.run}`"] for name, run in runs]
     return "\n".join(["# Runs", "", table(["directory", "study", "run"], rows)]) + "\n"

@@ -21,8 +21,8 @@ from ioassay.reports.document import (
     Table,
     Text,
     changes,
+    non_empty,
     numbers,
-    shown,
 )
 from ioassay.reports.run import faithfulness, surveys, training, verdicts
 from ioassay.reports.run.content import Content
@@ -53,7 +53,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
         Section("Latency", _latencies(content, drawn)),
         Section("The network's ceilings", _ceilings(content)),
     ]
-    return shown(blocks)
+    return non_empty(blocks)
 
 
 def _rates(content: Content, drawn: Pictures | None) -> list[Section]:

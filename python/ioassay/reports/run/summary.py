@@ -28,7 +28,7 @@ from ioassay.reports.document import (
     Span,
     Text,
     introduced,
-    shown,
+    non_empty,
 )
 from ioassay.reports.run import caveats, given_rates, io500, levels, limits, medians, opening, verdicts
 from ioassay.reports.run.content import Content, FindingLine
@@ -86,7 +86,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
         *introduced("What the numbers show beyond that:", main_findings),
         *(introduced(f"{comparison.title}:", comparison.verdict) if comparison else []),
         Paragraph(limits.trust(content)),
-        Bullets(caveats.to_know(content.doubts)),
+        Bullets(caveats.general_remarks(content.doubts)),
     ]
 
 
@@ -109,12 +109,12 @@ def _peaks(content: Content) -> list[Block]:
         levels.series_table(content.by_series),
         given_rates.table(content.given_rates),
     ]
-    if shown(tables):
+    if non_empty(tables):
         about = (f"{intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
         return [*scores, *tables, Paragraph(about, note=True)]
     results = key_results(content)
     sentences: list[Block] = [Bullets([(result.text, caveats.in_brackets(result.caveats)) for result in results])]
-    return scores or shown(sentences) or [Paragraph(NOTHING_VALID)]
+    return scores or non_empty(sentences) or [Paragraph(NOTHING_VALID)]
 
 
 def document(content: Content) -> Document:
@@ -208,7 +208,7 @@ def _warnings(content: Content) -> list[Section]:
 
 def _trust(content: Content) -> list[Block]:
     """What makes numbers invalid first, then what they have in common."""
-    remarks = caveats.to_know(content.doubts)
+    remarks = caveats.general_remarks(content.doubts)
     return [
         Paragraph(limits.trust(content)),
         Bullets(remarks[:MOST_POINTS]),

@@ -170,7 +170,7 @@ def _doubts(content: Content) -> list[Block]:
     """Doubts about all numbers; doubts about single numbers stand beside these."""
     letters = {letter for line in _lines(content) for cell in (line.peak, line.sustained) for letter in cell.letters}
     letters |= {letter for line in content.medians for letter in line.letters}
-    known = [*caveats.lettered(content.doubts, letters), *caveats.to_know(content.doubts)]
+    known = [*caveats.letter_explanations(content.doubts, letters), *caveats.general_remarks(content.doubts)]
     minor = len(content.doubts.weighing("minor"))
     more = format_count(minor, "more kind" if known else "minor kind")
     also = [Paragraph(Span(f"{more} of doubt in the report.", "faint"))] if minor else []

@@ -6,7 +6,7 @@ from io import StringIO
 from rich.console import Console
 
 from ioassay import reports
-from ioassay.reports.document import Section, Table, shown
+from ioassay.reports.document import Section, Table, non_empty
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.sizing.catalogue import CatalogueReport
 from ioassay.sizing.catalogue import load
@@ -23,7 +23,7 @@ def test_a_named_component_has_its_figures_with_their_sources() -> None:
     blocks = CatalogueReport(load(), ["md3460-controllers"]).terminal()
     (figures,) = (block for block in blocks if isinstance(block, Table))
     assert ["write", "4.5 GB/s (4.45 to 4.55)", "Published: md3460-ieel, paper:29, 279"] in figures.rows
-    assert [block.title for block in shown(blocks) if isinstance(block, Section)] == ["Controllers"]
+    assert [block.title for block in non_empty(blocks) if isinstance(block, Section)] == ["Controllers"]
 
 
 def test_the_list_of_all_components_is_no_wider_than_80_columns_and_has_a_line_for_each_drive_and_brick() -> None:

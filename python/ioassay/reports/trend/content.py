@@ -44,7 +44,7 @@ class Moment:
 
     between: str
     sentences: tuple[str, ...]
-    also: tuple[Difference, ...]
+    configuration: tuple[Difference, ...]
     """`values` are those of the run before and the run after."""
 
 
@@ -93,7 +93,7 @@ def assemble(
     facts = {id(stored.run): stored.facts for stored in stored}
     parts = tuple(_group(group, [next(all_courses) for _ in group.histories], facts) for group in with_history)
     lines = (line for part in parts for line in _lines(part, f"{part.title}: " if len(parts) > 1 else ""))
-    left_out = (*map(wording.alone, alone), *map(wording.undated, undated))
+    left_out = (*map(wording.only_run, alone), *map(wording.undated, undated))
     return Content(parts, tuple(lines), left_out, tolerance)
 
 
@@ -125,7 +125,7 @@ def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
         notes=(
             *wording.left_out(group, histories),
             *wording.sizes(group, histories),
-            *wording.few(histories),
+            *wording.runs_needed(histories),
             *wording.doubts(group, histories),
         ),
     )
@@ -152,4 +152,4 @@ def _lines(part: GroupPart, prefix: str) -> Iterator[Line]:
         for course in series.courses:
             yield wording.verdict(course, series.unit, prefix)
     for gap in part.group.missing:
-        yield wording.lacking(part.group, gap, prefix)
+        yield wording.missing_verdict(part.group, gap, prefix)

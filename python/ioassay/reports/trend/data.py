@@ -33,7 +33,7 @@ def data(content: Content) -> dict[str, Any]:
                 "between": moment.between,
                 "sentences": moment.sentences,
                 "configuration": [
-                    {"what": row.what, "before": row.values[0], "after": row.values[1]} for row in moment.also
+                    {"what": row.what, "before": row.values[0], "after": row.values[1]} for row in moment.configuration
                 ],
             }
             for part in content.groups

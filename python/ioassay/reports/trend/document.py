@@ -61,10 +61,14 @@ def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
 
 def _moment(moment: Moment) -> Section:
     columns = [Column(), Column("Before"), Column("After")]
-    rows = [[row.what, *row.values] for row in moment.also]
+    rows = [[row.what, *row.values] for row in moment.configuration]
     caption = "Configuration changes between the two runs"
-    also = Table(columns, rows, caption, density="narrow") if rows else Paragraph(wording.also(moment.also), note=True)
-    return Section(moment.between, [Bullets(moment.sentences), also])
+    changes = (
+        Table(columns, rows, caption, density="narrow")
+        if rows
+        else Paragraph(wording.configuration_changes(moment.configuration), note=True)
+    )
+    return Section(moment.between, [Bullets(moment.sentences), changes])
 
 
 def summary(content: Content) -> list[Block]:
@@ -77,7 +81,10 @@ def summary(content: Content) -> list[Block]:
                 *(Section(series.title, _series(series)) for series in part.series),
                 Section("", [Notes(part.given)]),
                 *(
-                    Section(f"{moment.between}:", [Bullets([*moment.sentences, wording.also(moment.also)])])
+                    Section(
+                        f"{moment.between}:",
+                        [Bullets([*moment.sentences, wording.configuration_changes(moment.configuration)])],
+                    )
                     for moment in part.moments
                 ),
                 Section(

@@ -68,7 +68,7 @@ def test_a_change_is_reported_with_its_runs_rates_and_configuration_changes(cont
     fell = r"Sequential, write at (1 client|8 clients) fell by (29|3[01]) %, from \d{4} MB/s to (\d{3}|\d{4}) MB/s\."
     assert len(moment.sentences) == 2
     assert all(re.fullmatch(fell, text) for text in moment.sentences)
-    assert [(row.what, row.values) for row in moment.also] == [("Kernel", ("6.1.0", "6.6.0"))]
+    assert [(row.what, row.values) for row in moment.configuration] == [("Kernel", ("6.1.0", "6.6.0"))]
 
 
 def test_every_point_has_a_verdict_that_says_why(content: Content) -> None:

@@ -62,7 +62,7 @@ def when(run: Run) -> str:
 
 def row(course: Course, unit: Unit) -> Row:
     return Row(
-        point=_at(course.history),
+        point=_point(course.history),
         runs=str(len(course.history.measured)),
         before=format.ABSENT if course.before is None else _rate(course, unit, course.before),
         now=_rate(course, unit, course.now),
@@ -104,7 +104,7 @@ def between(before: Run, after: Run) -> str:
     return f"Between {before.name} ({when(before)}) and {after.name} ({when(after)})"
 
 
-def also(differences: Sequence[Difference]) -> str:
+def configuration_changes(differences: Sequence[Difference]) -> str:
     """What differs in configuration, in one sentence."""
     if not differences:
         return "The stored configuration did not change."
@@ -120,7 +120,7 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
     for history in histories:
         for excluded in history.left_out:
             how = tuple(differs(unlike, group.latest.name) for unlike in excluded.unlike)
-            runs_by_reason.setdefault(how, {}).setdefault(_at(history), []).append(excluded.run.name)
+            runs_by_reason.setdefault(how, {}).setdefault(_point(history), []).append(excluded.run.name)
     for how, places in runs_by_reason.items():
         names = list(dict.fromkeys(name for place in places.values() for name in place))
         where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
@@ -145,7 +145,7 @@ def sizes(group: Group, histories: Sequence[History]) -> Iterator[str]:
             return
 
 
-def few(histories: Sequence[History]) -> Iterator[str]:
+def runs_needed(histories: Sequence[History]) -> Iterator[str]:
     """How many runs a verdict still needs: a sentence or none."""
     most = max((len(history.measured) for history in histories), default=0)
     if 0 < most < FEWEST:
@@ -155,12 +155,12 @@ def few(histories: Sequence[History]) -> Iterator[str]:
 
 def doubts(group: Group, histories: Sequence[History]) -> list[str]:
     """Doubts about the latest run, in one sentence or none."""
-    return sentences(doubted(group.latest.name, [(_at(history), history.point) for history in histories]))
+    return sentences(doubted(group.latest.name, [(_point(history), history.point) for history in histories]))
 
 
 def missing(group: Group, gap: Missing) -> str:
     """A series or point that the previous run has and the latest lacks."""
-    where = f"{gap.curve.title} at {_at_of(gap.curve, gap.point)}" if gap.point else gap.curve.title
+    where = f"{gap.curve.title} at {_point_of(gap.curve, gap.point)}" if gap.point else gap.curve.title
     return f"{group.runs[-2].name} has {where}, and {group.latest.name} has no valid measurement of it."
 
 
@@ -179,23 +179,25 @@ def undated(run: str) -> str:
     return f"{run} is left out: it has no timestamp."
 
 
-def alone(run: Run) -> str:
+def only_run(run: Run) -> str:
     """Why the only run of a study is left out."""
     return f"{run.name} is left out: it is the only run of {run.study} on {run.target}."
 
 
 def verdict(course: Course, unit: Unit, prefix: str) -> Line:
     """The verdict on a point of the latest run. `prefix` distinguishes groups."""
-    return Line(f"{prefix}{course.history.curve.title}", _at(course.history), course.judgement, _says(course, unit))
+    return Line(
+        f"{prefix}{course.history.curve.title}", _point(course.history), course.judgement, _verdict_text(course, unit)
+    )
 
 
-def lacking(group: Group, gap: Missing, prefix: str) -> Line:
+def missing_verdict(group: Group, gap: Missing, prefix: str) -> Line:
     """The verdict on what the latest run lacks."""
-    name = _at_of(gap.curve, gap.point) if gap.point else "the series"
+    name = _point_of(gap.curve, gap.point) if gap.point else "the series"
     return Line(f"{prefix}{gap.curve.title}", name, "failed", missing(group, gap))
 
 
-def _says(course: Course, unit: Unit) -> str:
+def _verdict_text(course: Course, unit: Unit) -> str:
     now, earlier = _rate(course, unit, course.now), format_count(len(course.history.measured) - 1, "earlier run")
     if course.before is None or course.change is None:
         return f"{now}; a verdict needs {FEWEST} runs"
@@ -204,8 +206,8 @@ def _says(course: Course, unit: Unit) -> str:
     if course.trend:
         return trend(course, course.trend)
     if course.changes:
-        since = course.history.measured[course.changes[-1].index].run.name
-        return f"{now} since {since} {against} before: {moved}{_alone(course)}"
+        since = course.history.measured[course.changes[-1].at].run.name
+        return f"{now} since {since} {against} before: {moved}{_of_latest_only(course)}"
     comparison = f"{now} {against} of {earlier}: {moved}"
     if course.smallest_detectable_drop is None:
         return f"{comparison}; a verdict needs {FEWEST} runs"
@@ -216,7 +218,7 @@ def _says(course: Course, unit: Unit) -> str:
     )
 
 
-def _alone(course: Course) -> str:
+def _of_latest_only(course: Course) -> str:
     """Of a level that only the latest run has."""
     return "; only the latest run shows it: repeat it" if course.rests_on_the_latest_run else ""
 
@@ -230,14 +232,14 @@ def _verdict(course: Course) -> str:
 
 
 def _where(course: Course) -> str:
-    return f"{course.history.curve.title} at {_at(course.history)}"
+    return f"{course.history.curve.title} at {_point(course.history)}"
 
 
-def _at(history: History) -> str:
-    return _at_of(history.curve, history.point)
+def _point(history: History) -> str:
+    return _point_of(history.curve, history.point)
 
 
-def _at_of(curve: Curve, point: Point) -> str:
+def _point_of(curve: Curve, point: Point) -> str:
     return point_name_among(point, curve.rates[curve.column].points)
 
 

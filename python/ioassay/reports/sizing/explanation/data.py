@@ -62,7 +62,7 @@ def size(of: Size) -> dict[str, Any]:
         ],
         "metadata": dict(of.configuration.metadata),
         "switches": dict(of.configuration.switches),
-        **numbers.named(taken(of)),
+        **numbers.named(resources(of)),
         "currency": of.currency,
         "scaling": of.scaling,
         "rates": {
@@ -72,7 +72,7 @@ def size(of: Size) -> dict[str, Any]:
     }
 
 
-def taken(of: Size) -> Mapping[str, Value | None]:
+def resources(of: Size) -> Mapping[str, Value | None]:
     """Capacities and what they take."""
     return {
         "raw": of.capacity.raw,
@@ -99,7 +99,7 @@ def table(explained: Sequence[Explained]) -> pl.DataFrame:
 def row(of: Size) -> dict[str, Any]:
     """The nominal numbers of a size."""
     document: dict[str, Any] = {
-        numbers.key(name, value): value.nominal for name, value in taken(of).items() if value is not None
+        numbers.key(name, value): value.nominal for name, value in resources(of).items() if value is not None
     }
     for kind, rate in of.rates["healthy"].items():
         document |= {numbers.key(kind, rate.value): rate.value.nominal, f"{kind}_limited_by": rate.limit.place}

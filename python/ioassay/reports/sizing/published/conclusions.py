@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 
 from ioassay.reports.document import Text
 from ioassay.reports.sizing.published.prices import price_conclusion
-from ioassay.reports.sizing.published.readings import extras, fit, judged, off, place, three_digits, unit_name, what
+from ioassay.reports.sizing.published.readings import (
+    deviation,
+    extras,
+    fit,
+    judged,
+    place,
+    three_digits,
+    unit_name,
+    what,
+)
 from ioassay.reports.sizing.published.table import step
 from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
@@ -167,7 +176,7 @@ def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[
     if not finding.best.agreeing and finding.losses:
         yield _loss(finding.losses[0], finding)
     elif len(figures) > _MOST_NAMED:
-        yield _all_off(finding, figures)
+        yield _all_deviations(finding, figures)
     else:
         for figure in figures:
             trial = figure.trial(finding.best.reading)
@@ -175,7 +184,7 @@ def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[
             yield _does_not_follow(trial, figure)
 
 
-def _all_off(finding: UnitFinding, figures: Sequence[Figure]) -> str:
+def _all_deviations(finding: UnitFinding, figures: Sequence[Figure]) -> str:
     """`8 of 8 capacities do not follow: the arithmetic gives 6.3 to 28 % more TB than is printed.`"""
     trials = [trial for figure in figures if (trial := figure.trial(finding.best.reading)) is not None]
     least, most = min(trial.off for trial in trials), max(trial.off for trial in trials)
@@ -214,7 +223,7 @@ def _does_not_follow(trial: Trial, figure: Figure) -> str:
     fits = [fit(trial, figure) for trial in figure.agreeing[:_MOST_READINGS]]
     alone = f" By itself it fits {' or '.join(fits)}." if fits else ""
     named = f"{capital(what(figure))} {place(figure)}"
-    return f"{named} does not follow: {_computed(figure)}, {off(trial)} {than} {printed}.{alone}"
+    return f"{named} does not follow: {_computed(figure)}, {deviation(trial)} {than} {printed}.{alone}"
 
 
 def _computed(figure: Figure) -> str:

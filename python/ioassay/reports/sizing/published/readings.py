@@ -103,7 +103,7 @@ def fit(trial: Trial, figure: Figure) -> str:
     return f"{meant}: {number}" if meant else number
 
 
-def off(trial: Trial) -> str:
+def deviation(trial: Trial) -> str:
     """`9.7 % more`: the arithmetic than what is printed."""
     if trial.off >= 1:
         return f"{three_digits(1 + trial.off)} times as much"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ioassay.reports.document import Column, Span, Table, Text
 from ioassay.reports.sizing.published.prices import price_agrees_as
-from ioassay.reports.sizing.published.readings import as_printed, fit, judged, off, what
+from ioassay.reports.sizing.published.readings import as_printed, deviation, fit, judged, what
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Value
 from ioassay.sizing.published.model import Figure, Published, Trial
@@ -75,4 +75,4 @@ def _agrees_as(published: Published, figure: Figure) -> Text:
 def _difference(trial: Trial, figure: Figure) -> str:
     """`PiB: 2.045, 2.6 % less than printed`."""
     than = " than" if trial.off < 1 else " as"
-    return f"{fit(trial, figure)}, {off(trial)}{than} printed"
+    return f"{fit(trial, figure)}, {deviation(trial)}{than} printed"

@@ -10,7 +10,7 @@ from ioassay.reports.document import Document
 from ioassay.reports.document.markdown import rendered
 from ioassay.reports.sizing.published import blocks
 from ioassay.reports.sizing.published.data import data
-from ioassay.reports.sizing.published.readings import off
+from ioassay.reports.sizing.published.readings import deviation
 from ioassay.sizing.arithmetic import exactly
 from ioassay.sizing.catalogue import load
 from ioassay.sizing.configuration import ConfigurationFile
@@ -128,4 +128,4 @@ def test_a_table_in_which_all_follows_gets_one_sentence() -> None:
 def test_deviations_are_written_without_an_exponent(share: float, words: str) -> None:
     value = exactly("raw capacity", 1)
     trial = Trial(Reading("decimal"), value, value.interval, agrees=False, off=share, weight=0)
-    assert off(trial) == words
+    assert deviation(trial) == words

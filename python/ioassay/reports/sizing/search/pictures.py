@@ -24,7 +24,7 @@ _MOST_FIGURES = 12
 
 
 @dataclass(frozen=True)
-class OfAnswer:
+class AnswerPictures:
     """The figures of a configuration."""
 
     ceilings: Mapping[str, Picture | None]
@@ -39,7 +39,7 @@ class Pictures:
     fronts: Sequence[Picture]
     """One of each tier."""
     sensitivity: Picture | None
-    answers: Sequence[OfAnswer]
+    answers: Sequence[AnswerPictures]
 
 
 def pictures(search: Search, catalogue: Catalogue) -> Pictures:
@@ -48,7 +48,7 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
         [drawn for tier in _tiers(search) if (drawn := _front(search, tier)) is not None],
         _sensitivity(search),
         [
-            OfAnswer(
+            AnswerPictures(
                 # The others are folded and say in words what limits them: their figures would double the time.
                 {tier: ceilings_picture(size, _named("ceilings", tier)) for tier, size in answer.parts.items()}
                 if number == 1
