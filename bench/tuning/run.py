@@ -69,8 +69,8 @@ def main(nodes: int = 300) -> None:
             path.write_bytes(capture)
         snapshots = timed("read the captures", lambda: read_all(paths))
     examination = timed("examine", lambda: examine(snapshots, asked))
-    report = CheckReport(examination)
-    timed("terminal", lambda: rendered(report.terminal(100)))
+    report = CheckReport(examination, columns=100)
+    timed("terminal", lambda: rendered(report.terminal()))
     timed("JSON", lambda: build(report, "json"))
     timed("HTML", lambda: build(report, "html"))
 

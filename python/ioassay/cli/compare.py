@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, print_report
 from ioassay.cli.subjects import each, sides
 from ioassay.errors import UsageError
 
@@ -34,15 +34,7 @@ def compare(
         raise UsageError("There is only one subject to compare.", "Write `ioassay compare A B`.")
     chosen = chosen_format(form, output, as_json=as_json)
     # Imported here because they take a second, which `--help` must not.
-    from ioassay.reports import build  # noqa: PLC0415
     from ioassay.reports.compare import ComparisonReport  # noqa: PLC0415
     from ioassay.reports.compare.content import assemble  # noqa: PLC0415
-    from ioassay.reports.compare.document import summary  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
-    content = assemble(sides(subjects))
-    if chosen is None:
-        show(rendered(summary(content)))
-    else:
-        emit(build(ComparisonReport(content), chosen), output)
-    return say_undrawn()
+    return print_report(ComparisonReport(assemble(sides(subjects))), chosen, output)

@@ -68,10 +68,11 @@ class RunReporter:
 
     def _show(self, run_report: RunReport) -> None:
         """Prints the summary."""
-        from ioassay.reports.run import answer, terminal  # noqa: PLC0415
+        from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+        from ioassay.reports.run import answer  # noqa: PLC0415
 
         if self._storage is None:
-            show("", terminal.summary(run_report.content))
+            show("", rendered(run_report.terminal()))
             print()
         else:
             show(answer.shown(run_report.content, self._storage))

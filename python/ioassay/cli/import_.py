@@ -238,9 +238,10 @@ def _total(score: RecomputedScore) -> str:
 def _print_rates(run: LoadedRun) -> None:
     """The rates that were imported, with the doubts about them: what the end of a run shows."""
     from ioassay.cli.output import show  # noqa: PLC0415
-    from ioassay.reports.run import RunReport, terminal  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.reports.run import RunReport  # noqa: PLC0415
 
-    show(terminal.summary(RunReport(run).content))
+    show(rendered(RunReport(run).terminal()))
 
 
 def _print_skipped(paths: list[Path]) -> None:

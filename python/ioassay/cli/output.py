@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,7 @@ from ioassay.processes.verbosity import is_quiet
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ioassay.reports import Format
+    from ioassay.reports import Format, Report
 
 UNDRAWN = 1
 """The exit code where a document lacks figures that could not be drawn: it ran, and something is missing."""
@@ -78,6 +78,18 @@ def chosen_format(form: str | None, output: Path | None, *, as_json: bool) -> Fo
     if chosen in IN_FILES and output is None:
         raise UsageError(f"--format {chosen} is written to a file.", "Add -o FILE.")
     return chosen
+
+
+def print_report(report: Report[Any], form: Format | None, output: Path | None) -> int:
+    """Shows a report on the terminal, or writes it in the format `form`. Returns the exit code for undrawn figures."""
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+
+    if form is None:
+        show(rendered(report.terminal()))
+    else:
+        emit(reports.build(report, form), output)
+    return say_undrawn()
 
 
 def emit(document: bytes, output: Path | None) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ioassay.cli.against import limits_of, named_runs, recognise
+from ioassay.cli.against import limits_of, named_runs, recognised
 from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, format_of_file, print_report
 from ioassay.errors import UsageError
 
@@ -56,11 +56,9 @@ def profile(
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.profiles.sources import load_profile  # noqa: PLC0415
-    from ioassay.reports import Report, build  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.reports import Report  # noqa: PLC0415
     from ioassay.reports.profile import ProfileReport  # noqa: PLC0415
     from ioassay.reports.profile.content import assemble  # noqa: PLC0415
-    from ioassay.reports.profile.document import summary  # noqa: PLC0415
     from ioassay.store.short_names import distinct  # noqa: PLC0415
 
     if as_study:
@@ -81,24 +79,17 @@ def profile(
     runs = named_runs(other.runs)
     loaded = load_profile(records)
     content = assemble(loaded, limits_of(runs, loaded))
-    report: Report = ProfileReport(content)
+    report: Report[Any] = ProfileReport(content)
     if other.profiles:
-        from ioassay.reports.profile import comparison  # noqa: PLC0415
+        from ioassay.reports.profile.comparison import ProfileComparisonReport  # noqa: PLC0415
         from ioassay.reports.profile.comparison.content import Side  # noqa: PLC0415
         from ioassay.reports.profile.comparison.content import assemble as compared  # noqa: PLC0415
 
         before = load_profile(other.profiles)
         reference = assemble(before, limits_of(runs, before))
         names = distinct([other.profiles[0], records[0]])
-        both = compared(Side(names[0], reference), Side(names[1], content))
-        blocks, report = comparison.document.summary(both), comparison.ProfileComparisonReport(both)
-    else:
-        blocks = summary(content)
-    if chosen is None:
-        show(rendered(blocks))
-    else:
-        emit(build(report, chosen), output)
-    return say_undrawn()
+        report = ProfileComparisonReport(compared(Side(names[0], reference), Side(names[1], content)))
+    return print_report(report, chosen, output)
 
 
 def _study(records: list[Path], name: str, below: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ioassay.cli import verdict_output
-from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, print_report
 from ioassay.cli.subjects import stored
 from ioassay.cli.verdict_output import Junit
 from ioassay.errors import UsageError
@@ -44,12 +44,9 @@ def trend(
     The exit code is 1 if the latest run has declined, or if nothing could be judged.
     """
     # Imported here because they take a second, which `--help` must not.
-    from ioassay.reports import build  # noqa: PLC0415
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.trend import TrendReport  # noqa: PLC0415
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
-    from ioassay.reports.trend.document import summary  # noqa: PLC0415
 
     with verdict_output.errors_in(junit, "ioassay trend"):
         chosen = chosen_format(form, output, as_json=as_json)
@@ -60,9 +57,6 @@ def trend(
                 f"A trend needs two runs of the same study and target. {because}",
                 "Use several runs of one study, for example runs/*-quick; add --any-target if their targets are one.",
             )
-    if chosen is None:
-        show(rendered(summary(content)))
-    else:
-        emit(build(TrendReport(content), chosen), output)
+    undrawn = print_report(TrendReport(content), chosen, output)
     judgement = verdict_output.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)
-    return max(judgement, say_undrawn())
+    return max(judgement, undrawn)

@@ -10,17 +10,18 @@ How to add a figure, a section or a report: docs/development/reports.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 
 from ioassay.text.control_characters import encoded
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ioassay.reports.document import Document
+    from ioassay.reports.document import Block, Document
 
 Format = Literal["html", "pdf", "md", "csv", "json"]
 
@@ -30,20 +31,45 @@ IN_FILES: tuple[Format, ...] = ("html", "pdf")
 """Formats that go to files only, never to a terminal."""
 
 
-class Report(Protocol):
-    """A report, available in every format."""
+_Content = TypeVar("_Content")
+
+
+class Report(Generic[_Content]):
+    """A report, available in every format, made of its `content` by the modules of its package.
+
+    The module `document` has the functions `document` and `terminal`, `data` has `data` and `table`, and `pictures` has
+    `pictures`, which draws the figures for `document`. They are imported when they are needed: the libraries of figures
+    take a second. A report that needs more than its content replaces methods.
+    """
+
+    content: _Content
 
     def document(self, *, with_figures: bool) -> Document:
         """The document for readers. Figures take seconds to draw."""
+        drawn = [self._module("pictures").pictures(self.content)] if with_figures else []
+        document: Document = self._module("document").document(self.content, *drawn)
+        return document
+
+    def terminal(self) -> Sequence[Block]:
+        """What a terminal shows: the essentials."""
+        blocks: Sequence[Block] = self._module("document").terminal(self.content)
+        return blocks
 
     def data(self) -> Mapping[str, Any]:
         """Everything for other programs: base units, unrounded, units in the names. `json_text` writes it."""
+        data: Mapping[str, Any] = self._module("data").data(self.content)
+        return data
 
     def table(self) -> pl.DataFrame:
         """The numbers as one table, in the same units."""
+        table: pl.DataFrame = self._module("data").table(self.content)
+        return table
+
+    def _module(self, name: str) -> Any:
+        return import_module(f"{type(self).__module__}.{name}")
 
 
-def build(report: Report, format: Format) -> bytes:
+def build(report: Report[Any], format: Format) -> bytes:
     """The report, text in UTF-8.
 
     `html` is one self-contained page, `pdf` that page as a browser prints it (`CannotRun` where there is none), `md`

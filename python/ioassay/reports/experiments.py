@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ioassay.reports import Report
 from ioassay.store.kinds import SWEEP, TUNE_IO500, recognise
 from ioassay.store.stored_directory import StoredDirectory
 
 
-def experiment_report(path: Path) -> Report | None:
+def experiment_report(path: Path) -> Report[Any] | None:
     """The report of the experiment at `path`; `None` where it is something else, or nothing.
 
     Raises `UsageError` for a document that is damaged, or of a newer version.

@@ -10,7 +10,8 @@ from rich.console import Console
 from ioassay import reports
 from ioassay.analysis.ceilings import doubted
 from ioassay.reports import ceilings
-from ioassay.reports.run import RunReport, terminal
+from ioassay.reports.document.terminal import rendered
+from ioassay.reports.run import RunReport
 from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.isilon import isilon, paper_figures
@@ -57,7 +58,7 @@ def test_every_format_gives_each_rate_its_share(run: LoadedRun) -> None:
     assert "| Of the lowest ceiling |" in text
     assert "of 1.24 GB/s, 1 client → 4 servers |" in text
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(terminal.summary(RunReport(run).content))
+    console.print(rendered(RunReport(run).terminal()))
     assert "% of the ceiling" in console.export_text()
 
 

@@ -266,7 +266,7 @@ def uses(run: Path, undamaged: Path, *, with_figures: bool) -> dict[str, Callabl
     from ioassay.cli.publish import publish  # noqa: PLC0415
     from ioassay.cli.report import report  # noqa: PLC0415
     from ioassay.cli.trend import trend  # noqa: PLC0415
-    from ioassay.reports.run import RunReport, terminal  # noqa: PLC0415
+    from ioassay.reports.run import RunReport  # noqa: PLC0415
     from ioassay.store.net_directory import read_net  # noqa: PLC0415
     from ioassay.store.run_directory import is_run, load  # noqa: PLC0415
 
@@ -290,7 +290,7 @@ def uses(run: Path, undamaged: Path, *, with_figures: bool) -> dict[str, Callabl
         "md": lambda: report([run], output=out, form="md"),
         "is run": lambda: is_run(run),
         "list": lambda: list_(run),
-        "terminal": lambda: terminal.summary(RunReport(doubted(load(run))).content),
+        "terminal": lambda: RunReport(doubted(load(run))).terminal(),
         "json": lambda: report([run], output=out, form="json"),
         "csv": lambda: report([run], output=out, form="csv"),
         "compare": lambda: compare([str(undamaged), str(run)], output=out, form="md"),

@@ -33,9 +33,7 @@ def catalogue(
 
     With names, shows what each component is and where each of its figures comes from.
     """
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, print_report  # noqa: PLC0415
     from ioassay.reports.sizing.catalogue import CatalogueReport  # noqa: PLC0415
     from ioassay.sizing.catalogue import load  # noqa: PLC0415
 
@@ -47,9 +45,4 @@ def catalogue(
             raise UsageError("--yaml needs a component and no format.", "Write `ioassay size catalogue NAME --yaml`.")
         typer.echo("\n".join(dict.fromkeys(entry.text for entry in chosen.values())), nl=False)
         return 0
-    report = CatalogueReport(loaded, [*chosen])
-    if wanted is None:
-        show(rendered(report.terminal()))
-        return 0
-    emit(reports.build(report, wanted), output)
-    return say_undrawn()
+    return print_report(CatalogueReport(loaded, [*chosen]), wanted, output)

@@ -32,8 +32,7 @@ def explain(
 
     Without a name, lists the published configurations. Figures that a file states are held against the arithmetic.
     """
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, print_report, show  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.sizing import configuration_list, explanation  # noqa: PLC0415
     from ioassay.sizing.configurations import LIBRARY, read  # noqa: PLC0415
@@ -52,8 +51,5 @@ def explain(
     if check and configuration is not None:
         raise UsageError("--check is about a whole file.", "Leave out --configuration.")
     report = explanation.report(*read(name), configuration)
-    if wanted is None:
-        show(rendered(report.terminal()))
-    else:
-        emit(reports.build(report, wanted), output)
-    return max(say_undrawn(), int(check and not report.published.is_consistent))
+    undrawn = print_report(report, wanted, output)
+    return max(undrawn, int(check and not report.content.published.is_consistent))

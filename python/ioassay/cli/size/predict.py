@@ -42,9 +42,7 @@ def predict(
     Each point has a range, and what allows no more. Run the study on the real thing afterwards, and compare:
     ioassay compare prediction.yaml RUN
     """
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import chosen_format, emit, say, say_undrawn, show, write  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, print_report, say, write  # noqa: PLC0415
     from ioassay.reports.prediction import PredictionReport, as_system  # noqa: PLC0415
     from ioassay.sizing.configurations import choose, read  # noqa: PLC0415
     from ioassay.sizing.prediction.predict import predict as predicted  # noqa: PLC0415
@@ -62,11 +60,7 @@ def predict(
     if save is not None:
         write(save, encoded(as_system.text(prediction)))
         say(f"{save}")
-    if wanted is None:
-        show(rendered(report.terminal()))
-        return 0
-    emit(reports.build(report, wanted), output)
-    return say_undrawn()
+    return print_report(report, wanted, output)
 
 
 def _options(scale: str | None, settings: list[str]) -> list[str]:

@@ -38,9 +38,7 @@ def search(
     racks and parts, and how the answer moves when a figure is 20 % off. The exit code is 0 if there is one, 1 if it is
     proved that there is none, and 3 if the time limit, or figures that are unknown, leave that open.
     """
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, print_report  # noqa: PLC0415
     from ioassay.reports.sizing.search import SearchReport  # noqa: PLC0415
     from ioassay.sizing.search.read import read  # noqa: PLC0415
     from ioassay.sizing.search.search import search as searched  # noqa: PLC0415
@@ -54,14 +52,10 @@ def search(
         )
     wishes, catalogue = read(requirements)
     result = searched(wishes, catalogue, limit_s=limit_s)
-    report = SearchReport(result, catalogue)
-    if wanted is None:
-        show(rendered(report.terminal()))
-    else:
-        emit(reports.build(report, wanted), output)
+    undrawn = print_report(SearchReport(result, catalogue), wanted, output)
     if save is not None:
         _save(result, requirements, save)
-    return max(say_undrawn(), _EXIT_CODES[result.verdict])
+    return max(undrawn, _EXIT_CODES[result.verdict])
 
 
 def _seconds(time_limit: str) -> float:

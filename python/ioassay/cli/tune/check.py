@@ -72,9 +72,7 @@ def check(
     """
     import shutil  # noqa: PLC0415
 
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, print_report  # noqa: PLC0415
     from ioassay.reports.tuning import CheckReport  # noqa: PLC0415
     from ioassay.reports.tuning.path_text import COLUMNS  # noqa: PLC0415
     from ioassay.tuning.check import CheckRequest, examine  # noqa: PLC0415
@@ -95,13 +93,9 @@ def check(
     )
     loaded_snapshots = read_all(snapshots) if snapshots else _live(target, command or [])
     examination = examine(loaded_snapshots, asked)
-    report = CheckReport(examination)
-    ended = CannotRun.exit_code if examination.verdict == "nothing judged" else 0
-    if wanted is None:
-        show(rendered(report.terminal(shutil.get_terminal_size(fallback=(COLUMNS, 24)).columns)))
-        return ended
-    emit(reports.build(report, wanted), output)
-    return max(say_undrawn(), ended)
+    columns = shutil.get_terminal_size(fallback=(COLUMNS, 24)).columns
+    undrawn = print_report(CheckReport(examination, columns), wanted, output)
+    return max(undrawn, CannotRun.exit_code if examination.verdict == "nothing judged" else 0)
 
 
 def _live(target: str | None, command: Sequence[str]) -> list[Snapshot]:

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ioassay.cli.output import say, say_undrawn, show
 from ioassay.errors import CannotRun
-from ioassay.reports import Report
 
 if TYPE_CHECKING:
-    from ioassay.reports.document import Block
+    from ioassay.reports.sweep import SweepReport
+    from ioassay.reports.tune_io500 import TuneIo500Report
     from ioassay.store.experiment_directory import ExperimentDirectory
-
 
 _WITHHELD = 1
 """The exit code of an experiment without an answer, because its measurements are doubted."""
-
-
-class ExperimentReport(Report, Protocol):
-    """The report of an experiment."""
-
-    @property
-    def is_withheld(self) -> bool:
-        """Whether doubts keep it from an answer."""
-
-    def terminal(self) -> Sequence[Block]:
-        """The blocks for the terminal."""
 
 
 def conduct(
     directory: ExperimentDirectory[Any],
     command: str,
     work: Callable[[], None],
-    report: Callable[[], ExperimentReport],
+    report: Callable[[], SweepReport | TuneIo500Report],
     *,
     as_json: bool,
 ) -> int:

@@ -165,7 +165,7 @@ def _ratios(content: Content, part: SeriesPart) -> Table:
     return Table(columns, rows, "Ratios; in bold where the interval excludes 1")
 
 
-def summary(content: Content) -> list[Block]:
+def terminal(content: Content) -> list[Block]:
     """What the terminal shows: the verdict of each series below its table."""
     series = [
         Section(part.title, [_brief(content, part), *map(Paragraph, part.sentences), _remarks(part)])

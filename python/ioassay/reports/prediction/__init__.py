@@ -5,41 +5,34 @@ Not: predicting (`sizing.prediction`), drawing (`figures.rate_by_clients`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ioassay.reports.prediction import data, document
+from ioassay.reports import Report
+from ioassay.reports.prediction import document
 from ioassay.sizing.prediction.model import Prediction
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ioassay.reports.document import Block, Document
 
 
 @dataclass(frozen=True)
-class PredictionReport:
+class PredictionReport(Report[Prediction]):
     """A prediction. Its table has a row for each point, its data have everything."""
 
-    prediction: Prediction
+    content: Prediction
     commands: Sequence[tuple[str, str]] = ()
     """What to do next, each with its command line."""
 
     def document(self, *, with_figures: bool) -> Document:
         """Each series with its points, what cannot be predicted, and the arithmetic."""
         if not with_figures:
-            return document.document(self.prediction, self.commands)
+            return document.document(self.content, self.commands)
         from ioassay.reports.prediction.pictures import pictures  # noqa: PLC0415
 
-        return document.document(self.prediction, self.commands, pictures(self.prediction))
+        return document.document(self.content, self.commands, pictures(self.content))
 
     def terminal(self) -> Sequence[Block]:
         """What a terminal shows: all but the arithmetic."""
-        return document.terminal(self.prediction, self.commands)
-
-    def data(self) -> Mapping[str, Any]:
-        return data.data(self.prediction)
-
-    def table(self) -> pl.DataFrame:
-        return data.table(self.prediction)
+        return document.terminal(self.content, self.commands)

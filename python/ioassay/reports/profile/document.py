@@ -89,7 +89,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
     )
 
 
-def summary(content: Content) -> list[Block]:
+def terminal(content: Content) -> list[Block]:
     """What the terminal shows: the essentials."""
     shown = content.findings[:MOST_FINDINGS]
     more = len(content.findings) - len(shown)

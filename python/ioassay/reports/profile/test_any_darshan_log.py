@@ -28,7 +28,7 @@ from ioassay.reports import build
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile import ProfileReport, as_study
 from ioassay.reports.profile.content import assemble
-from ioassay.reports.profile.document import summary
+from ioassay.reports.profile.document import terminal
 
 PROCESSES = 4
 DRAWS = 6
@@ -139,7 +139,7 @@ def test_any_log_has_a_report_and_totals_that_are_those_of_its_files(name: str, 
             direction: moved_in_files(profile, direction) for direction in moved
         }, what
         content = assemble(profile, None)
-        assert rendered(summary(content))
+        assert rendered(terminal(content))
         assert build(ProfileReport(content), "json")
         if (study := replay(profile)) is not None:
             assert as_study.text(study, profile, "log")

@@ -22,7 +22,7 @@ from ioassay.profiles.records.profile import load_profile
 from ioassay.protocol.record_layout import FileKind, State
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
-from ioassay.reports.profile.document import document, summary
+from ioassay.reports.profile.document import document, terminal
 from ioassay.reports.profile.pictures import pictures
 from ioassay.reports.profile.wording import loss, opening, trust
 from ioassay.testing.faulty_application import RANKS, calm, faulty
@@ -135,7 +135,7 @@ def test_a_call_in_flight_names_its_process_file_and_time(content: Content) -> N
 
 
 def test_the_terminal_shows_the_essentials_and_how_much_more_there_is(content: Content) -> None:
-    text = terminal_text(summary(content), 120)
+    text = terminal_text(terminal(content), 120)
     assert "8 processes, 8 ranks (1 killed)" in text
     assert "5 more findings in the report." in text
 
@@ -230,7 +230,7 @@ def test_facts_that_a_source_does_not_record_are_unknown_and_not_0(tmp_path: Pat
     assert all(phase.metadata_calls is None for phase in content.phases)
     assert 'id="figure-profile-heat' in reports.build(ProfileReport(content), "html").decode()
     assert content.totals.of("write").spent_ns
-    text = terminal_text(summary(content), 200)
+    text = terminal_text(terminal(content), 200)
     assert "this source does not record" in text
     assert "failed calls" not in text
     assert "unknown" in json.loads(reports.build(ProfileReport(content), "json"))
@@ -249,7 +249,7 @@ def test_the_head_begins_with_how_much_was_seen_whatever_the_size(tmp_path: Path
         "written: 4000 B of 5000 B that the kernel counted, not 1000 B (bypassed the recorder)",
     )
     assert second[0] == "Command"
-    assert terminal_text(summary(content), 120).lstrip().startswith("Coverage")
+    assert terminal_text(terminal(content), 120).lstrip().startswith("Coverage")
     assert "No rule found anything to improve." in markdown(content)
     assert "Doubt coverage" not in markdown(content)
     assert "1000 B that the kernel counted as written are in no call: bypassed the recorder (process 100)." in markdown(
@@ -329,7 +329,7 @@ def test_files_are_in_the_order_of_their_share_of_the_time_or_of_the_bytes(tmp_p
     amounts = {"mapped_bytes": 256 << 20, "extent_bytes": 256 << 20, "syncs": 0, "synced_bytes": 0}
     content = assemble(replace(profile, maps=pl.DataFrame([row | amounts], schema=MAPS)))
     assert content.files["path"].head(3).to_list() == ["/data/mapped", "/data/large", "/data/slow0"]
-    shown = terminal_text(summary(content))
+    shown = terminal_text(terminal(content))
     assert "/data/mapped" in shown
     assert "Files: 10 of 22, those with the largest share of the time in I/O or of the bytes" in " ".join(shown.split())
 
@@ -434,7 +434,7 @@ def test_a_workflow_is_a_section_with_its_figure_its_tables_and_its_findings(tmp
     page = reports.build(ProfileReport(content), "html").decode()
     assert "Which step feeds which" in page
     assert "2 steps as boxes, arrows for the files between them: gen to filter, 64 MiB." in page
-    shown = " ".join(terminal_text(summary(content)).split())
+    shown = " ".join(terminal_text(terminal(content)).split())
     assert "Most goes from gen to filter: 64 MiB in 1 file, /w/part, read up to 2.00 s later, then removed." in shown
     assert "32 MiB in 1 file were written and removed unread." in shown
 
@@ -482,4 +482,4 @@ def test_an_application_whose_processes_exchange_no_files_has_no_workflow(tmp_pa
     content = content_of(tmp_path / "record", *calm())
     assert "Workflow" not in markdown(content)
     assert "workflow" not in json.loads(reports.build(ProfileReport(content), "json"))
-    assert "Workflow" not in terminal_text(summary(content))
+    assert "Workflow" not in terminal_text(terminal(content))

@@ -21,22 +21,24 @@ a finding stands beside its finder (`ioassay.analysis.findings`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ioassay.reports import Report
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ioassay.reports.compare.content import Side
-    from ioassay.reports.document import Document
+    from ioassay.reports.document import Block, Document
     from ioassay.reports.run.content import Content
     from ioassay.store.loaded import LoadedRun
 
 
 @dataclass(frozen=True)
-class RunReport:
+class RunReport(Report["Content"]):
     """The report of a run, with a section that compares it with what it is `against`.
 
     Its data are the run, the peak and sustained table, the verdicts, the measurements and the doubts; its table has a
@@ -68,10 +70,11 @@ class RunReport:
 
         return summary.document(self.content)
 
-    def data(self) -> Mapping[str, Any]:
-        from ioassay.reports.run import data  # noqa: PLC0415
+    def terminal(self) -> Sequence[Block]:
+        """The end of `ioassay run`."""
+        from ioassay.reports.run import terminal  # noqa: PLC0415
 
-        return data.data(self.content)
+        return terminal.blocks(self.content)
 
     def table(self) -> pl.DataFrame:
         """`tables.measurements`."""
@@ -80,7 +83,7 @@ class RunReport:
         return tables.measurements(self.run)
 
     @cached_property
-    def content(self) -> Content:
+    def content(self) -> Content:  # type: ignore[override]  # nothing assigns it: the class is frozen
         """What every format shows. Assembling it takes about as long as rendering it as text."""
         from ioassay.reports.run.content import assemble  # noqa: PLC0415
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group
-
 from ioassay.reports import findings
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
-from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import caveats, faithfulness, given_rates, io500, levels, limits, opening, training, verdicts
+from ioassay.reports.run import caveats, faithfulness, given_rates, io500, levels, limits, opening, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import SeriesLine
 from ioassay.reports.run.medians import MedianLine
@@ -26,22 +23,19 @@ NO_BREAK = "\u00a0"
 """A space that keeps letters beside their number, also at the end of a cell."""
 
 
-def summary(content: Content) -> Group:
+def blocks(content: Content) -> list[Block]:
     """What to print when a run has ended, well or not."""
-    return rendered(
-        [
-            *_end(content),
-            *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
-            *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
-            *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
-            *training.blocks(content.training, content.names),
-            *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),
-            _acceptance(content),
-            *_findings(content),
-            *_doubts(content),
-            Notes([f"{sentence} The report names them." for sentence in limits.wide(content)[:1]]),
-        ]
-    )
+    return [
+        *_end(content),
+        *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
+        *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
+        *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
+        *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),
+        _acceptance(content),
+        *_findings(content),
+        *_doubts(content),
+        Notes([f"{sentence} The report names them." for sentence in limits.wide(content)[:1]]),
+    ]
 
 
 def _end(content: Content) -> list[Block]:

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from ioassay import reports
 from ioassay.analysis.names import sweep_points
+from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import RunReport
-from ioassay.reports.run.terminal import summary
 from ioassay.store.document import StopRule
 from ioassay.store.loaded import LoadedRun
 from ioassay.studies.library import find_study
@@ -52,7 +52,7 @@ def test_every_format_has_a_report_of_a_run_without_measurements(form: reports.F
 def terminal(run: LoadedRun) -> str:
     """What the terminal shows at the end of a run."""
     console = Console(file=io.StringIO(), width=120)
-    console.print(summary(RunReport(run).content))
+    console.print(rendered(RunReport(run).terminal()))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -71,7 +71,7 @@ def test_a_phase_is_one_line_at_80_columns_and_its_letters_are_explained_below()
     builder.rates("seq", "write", 1, 1e9, 1.1e9, 1.2e9).rates("seq", "write", 2, 2e9, 2.1e9, 2.2e9)
     builder.rates("seq", "write", 4, 2e9, 2.05e9, 2.1e9)
     console = Console(file=io.StringIO(), width=80)
-    console.print(summary(RunReport(builder.build()).content))
+    console.print(rendered(RunReport(builder.build()).terminal()))
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue().replace("\u00a0", " ")
     (write,) = (line for line in text.splitlines() if " write " in line and "B/s" in line)

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ioassay import reports
 from ioassay.analysis.replay.test_faithful import AS_RECORDED, STUDY, run
+from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import RunReport, terminal
 from ioassay.reports.run.content import assemble
 from ioassay.testing.measured_study import measured
@@ -49,5 +50,5 @@ def test_other_runs_have_no_such_section(form: str) -> None:
 
 def test_the_terminal_shows_it_when_the_run_has_ended() -> None:
     console = Console(width=160, file=StringIO(), record=True)
-    console.print(terminal.summary(assemble(run(AS_RECORDED))))
+    console.print(rendered(terminal.blocks(assemble(run(AS_RECORDED)))))
     assert "Faithfulness of the replay" in console.export_text()

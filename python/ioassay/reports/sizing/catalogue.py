@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioassay.reports import Report
 from ioassay.reports.document import Block, Column, Document, Paragraph, Section, Table, Text
 from ioassay.reports.sizing import numbers, wording
 from ioassay.sizing import formulas
@@ -60,10 +61,10 @@ _READING = (
 
 
 @dataclass(frozen=True)
-class CatalogueReport:
+class CatalogueReport(Report[Catalogue]):
     """All components, or those with `names`. Its table has a row for each figure."""
 
-    catalogue: Catalogue
+    content: Catalogue
     names: Sequence[str] = ()
 
     def document(self, *, with_figures: bool) -> Document:
@@ -83,7 +84,7 @@ class CatalogueReport:
         sections = [
             Section(_title(group), [self._overview(group, entries)])
             for group, kind in GROUPS.items()
-            if (entries := list(self.catalogue.all(kind)))
+            if (entries := list(self.content.all(kind)))
         ]
         return [*sections, Paragraph(_READING)]
 
@@ -125,7 +126,7 @@ class CatalogueReport:
     def _by_kind(self) -> Sequence[Block]:
         sections = []
         for group, kind in GROUPS.items():
-            entries = [entry for entry in self.catalogue.all(kind) if self._has(entry)]
+            entries = [entry for entry in self.content.all(kind) if self._has(entry)]
             sections.append(Section(_title(group), [self._table(entries)]))
         return sections
 
@@ -147,13 +148,13 @@ class CatalogueReport:
         component = entry.component
         if key == "rack_units":
             name = BrickChoice(entry.name, component.drives[0]) if isinstance(component, Brick) else entry.name
-            return str(sum(units for _, units in standing(self.catalogue, name)) or "")
+            return str(sum(units for _, units in standing(self.content, name)) or "")
         if isinstance(component, Brick) and key in component.measured:
-            value: Value | None = self.catalogue.number(component.measured[key].rate, key, entry, (entry.name, key))
+            value: Value | None = self.content.number(component.measured[key].rate, key, entry, (entry.name, key))
         elif isinstance(number := getattr(component, key, None), int):
             return str(number)
         else:
-            value = None if number is None else self.catalogue.value(entry.name, key, key)
+            value = None if number is None else self.content.value(entry.name, key, key)
         if value is None:
             return ""
         assert isinstance(value.origin, Origin)
@@ -165,13 +166,13 @@ class CatalogueReport:
         return not self.names or entry.name in self.names
 
     def _known(self) -> Iterator[tuple[Entry, Mapping[str, Value]]]:
-        for entry in self.catalogue.entries.values():
+        for entry in self.content.entries.values():
             if self._has(entry):
-                yield entry, dict(_values(self.catalogue, entry))
+                yield entry, dict(_values(self.content, entry))
 
     def _table(self, entries: Sequence[Entry]) -> Table:
         rows: list[list[Text]] = [
-            [entry.name, entry.component.title, _summary(self.catalogue, entry)] for entry in entries
+            [entry.name, entry.component.title, _summary(self.content, entry)] for entry in entries
         ]
         return Table([Column("Name", wraps=False), Column("What it is"), Column("Figures")], rows)
 

@@ -85,7 +85,7 @@ def _doubted(path: Path, kind: str, every: int = 1) -> Answer:
 
 def test_an_answer_whose_measurements_memory_gave_is_withheld_with_what_to_change(tmp_path: Path) -> None:
     sweep_report = SweepReport(_doubted(tmp_path / "sweep", "device-moved-less"))
-    number = len(sweep_report.answer.document.measurements)
+    number = len(sweep_report.content.document.measurements)
     assert sweep_report.is_withheld
     for form in ("md", "html"):
         text = reports.build(sweep_report, form).decode()
@@ -119,7 +119,7 @@ def test_direct_io_is_no_advice_where_a_setting_of_the_page_cache_is_varied(
 def test_an_answer_whose_measurements_are_only_noisy_is_given(tmp_path: Path) -> None:
     sweep_report = SweepReport(_doubted(tmp_path / "sweep", "short-phase"))
     assert not sweep_report.is_withheld
-    assert sweep_report.answer.recommended == {"size": "512"}
+    assert sweep_report.content.recommended == {"size": "512"}
 
 
 def test_a_doubt_of_a_kind_that_is_not_known_withholds_the_answer(tmp_path: Path) -> None:

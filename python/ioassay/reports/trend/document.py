@@ -71,7 +71,7 @@ def _moment(moment: Moment) -> Section:
     return Section(moment.between, [Bullets(moment.sentences), changes])
 
 
-def summary(content: Content) -> list[Block]:
+def terminal(content: Content) -> list[Block]:
     """What the terminal shows: the tables first."""
     groups = (
         Section(

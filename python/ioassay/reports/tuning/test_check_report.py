@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -27,7 +28,7 @@ def report() -> CheckReport:
 
 @pytest.fixture(scope="module")
 def lines(report: CheckReport) -> list[str]:
-    return [line.rstrip() for line in terminal_text(report.terminal(80)).splitlines()]
+    return [line.rstrip() for line in terminal_text(replace(report, columns=80).terminal()).splitlines()]
 
 
 def test_addresses_of_sources_are_in_documents_and_not_on_the_terminal(report: CheckReport, lines: list[str]) -> None:
@@ -80,7 +81,7 @@ def test_changes_are_counted_as_what_is_to_be_done_and_not_for_each_device(lines
 def test_nothing_judged_is_no_all_clear_in_any_form() -> None:
     report = _report([snapshot(disk("loop0", queue={"max_sectors_kb": 256}), target="/dev/loop0")], "max-sectors-kb")
     for text in (
-        terminal_text(report.terminal(100)),
+        terminal_text(replace(report, columns=100).terminal()),
         build(report, "md").decode(),
         build(report, "html").decode(),
     ):
@@ -113,10 +114,10 @@ def test_every_problem_in_a_picture_has_an_outcome(make: Callable[[], Snapshot],
 
 def test_settings_not_judged_are_reported_beside_those_as_recommended() -> None:
     without = [snapshot({"proc/sys/vm/zone_reclaim_mode": "0"})]
-    text = terminal_text(_report(without, "zone-reclaim-mode", "dirty-limit").terminal(100))
+    text = terminal_text(replace(_report(without, "zone-reclaim-mode", "dirty-limit"), columns=100).terminal())
     assert "Nothing among the 1 setting that could be judged; 1 could not, see below." in text
     assert "Nothing: the setting that was judged is as recommended." in terminal_text(
-        _report(without, "zone-reclaim-mode").terminal(100)
+        replace(_report(without, "zone-reclaim-mode"), columns=100).terminal()
     )
 
 
@@ -136,7 +137,7 @@ def test_many_nodes_that_need_the_same_are_one_line_and_outliers_are_named() -> 
         (1, ["sda"], "64"),
         (1, ["sdb"], "32"),
     ]
-    text = terminal_text(report.terminal(100))
+    text = terminal_text(replace(report, columns=100).terminal())
     assert "n[001-006,008,010-030] (28" in text
     assert "1 other node without it: n007 (as recommended)." in text
     assert text.count("ioassay tune apply") == 1
@@ -157,13 +158,13 @@ def test_harmful_settings_come_before_those_that_split_requests() -> None:
     odd = {1: {"proc/sys/vm/min_free_kbytes": "100"}}
     report = _report(_nodes(1, odd), "max-sectors-kb", "min-free-kbytes")
     assert [change["rule"] for change in report.data()["changes"]] == ["min-free-kbytes", "max-sectors-kb"]
-    assert "This value ruins I/O on any node." in terminal_text(report.terminal(100))
+    assert "This value ruins I/O on any node." in terminal_text(replace(report, columns=100).terminal())
 
 
 def test_rules_that_do_not_apply_are_counted_once_whatever_the_number_of_devices() -> None:
     # Of 18 devices `scheduler` applies to 6, `wbt-lat-usec` to none.
     asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=["scheduler", "wbt-lat-usec"])
-    text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(80))
+    text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked), 80).terminal())
     assert "Rules that do not apply here: 1 of 2; " in text
 
 
@@ -171,7 +172,7 @@ def test_commands_that_differ_in_a_name_are_one(report: CheckReport) -> None:
     asked = CheckRequest.of(
         transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb", "lustre-fragmented-bulk"]
     )
-    text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(100))
+    text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked), 100).terminal())
     assert "For dm-0, dm-1, dm-2, dm-3, dm-4, dm-5" in " ".join(text.split())
     assert text.count("multipath -f ") == 1
     assert text.count("lctl set_param osd-ldiskfs.NAME.brw_stats=0") == 1
@@ -187,7 +188,7 @@ def test_options_that_only_a_new_mount_takes_are_not_offered_to_be_set_on_the_ru
         "proc/swaps": "Filename Type Size Used Priority\n/dev/sda2 partition 8388604 0 -2\n",
     }
     report = _report([snapshot(files)], "nfs-transfer-size", "vfs-cache-pressure", "swappiness")
-    text = terminal_text(report.terminal(80))
+    text = terminal_text(replace(report, columns=80).terminal())
     assert "  set rsize=1048576 in /etc/fstab or the automounter's map, then: umount /data && mount /data\n" in text
     assert "mount:" not in text
     (together,) = (line for line in text.splitlines() if "vfs_cache_pressure" in line and "swappiness" in line)
@@ -197,12 +198,14 @@ def test_options_that_only_a_new_mount_takes_are_not_offered_to_be_set_on_the_ru
 def test_a_split_that_no_asked_rule_judges_is_no_all_clear() -> None:
     report = _report([snapshot(disk("sda", queue={"max_sectors_kb": 256}), target="/dev/sda")], "nomerges")
     assert report.data()["verdict"] == "partly judged"
-    assert "what is split or misaligned above was not judged" in " ".join(terminal_text(report.terminal(80)).split())
+    assert "what is split or misaligned above was not judged" in " ".join(
+        terminal_text(replace(report, columns=80).terminal()).split()
+    )
 
 
 def test_a_limit_of_the_device_is_the_reason_why_a_split_stays() -> None:
     report = _report([snapshot(disk("vda", queue={"max_sectors_kb": 1280}), target="/dev/vda")], "max-sectors-kb")
     assert report.data()["verdict"] == "as recommended"
-    text = " ".join(terminal_text(report.terminal(80)).split())
+    text = " ".join(terminal_text(replace(report, columns=80).terminal()).split())
     assert "max_segments is a limit of the device or its driver" in text
     assert "What is split or misaligned above stays so, for the reason given there." in text

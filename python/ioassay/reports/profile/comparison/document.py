@@ -65,7 +65,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
     )
 
 
-def summary(content: Content) -> list[Block]:
+def terminal(content: Content) -> list[Block]:
     """What the terminal shows: the essentials, what was unlike first."""
     findings = [finding for finding in content.findings if finding.change in ("new", "gone")]
     shown = findings[:MOST_BRIEF]

@@ -16,7 +16,8 @@ from ioassay.profiles.model import Profile
 from ioassay.profiles.records.profile import load_profile
 from ioassay.reports.profile.comparison import ProfileComparisonReport
 from ioassay.reports.profile.comparison.content import Content, Side, assemble
-from ioassay.reports.profile.comparison.document import document, summary
+from ioassay.reports.profile.comparison.document import document
+from ioassay.reports.profile.comparison.document import terminal as blocks
 from ioassay.reports.profile.comparison.wording import distances
 from ioassay.reports.profile.content import assemble as assemble_one
 from ioassay.testing.faulty_application import calm, faulty
@@ -50,7 +51,7 @@ def markdown(content: Content) -> str:
 
 
 def terminal(content: Content) -> str:
-    return terminal_text(summary(content), 160)
+    return terminal_text(blocks(content), 160)
 
 
 def test_changes_are_reported_with_both_values_and_the_ratio(content: Content) -> None:

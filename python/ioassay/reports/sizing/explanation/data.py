@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import file_system_limits, numbers, racks, steps, survival
-from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.reports.sizing.explanation.explained import Content
 from ioassay.reports.sizing.published import data as published_data
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.bill import bill
-from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.model import Size
-from ioassay.sizing.published.model import Published
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,13 +19,12 @@ if TYPE_CHECKING:
 SIZE_REPORT_VERSION = 1
 
 
-def data(
-    file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained], stated: Published
-) -> dict[str, Any]:
+def data(content: Content) -> dict[str, Any]:
     """`version`, `name`, `title`, and `configurations` with all that follows, every step and the bill of materials.
 
     `published` has what the file states, and as what it agrees with the arithmetic.
     """
+    file, catalogue = content.file, content.catalogue
     return {
         "version": SIZE_REPORT_VERSION,
         "name": file.name,
@@ -45,9 +41,9 @@ def data(
                 "times_and_failures": [{"name": value.name, **numbers.number(value)} for value in explanation.times],
                 "arithmetic": numbers.arithmetic([*steps.of_size(explanation.size), *explanation.times]),
             }
-            for explanation in explained
+            for explanation in content.explained
         ],
-        "published": published_data.data(stated),
+        "published": published_data.data(content.published),
     }
 
 
@@ -85,11 +81,11 @@ def resources(of: Size) -> Mapping[str, Value | None]:
     }
 
 
-def table(explained: Sequence[Explained]) -> pl.DataFrame:
+def table(content: Content) -> pl.DataFrame:
     """A row per configuration: capacities, healthy rates with what limits them, and what it takes."""
     rows = [
         {"configuration": explanation.size.name, **row(explanation.size), "racks": len(explanation.racks) or None}
-        for explanation in explained
+        for explanation in content.explained
     ]
     import polars as pl  # noqa: PLC0415  (half a second, which a terminal need not wait for)
 

@@ -22,13 +22,11 @@ from ioassay.reports.document import (
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import published, racks, steps, wording
 from ioassay.reports.sizing.explanation import overview
-from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.reports.sizing.explanation.explained import Content, Explained
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import IoKind, RateKind
-from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.model import Size
-from ioassay.sizing.published.model import Published
 from ioassay.sizing.requirements import Condition
 from ioassay.version import __version__
 
@@ -40,20 +38,15 @@ SEQUENTIAL: tuple[RateKind, ...] = ("write", "read")
 """What a terminal says of each of several configurations."""
 
 
-def document(
-    file: ConfigurationFile,
-    catalogue: Catalogue,
-    explained: Sequence[Explained],
-    stated: Published,
-    drawn: Sequence[Pictures] = (),
-) -> Document:
+def document(content: Content, drawn: Sequence[Pictures] = ()) -> Document:
     """The document, with the figures where they have been drawn."""
+    file, catalogue, explained = content.file, content.catalogue, content.explained
     answer = Section("Answer", [*overview.tables(explained), *_scaling(explained)], "answer")
     sections = [
         _configuration(catalogue, explanation, drawn[index] if drawn else None)
         for index, explanation in enumerate(explained)
     ]
-    checked = published.blocks(stated)
+    checked = published.blocks(content.published)
     assumed = _assumed(catalogue, explained)
     contents = [Contents([*sections, assumed])] if len(sections) > 1 else []
     return Document(
@@ -65,8 +58,9 @@ def document(
     )
 
 
-def terminal(catalogue: Catalogue, explained: Sequence[Explained], stated: Published) -> list[Block]:
-    """What the terminal shows: all steps of a single configuration, of several what they come to."""
+def terminal(content: Content) -> list[Block]:
+    """What the terminal shows: all steps of a single configuration, the results of several."""
+    catalogue, explained = content.catalogue, content.explained
     blocks: list[Block] = [
         Section("Answer", [*overview.columns(explained, overview.ON_A_TERMINAL), *_scaling(explained)])
     ]
@@ -75,11 +69,11 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained], stated: Publi
         within = _blocks(catalogue, explanation, None, steps.of_limits(explanation.size))
         return [
             *blocks,
-            *published.blocks(stated),
+            *published.blocks(content.published),
             Section(explanation.size.name, within),
             _assumed(catalogue, explained),
         ]
-    blocks += published.blocks(stated)
+    blocks += published.blocks(content.published)
     blocks += [Section(explanation.size.name, [_limits(explanation.size, SEQUENTIAL)]) for explanation in explained]
     hint = "Every step, the bill of materials and what was assumed: --configuration NAME, or --format html."
     return [*blocks, Paragraph(Span(hint, "faint"))]

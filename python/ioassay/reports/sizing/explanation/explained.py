@@ -1,4 +1,4 @@
-"""A configuration with what is reported of it. Not: computing any of it, how it is shown."""
+"""Configurations with everything that is reported of them. Not: computing any of it, how it is shown."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from ioassay.reports.document import Section
 from ioassay.reports.sizing import file_system_limits, survival, times
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.configuration import Configuration, ConfigurationFile
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.model import Size
 from ioassay.sizing.packing import PackedRack, racks_of
+from ioassay.sizing.published.model import Published
 from ioassay.sizing.reliability.failures import drive_failures
 from ioassay.sizing.times import of_size
 
@@ -28,6 +29,18 @@ class Explained:
     """What it survives, limits of its file systems, times, and what failing drives mean."""
     times: Sequence[Value] = ()
     """The numbers of those sections."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """The configurations of a file, explained."""
+
+    file: ConfigurationFile
+    catalogue: Catalogue
+    explained: Sequence[Explained]
+    """In the order of the file, or one of them."""
+    published: Published
+    """The published figures of the file beside the arithmetic; none where only one configuration is explained."""
 
 
 def explain(catalogue: Catalogue, name: str, configuration: Configuration) -> Explained:

@@ -11,7 +11,7 @@ import polars as pl
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.sizing import ceilings
 from ioassay.reports.sizing import racks, wording
-from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.reports.sizing.explanation.explained import Content, Explained
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import MetadataKind
 from ioassay.sizing.model import Rate, Size
@@ -26,8 +26,12 @@ class Pictures:
     racks: Sequence[Picture]
 
 
-def pictures(catalogue: Catalogue, explanation: Explained) -> Pictures:
-    """Draws them."""
+def pictures(content: Content) -> list[Pictures]:
+    """The figures of each configuration, in their order."""
+    return [_of(content.catalogue, explanation) for explanation in content.explained]
+
+
+def _of(catalogue: Catalogue, explanation: Explained) -> Pictures:
     return Pictures(
         ceilings_picture(explanation.size, f"ceilings-{explanation.size.name}"),
         racks.pictures(catalogue, explanation.racks, f"racks-{explanation.size.name}"),

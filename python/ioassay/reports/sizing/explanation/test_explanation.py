@@ -11,7 +11,7 @@ import pytest
 from ioassay import reports
 from ioassay.reports.document import Paragraph, Section
 from ioassay.reports.sizing.explanation import ExplanationReport
-from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.reports.sizing.explanation.explained import Content, Explained
 from ioassay.sizing.arithmetic import exactly
 from ioassay.sizing.configurations import read
 from ioassay.sizing.evaluate import evaluate
@@ -30,7 +30,7 @@ def _report(*names: str, sections: tuple[Section, ...] = ()) -> ExplanationRepor
     explained = [
         Explained(evaluate(catalogue, name, file.configurations[name]), (RACK,), sections, times) for name in names
     ]
-    return ExplanationReport(file, catalogue, explained, Published.nothing())
+    return ExplanationReport(Content(file, catalogue, explained, Published.nothing()))
 
 
 def _markdown(report: ExplanationReport) -> str:

@@ -6,39 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioassay.reports import Report
 from ioassay.reports.sizing.search import data, document
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.search.model import Search
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ioassay.reports.document import Block, Document
 
 
 @dataclass(frozen=True)
-class SearchReport:
+class SearchReport(Report[Search]):
     """A search. Its table has a row for each configuration on the front, its data have everything."""
 
-    search: Search
+    content: Search
     catalogue: Catalogue
 
     def document(self, *, with_figures: bool) -> Document:
         """The verdict, what was needed, the front, each configuration on it, and what moves the answer."""
         if not with_figures:
-            return document.document(self.search, self.catalogue)
+            return document.document(self.content, self.catalogue)
         from ioassay.reports.sizing.search.pictures import pictures  # noqa: PLC0415
 
-        return document.document(self.search, self.catalogue, pictures(self.search, self.catalogue))
+        return document.document(self.content, self.catalogue, pictures(self.content, self.catalogue))
 
     def terminal(self) -> Sequence[Block]:
         """The verdict, the front, the first configuration, and what moves it."""
-        return document.terminal(self.search, self.catalogue)
+        return document.terminal(self.content, self.catalogue)
 
     def data(self) -> Mapping[str, Any]:
-        """`data.data`."""
-        return data.data(self.search, self.catalogue)
-
-    def table(self) -> pl.DataFrame:
-        """`data.table`."""
-        return data.table(self.search)
+        return data.data(self.content, self.catalogue)
