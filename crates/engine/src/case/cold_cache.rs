@@ -16,6 +16,7 @@ use crate::cache::{self, site_command};
 use crate::measure::doubts::COLD_SHARE;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
+use crate::work::sizes::datasets_bytes;
 
 /// What is to be known of a remount that emptied nothing.
 const STILL_THERE: &str = "the pages are still in the page cache: the command did not unmount the file system, or it \
@@ -32,7 +33,7 @@ impl<R: Ranks> Rank<'_, R> {
         if going_on && !hooks.is_empty() {
             self.emptied.by_hooks = Some(step);
         }
-        let (has_files, has_trees) = (!self.case.plan.files.is_empty(), !self.case.plan.trees.is_empty());
+        let (has_files, has_trees) = (self.set_bytes() > 0, !self.case.plan.trees.is_empty());
         for &method in &cold.attempts {
             let done = |useful: fn(CacheMethod) -> bool| {
                 tried.iter().any(|attempt: &CacheAttempt| attempt.done && useful(attempt.method))
@@ -77,16 +78,21 @@ impl<R: Ranks> Rank<'_, R> {
                 resident_bytes: resident.bytes(),
                 resident_bytes_per_node: resident.per_node,
                 measured_with: resident.measured_with,
-                file_set_bytes: self.case.plan.file_sets_bytes(),
+                file_set_bytes: self.set_bytes(),
                 reads_shifted_by_ranks: self.history.reads_shifted_by,
             }));
         }
         self.go_on()
     }
 
-    /// True if it is known that almost none of the file sets is resident.
+    /// Bytes of all file sets and datasets.
+    fn set_bytes(&self) -> u64 {
+        self.case.plan.file_sets_bytes().saturating_add(datasets_bytes(self.case.plan))
+    }
+
+    /// True if next to nothing of the file sets is known to be resident.
     fn is_cold(&self, resident: &Resident) -> bool {
-        let most = COLD_SHARE * self.case.plan.file_sets_bytes() as f64;
+        let most = COLD_SHARE * self.set_bytes() as f64;
         resident.bytes().is_some_and(|bytes| bytes as f64 <= most)
     }
 

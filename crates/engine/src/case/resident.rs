@@ -1,25 +1,27 @@
 //! How much of what a node's ranks are to read is in that node's memory, and how much of it was never written.
 //!
 //! Every rank looks, on its own node, at the parts that it would read itself: what the node that wrote them still holds
-//! makes no read of another one warm. Not here: what that means for a number ([`crate::measure::doubts`]).
+//! makes no read of another one warm. Any rank may read any sample of a dataset, so the ranks of each node look at all its files
+//! together, each at its share. Not here: what that means for a number ([`crate::measure::doubts`]).
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ioassay_protocol::plan::Job;
 use ioassay_protocol::plan::data::{DataWork, FileSet};
 use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Job, RankRange};
 use serde::{Deserialize, Serialize};
 
-use super::Rank;
+use super::{Case, Rank};
 use crate::cache::holes;
 use crate::cache::residency::{self, Instrument};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 use crate::work::kind_of;
 use crate::work::run::profile::{Inspected, Profile};
+use crate::workload::dataset::{self, Samples};
 use crate::workload::layout::{self, Geometry};
 
 /// `measured_with` where no file was inspected.
@@ -61,14 +63,17 @@ struct Part<'a> {
 }
 
 impl<R: Ranks> Rank<'_, R> {
-    /// Of all file sets, where each rank reads next what it has written, or the part that reads are shifted to.
+    /// Of all datasets, and of all file sets, where each rank reads next what it has written, or the part that reads are shifted to.
     pub(super) fn resident_next(&self) -> Result<Resident, Stopped> {
         self.resident(&self.own_parts(self.history.reads_shifted_by))
     }
 
-    /// What member number `member` of `job` is going to read; nothing of jobs that read no file set. Where several ranks of
-    /// a node read the same part, the first of them looks.
+    /// What member number `member` of `job` is going to read; nothing of jobs that read no file set or dataset. Where several
+    /// ranks of a node read the same part, the first of them looks.
     pub(super) fn inspect(&self, job: &Job, member: u32) -> Option<Inspected> {
+        if let Some(dataset) = kind_of(&job.work).reads_dataset() {
+            return Some(self.inspect_dataset(job, dataset));
+        }
         let work = kind_of(&job.work).data()?;
         if !work.transfer.reads() {
             return None;
@@ -88,6 +93,54 @@ impl<R: Ranks> Rank<'_, R> {
         let unwritten = files && !self.history.written.knows(&work.files, part.part);
         let measured = self.look(&part, unwritten, &mut profile).is_ok();
         Some(Inspected { measured, profile: Some(profile) })
+    }
+
+    fn inspect_dataset(&self, job: &Job, dataset: &str) -> Inspected {
+        let share = self.dataset_files(dataset, self.case.plan.workers(job));
+        let mut profile = Profile::of_whole(share.iter().map(|(_, bytes)| bytes).sum());
+        let measured = self.look_at_files(&share, &mut profile).is_ok();
+        Inspected { measured, profile: Some(profile) }
+    }
+
+    /// The files of `dataset` with their bytes that are this rank's to look at, where the ranks of `members` share those of their
+    /// node.
+    fn dataset_files(&self, dataset: &str, members: RankRange) -> Vec<(PathBuf, u64)> {
+        let Case { plan, workspace, .. } = *self.case;
+        if matches!(plan.target, Target::Url(_)) || !self.keeps_files() {
+            return Vec::new();
+        }
+        let samples = Samples::of(&plan.datasets[dataset]);
+        let ranks = members.first..members.first + members.count;
+        let on_node: Vec<u32> = ranks.filter(|&rank| self.node_of(rank) == self.node()).collect();
+        let Some(own) = on_node.iter().position(|&rank| rank == self.ranks.rank()) else { return Vec::new() };
+        let files = (own as u64..samples.files().max(own as u64)).step_by(on_node.len());
+        files
+            .map(|file| (workspace.file(&dataset::file_name(&plan.case, dataset, file)), samples.file_bytes(file)))
+            .collect()
+    }
+
+    /// Counts in `profile` what of these files is in this node's memory. Returns what measured it; `None` where none is there.
+    fn look_at_files(&self, files: &[(PathBuf, u64)], profile: &mut Profile) -> io::Result<Option<Instrument>> {
+        let mut measured_with = None;
+        for (path, bytes) in files {
+            let file = match self.case.workspace.open_to_read(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            if self.is_emptied_by_opening(path, &file)? {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            let whole = std::iter::once((0, *bytes));
+            let resident = |_, bytes| profile.add_resident(0, bytes);
+            measured_with = Some(residency::count_resident(&file, whole, resident)?);
+        }
+        Ok(measured_with)
+    }
+
+    /// The shares of all ranks together are every file of every dataset, on each node.
+    fn own_dataset_files(&self) -> Vec<(PathBuf, u64)> {
+        let all = RankRange { first: 0, count: self.ranks.size() };
+        self.case.plan.datasets.keys().flat_map(|name| self.dataset_files(name, all)).collect()
     }
 
     fn part_to_read<'a>(&'a self, work: &'a DataWork, member: u32) -> Part<'a> {
@@ -112,6 +165,7 @@ impl<R: Ranks> Rank<'_, R> {
         let mut parts = self.own_parts(0);
         parts.extend(self.own_parts(self.history.reads_shifted_by));
         let mut paths: Vec<PathBuf> = parts.iter().flat_map(|part| self.files_of(part)).map(|(path, _)| path).collect();
+        paths.extend(self.own_dataset_files().into_iter().map(|(path, _)| path));
         paths.sort();
         paths.dedup();
         paths
@@ -149,11 +203,20 @@ impl<R: Ranks> Rank<'_, R> {
                 Err(_) => residency.bytes = None,
             }
         }
-        let all = self.gather(&residency)?.map(|all| {
-            let inspected = all.iter().find(|residency| residency.measured_with != NOTHING);
-            let measured_with = inspected.map_or(NOTHING, |residency| &residency.measured_with).to_owned();
-            let by_rank = (0..).zip(&all).map(|(rank, residency)| (self.node_of(rank), residency.bytes));
-            Resident { per_node: self.by_node(by_rank), measured_with }
+        let files = self.own_dataset_files();
+        let mut profile = Profile::of_whole(files.iter().map(|(_, bytes)| bytes).sum());
+        match self.look_at_files(&files, &mut profile) {
+            Ok(measured_with) => {
+                found.bytes = found.bytes.map(|sum| sum + profile.whole().resident_bytes);
+                measured_with.inspect(|with| with.name().clone_into(&mut found.measured_with));
+            }
+            Err(_) => found.bytes = None,
+        }
+        let all = self.gather(&found)?.map(|all| {
+            let looked = all.iter().find(|found| found.measured_with != NOTHING);
+            let measured_with = looked.map_or(NOTHING, |found| &found.measured_with).to_owned();
+            let found = (0..).zip(&all).map(|(rank, found)| (self.node_of(rank), found.bytes));
+            Resident { per_node: self.by_node(found), measured_with }
         });
         Ok(self.broadcast(&all)?.expect("rank 0 gathers"))
     }

@@ -124,6 +124,11 @@ pub(crate) trait WorkKind {
         None
     }
 
+    /// The dataset that it reads, all of it from every node; `None` where it reads none.
+    fn reads_dataset(&self) -> Option<&str> {
+        None
+    }
+
     /// The metadata work that it does: what doubts about attributes and small files are drawn from.
     fn metadata(&self) -> Option<&MetadataWork> {
         None

@@ -84,6 +84,11 @@ impl Facts<'_> {
         kind_of(&self.job.work).data()
     }
 
+    /// The dataset that the job reads, where it reads one.
+    pub(super) fn dataset(&self) -> Option<&str> {
+        kind_of(&self.job.work).reads_dataset()
+    }
+
     /// The job's work, where it is on the entries of a tree.
     pub(super) fn metadata(&self) -> Option<&MetadataWork> {
         kind_of(&self.job.work).metadata()

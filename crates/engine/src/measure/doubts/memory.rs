@@ -4,7 +4,7 @@ use ioassay_host::caches;
 use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::environment::{DataCache, Environment};
 use ioassay_protocol::events::RankRecord;
-use ioassay_protocol::plan::data::{Order, Transfer};
+use ioassay_protocol::plan::data::{DataWork, Order, Transfer};
 use ioassay_protocol::plan::metadata::MetadataOperation;
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{CacheMethod, Job, Operation};
@@ -13,7 +13,8 @@ use ioassay_units::{Bytes, count};
 use super::facts::{Facts, doubt};
 use super::payload::unwritten;
 use crate::plan::Sizes;
-use crate::work::kind_of;
+use crate::work::{WorkKind, kind_of};
+use crate::workload::dataset::Samples;
 use crate::workload::layout::Geometry;
 
 /// File systems that keep their data in memory.
@@ -29,25 +30,20 @@ const HOSTS_NAMED: usize = 4;
 const ON_DEVICE: f64 = 0.8;
 
 pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
-    let work = facts.data()?;
-    let set = facts.plan.files.get(&work.files)?;
+    let (planned_bytes, name) = match facts.dataset() {
+        Some(dataset) => (Samples::of(facts.plan.datasets.get(dataset)?).all_bytes(), "the dataset"),
+        None => (planned_bytes(facts)?, "the file set"),
+    };
     // What another job left in memory, one that goes past it does not read.
     let resident_bytes = facts.record.resident_bytes_before.filter(|_| !facts.direct())?;
-    // A stonewall may have let far less be written than was planned; then all that is there was read.
-    let geometry = Geometry::of(set, facts.plan.rank_count());
-    let planned_bytes = match work.order {
-        // What is drawn with repetition from the files may be far more than they hold.
-        Order::IorDrawn(blocks) => geometry.bytes().min(blocks * set.block_bytes * geometry.files()),
-        _ => geometry.bytes(),
-    };
-    // And several nodes may each hold what they all read.
+    // Several nodes may each hold what they all read.
     let file_set_bytes = planned_bytes.min(facts.record.bytes).max(resident_bytes).max(1);
     let share = resident_bytes as f64 / file_set_bytes as f64;
     if share <= COLD_SHARE {
         return None;
     }
     let hosts = warm_hosts(facts);
-    let whole = if file_set_bytes < planned_bytes { "what was read" } else { "the file set" };
+    let whole = if file_set_bytes < planned_bytes { "what was read" } else { name };
     let message = format!(
         "{:.0} % of {whole} ({} of {}) was in {} before the read",
         share * 100.0,
@@ -58,6 +54,19 @@ pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     let remedy = "drop the caches before the read (a cold-cache step does, as root), remount in that step, or use a \
                   file set twice the size of memory";
     doubt(Reason::CacheResident { resident_bytes, file_set_bytes, hosts }, message, remedy)
+}
+
+/// What the files hold that a job on a file set reads. A stonewall may have let far less be written than was planned; then all
+/// that is there was read.
+fn planned_bytes(facts: Facts<'_>) -> Option<u64> {
+    let work = facts.data()?;
+    let set = facts.plan.files.get(&work.files)?;
+    let geometry = Geometry::of(set, facts.plan.rank_count());
+    Some(match work.order {
+        // What is drawn with repetition from the files may be far more than they hold.
+        Order::IorDrawn(blocks) => geometry.bytes().min(blocks * set.block_bytes * geometry.files()),
+        _ => geometry.bytes(),
+    })
 }
 
 /// The nodes that held something of what they were to read, the one with most first.
@@ -80,10 +89,8 @@ fn whose_memory(nodes: usize, hosts: &[String]) -> String {
 }
 
 pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
-    let files = &facts.data().filter(|_| facts.capabilities.files)?.files;
-    if facts.record.operation != Operation::Read {
-        return None;
-    }
+    let kind = kind_of(&facts.job.work);
+    let files = set_of(kind).filter(|_| facts.capabilities.files && facts.record.operation == Operation::Read)?;
     let measured = facts.record.resident_bytes_before.is_some();
     let (unseen, remedy) = match fuse_of(facts.nodes) {
         _ if measured => (
@@ -112,9 +119,14 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     doubt(Reason::CacheUnknown { because }, message, remedy)
 }
 
+/// The file set that a job works on, or the dataset that it reads.
+fn set_of(kind: &dyn WorkKind) -> Option<&str> {
+    kind.data().map(|work| work.files.as_str()).or_else(|| kind.reads_dataset())
+}
+
 /// What may hold `files` although the page cache does not, unless something has emptied it since they were written.
 fn caches_of(facts: Facts<'_>, files: &str) -> Option<String> {
-    let uses = |job: &Job| kind_of(&job.work).data().is_some_and(|work| work.files == *files);
+    let uses = |job: &Job| set_of(kind_of(&job.work)) == Some(files);
     if facts.is_later(facts.emptied.by_hooks, uses) {
         return None;
     }
@@ -143,9 +155,9 @@ fn fuse_of(nodes: &[Environment]) -> Option<&str> {
 
 /// What was in memory before is another doubt; here it comes into memory, or stays there, while the phase lasts.
 pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
-    let work = facts.data()?;
+    let writes = facts.data().is_some_and(|work| work.transfer.writes());
     let (device, device_bytes) = on_device(facts)?;
-    let forced = !work.transfer.writes() || facts.synced || facts.direct();
+    let forced = !writes || facts.synced || facts.direct();
     if !forced || !facts.capabilities.files || facts.failure.is_some() {
         return None;
     }
@@ -175,7 +187,11 @@ pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
 /// The device under the target, and how many bytes went to or came from it for the ranks. `None` where it is not on this
 /// node, and of mixes, whose reads and writes cannot be distinguished there.
 fn on_device(facts: Facts<'_>) -> Option<(String, u64)> {
-    facts.data().filter(|work| !matches!(work.transfer, Transfer::Mixed(_)))?;
+    let is_mix = |work: &DataWork| matches!(work.transfer, Transfer::Mixed(_));
+    let reads_dataset = facts.dataset().is_some() && facts.record.operation == Operation::Read;
+    if !reads_dataset && facts.data().is_none_or(is_mix) {
+        return None;
+    }
     let devices = facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?;
     let bytes = |rank: &RankRecord| match facts.record.operation {
         Operation::Read => rank.usage.device_read_bytes,

@@ -104,6 +104,10 @@ impl WorkKind for TrainWork {
         }
     }
 
+    fn reads_dataset(&self) -> Option<&str> {
+        matches!(self.operation, TrainOperation::Epoch(_)).then_some(&self.dataset)
+    }
+
     fn longer_remedy(&self) -> &'static str {
         match self.operation {
             TrainOperation::Create { .. } => "create a larger dataset",
