@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ioassay.cli.against import limits_of, named_runs, recognised
+from ioassay.cli.against import limits_of, named_runs, recognise
 from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, format_of_file, print_report
 from ioassay.errors import UsageError
 

@@ -191,7 +191,7 @@ def _lead(comparison: Comparison, compared: Compared, ratio: Ratio, *, several: 
         first, second, value = second, first, 1 / value
         known = Interval(value, 1 / known.high, 1 / known.low, known.confidence)
     up_to = "up to " if several else ""
-    differing = [difference for difference in ratio.unlike if difference.is_told]
+    differing = [difference for difference in ratio.unlike if difference.is_stated]
     but = (
         f"; unlike: {'; '.join(differs(unlike, comparison.reference.name) for unlike in differing)}"
         if differing
@@ -296,7 +296,9 @@ def _unmatched_points(comparison: Comparison, compared: Compared) -> Iterator[Re
     points = [curve.rates[compared.column].points for _, curve in sides]
     for (side, _), side_points in zip(sides, points, strict=True):
         unmatched = [
-            point_name(point, compared) for point in compared.only_one if any(point is mine for mine in side_points)
+            point_name(point, compared)
+            for point in compared.unmatched_points
+            if any(point is mine for mine in side_points)
         ]
         if unmatched and all(points):
             yield Remark(f"Only in {side.name}:", listed(unmatched))

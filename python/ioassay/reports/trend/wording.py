@@ -206,7 +206,7 @@ def _verdict_text(course: Course, unit: Unit) -> str:
     if course.trend:
         return trend(course, course.trend)
     if course.changes:
-        since = course.history.measured[course.changes[-1].at].run.name
+        since = course.history.measured[course.changes[-1].index].run.name
         return f"{now} since {since} {against} before: {moved}{_of_latest_only(course)}"
     comparison = f"{now} {against} of {earlier}: {moved}"
     if course.smallest_detectable_drop is None:

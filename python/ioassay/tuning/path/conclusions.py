@@ -48,7 +48,7 @@ def conclusions(path: IoPath) -> list[Conclusion]:
 
 
 def problems(path: IoPath) -> set[tuple[str, str, int]]:
-    """The problems of a path, by host and setting, with the size of the pieces: equal where reads suffer like writes."""
+    """The problems of a path by host and setting, with the size of pieces; equal where reads suffer as writes do."""
     splits = ((cause, split.request_bytes) for split in path.splits for cause in _causes(path, split))
     others = (
         (cause, 0) for conclusion in (*_short_read_aheads(path), *_alignment(path)) for cause in conclusion.causes
