@@ -616,7 +616,7 @@ def _tree_names(all_groups: Iterable[Group]) -> list[str]:
     roles = []
     for group in all_groups:
         kind = group.kind
-        role = "out" if kind.is_new else "update" if kind.is_written else "in" if kind.is_read else "name_calls-at"
+        role = "out" if kind.is_new else "update" if kind.is_written else "in" if kind.is_read else "looked-at"
         roles.append(role if kind.sharing == "own" else f"shared-{role}" if kind.is_read or kind.is_written else role)
     return [
         f"{role}-{roles[: index + 1].count(role)}" if roles.count(role) > 1 else role

@@ -403,7 +403,9 @@ def test_few_operations_over_a_long_time_have_a_time_line(tmp_path: Path) -> Non
     process.file("/scratch/a", {"stat": 4})
     for second in range(10, 18):
         process.second("stat", second, 1)
-    timeline = replay_of(tmp_path, process).expected["metadata"].timeline
+    replayed = replay_of(tmp_path, process)
+    assert [tree.name for tree in replayed.trees] == ["looked-at"]
+    timeline = replayed.expected["metadata"].timeline
     assert len(timeline) == 64
     assert (min(timeline[:60]) > 0, max(timeline)) == (True, 10_000)
 
