@@ -45,7 +45,7 @@ _COMPLETE = "_IOASSAY_COMPLETE"
 """The variable with which the scripts of `ioassay completion` ask for candidates."""
 
 _TYPERS_INTERRUPTED = 130
-"""What typer makes of a `KeyboardInterrupt`."""
+"""Typer's exit code for a `KeyboardInterrupt`."""
 
 app = group(
     name="ioassay",

@@ -28,12 +28,12 @@ def recognise(typed: list[Path]) -> Against:
     runs: list[Path] = []
     profiles: list[Path] = []
     for path in typed:
-        kind, paths = _recognised(path)
+        kind, paths = _recognise(path)
         (runs if kind == "run" else profiles).extend(paths)
     return Against(tuple(runs), tuple(profiles))
 
 
-def _recognised(path: Path) -> tuple[str, list[Path]]:
+def _recognise(path: Path) -> tuple[str, list[Path]]:
     """`run` or `profile`, and the directories that are meant."""
     from ioassay.profiles.darshan.recognise import is_darshan  # noqa: PLC0415
     from ioassay.profiles.dftracer.recognise import is_dftracer  # noqa: PLC0415

@@ -17,7 +17,7 @@ CONFIGURATIONS = "ioassay.sizing.configurations"
 
 
 def names(package: str) -> list[str]:
-    """What is built into a package, as it is typed, in alphabetical order."""
+    """The names of built-in documents of a package, as they are typed, in alphabetical order."""
     place = files("ioassay").joinpath(*package.split(".")[1:], "builtin")
     return sorted(file.name.removesuffix(_SUFFIX) for file in place.iterdir() if file.name.endswith(_SUFFIX))
 

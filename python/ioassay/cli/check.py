@@ -82,24 +82,24 @@ def check(
 
 def _by_study(run: LoadedRun) -> list[Line]:
     from ioassay.analysis.acceptance import judge  # noqa: PLC0415
-    from ioassay.reports.check.lines import of_study  # noqa: PLC0415
+    from ioassay.reports.check.lines import study_verdict  # noqa: PLC0415
 
-    return [of_study(verdict, run) for verdict in judge(run)]
+    return [study_verdict(verdict, run) for verdict in judge(run)]
 
 
 def _by_criteria(run: LoadedRun, criteria: Path) -> list[Line]:
     from ioassay.criteria.model import read  # noqa: PLC0415
     from ioassay.criteria.verdicts import check as judge  # noqa: PLC0415
-    from ioassay.reports.check.lines import of_criterion  # noqa: PLC0415
+    from ioassay.reports.check.lines import criterion_verdict  # noqa: PLC0415
 
-    return [of_criterion(criterion_check) for criterion_check in judge(run, read(criteria).criteria)]
+    return [criterion_verdict(criterion_check) for criterion_check in judge(run, read(criteria).criteria)]
 
 
 def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str]) -> list[Line]:
     """The verdicts; `accepted` are the fields of `Conditions` that may differ. Raises `UsageError` where others do."""
     from ioassay.analysis.compare.ratios import compare  # noqa: PLC0415
     from ioassay.analysis.regression import differing, regressions  # noqa: PLC0415
-    from ioassay.reports.check.lines import of_baseline  # noqa: PLC0415
+    from ioassay.reports.check.lines import baseline_verdicts  # noqa: PLC0415
     from ioassay.reports.compare import wording  # noqa: PLC0415
 
     reference, other = (side.subject for side in sides([baseline, str(run)]))
@@ -117,7 +117,7 @@ def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str])
             "Measure both under the same conditions, or accept the difference: "
             f"{' '.join(f'--although {_typed(difference.what)}' for difference in unlike)}",
         )
-    return of_baseline(regressions(comparison, tolerance), reference, tolerance)
+    return baseline_verdicts(regressions(comparison, tolerance), reference, tolerance)
 
 
 def _conditions(although: list[str]) -> set[str]:
@@ -133,5 +133,5 @@ def _conditions(although: list[str]) -> set[str]:
 
 
 def _typed(condition: str) -> str:
-    """What a field of `Conditions` is called on the command line: `transfer`, `cold-cache`."""
+    """The name of a field of `Conditions` on the command line: `transfer`, `cold-cache`."""
     return condition.removesuffix("_bytes").replace("_", "-")

@@ -46,4 +46,4 @@ COMMANDS = {
     "completion": Entry("Print the completions for a shell.", "ioassay.cli.completion:completion"),
     "help": Entry("Show the help of a command.", "ioassay.cli.help:help_"),
 }
-"""In the order of the help."""
+"""All commands in the order of the help."""

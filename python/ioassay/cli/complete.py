@@ -49,9 +49,9 @@ def _context(typed: list[str]) -> Any:
 
 
 def _of_command(command: Any, context: Any, incomplete: str) -> Values:
-    """Its options and commands; of a group that takes the arguments of one of its commands, also these."""
+    """Options and subcommands; for a group with a default command, also its arguments."""
     items = command.shell_complete(context, incomplete)
-    values = Values(tuple((item.value, _briefly(item.help or "")) for item in items))
+    values = Values(tuple((item.value, _shortened_help(item.help or "")) for item in items))
     meant = getattr(command, "meant", None)
     if meant is None or incomplete.startswith("-"):
         return values
@@ -60,7 +60,7 @@ def _of_command(command: Any, context: Any, incomplete: str) -> Values:
     return Values((*values.candidates, *more.candidates), more.paths)
 
 
-def _briefly(text: str) -> str:
+def _shortened_help(text: str) -> str:
     """The beginning of a help, as far as it fits beside a candidate."""
     return re.split(r"[:;.(] |[.]$| \(|  ", text)[0]
 

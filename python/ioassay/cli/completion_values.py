@@ -75,7 +75,7 @@ TOOLS = (
     "gpfs",
     "obdfilter-survey",
 )
-"""What `ioassay import` reads. A test compares them with the importers, whose modules take half a second."""
+"""The tools that `ioassay import` reads. A test compares them with the importers, whose modules take half a second."""
 
 _Find = Callable[[Any, str], Iterable[str]]
 
@@ -192,4 +192,4 @@ _BY_PARAMETER: dict[str, _Find] = {
     "show name": _dashboards,
     **{f"{command} launcher": _launchers for command in ("run", "doctor", "clean", "sweep", "io500")},
 }
-"""Those whose metavar, `NAME`, says too little: by command and parameter."""
+"""Parameters whose metavar `NAME` says too little, by command and parameter."""

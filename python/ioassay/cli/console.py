@@ -14,6 +14,6 @@ class PlainTextConsole(Console):
     """Rich's console, with control characters in what it shows replaced."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As rich does; segments that move the cursor (`control`) are rich's own."""
+        """Renders as rich does; segments that move the cursor (`control`) are rich's own."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=without_controls(segment.text))

@@ -87,7 +87,7 @@ def doctor(
     if as_json:
         _print_json([document for document, _ in examined])
     else:
-        _print_sum(lines)
+        _print_counts(lines)
     return _A_CHECK_FAILED if any(line.verdict.status == "failed" for line in lines) else 0
 
 
@@ -130,7 +130,7 @@ def _print_remedy(verdict: Verdict) -> None:
         print_wrapped(f"{'→':>30} {verdict.remedy}", _INDENT)
 
 
-def _print_sum(lines: list[Line]) -> None:
+def _print_counts(lines: list[Line]) -> None:
     from collections import Counter  # noqa: PLC0415
 
     counts = Counter(line.verdict.status for line in lines)

@@ -25,7 +25,7 @@ class RunReporter:
     """Reports runs, one after the other."""
 
     def __init__(self, as_json: bool, storage: Storage | None = None) -> None:
-        """With `storage` it prints the few lines of `reports.run.answer`, otherwise those of `ioassay run`."""
+        """With `storage`, prints the few lines of `reports.run.answer`, otherwise those of `ioassay run`."""
         self._storage = storage
         self._documents: list[str] | None = [] if as_json else None
         self._codes: list[int] = []
@@ -34,7 +34,7 @@ class RunReporter:
         """From now until the run at `path` is reported, Ctrl-C says that it is stored and what to do next."""
         is_complete = document.state == "complete"
         following = f"Write its report with: ioassay report {path}" if is_complete else _resume(path)
-        keyboard_interrupt.note_kept(f"The run {_how(document)}: {path}\n{following}")
+        keyboard_interrupt.note_kept(f"The run {_end_text(document)}: {path}\n{following}")
 
     def report(self, path: Path, run: LoadedRun) -> None:
         """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
@@ -62,7 +62,7 @@ class RunReporter:
                 print(f"Report: {report}", flush=True)
             else:
                 self._documents.append(self._document(run_report, report))
-        _say_how_it_ended(path, loaded)
+        _print_end(path, loaded)
         self._codes.append(exit_code(run_report))
         keyboard_interrupt.note_kept("")
 
@@ -92,7 +92,7 @@ class RunReporter:
         return max(*self._codes, say_undrawn())
 
 
-def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
+def _print_end(path: Path, loaded: LoadedRun) -> None:
     """On standard error, unless all went well."""
     document = loaded.document
     for left in document.leftovers:
@@ -105,13 +105,13 @@ def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
     skipped = sum(case.state == "not needed" for case in document.cases)
     not_needed = f", {skipped} not needed" if skipped else ""
     print(
-        f"The run {_how(document)}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}; "
+        f"The run {_end_text(document)}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}; "
         "results so far are kept.\n" + _resume(path),
         file=sys.stderr,
     )
 
 
-def _how(document: RunDocument) -> str:
+def _end_text(document: RunDocument) -> str:
     return {"complete": "is complete", "interrupted": "was interrupted"}.get(document.state, "failed")
 
 

@@ -34,7 +34,7 @@ class LazyCommand(TyperCommand):
         self._entry = entry
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """That of the real command, which is thereby the one that runs, prints its help and completes."""
+        """The context of the real command, which then runs, prints its help and completes."""
         return self.loaded.make_context(info_name, args, parent=parent, **extra)
 
     @cached_property

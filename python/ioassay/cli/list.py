@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ioassay.store.index import Entry, Index
 
 _MOST_CHARACTERS = 40
-"""Of a study or a target in the table; `--json` has them whole."""
+"""Longest study or target in the table; `--json` has them whole."""
 
 _MOST_UNREADABLE = 10
 """Directories that cannot be read and are named one by one; `--json` has all."""
@@ -37,7 +37,7 @@ def list_(
         return 0
     for line in _lines([_HEADINGS, *map(_cells, stored.entries)] if stored.entries else []):
         typer.echo(line)
-    _print_rest(folder, stored)
+    _print_unreadable(folder, stored)
     return 0
 
 
@@ -80,7 +80,7 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in plain]
 
 
-def _print_rest(folder: Path, stored: Index) -> None:
+def _print_unreadable(folder: Path, stored: Index) -> None:
     """Prints unreadable directories on standard error."""
     lines = [] if stored.entries else [f"No stored runs in {folder}."]
     lines += [

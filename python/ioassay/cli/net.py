@@ -91,14 +91,17 @@ def net(
     )
     if settings.duration_s < 1:
         raise UsageError(f"--duration {duration} is too short for iperf3.", "Use 1s or longer.")
-    chosen, towards = _among(patterns, PATTERNS, "--patterns"), _among(directions, DIRECTIONS, "--directions")
+    chosen, towards = (
+        _parse_choices(patterns, PATTERNS, "--patterns"),
+        _parse_choices(directions, DIRECTIONS, "--directions"),
+    )
     ends = Ends(hosts(clients, "client", via), hosts(servers, "server", via), port)
     refuse_same(ends.clients, ends.servers)
     wanted = measured_paths(chosen, towards, len(ends.clients), len(ends.servers))
     most = max(len(path.pairs) for path in wanted)
     if port + most - 1 > _MOST_PORT:
         raise UsageError(f"{most} servers need ports up to {port + most - 1}.", "Use a lower --port.")
-    _provide(ends.clients, ends.servers, install=install)
+    _require_iperf3(ends.clients, ends.servers, install=install)
     directory = prepare(ends, settings, out, ["ioassay", *sys.argv[1:]])
 
     measure(directory, ends, wanted, say)
@@ -109,7 +112,7 @@ def net(
     return 0
 
 
-def _among(typed: str, known: Sequence[_Word], option: str) -> list[_Word]:
+def _parse_choices(typed: str, known: Sequence[_Word], option: str) -> list[_Word]:
     """The words of a list, each one of `known`. Raises `UsageError`."""
     words = [word.strip() for word in typed.split(",") if word.strip()]
     if unknown := [word for word in words if word not in known]:
@@ -119,7 +122,7 @@ def _among(typed: str, known: Sequence[_Word], option: str) -> list[_Word]:
     return [word for word in known if word in words]
 
 
-def _provide(clients: Sequence[Host], servers: Sequence[Host], *, install: bool) -> None:
+def _require_iperf3(clients: Sequence[Host], servers: Sequence[Host], *, install: bool) -> None:
     """iperf3 for the hosts of labs, which have the commands of this machine. Raises `CannotRun` where it is lacking."""
     from ioassay.lab.install import install as install_all  # noqa: PLC0415
     from ioassay.lab.install import refuse_incomplete  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Where a document goes and in which format: the terminal, or a file that is written atomically. Not: what is in it."""
+"""Where a document goes and in which format: the terminal, or a file that is written atomically. Not: its content."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 _MOST_DIGITS = 18
-"""Of an integer that needs no closer look."""
+"""The most digits of an integer that is converted without typer."""
 
 
 def convert_only_typed(command: Any) -> None:
@@ -72,7 +72,7 @@ class _Converter:
         self._typers = typers
 
     def itself(self) -> _Converter:
-        """What typer asks a parameter for."""
+        """The hook that typer asks for a converter."""
         return self
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 NS_PER_S = 1_000_000_000
 
 _RATE_WIDTH = len("12.3 kIOPS")
-"""Of most rates, in columns: a longer one moves what follows it."""
+"""Width of most rates, in columns: a longer one moves what follows it."""
 
 _AMOUNT_WIDTH = len("12.3 GB in 12.3 ms")
 
@@ -161,7 +161,7 @@ class Lines:
         """Of what is measured where, in columns, so that the lines of a run stand below one another."""
 
     def run_begins(self, document: RunDocument) -> None:
-        """Says what runs where."""
+        """Prints what runs where."""
         self._document = document
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._count = _count(document)
@@ -218,7 +218,7 @@ class Lines:
 
 
 class Errors(Lines):
-    """Only why a case failed."""
+    """Prints only why a case failed."""
 
     def run_begins(self, document: RunDocument) -> None:
         """Nothing."""
@@ -239,7 +239,7 @@ class LiveView:
         self._live = self._new_view()
         self._remaining = Remaining()
         self._rates: dict[tuple[str, str], dict[_Place, list[float]]] = {}
-        """In ascending order."""
+        """The rates, in ascending order."""
         self._row_units: dict[tuple[str, str], _Unit] = {}
         self._doubts: Counter[str] = Counter()
         self._ended = 0
@@ -262,7 +262,7 @@ class LiveView:
         self._began_s = self._case_began_s = time.monotonic()
 
     def run_begins(self, document: RunDocument) -> None:
-        """Says what runs where, and opens the view."""
+        """Prints what runs where, and opens the view."""
         self._document = document
         self._units = _units(document)
         self._names = Names(document)
@@ -315,7 +315,7 @@ class LiveView:
         self._draw()
 
     def case_ends(self, case: CaseEntry) -> None:
-        """Says above the view why it failed, if it did."""
+        """Prints above the view why it failed, if it did."""
         self._remaining.case_took(time.monotonic() - self._case_began_s)
         self._case = self._progress = None
         if case.error:
@@ -392,7 +392,7 @@ class LiveView:
         return row
 
     def _share(self) -> float | None:
-        """How much of the running phase is done, from 0 to 1. `None` where the amount is unknown."""
+        """The share of the running phase that is done, from 0 to 1. `None` where the amount is unknown."""
         if self._case is None or self._progress is None:
             return None
         phase = _phase(self._case, self._progress["name"])
@@ -552,7 +552,7 @@ def _labels(names: Names, case: CaseEntry) -> Iterator[str]:
 
 
 def _amount(case: CaseEntry, event: EventPhase, unit: _Unit) -> str:
-    """In the base of the rate: MB beside MB/s, MiB beside MiB/s; MB beside a rate of operations."""
+    """The amount in the base of the rate: MB beside MB/s, MiB beside MiB/s; MB beside a rate of operations."""
     if not case.job(event["name"], event["job"]).files:
         return format_count(event["operations"], "operation")
     if unit.rate.endswith("iB/s"):
@@ -573,7 +573,7 @@ def _count(document: RunDocument) -> int:
 
 
 def _where(names: Names, case: CaseEntry) -> str:
-    """As in reports, but with the short name of the workload."""
+    """The place as in reports, but with the short name of the workload."""
     repetition = f", repetition {case.repetition}" if case.repetition > 1 else ""
     return f"{case.workload}, {names.point(case.id)}{repetition}"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ioassay.store.loaded import LoadedRun
 
 _PUBLISHED = Path("published")
-"""Where exports go unless the user says otherwise."""
+"""The default directory of exports."""
 
 
 def publish(

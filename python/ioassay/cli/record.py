@@ -106,7 +106,7 @@ def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None
 
 
 def _say_alerts(watched: Path) -> None:
-    """Says on standard error what alerts the files of a record have."""
+    """Prints the alerts in the files of a record on standard error."""
     from ioassay.monitoring.recorded_alerts import alerts_of, wait_for_agent  # noqa: PLC0415
 
     if not os.path.isdir(watched):  # False also where we may not look

@@ -86,18 +86,18 @@ class Remaining:
 
 
 def share_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> float | None:
-    """How much of a phase is done, from 0 to 1. `None` where the amount is unknown, as in a walk."""
+    """The share of a phase that is done, from 0 to 1. `None` where the amount is unknown, as in a walk."""
     units = units_of(phase)
     return min(1.0, units_done(phase, moved_bytes, operations) / units) if units else None
 
 
 def units_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> int:
-    """How many of its units that is."""
+    """The units of work of a phase that are done."""
     return moved_bytes if _planned_bytes(phase) else operations
 
 
 def units_of(phase: PhaseEntry) -> int:
-    """Its work: bytes, or operations where it moves none. Units of different kinds never meet in one phase's name."""
+    """The work of a phase: bytes, or operations where it moves none. Phases of one name have one kind of unit."""
     return _planned_bytes(phase) or sum(job.planned_operations for job in phase.jobs)
 
 

@@ -97,7 +97,7 @@ def _deliver(document: bytes, path: Path, destination: Path | None, *, is_beside
 
 
 def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:
-    """Where each report goes; `None` is standard output."""
+    """The destination of each report; `None` is standard output."""
     from ioassay.reports import IN_FILES  # noqa: PLC0415
 
     if output is None and form in IN_FILES:

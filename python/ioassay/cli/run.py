@@ -168,7 +168,7 @@ def run(
             run.note_watch(watched)
     if launcher == BATCH:
         return _submit([run for run, _ in runs], script_only, as_json)
-    return _do(runs, as_json)
+    return _run_all(runs, as_json)
 
 
 def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -> int:
@@ -222,7 +222,7 @@ def _resume(path: Path, as_json: bool) -> int:
     """
     run = _reopen(path)
     if run.document.state != "complete" or run.document.leftovers:
-        return _do([(run, None)], as_json)
+        return _run_all([(run, None)], as_json)
     with run:
         loaded = run.loaded()
     say(f"The run is already complete: {path}\nWrite its report with: ioassay report {path}")
@@ -296,7 +296,7 @@ def _agents(run: RunWriter) -> AbstractContextManager[object]:
     return RunAgents(run, run.watch, say)
 
 
-def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
+def _run_all(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
     """Does the runs one after the other, until one is interrupted. Returns the highest of their exit codes."""
     from ioassay.cli.finish import RunReporter  # noqa: PLC0415
     from ioassay.cli.progress import watcher  # noqa: PLC0415

@@ -30,7 +30,7 @@ def sides(typed: list[str]) -> list[Side]:
     for subject, name in zip(typed, short(typed), strict=True):
         if subject not in published and Path(subject).is_dir():
             run = doubted(load(Path(subject)))
-            compared.append(Side(measured_run.subject(run, name), configuration.of_run(run.document)))
+            compared.append(Side(measured_run.subject(run, name), configuration.run_facts(run.document)))
         else:
             compared.append(_published(subject))
     return compared
@@ -55,7 +55,7 @@ def _published(subject: str) -> Side:
         if "/" in subject:
             raise UsageError(f"There is no {subject}.", _NAME) from error
         raise UsageError(f"{subject} is not a run directory. {error.message}", error.remedy) from error
-    return Side(published_system.subject(system), configuration.of_system(system, known))
+    return Side(published_system.subject(system), configuration.system_facts(system, known))
 
 
 def each(typed: list[str]) -> list[str]:
@@ -94,5 +94,5 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
             continue
         started = datetime.fromisoformat(document.started)
         seen = Run(measured_run.subject(run, name), document.study.name, document.where, started)
-        dated.append(Stored(seen, configuration.of_run(document)))
+        dated.append(Stored(seen, configuration.run_facts(document)))
     return dated, undated

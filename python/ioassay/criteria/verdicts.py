@@ -111,7 +111,7 @@ class _Series:
         return kinds(self.run.doubts, rates.places(self.measured))
 
     def points(self, column: RateColumn) -> list[Point]:
-        """Its points with rates in that unit."""
+        """The points with rates in that unit."""
         known = self.curve and self.curve.rates.get(column)
         return [point for point in known.points if (point.clients or 1) >= self.from_clients] if known else []
 
@@ -119,18 +119,18 @@ class _Series:
 def check(run: LoadedRun, criteria: Sequence[Criterion]) -> Iterator[CriterionCheck]:
     """A verdict for each limit of each criterion and each series that it is about, in their order."""
     curves = {(*curve.name, curve.operation): curve for curve in measured_run.subject(run, run.document.run).curves}
-    planned = _planned(run.document)
+    planned = _planned_series(run.document)
     for criterion in criteria:
         meant: list[_Series | None] = [
             _Series(run, workload, series_key, curves.get((workload, *series_key)), criterion.from_clients)
             for (workload, series_key), job in planned.items()
-            if _is_meant(workload, series_key, job, criterion)
+            if _matches(workload, series_key, job, criterion)
         ]
         for matched in meant or [None]:
             yield from _of_series(criterion, matched)
 
 
-def _planned(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
+def _planned_series(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
     """Every series that the run was to measure, and its job in its first case."""
     jobs: dict[tuple[str, Series], JobEntry] = {}
     for case in document.cases:
@@ -141,7 +141,7 @@ def _planned(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
     return jobs
 
 
-def _is_meant(workload: str, series: Series, job: JobEntry, criterion: Criterion) -> bool:
+def _matches(workload: str, series: Series, job: JobEntry, criterion: Criterion) -> bool:
     wanted = (
         (criterion.workload, workload),
         (criterion.phase, series.phase),
@@ -172,7 +172,7 @@ def _of_series(criterion: Criterion, series: _Series | None) -> Iterator[Criteri
 
 
 def _sustained(points: Sequence[Point]) -> float | None:
-    """In ranks where points do not differ in clients."""
+    """The sustained rate; over ranks where points do not differ in clients."""
     clients = [point.clients for point in points]
     places = clients if len(set(clients)) == len(clients) else [point.conditions.ranks for point in points]
     both = peak_and_sustained([(place or 0, point.median) for place, point in zip(places, points, strict=True)])

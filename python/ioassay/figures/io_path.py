@@ -16,7 +16,7 @@ from ioassay.figures.vega_lite import Specification, marks, nominal, quantitativ
 from ioassay.tuning.path.rows import Box, Row, What
 
 WIDTH = 350
-"""Of the part of the file."""
+"""Width of the part of the file, in pixels."""
 ROW = 41
 BOX = 24
 STRIPE_BOX = 20
@@ -30,7 +30,7 @@ LETTER = 6.1
 """About the width of a letter of a label."""
 LINE = 12.5
 MOST_LETTERS = 31
-"""Of a line at the right."""
+"""Longest line at the right, in characters."""
 
 COLOURS: dict[What, str] = {
     "request": theme.BOX_BLUE,

@@ -27,7 +27,7 @@ TICKS = (
     "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms' : "
     "datum.value >= 1e3 ? datum.value / 1e3 + ' µs' : datum.value + ' ns'"
 )
-"""How an axis of nanoseconds labels its ticks."""
+"""The labels of ticks on an axis of nanoseconds."""
 
 
 def data(percentiles: pl.DataFrame, axis: Axis = "clients") -> pl.DataFrame:

@@ -42,7 +42,7 @@ class Picture:
     data: pl.DataFrame
     caption: str
     description: str
-    """What it shows, for those who do not see it."""
+    """A description for readers who do not see the figure."""
     undrawn: str = ""
     """A sentence."""
 
@@ -92,7 +92,7 @@ class Picture:
         write_atomically(path, content)
 
     def content(self, suffix: str) -> bytes:
-        """What a file with this suffix, one of `SUFFIXES`, holds. Raises `UsageError` for another."""
+        """The content of a file with this suffix, one of `SUFFIXES`. Raises `UsageError` for another."""
         match suffix:
             case ".svg" if self.undrawn:
                 raise CannotRun(f"{self.title}: {self.undrawn}")

@@ -111,7 +111,7 @@ def ceilings(data: pl.DataFrame, limits: Mapping[Measurement, Limit], unit: Unit
 
 
 def drawn(ceilings: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
-    """Those of `ceilings` that are not too high to be drawn."""
+    """The `ceilings` that are low enough to be drawn."""
     return ceilings.filter(pl.col("ceiling") <= MOST_ABOVE * _highest(data["rate"]))
 
 

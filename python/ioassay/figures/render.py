@@ -40,12 +40,12 @@ def svg(chart: Specification, prefix: str) -> str:
 
     Raises `CannotDraw`.
     """
-    text = _with_room(drawing.svg({**_cleaned(chart), "config": theme.CONFIG}))
-    return _shorter(_own_ids(text, prefix))
+    text = _with_left_margin(drawing.svg({**_cleaned(chart), "config": theme.CONFIG}))
+    return _shortened(_renumbered_ids(text, prefix))
 
 
-def _with_room(text: str) -> str:
-    """With a left margin for the labels that begin there, as wide as readers without Liberation Sans see them."""
+def _with_left_margin(text: str) -> str:
+    """Adds a left margin for labels, wide enough for readers without Liberation Sans."""
     size = _SIZE.search(text)
     if size is None:
         return text
@@ -86,14 +86,14 @@ def _width(letter: str) -> float:
     return _WIDTHS.get(letter, _CAPITAL if letter.isupper() else _OTHER)
 
 
-def _own_ids(text: str, prefix: str) -> str:
+def _renumbered_ids(text: str, prefix: str) -> str:
     """The renderer numbers its clip paths through all renders of a process; here they count from 1 again."""
     names = {name: f"{prefix}-{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(text)), start=1)}
     text = _ID.sub(lambda match: f'id="{names[match[1]]}"', text)
     return _REFERENCE.sub(lambda match: f"url(#{names[match[1]]})", text)
 
 
-def _shorter(text: str) -> str:
+def _shortened(text: str) -> str:
     """Drops invisible parts, a third of the text, and rounds coordinates to a hundredth of a pixel."""
     for superfluous in _SUPERFLUOUS:
         text = text.replace(superfluous, "")

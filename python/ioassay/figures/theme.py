@@ -24,7 +24,7 @@ BLACK = "#000000"
 
 PALE_BLUE = "#deebf7"
 PALE_VERMILION = "#fee6ce"
-"""Where scales begin that end with the full colour."""
+"""The pale ends of scales that reach the full colour."""
 
 LIGHT_BLUE = "#9ecae1"
 DARK_BLUE = "#08306b"

@@ -13,7 +13,7 @@ Specification = dict[str, Any]
 """
 
 Rows = pl.DataFrame | Iterable[Mapping[str, object]]
-"""What is drawn, a mapping by column for each row."""
+"""Rows to draw, a mapping by column for each."""
 
 
 def quantitative(field: str, **properties: object) -> Specification:

@@ -90,7 +90,7 @@ class Runs:
 
     @cached_property
     def first_bytes(self) -> pl.DataFrame:
-        """The same of the times to the first byte of reads."""
+        """A row for each bucket of the histogram of times to the first byte of reads."""
         return self._joined({path: run.first_bytes for path, run in self.by_path.items()})
 
     @cached_property
@@ -100,7 +100,7 @@ class Runs:
 
     @cached_property
     def sources(self) -> pl.DataFrame:
-        """Where each imported measurement was read."""
+        """The file and line of each imported measurement."""
         return self._joined({path: run.sources for path, run in self.by_path.items()})
 
     @property
@@ -152,7 +152,7 @@ class Runs:
         return data.table(
             assemble(
                 [
-                    Side(measured_run.subject(run, name), configuration.of_run(run.document))
+                    Side(measured_run.subject(run, name), configuration.run_facts(run.document))
                     for name, run in zip(names, self.by_path.values(), strict=True)
                 ]
             )

@@ -38,7 +38,7 @@ def remarks(net: NetDocument) -> list[str]:
 
 
 def method(net: NetDocument) -> list[str]:
-    """How it was measured, in sentences."""
+    """The method of the measurement, in sentences."""
     settings = net.settings
     asked = [f"{settings.duration_s:g} s each"]
     if settings.window_bytes is not None:
@@ -81,7 +81,7 @@ def share(rate_bytes_per_s: float, ceiling: Ceiling) -> str:
 
 
 def summary(net: NetDocument) -> list[Block]:
-    """What the terminal shows at the end of `ioassay net`."""
+    """The blocks at the end of `ioassay net`."""
     return [table(net), Notes(remarks(net)), *(Paragraph(Span(text, "faint")) for text in method(net))]
 
 

@@ -31,7 +31,7 @@ _MOST_PHASES = 3
 
 @dataclass(frozen=True)
 class DryRun:
-    """What would be run."""
+    """A run that would be made."""
 
     document: RunDocument
     plans: Mapping[str, Plan]
@@ -41,7 +41,7 @@ class DryRun:
     directory: str | None = None
     """The run directory that would be created."""
     need: str = ""
-    """What is written, and what the target has room for, as a sentence."""
+    """The amount to write and the free space of the target, as a sentence."""
     engine_commands: Mapping[str, Sequence[str]] | None = None
     """The command line that starts the engines of each case; `None` where there is no target."""
     may_write_less: bool = False
@@ -51,12 +51,12 @@ class DryRun:
 
     @cached_property
     def times(self) -> Mapping[str, TimeRange]:
-        """How long each case takes."""
+        """The estimated time of each case."""
         return {case.id: case_time(self.plans[case.id], case) for case in self.document.cases}
 
     @property
     def time(self) -> TimeRange:
-        """How long all cases take, one after the other."""
+        """The estimated time of all cases together."""
         time = summed(self.times.values())
         fewest = 0 if self.document.stops_early else time.least_ns
         return TimeRange(fewest, time.most_ns)
@@ -129,7 +129,7 @@ def blocks(run: DryRun) -> list[Block]:
         Paragraph(_time(run)),
         *_steps(run),
         *_commands(run),
-        Paragraph(_done(run)),
+        Paragraph(_conclusion(run)),
     ]
 
 
@@ -180,7 +180,7 @@ def _time(run: DryRun) -> str:
 
 
 def _steps(run: DryRun) -> Iterator[Section]:
-    """Of the first point of each workload; once for workloads that do the same."""
+    """The steps of the first point of each workload; workloads with the same steps share a section."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for case in run.first_of_each_workload:
         alike.setdefault(tuple(each_step(run.plans[case.id])), []).append(case.workload)
@@ -206,7 +206,7 @@ def _commands(run: DryRun) -> Iterator[Section]:
         yield Section("Commands that start the engine (first case of each workload)", [Commands(lines)])
 
 
-def _done(run: DryRun) -> str:
+def _conclusion(run: DryRun) -> str:
     if run.target is None:
         return "The study is valid. Add --target DIR to check a target too. Nothing was written."
     return "All checks passed; nothing was written. Leave out --dry-run to run the study."

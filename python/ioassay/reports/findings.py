@@ -32,12 +32,12 @@ def warning(severity: Severity) -> tuple[Piece, ...]:
 
 
 def remedy(message: Message) -> tuple[Piece, ...]:
-    """What to do, behind a finding's text."""
+    """The remedy, behind a finding's text."""
     return (" ", Span("Remedy:", "strong"), " ", message.remedy)
 
 
 def references_of_run(finding: Finding, names: Names, anchors: Mapping[Measurement, str]) -> tuple[Span, ...]:
-    """What a finding of a run rests on; measurements without a row in the document are left out."""
+    """The references of a finding of a run; measurements without a row in the document are left out."""
     spans = []
     for reference in finding.rests_on:
         match reference:
@@ -51,7 +51,7 @@ def references_of_run(finding: Finding, names: Names, anchors: Mapping[Measureme
 def references_of_profile(
     references: Iterable[Reference], paths: Mapping[int, str], processes: Mapping[int, str], shown: set[int]
 ) -> tuple[Span, ...]:
-    """What a finding of a profile rests on: files with a link to their row, where they have one."""
+    """The references of a finding of a profile: files, with a link to their row if there is one."""
     spans = []
     for reference in references:
         match reference:

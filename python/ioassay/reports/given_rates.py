@@ -1,4 +1,4 @@
-"""What a plan asks of a phase at a given rate, in words. Not: which phases these are (`analysis.given_rates`)."""
+"""Requested rates and pauses of phases, in words. Not: which phases have them (`analysis.given_rates`)."""
 
 from __future__ import annotations
 

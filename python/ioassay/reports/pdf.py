@@ -34,7 +34,7 @@ BROWSERS = (
 """Browsers that print with `--print-to-pdf`. Firefox does not."""
 
 LIMIT_S = 300.0
-"""How long a browser may take: a page of 6 MB takes some 10 s."""
+"""Time limit for the browser: a page of 6 MB takes some 10 s."""
 
 _REMEDY = (
     f"Install Chromium or Chrome, or set {BROWSER} to its path. Otherwise, open the page (--format html) in any "
@@ -87,7 +87,7 @@ def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
             command.append("--no-sandbox")
         code = _run([*command, source.as_uri()], place, output, limit_s)
         if code != 0 or not target.exists():
-            raise CannotRun(f"{browser} printed nothing{_why(output.read_text(errors='replace'))}", _REMEDY)
+            raise CannotRun(f"{browser} printed nothing{_failure_text(output.read_text(errors='replace'))}", _REMEDY)
         return target.read_bytes()
 
 
@@ -116,7 +116,7 @@ def _run(command: list[str], place: Path, path: Path, limit_s: float) -> int:
         process.wait()
 
 
-def _why(text: str) -> str:
+def _failure_text(text: str) -> str:
     """The last line of the output, or its line with FATAL."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if "FATAL" in line), lines[-1] if lines else "")

@@ -66,7 +66,7 @@ def details(system: System, checked: Sequence[CheckedClaim]) -> list[Block]:
 
 
 def verification(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> list[Block]:
-    """Which claims follow, system by system, and how many."""
+    """The claims that follow and those that do not, system by system, and their number."""
     by_system = [(system, claims) for system, claims in checked if claims]
     counts = verdicts([claim for _, claims in by_system for claim in claims])
     summary = ", ".join(f"{count} {_counted(verdict, count)}" for verdict, count in counts.items())

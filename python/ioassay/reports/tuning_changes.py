@@ -29,7 +29,7 @@ _SETTING = Column("setting", wraps=False)
 _LASTS = {"reboot": "no", "remount": "no, nor a remount", "kept": "yes", "unknown": "unknown"}
 
 
-def of_plan(
+def plan_blocks(
     plan: ChangePlan,
     form: PersistentForm | None = None,
     rules: Mapping[str, Rule] | None = None,
@@ -72,7 +72,7 @@ def of_plan(
     return blocks
 
 
-def of_changes(changes: Iterable[Change]) -> list[Block]:
+def changes_blocks(changes: Iterable[Change]) -> list[Block]:
     """The values as the kernel applied them."""
     rows: list[Sequence[Text]] = [
         [change.name, change.before, change.read_back if change.read_back is not None else "gone", _remark(change)]
@@ -81,7 +81,7 @@ def of_changes(changes: Iterable[Change]) -> list[Block]:
     return [Table([_SETTING, Column("before"), Column("now"), Column()], rows)]
 
 
-def of_drift(settings: Sequence[AppliedSetting]) -> list[Block]:
+def drift_blocks(settings: Sequence[AppliedSetting]) -> list[Block]:
     """The applied values beside the present ones."""
     rows: list[Sequence[Text]] = [
         [
@@ -96,7 +96,7 @@ def of_drift(settings: Sequence[AppliedSetting]) -> list[Block]:
     return [Table([_SETTING, Column("applied"), Column("now"), Column("since (UTC)"), Column()], rows)]
 
 
-def of_rollback(results: Sequence[PutBack]) -> list[Block]:
+def rollback_blocks(results: Sequence[PutBack]) -> list[Block]:
     """The result for each setting."""
     rows: list[Sequence[Text]] = [
         [result.name, result.before, _shown(result.value) if result.before else "", result.outcome, result.why]
@@ -111,7 +111,7 @@ def plan_document(
     rules: Mapping[str, Rule] | None = None,
     conflicts: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The same as of `of_plan`, as plain values."""
+    """The content of `plan_blocks` as plain values."""
     known = rules or {}
     return {
         "changes": [
@@ -143,7 +143,7 @@ def plan_document(
 
 
 def changes_document(changes: Iterable[Change]) -> list[dict[str, Any]]:
-    """The same as of `of_changes`, as plain values."""
+    """The content of `changes_blocks` as plain values."""
     return [
         {"setting": change.name, "before": change.before, "wanted": change.wanted, "now": change.read_back}
         for change in changes
@@ -151,7 +151,7 @@ def changes_document(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 def drift_document(settings: Iterable[AppliedSetting]) -> list[dict[str, Any]]:
-    """The same as of `of_drift`, as plain values."""
+    """The content of `drift_blocks` as plain values."""
     return [
         {
             "setting": setting.name,
@@ -167,7 +167,7 @@ def drift_document(settings: Iterable[AppliedSetting]) -> list[dict[str, Any]]:
 
 
 def rollback_document(results: Iterable[PutBack]) -> list[dict[str, Any]]:
-    """The same as of `of_rollback`, as plain values."""
+    """The content of `rollback_blocks` as plain values."""
     return [
         {
             "setting": result.name,

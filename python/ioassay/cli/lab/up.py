@@ -77,11 +77,11 @@ def up(
     begins(f"up after {time.monotonic() - began:.1f} s")
     show(find(wanted.name), as_json)
     if foreground:
-        _stay(nursery)
+        _wait_for_end(nursery)
     return 0
 
 
-def _stay(nursery: Nursery) -> None:
+def _wait_for_end(nursery: Nursery) -> None:
     say("Press Ctrl-C (or close standard input) to end the lab.")
     sys.stdout.flush()
     try:

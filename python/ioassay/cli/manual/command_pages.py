@@ -18,7 +18,7 @@ PROGRAMS = ("ioassay-engine", "ioassay-agent")
 
 
 def pages(date: str) -> Iterator[Page]:
-    """All of them."""
+    """The pages of all commands."""
     commands = dict(every_command())
     for words in commands:
         yield _page(words, commands, date)
@@ -59,7 +59,7 @@ def _page(words: tuple[str, ...], commands: dict[tuple[str, ...], Any], date: st
 
 
 def _parameters(page: Page, command: Any, context: typer.Context) -> None:
-    """Its arguments and options, as its help has them."""
+    """Arguments and options, as in the help."""
     for kind in ("argument", "option"):
         parameters = [parameter for parameter in command.get_params(context) if parameter.param_type_name == kind]
         records = [record for parameter in parameters if (record := parameter.get_help_record(context))]

@@ -37,7 +37,7 @@ class Page:
 
     def reference(self, page: str, about: str) -> None:
         """Adds an item of a list that is the name of another page."""
-        self._lines += [".TP", f"\\fB{_whole(page)}\\fR(1)", _line(about)]
+        self._lines += [".TP", f"\\fB{_unbroken(page)}\\fR(1)", _line(about)]
 
     def example(self, command: str) -> None:
         """Adds lines as they are typed."""
@@ -46,7 +46,7 @@ class Page:
     def see_also(self, pages: Iterable[str]) -> None:
         """Adds the last section: other pages."""
         self.section("SEE ALSO")
-        self._lines.append(", ".join(f"\\fB{_whole(page)}\\fR(1)" for page in pages))
+        self._lines.append(", ".join(f"\\fB{_unbroken(page)}\\fR(1)" for page in pages))
 
     def source(self) -> str:
         """The page so far."""
@@ -56,7 +56,7 @@ class Page:
 def text(prose: str) -> str:
     """Prose, with what stands between backquotes in bold."""
     parts = re.split(r"`([^`]*)`", " ".join(prose.split()))
-    return "".join(f"\\fB{_whole(part)}\\fR" if number % 2 else _plain(part) for number, part in enumerate(parts))
+    return "".join(f"\\fB{_unbroken(part)}\\fR" if number % 2 else _plain(part) for number, part in enumerate(parts))
 
 
 def _plain(words: str) -> str:
@@ -66,7 +66,7 @@ def _plain(words: str) -> str:
     return "".join(letter if letter.isascii() else f"\\[u{ord(letter):04X}]" for letter in escaped)
 
 
-def _whole(name: str) -> str:
+def _unbroken(name: str) -> str:
     """A name that is not broken at the end of a line."""
     return f"\\%{_plain(name)}"
 

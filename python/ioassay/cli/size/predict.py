@@ -56,7 +56,9 @@ def predict(
     file, catalogue = read(configuration)
     chosen, of = choose(file, name)
     prediction = predicted(resolved, storage(catalogue, chosen, of, file.sources), chosen, of.title or "")
-    report = PredictionReport(prediction, _next(configuration, chosen, study, _options(scale, settings or []), save))
+    report = PredictionReport(
+        prediction, _next_commands(configuration, chosen, study, _options(scale, settings or []), save)
+    )
     if save is not None:
         write(save, encoded(as_system.text(prediction)))
         say(f"{save}")
@@ -69,8 +71,10 @@ def _options(scale: str | None, settings: list[str]) -> list[str]:
     return ["--scale", scale, *sets] if scale else sets
 
 
-def _next(configuration: str, chosen: str, study: str, options: list[str], save: Path | None) -> list[tuple[str, str]]:
-    """What to do with a prediction."""
+def _next_commands(
+    configuration: str, chosen: str, study: str, options: list[str], save: Path | None
+) -> list[tuple[str, str]]:
+    """The next steps after a prediction."""
     import shlex  # noqa: PLC0415
 
     saved = str(save or "prediction.yaml")

@@ -72,7 +72,7 @@ def apply(
     conflicts = list(set_back_by_tuned(plan, form.profile if form else ""))
     planned = tuning_changes.plan_document(plan, form, rules, conflicts)
     document: dict[str, Any] = {"version": 1, "journal": None, **planned}
-    _show(tuning_changes.of_plan(plan, form, rules, conflicts), as_json=as_json)
+    _show(tuning_changes.plan_blocks(plan, form, rules, conflicts), as_json=as_json)
     if dry_run or not (plan.is_needed or (form and form.files)):
         say("Nothing was changed: --dry-run." if dry_run else "Nothing to change: all settings have these values.")
         _print(document, as_json=as_json)
@@ -85,13 +85,13 @@ def apply(
     back = f"Put back with: ioassay tune rollback {done.journal.id}"
     keyboard_interrupt.note_kept(f"The settings stay as they are. {back}")
     try:
-        _show(tuning_changes.of_changes(done.changes.values()), as_json=as_json)
+        _show(tuning_changes.changes_blocks(done.changes.values()), as_json=as_json)
         if form is None and any(step.instance.lifetime in ("reboot", "remount") for step in plan.live):
             say("These settings do not survive a reboot; to write files that do: --persist /")
-        drift = _settled(done, wait_s)
+        drift = _changed_while_waiting(done, wait_s)
         if drift:
             say(f"Something else changed settings within {settle}:")
-            _show(tuning_changes.of_drift(drift), as_json=as_json)
+            _show(tuning_changes.drift_blocks(drift), as_json=as_json)
         elif wait_s:
             say(f"All settings are unchanged after {settle}.")
         document |= {
@@ -118,7 +118,7 @@ def _seconds(text: str) -> float:
 
 
 def _name_open_journals(plan: ChangePlan, journal: Path | None) -> None:
-    """Says which settings an earlier apply has changed already."""
+    """Prints settings that an earlier apply has changed already."""
     from ioassay.tuning.journal import default_place, open_journals  # noqa: PLC0415
 
     for state in open_journals(journal or default_place()).states.values():
@@ -143,7 +143,7 @@ def _question(plan: ChangePlan, form: PersistentForm | None) -> str:
     return f"Change {format_count(len(plan.live), 'setting')}{files}{profile}?"
 
 
-def _settled(done: Applied, wait_s: float) -> list[Any]:
+def _changed_while_waiting(done: Applied, wait_s: float) -> list[Any]:
     from ioassay.tuning.apply import settle  # noqa: PLC0415
 
     if not wait_s:

@@ -157,7 +157,7 @@ def _stripe(directory: TuneIo500Directory, journal: Path | None, *, yes: bool) -
         if not sys.stdin.isatty():
             say("The striping was not changed; add --yes to set it.")
             return
-        show(rendered(tuning_changes.of_plan(plan)))
+        show(rendered(tuning_changes.plan_blocks(plan)))
         if not typer.confirm("Set this striping?", err=True):
             return
     done = apply(plan, journal)

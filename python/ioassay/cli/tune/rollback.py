@@ -61,7 +61,9 @@ def rollback(
         document = {identity: tuning_changes.rollback_document(results) for identity, results in done.items()}
         print(json.dumps({"version": 1, "journals": document}, indent=2))
     elif done:
-        show(rendered([Section(identity, tuning_changes.of_rollback(results)) for identity, results in done.items()]))
+        show(
+            rendered([Section(identity, tuning_changes.rollback_blocks(results)) for identity, results in done.items()])
+        )
     elif not refused:
         print(
             f"Nothing to put back: no journal in {place} is open." if name is None else f"{name} is put back already."

@@ -27,7 +27,7 @@ def verify(*, journal: JournalPlace = None, as_json: AsJson = False) -> int:
     if as_json:
         print(json.dumps({"version": 1, "settings": tuning_changes.drift_document(settings)}, indent=2))
     elif settings:
-        show(rendered(tuning_changes.of_drift(settings)))
+        show(rendered(tuning_changes.drift_blocks(settings)))
     elif not opened.damaged:
         print(f"Nothing is applied: no journal in {place} is open.")
     for error in opened.damaged:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _REFRESH_S = 0.5
 _FIRST_SECOND_S = 10
-"""How long `--once` waits for a second to be complete."""
+"""Time that `--once` waits for a second to be complete."""
 _OTHER_NODES_S = 1.5
-"""How long it waits for other nodes then."""
+"""Time that it then waits for other nodes."""
 _END_S = 3
 """Time limit for an agent to exit."""
 _CLEANUP_S = _END_S + 2

@@ -91,7 +91,7 @@ def sizes(panels: Sequence[Panel], names: Sequence[str]) -> Specification:
 
 
 def _whole(data: pl.DataFrame, least: float, most: float) -> pl.DataFrame:
-    """With a row at both ends of the axis for each series."""
+    """The data with a row at both ends of the axis for each series."""
     names = data.select("series").unique(maintain_order=True)
     ends = [
         names.select(size_bytes=pl.lit(end), share=pl.lit(share), series="series")

@@ -15,12 +15,12 @@ from ioassay.figures.vega_lite import Specification, marks, nominal, quantitativ
 
 WIDTH = 640
 BOX_HEIGHT, ROW = 34, 86
-"""Of a box, and from the top of a row of boxes to that of the next."""
+"""Heights of a box, and from the top of a row of boxes to the next."""
 MOST_BOX_WIDTH, GAP = 150, 16
 LANE = 14
 """Width of an arrow that passes between boxes."""
 AROUND = 26
-"""From the boxes to the arrow that runs around them at the right, and from one of these to the next."""
+"""Distance from the boxes to the first arrow that runs around them, and between such arrows."""
 MOST_IN_A_ROW = 5
 """Boxes side by side: more leave their names no room."""
 LETTER = 5.6
@@ -30,7 +30,7 @@ LEAST_LINE, MOST_LINE = 1.0, 6.0
 _SWEEPS, _SAMPLES = 8, 10
 
 MOST_POINTS = 4000
-"""Of all arrows: more are no picture."""
+"""The most points of all arrows together: more would be unreadable."""
 
 KEPT, REMOVED = "files kept", "all files removed in the end"
 
@@ -63,7 +63,7 @@ class _Place:
     box: int | None
     width: float
     x: float = 0.0
-    """Of its middle."""
+    """The centre."""
     above: list[_Place] = field(default_factory=list)
     below: list[_Place] = field(default_factory=list)
 
@@ -176,7 +176,7 @@ class _Drawing:
         return points
 
     def _port(self, arrow: Arrow, every: Sequence[Arrow], *, is_begin: bool) -> float:
-        """Where an arrow leaves or enters its box: beside the others, in the order in which these lie."""
+        """The position at which an arrow leaves or enters its box, beside the others, in their order."""
         box = arrow.begin if is_begin else arrow.end
         if is_begin:
             others = sorted(

@@ -45,7 +45,7 @@ def chart(
 
 
 def _scale(values: Sequence[float], needed: float | None) -> Specification:
-    """With room at the upper end, where labels are."""
+    """The scale of an axis, with room for labels at the upper end."""
     ends = [*values, *([] if needed is None else [needed])]
     span = max(ends) - min(ends) or max(ends) or 1.0
     return {"domain": [max(0.0, min(ends) - 0.15 * span), max(ends) + 0.25 * span], "nice": False}

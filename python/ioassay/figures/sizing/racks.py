@@ -37,7 +37,7 @@ TITLE = 18
 LETTER = 5.2
 """About the width of a letter in a box."""
 LEAST_LETTERS = 10
-"""Of a name that is shortened."""
+"""Shortest form of a shortened name, in characters."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Box:
     """A component, or free units."""
 
     low: int
-    """Its lowest unit, counted from 1."""
+    """The lowest unit, counted from 1."""
     units: int
     kind: Kind
     label: str

@@ -24,7 +24,7 @@ def blocks(lines: Sequence[Line]) -> list[Block]:
 
 
 def counted(lines: Sequence[Line]) -> list[Paragraph]:
-    """How many verdicts of each kind there are."""
+    """The number of verdicts of each kind."""
     counts = Counter(line.judgement for line in lines)
     summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
     parts = [Paragraph(f"{format_count(len(lines), 'check')}: {summary or 'none'}.")]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from ioassay.reports.check.lines import Line, settled
+from ioassay.reports.check.lines import Line, with_failure_if_unjudged
 from ioassay.yaml_models.source import printable
 
 
@@ -22,15 +22,15 @@ class Suite:
     """Verdicts that belong together."""
 
     name: str
-    """What judged what. The same in every later run."""
+    """The judge and its subject; the same in every later run."""
     lines: Sequence[Line]
     properties: Mapping[str, str] = field(default_factory=dict)
-    """What is reported of this run."""
+    """Facts of this run."""
 
 
 def document(suite: Suite) -> bytes:
     """The verdicts, and where none of them could be judged one more that fails, in UTF-8."""
-    lines = settled(suite.lines, "all")
+    lines = with_failure_if_unjudged(suite.lines, "all")
     counts = Counter(line.judgement for line in lines)
     element = _suite(suite.name, len(lines), failures=counts["failed"], skipped=counts["not judged"])
     properties = SubElement(element, "properties")
@@ -40,19 +40,19 @@ def document(suite: Suite) -> bytes:
         case = _case(element, suite.name, line.group, line.name)
         match line.judgement:
             case "failed":
-                _tell(case, "failure", line.says)
+                _add_outcome(case, "failure", line.says)
             case "not judged":
-                _tell(case, "skipped", line.says)
+                _add_outcome(case, "skipped", line.says)
             case "passed":
                 SubElement(case, "system-out").text = printable(line.says)
-    return _written(element)
+    return _encoded(element)
 
 
 def refusal(command: str, message: str) -> bytes:
     """The suite of a command that could not judge: one test case, with the error."""
     element = _suite(command, 1, errors=1)
-    _tell(_case(element, command, "the verdict", "can be given"), "error", message)
-    return _written(element)
+    _add_outcome(_case(element, command, "the verdict", "can be given"), "error", message)
+    return _encoded(element)
 
 
 def _suite(name: str, tests: int, **counts: int) -> Element:
@@ -67,12 +67,12 @@ def _case(suite: Element, package: str, group: str, name: str) -> Element:
     return SubElement(suite, "testcase", classname=classname, name=printable(name), time="0")
 
 
-def _tell(case: Element, tag: str, says: str) -> None:
+def _add_outcome(case: Element, tag: str, says: str) -> None:
     text = "\n".join(map(printable, says.splitlines()))
     SubElement(case, tag, message=text).text = text
 
 
-def _written(suite: Element) -> bytes:
+def _encoded(suite: Element) -> bytes:
     root = Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)

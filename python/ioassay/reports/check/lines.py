@@ -45,7 +45,7 @@ class Line:
     judgement: Judgement
     says: str
     value: float | None = None
-    """What was measured, in `unit`; `None` where nothing was."""
+    """The measured value in `unit`; `None` without a valid measurement."""
     at_least: float | None = None
     """The smallest value that passes, in `unit`. Of a baseline: its median less the tolerance."""
     at_most: float | None = None
@@ -76,7 +76,7 @@ def accepted(lines: Sequence[Line]) -> bool:
     return "passed" in judgements and "failed" not in judgements
 
 
-def settled(lines: Sequence[Line], group: str) -> list[Line]:
+def with_failure_if_unjudged(lines: Sequence[Line], group: str) -> list[Line]:
     """The verdicts, and one more that fails where none of them could be judged."""
     if any(line.judgement != "not judged" for line in lines):
         return list(lines)
@@ -86,13 +86,13 @@ def settled(lines: Sequence[Line], group: str) -> list[Line]:
     ]
 
 
-def of_study(verdict: Verdict, run: LoadedRun) -> Line:
+def study_verdict(verdict: Verdict, run: LoadedRun) -> Line:
     """The verdict on a criterion of the run's study."""
     criterion = verdict.criterion
     workload = "all workloads" if criterion.of == "all" else Names(run.document).workload(criterion.of)
     operation = None if criterion.operation == "all" else criterion.operation
     doubts = kinds(run.doubts, verdict.rests_on)
-    says = [_against(verdict.value, criterion.at_least, criterion.at_most, criterion.measure, criterion.unit)]
+    says = [_value_with_limits(verdict.value, criterion.at_least, criterion.at_most, criterion.measure, criterion.unit)]
     if verdict.missing:
         says.append(verdict.missing)
     return Line(
@@ -108,10 +108,10 @@ def of_study(verdict: Verdict, run: LoadedRun) -> Line:
     )
 
 
-def of_criterion(check: CriterionCheck) -> Line:
+def criterion_verdict(check: CriterionCheck) -> Line:
     """The verdict on a limit of a criterion in a file."""
     criterion = check.criterion
-    says = [_against(check.value, check.at_least, check.at_most, check.measure, check.unit)]
+    says = [_value_with_limits(check.value, check.at_least, check.at_most, check.measure, check.unit)]
     if check.title is None:
         says.append("it matches no series of this run")
     elif check.value is None:
@@ -132,21 +132,23 @@ def of_criterion(check: CriterionCheck) -> Line:
     )
 
 
-def of_baseline(checks: Iterable[PointCheck], baseline: Subject, tolerance: float) -> list[Line]:
+def baseline_verdicts(checks: Iterable[PointCheck], baseline: Subject, tolerance: float) -> list[Line]:
     """The verdicts on the points and series of a baseline, and one that fails where none of them was judged."""
     every = list(checks)
     points = sum(check.tested is not None for check in every)
-    lines = [_of_point(check, baseline.name, tolerance, points) for check in every]
-    return settled([*lines, *(_of_given(curve.title) for curve in baseline.given)], "baseline")
+    lines = [_point_verdict(check, baseline.name, tolerance, points) for check in every]
+    return with_failure_if_unjudged(
+        [*lines, *(_given_rate_verdict(curve.title) for curve in baseline.given)], "baseline"
+    )
 
 
-def _of_given(series: str) -> Line:
+def _given_rate_verdict(series: str) -> Line:
     """The verdict on a series whose rate the study sets."""
     says = "the study sets its rate or pauses; `ioassay compare` shows the rates that were kept, and the latencies"
     return Line(series, "the series", "not judged", says)
 
 
-def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -> Line:
+def _point_verdict(check: PointCheck, baseline: str, tolerance: float, points: int) -> Line:
     """The verdict on a point; `points` were tested together."""
     group = check.curve.title
     if check.compared is None or check.point is None:
@@ -159,13 +161,13 @@ def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -
         says = f"{baseline} has this series, but this run has no valid measurement of it"
         return Line(group, name, check.judgement, says, at_least=at_least, unit=unit)
     doubts = tuple(sorted({*check.ratio.reference.doubts, *check.ratio.other.doubts}))
-    says = _joined([_says(check, check.compared, check.ratio, baseline, points)], check.judgement, None, doubts)
+    says = _joined([_point_text(check, check.compared, check.ratio, baseline, points)], check.judgement, None, doubts)
     detectable = check.tested.detectable if check.tested else None
     value = check.ratio.other.median
     return Line(group, name, check.judgement, says, value, at_least, None, unit, doubts, detectable)
 
 
-def _says(check: PointCheck, compared: Compared, ratio: Ratio, baseline: str, points: int) -> str:
+def _point_text(check: PointCheck, compared: Compared, ratio: Ratio, baseline: str, points: int) -> str:
     unit = units.of_series([compared])[compared.column]
     now, before = (wording.rate(compared, unit, point.median) for point in (ratio.other, ratio.reference))
     rates = f"{now} against {before} of {baseline}"
@@ -195,7 +197,9 @@ def smallest_drop(drop: float, *, is_too_large: bool, of: str) -> str:
     return f"smallest detectable drop: {format.share(drop)}{f', too large for a verdict: add more {of}' * is_too_large}"
 
 
-def _against(value: float | None, at_least: float | None, at_most: float | None, measure: str, unit: str) -> str:
+def _value_with_limits(
+    value: float | None, at_least: float | None, at_most: float | None, measure: str, unit: str
+) -> str:
     """`1.20 GB/s, at least 1 GB/s`."""
     limits = (("least", at_least), ("most", at_most))
     is_share = measure in _SHARES

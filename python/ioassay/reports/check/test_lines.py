@@ -20,7 +20,7 @@ from ioassay.reports import json_text
 from ioassay.reports.check import junit
 from ioassay.reports.check.document import counted
 from ioassay.reports.check.junit import Suite
-from ioassay.reports.check.lines import Line, accepted, data, of_baseline, of_criterion, of_study
+from ioassay.reports.check.lines import Line, accepted, baseline_verdicts, criterion_verdict, data, study_verdict
 from ioassay.testing.builder import RunBuilder
 
 
@@ -45,7 +45,7 @@ def test_nothing_is_accepted_that_could_not_be_judged() -> None:
 
 
 def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
-    (verdict_line,) = of_baseline([], Subject("before", "run", ()), 0.05)
+    (verdict_line,) = baseline_verdicts([], Subject("before", "run", ()), 0.05)
     assert (verdict_line.group, verdict_line.judgement, verdict_line.says) == (
         "baseline",
         "failed",
@@ -55,7 +55,7 @@ def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
 
 def test_a_series_at_a_given_rate_is_not_judged_against_a_baseline() -> None:
     before, run = (measured_run.subject(paced_reads(), name) for name in ("before", "run"))
-    lines = of_baseline(regressions(compare(before, run), 0.05), before, 0.05)
+    lines = baseline_verdicts(regressions(compare(before, run), 0.05), before, 0.05)
     (verdict_line,) = (line for line in lines if line.group.endswith(", read"))
     assert (verdict_line.judgement, "`ioassay compare` shows the rates that were kept" in verdict_line.says) == (
         "not judged",
@@ -77,7 +77,7 @@ def baseline_lines(*factors: float, scatter: float = 0.05) -> list[Line]:
             rates = (1e9 * of_middle * (factor if run else 1) for of_middle in (1, 1 + scatter, 1 - scatter))
             builder.rates("seq", "write", count, *rates)
         subjects.append(measured_run.subject(builder.build(), "run" if run else "before"))
-    lines = of_baseline(regressions(compare(*subjects), 0.05), subjects[0], 0.05)
+    lines = baseline_verdicts(regressions(compare(*subjects), 0.05), subjects[0], 0.05)
     return [line for line in lines if "write" in line.group]
 
 
@@ -102,7 +102,7 @@ def test_a_point_of_which_a_loss_of_half_could_be_missed_is_not_judged_and_says_
 
 def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:
     run = a_run().criterion("rate", unit="bytes/s", of="seq", operation="write", at_least=1e6).stop_after(1).build()
-    (verdict_line,) = (of_study(verdict, run) for verdict in judge(run))
+    (verdict_line,) = (study_verdict(verdict, run) for verdict in judge(run))
     assert (verdict_line.group, verdict_line.name, verdict_line.judgement) == ("Sequential, write", "rate", "failed")
     assert "at least 1 MB/s; 1 of 2 phases has no valid measurement (the tender asks for it)" in verdict_line.says
 
@@ -110,7 +110,7 @@ def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> 
 def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
     run = a_run().rates("seq", "write", 8, 2e9, 2e9).build()
     wanted = {"name": "contract", "operation": "write", "peak": "3GB/s", "because": "it was bought so"}
-    (verdict_line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    (verdict_line,) = map(criterion_verdict, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
     assert verdict_line.says == "2.00 GB/s, at least 3 GB/s (it was bought so)"
     assert verdict_line.value == pytest.approx(2e9)
     assert (verdict_line.at_least, verdict_line.at_most, verdict_line.unit) == (3e9, None, "bytes/s")
@@ -127,7 +127,7 @@ def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
 def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[str, str], reason: str) -> None:
     run = a_run().doubt("seq-c8-r2", "write", "failed", invalidates=True).build()
     wanted = {"name": "contract", "operation": "write", "peak": "1MB/s"} | criterion
-    (line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    (line,) = map(criterion_verdict, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
     assert (line.judgement, line.says.split("; ")[1]) == ("failed", reason)
 
 
@@ -135,7 +135,7 @@ def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[st
 def test_every_limit_of_a_criterion_is_judged_and_has_words(limit: str) -> None:
     example = {"slow_samples": "3%", "p99_latency": "1s", "slowest_operation": "1s"}.get(limit, "1GB/s")
     wanted = {"name": "contract", "operation": "write", limit: example}
-    (line,) = map(of_criterion, check(a_run().build(), Criteria.model_validate({"criteria": [wanted]}).criteria))
+    (line,) = map(criterion_verdict, check(a_run().build(), Criteria.model_validate({"criteria": [wanted]}).criteria))
     assert line.name
     assert line.value is not None
     assert (line.at_least is None) != (line.at_most is None)
@@ -146,8 +146,8 @@ def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
     run = builder.doubt("seq-c8-r2", "read", "cache-resident").doubt("seq-c8-r1", "write", "short-phase").build()
     wanted = Criteria.model_validate({"criteria": [{"name": "one", "operation": "read", "every_point": "1MB/s"}]})
     for verdict_line in (
-        *(of_study(verdict, run) for verdict in judge(run)),
-        *map(of_criterion, check(run, wanted.criteria)),
+        *(study_verdict(verdict, run) for verdict in judge(run)),
+        *map(criterion_verdict, check(run, wanted.criteria)),
     ):
         assert verdict_line.doubts == ("cache-resident",)
         assert verdict_line.says.endswith("; doubted: cache-resident")

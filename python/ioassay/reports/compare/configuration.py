@@ -1,4 +1,4 @@
-"""What differs between subjects besides their results: study, settings, target, versions, nodes, mount, devices.
+"""Differences between subjects besides their results: study, settings, target, versions, nodes, mount, devices.
 
 A fact is listed where subjects differ in it, or where only some runs have it. Not: what
 rates were measured with (`ioassay.analysis.compare.subject`), which stands beside the rates.
@@ -39,10 +39,10 @@ _LISTS = ("Mount options", "Kernel settings", "Client parameters", "Queue settin
 """Facts that are lists: a difference shows the items that not all subjects have."""
 
 _STEP = re.compile(r"(?<=[:;]) ")
-"""Between the steps of a sentence of the method."""
+"""Separates the steps in a sentence of the method."""
 
 _VOLATILE = "Size, free"
-"""How full a file system is differs always."""
+"""The free space of a file system, which differs in every run."""
 
 
 class Difference(Struct, frozen=True):
@@ -55,11 +55,11 @@ class Difference(Struct, frozen=True):
     values: tuple[str, ...]
 
 
-def of_run(document: RunDocument) -> dict[str, str]:
+def run_facts(document: RunDocument) -> dict[str, str]:
     """The facts of a run."""
     imported = document.imported
     facts = {
-        **of_study(document.study, is_imported=imported is not None),
+        **study_facts(document.study, is_imported=imported is not None),
         "Method": " ".join(document.study.method),
         "Target": document.where,
         "Launcher": " ".join([document.launcher, *document.launcher_options]),
@@ -78,13 +78,13 @@ def of_run(document: RunDocument) -> dict[str, str]:
     return {what: value for what, value in facts.items() if value}
 
 
-def of_study(study: StudyEntry, *, is_imported: bool = False) -> dict[str, str]:
+def study_facts(study: StudyEntry, *, is_imported: bool = False) -> dict[str, str]:
     """The study and its settings; imported files keep their own names."""
     settings = {name if is_imported else f"Setting {name}": _text(value) for name, value in study.settings.items()}
     return {"Study": f"{study.name}, scale {study.scale}" if study.scale else study.name, **settings}
 
 
-def of_system(system: System, known: Mapping[str, System]) -> dict[str, str]:
+def system_facts(system: System, known: Mapping[str, System]) -> dict[str, str]:
     """The facts of a published system, completed by those of its test bed."""
     facts: dict[str, str] = {}
     bed = known[system.test_bed] if system.test_bed else None

@@ -41,7 +41,7 @@ class Line(Struct, frozen=True):
     """`wording.verdict_on`."""
     reference_rate: str
     reference_note: str
-    """Where the peak was, what share of the ceiling the rate is; empty of most rates."""
+    """The position of a peak and the share of the ceiling; usually empty."""
     other_rate: str
     other_note: str
     ratio: str
@@ -49,7 +49,7 @@ class Line(Struct, frozen=True):
     """`–` where there are too few repetitions."""
     differs: bool
     unlike: tuple[str, ...]
-    """What was measured differently here, as far as both sides tell it."""
+    """Condition differences of this point, as far as both sides state them."""
 
 
 class SeriesPart(Struct, frozen=True):
@@ -67,9 +67,9 @@ class SeriesPart(Struct, frozen=True):
     predicted: tuple[str, ...]
     """The subset of `sentences` about predictions."""
     unlike: tuple[str, ...]
-    """What differs in how it was measured, and what only one side measured: sentences for each subject."""
+    """Condition differences, and points of one side only: sentences for each subject."""
     doubts: tuple[str, ...]
-    """What is doubted, of each subject."""
+    """The doubts about each subject."""
 
     @property
     def is_swept(self) -> bool:
@@ -93,16 +93,16 @@ class Content(Struct, frozen=True):
     common_remarks: tuple[str, ...]
     """Remarks on every series, where there are several."""
     conditions: tuple[str, ...]
-    """What differs in how it was measured, each with the series that it holds for."""
+    """Condition differences, each with the series that it holds for."""
     doubts: tuple[DoubtRow, ...]
     not_compared: tuple[str, ...]
     given: tuple[GivenPoint, ...]
-    """What was measured at a given rate or with pauses, of which there are no ratios."""
+    """Points at a given rate or with pauses, which have no ratios."""
     differences: tuple[Difference, ...]
 
     @property
     def reference(self) -> Subject:
-        """What all others are divided by."""
+        """The subject that all others are divided by."""
         return self.subjects[0]
 
     @property
@@ -174,7 +174,7 @@ def assemble(sides: Sequence[Side]) -> Content:
 
 
 _Matches = Sequence[tuple[Comparison, Compared]]
-"""What the others did in a series of the reference."""
+"""The other subjects' series that match a series of the reference."""
 
 
 def _matches(curve: Curve, comparisons: Sequence[Comparison]) -> _Matches:

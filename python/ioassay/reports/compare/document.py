@@ -125,7 +125,7 @@ def _noted(number: Piece, note: str) -> Text:
 
 
 def _other(content: Content) -> str:
-    """Above the rates of the others: the name of the only one."""
+    """The head above the rates of the other subjects: the name if there is only one."""
     return "Rate" if len(content.subjects) > 2 else wording.subject_name(content.subjects[1])
 
 
@@ -166,7 +166,7 @@ def _ratios(content: Content, part: SeriesPart) -> Table:
 
 
 def terminal(content: Content) -> list[Block]:
-    """What the terminal shows: the verdict of each series below its table."""
+    """The blocks for the terminal: each series as a table, with its verdict below."""
     series = [
         Section(part.title, [_brief(content, part), *map(Paragraph, part.sentences), _remarks(part)])
         for part in content.series
@@ -186,7 +186,7 @@ def _remarks(part: SeriesPart) -> Notes:
 
 
 def _brief(content: Content, part: SeriesPart) -> Table:
-    """Where there is but one other, its name stands above its rates."""
+    """The table of a series; with a single other subject its name is in the head."""
     several = len(content.subjects) > 2
     title, intervals = format.interval_column([line.interval for line in part.lines])
     heads = (wording.subject_name(content.reference), _other(content), "Ratio", title)

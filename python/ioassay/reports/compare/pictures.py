@@ -63,7 +63,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
 
 
 def _bands(curves: Sequence[tuple[str, Sequence[Point]]], unit: Unit, axis: Axis) -> pl.DataFrame | None:
-    """What predictions allow, as `rate_by_clients.chart` takes it; `None` where there is none."""
+    """The ranges of predictions, as `rate_by_clients.chart` takes them; `None` without any."""
     rows = [
         {
             "series": name,
@@ -79,7 +79,7 @@ def _bands(curves: Sequence[tuple[str, Sequence[Point]]], unit: Unit, axis: Axis
 
 
 def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:
-    """What tells the points of every curve apart, where all of them tell it."""
+    """The axis that distinguishes the points of every curve; `None` if there is none."""
     others = dict.fromkeys(other.axis for points in curves for point in points for other in point.others)
     for axis in (*axes.COUNTED, *others):
         places = [[_place(point, axis) for point in points] for points in curves]

@@ -27,12 +27,12 @@ def run(factor: float = 1.0, repetitions: int = 5, transfer_bytes: int = 1 << 20
 
 
 def side(of: LoadedRun, name: str) -> Side:
-    return Side(measured_run.subject(of, name), configuration.of_run(of.document))
+    return Side(measured_run.subject(of, name), configuration.run_facts(of.document))
 
 
 def system(name: str) -> Side:
     known = builtin_systems()
-    return Side(published_system.subject(known[name]), configuration.of_system(known[name], known))
+    return Side(published_system.subject(known[name]), configuration.system_facts(known[name], known))
 
 
 def build(sides: list[Side], form: reports.Format) -> bytes:

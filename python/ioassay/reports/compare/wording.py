@@ -31,7 +31,7 @@ FASTER, SLOWER, NO_DIFFERENCE = "faster", "slower", "no significant difference"
 """Verdict on the second subject."""
 
 EVERYWHERE = "everywhere"
-"""Where a doubt is that holds in every series."""
+"""The place of a doubt that holds in every series."""
 
 MOST_PLACES = 4
 """Points that are named one by one where something holds for some of a series."""
@@ -52,7 +52,7 @@ CONDITIONS: Mapping[str, str] = {
     "payload": "payload",
     "cold_cache": "cold-cache step",
 }
-"""What each field of `Conditions` is called."""
+"""The names of the fields of `Conditions`."""
 
 
 def times(ratio: float) -> str:
@@ -134,7 +134,7 @@ def verdict_on(ratio: Ratio) -> str:
 
 
 def overall(comparison: Comparison) -> str:
-    """In how many series the other subject is faster and slower; empty where no series has a verdict."""
+    """The number of series in which the other subject is faster and slower; empty where no series has a verdict."""
     series_verdicts = [verdict(series) for series in comparison.series]
     judged = [series_verdict for series_verdict in series_verdicts if series_verdict.outcome != "too few repetitions"]
     reference, other = comparison.reference.name, comparison.other.name
@@ -330,7 +330,7 @@ def _in_brackets(at_points: Sequence[str], of: int, most: int = MOST_PLACES) -> 
 
 
 def doubted_places(measured: Sequence[tuple[Compared, Rates]]) -> dict[str, str]:
-    """Where each kind of doubt about a side is: `Sequential, read (at 8 clients); Random, read`."""
+    """The places of each kind of doubt about a side: `Sequential, read (at 8 clients); Random, read`."""
     places: dict[str, dict[str, str]] = {}
     for compared, rates in measured:
         for kind in dict.fromkeys(kind for point in rates.points for kind in point.doubts):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
 Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", "code", "below", "caveat"]
-"""How a piece of text stands out. `below`: on a line of its own, in small print; `caveat`: the same, as a warning."""
+"""The style of a piece of text. `below`: on a line of its own, in small print; `caveat`: the same, as a warning."""
 
 
 class Span(Struct, frozen=True):
@@ -44,7 +44,7 @@ MOST_REFERENCES = 2
 
 
 class References(Struct, frozen=True):
-    """What a statement rests on. Of more than `MOST_REFERENCES` a page unfolds all, text names the first."""
+    """References of a statement. A page unfolds more than `MOST_REFERENCES`; text names the first."""
 
     items: tuple[Span, ...]
     summary: str
@@ -86,13 +86,13 @@ class Notes(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """What stands above a column. `is_number`: its cells are aligned to the right."""
+    """A column and its head. `is_number`: its cells are aligned to the right."""
 
     head: str = ""
     is_number: bool = False
     wraps: bool = True
     group: str = ""
-    """What a page has above the heads of several columns beside one another."""
+    """The common head of several adjacent columns, on a page."""
     full_head: str = ""
     """The head where nothing stands above it, if that is another."""
     merges: bool = False
@@ -102,7 +102,7 @@ class Column(Struct, frozen=True):
 
     @property
     def whole_head(self) -> str:
-        """What stands above it where its group does not."""
+        """The head where the group has no head of its own."""
         return self.full_head or ", ".join(filter(None, (self.group, self.head)))
 
 
@@ -202,7 +202,7 @@ def introduced(before: str, items: Sequence[Text]) -> list[Block]:
 
 
 def facts(rows: Sequence[tuple[str, str]], title: str = "") -> Table:
-    """What is known of something, as a table of two columns."""
+    """Facts as a table of two columns."""
     return Table([Column(), Column()], rows, has_head=False, title=title)
 
 

@@ -85,7 +85,7 @@ def rendered(document: Document) -> str:
 
 
 def _hash(script: str) -> str:
-    """What a page's Content-Security-Policy calls the one script that may run in it."""
+    """The hash of the page's only script, for its Content-Security-Policy."""
     return "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
 
 
@@ -226,7 +226,7 @@ def _class(column: Column) -> str:
 
 
 def _anchor(text: Text) -> str:
-    """Where links lead to that lead to the row or item of this text."""
+    """The id of the row or item that begins with this text."""
     return next((piece.name for piece in pieces(text) if isinstance(piece, Anchor)), "")
 
 

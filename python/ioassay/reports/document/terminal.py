@@ -48,13 +48,13 @@ _STYLES: dict[Style, str] = {
 
 
 _MOST_LETTERS = 160
-"""Of a word or a name: two lines of a terminal."""
+"""Longest word or name in characters: two lines of a terminal."""
 
 _LONG = re.compile(rf"\S{{{_MOST_LETTERS + 1},}}")
 
 
 def _shortened(name: str) -> str:
-    """Its beginning and its end, where it is long."""
+    """A long name with its middle left out."""
     begin = _MOST_LETTERS // 2
     return name if len(name) <= _MOST_LETTERS else f"{name[:begin]}…{name[1 + begin - _MOST_LETTERS :]}"
 

@@ -18,7 +18,7 @@ _GAP = 2
 """Columns of the terminal that each column of a table has more than its text."""
 
 _INDENT = 2
-"""Of cells below what their row is about."""
+"""Indentation of cells below the first column."""
 
 _MOST_OF_A_NAME = 24
 """The first column names what its row is about: names of so many letters break only where there is no other way."""
@@ -31,7 +31,7 @@ class Heading(Struct, frozen=True):
     justify: JustifyMethod
     wraps: bool
     leaves: int = 0
-    """It is left out where words do not fit, before those with a lower number; with 0 never."""
+    """Columns with a higher number are left out first where words do not fit; 0: never."""
 
 
 class FittingTable(Struct, frozen=True):
@@ -105,12 +105,12 @@ class FittingTable(Struct, frozen=True):
 
 
 class Range(NamedTuple):
-    """How wide a column can be, each at least as wide as the one before."""
+    """The possible widths of a column, in ascending order."""
 
     words: int
     """The longest word stays whole."""
     names: int
-    """So does what a row is about, and what is not to wrap."""
+    """Names of rows and cells that do not wrap stay whole."""
     cells: int
     """No cell is broken."""
     everything: int

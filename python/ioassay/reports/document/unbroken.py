@@ -26,7 +26,7 @@ def bound(text: str) -> str:
 
 
 class Unbroken(Struct, frozen=True):
-    """What has such spaces in it, with ordinary ones."""
+    """Renders its content with such spaces replaced by ordinary ones."""
 
     within: RenderableType
 

@@ -1,4 +1,4 @@
-"""What a study is expected to measure on a configuration, as a report and as a file to compare runs with.
+"""Predicted results of a study on a configuration, as a report and as a file to compare runs with.
 
 Not: predicting (`sizing.prediction`), drawing (`figures.rate_by_clients`).
 """
@@ -23,7 +23,7 @@ class PredictionReport(Report[Prediction]):
 
     content: Prediction
     commands: Sequence[tuple[str, str]] = ()
-    """What to do next, each with its command line."""
+    """The next steps, each with its command line."""
 
     def document(self, *, with_figures: bool) -> Document:
         """Each series with its points, what cannot be predicted, and the arithmetic."""
@@ -34,5 +34,5 @@ class PredictionReport(Report[Prediction]):
         return document.document(self.content, self.commands, pictures(self.content))
 
     def terminal(self) -> Sequence[Block]:
-        """What a terminal shows: all but the arithmetic."""
+        """The document without the arithmetic."""
         return document.terminal(self.content, self.commands)

@@ -41,7 +41,7 @@ def text(prediction: Prediction) -> str:
 
 
 def _settings(prediction: Prediction) -> dict[str, list[dict[str, str]]]:
-    asked = configuration.of_study(prediction.study)
+    asked = configuration.study_facts(prediction.study)
     groups = {configuration.OF_RUN: [{"what": what, "value": value, "at": _SOURCE} for what, value in asked.items()]}
     assumed = [
         {"what": f"assumed {assumption.name}", "value": f"{formulas.brief(assumption)}. {why}", "at": _SOURCE}

@@ -157,7 +157,7 @@ def _assumptions(prediction: Prediction) -> Section:
 
 
 def _arithmetic(prediction: Prediction) -> Iterator[Section]:
-    """Of the last point of each series, which has the most clients; then what it rests on."""
+    """The arithmetic of the last point of each series, which has the most clients, and its inputs."""
     for name, points in prediction.series:
         known = _known(points)
         if known:

@@ -70,7 +70,7 @@ def _picture(name: SeriesName, points: tuple[Predicted, ...], identifier: str) -
 
 
 def _axis(spots: list[Spot]) -> Axis | None:
-    """What alone tells all points apart."""
+    """The axis that distinguishes all points by itself."""
     others = dict.fromkeys(axis for spot in spots for axis, _, _ in spot.others)
     for axis in (*axes.COUNTED, *others):
         if len({_place(spot, axis) for spot in spots}) == len(spots) > 1:

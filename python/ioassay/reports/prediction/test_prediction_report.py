@@ -42,8 +42,8 @@ def beside(prediction: Prediction, *rates: tuple[float, ...]) -> Content:
     run = builder.build()
     return assemble(
         [
-            Side(published_system.subject(system), configuration.of_system(system, {})),
-            Side(measured_run.subject(run, "mine"), configuration.of_run(run.document)),
+            Side(published_system.subject(system), configuration.system_facts(system, {})),
+            Side(measured_run.subject(run, "mine"), configuration.run_facts(run.document)),
         ]
     )
 

@@ -15,7 +15,7 @@ from ioassay.text.units import format_count
 
 
 def column(value: Value) -> RateColumn:
-    """What a predicted rate counts."""
+    """The column that a predicted rate belongs to."""
     return "rate_bytes_per_s" if value.dimension == BYTES_PER_S else "rate_operations_per_s"
 
 
@@ -40,7 +40,7 @@ def expected(point: Predicted, of_series: Unit, value: Value) -> str:
 
 
 def span(point: Predicted, of_series: Unit, value: Value) -> str:
-    """From the least to the most."""
+    """The predicted range."""
     return format.span(*(rate_of(point.spot.operation, of_series, end) for end in _ends(value)))
 
 

@@ -29,7 +29,7 @@ MOST_TITLE = 60
 """Characters of the command in a title."""
 
 MOST_WEIGHT = 10_000
-"""Of a time line."""
+"""Largest number in a time line."""
 
 _MOST_PATH = 120
 

@@ -1,4 +1,4 @@
-"""What the report of a profile says, before any format. Not: how it looks (`document`), sentences (`wording`)."""
+"""The content of a profile's report, before any format. Not: how it looks (`document`), sentences (`wording`)."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class FindingLine:
     finding: Finding
     references: tuple[Span, ...]
     savings: str
-    """What its remedy saves at most; empty: nothing."""
+    """The most time that the remedy saves; empty: none."""
     callers: tuple[CallSite, ...]
-    """Where its calls come from, those with most of them first; none where nobody looked."""
+    """The origins of its calls, those with most calls first; none without sampled stacks."""
 
     @property
     def thresholds(self) -> tuple[Threshold, ...]:
@@ -65,32 +65,32 @@ class Content:
     profile: Profile
     totals: Totals
     startup: StartupTotal
-    """What of it was start-up."""
+    """The share of start-up."""
     findings: tuple[FindingLine, ...]
     coverage: Coverage
     maps: Maps
     phases: tuple[Phase, ...]
-    """With those in which only maps may have moved bytes."""
+    """All phases, those in which only maps may have moved bytes included."""
     periods_s: Mapping[Direction, float]
-    """From one phase to the next, of the directions in which they recur regularly."""
+    """The time from one phase to the next, of directions that recur regularly."""
     imbalances: tuple[Imbalance, ...]
     regions: tuple[Region, ...]
     call_sites: tuple[CallSite, ...]
-    """Where calls on storage come from, those with most time first; none where nobody looked."""
+    """The origins of calls on storage, those with most time first; none without sampled stacks."""
     operations: pl.DataFrame
     stored: pl.DataFrame
     """`totals.on_storage`."""
     every_file: pl.DataFrame
     """`totals.by_file`, in the order of `totals.by_weight`."""
     files: pl.DataFrame
-    """Those that are shown."""
+    """The files that are shown."""
     shared: pl.DataFrame
     """Files that several processes read or write, the weightiest first."""
     directories: pl.DataFrame
     workflow: Workflow
     thresholds: Thresholds
     limits: MeasuredLimits | None
-    """What runs measured on the storage, where any were named."""
+    """Limits measured on the storage, where runs were named."""
 
 
 def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
@@ -146,7 +146,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
 
 
 def _savings(finding: Finding, io_ns: int | None) -> str:
-    """What following the remedy of a finding of a profile saves, of `io_ns` in I/O; empty where it saves nothing."""
+    """The time that the remedy of a finding saves, of `io_ns` in I/O; empty if none."""
     evidence = finding.evidence
     assert isinstance(evidence, ProfileEvidence)
     if evidence.saves_ns is None:
@@ -158,7 +158,7 @@ def _savings(finding: Finding, io_ns: int | None) -> str:
 
 
 def _callers(facts: ProfileFacts, finding: Finding) -> tuple[CallSite, ...]:
-    """Where the calls that a finding is about come from, those with most of them first."""
+    """The origins of the calls of a finding, those with most calls first."""
     assert isinstance(finding.evidence, ProfileEvidence)
     files = {row.file for row in finding.rests_on if isinstance(row, FileRow)}
     if not finding.evidence.called_operations or facts.callers.rows.is_empty():

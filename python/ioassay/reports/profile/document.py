@@ -49,10 +49,10 @@ MOST_MAPS = 25
 MOST_ERRORS = 15
 
 _MOST_CHARACTERS = 40
-"""Of a command in a table."""
+"""Longest command in a table."""
 
 _INDENT = "\N{NO-BREAK SPACE}" * 2
-"""Of a region within another."""
+"""Indentation of a nested region."""
 
 MOST_FINDINGS = 5
 """Shown on the terminal."""
@@ -90,7 +90,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
 
 
 def terminal(content: Content) -> list[Block]:
-    """What the terminal shows: the essentials."""
+    """The blocks for the terminal: the essentials."""
     shown = content.findings[:MOST_FINDINGS]
     more = len(content.findings) - len(shown)
     return [
@@ -242,7 +242,7 @@ def _callers(content: Content, most: int) -> list[Block]:
 
 
 def _unshown(more: int, *noun: str) -> list[str]:
-    """How many rows are left out, if any."""
+    """The number of rows left out, if any."""
     return [f"{format.count(more, *noun)}."] if more else []
 
 

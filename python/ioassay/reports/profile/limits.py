@@ -29,7 +29,7 @@ def measured(limits: MeasuredLimits) -> Iterator[str]:
 
 
 def remarks(limits: MeasuredLimits) -> Iterator[str]:
-    """What the runs did not measure, and which of them may have measured something else."""
+    """Limits that the runs did not measure, and runs that may have measured other storage."""
     if limits.elsewhere:
         them = "it" if len(limits.elsewhere) == 1 else "them"
         yield (
@@ -41,7 +41,7 @@ def remarks(limits: MeasuredLimits) -> Iterator[str]:
 
 
 def section(limits: MeasuredLimits) -> list[Block]:
-    """What a report says of them."""
+    """The section on measured limits."""
     about = "These limits come from what was measured on the storage. Rules have the others."
     return [
         *([Paragraph(about, note=True)] if limits.measured else []),
@@ -67,7 +67,7 @@ def _needs(limits: MeasuredLimits) -> Table:
 
 
 def data(thresholds: Thresholds, limits: MeasuredLimits | None) -> dict[str, Any]:
-    """All limits with where each comes from, and what runs say beside them."""
+    """All limits with their origins, and remarks of the runs."""
     document: dict[str, Any] = {
         "limits": [{**asdict(limit), "about": about or None} for about, limit in thresholds.every()],
     }

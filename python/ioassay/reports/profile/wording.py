@@ -24,13 +24,13 @@ SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder"}
 """The names of sources that other programs write."""
 
 _MOST_NAMED = 3
-"""Of commands, of what is lost, and of where."""
+"""The most commands, losses and places that are named."""
 
 _MOST_CHARACTERS = 300
-"""Of a command."""
+"""Longest command in a title."""
 
 ELSEWHERE = "pipes, sockets, terminals, /proc and memory (memfd)"
-"""What is not storage."""
+"""Files that are not storage."""
 
 TIME_NOTE = (
     f"Time in calls is added over threads and processes. Calls on {ELSEWHERE} are operations of their own (elsewhere); "
@@ -53,7 +53,7 @@ def short(command: str, most: int) -> str:
 
 
 def opening(content: Content) -> list[tuple[str, str]]:
-    """How much was seen, then who, when, where, and how much: a table of two columns."""
+    """The facts of the profile: coverage first, then who, when, where, and how much: a table of two columns."""
     profile = content.profile
     processes, names = profile.processes, sorted(set(profile.processes["node"].drop_nulls()))
     ranks = processes["rank"].n_unique() - (processes["rank"].null_count() > 0)
@@ -84,9 +84,9 @@ def opening(content: Content) -> list[tuple[str, str]]:
 
 
 def head(content: Content) -> Iterator[tuple[str, str]]:
-    """How much of the I/O was seen, and all that was not, each thing short."""
+    """The coverage of the profile, and every kind of loss, briefly."""
     yield "Coverage", _coverage(content)
-    unseen = list(_unseen(content))
+    unseen = list(_losses_in_head(content))
     if unseen:
         yield "Not seen", "; ".join(unseen)
 
@@ -98,7 +98,7 @@ def _coverage(content: Content) -> str:
     if not cover.compared:
         return f"unknown: the kernel's counters of {_every(cover.unknown)} were not kept"
     every = cover.compared + cover.unknown
-    ways = [f"{_DONE[way]}: {_compared(content, way)}" for way in WAYS if cover.of(way).kernel_bytes]
+    ways = [f"{_DONE[way]}: {_coverage_of(content, way)}" for way in WAYS if cover.of(way).kernel_bytes]
     some = f"; {format.count(cover.compared)} of {_processes(every)} compared" if cover.unknown else ""
     return f"{'; '.join(ways) or 'the kernel counted nothing'}{some}"
 
@@ -109,7 +109,7 @@ _LITTLE = 0.05
 """Up to this share missing bytes are reported as `all but …`."""
 
 
-def _compared(content: Content, way: Way) -> str:
+def _coverage_of(content: Content, way: Way) -> str:
     counted = content.coverage.of(way)
     every, missing = f"{format.size(counted.kernel_bytes)} that the kernel counted", counted.missing_bytes
     excess = f" ({format.size(counted.excess_bytes)} more than it counted)" if counted.excess_bytes else ""
@@ -130,16 +130,16 @@ def _every(count: int) -> str:
     return "its process" if count == 1 else f"all {_processes(count)}"
 
 
-def _unseen(content: Content) -> Iterator[str]:
+def _losses_in_head(content: Content) -> Iterator[str]:
     """Each kind of loss that is not in `Coverage`."""
     for kind, losses in _by_kind(content.coverage.losses):
         if kind not in _COVERED:
-            yield _said(_LOSSES[kind].short, losses)
+            yield _loss_text(_LOSSES[kind].short, losses)
 
 
 def nothing_found(content: Content) -> str:
     """The sentence without findings, and what no rule could judge."""
-    unseen = [*_unseen(content)]
+    unseen = [*_losses_in_head(content)]
     if not unseen:
         return "No rule found anything to improve."
     return f"No rule found anything to improve in what was seen. Not seen, and not judged: {'; '.join(unseen)}."
@@ -167,7 +167,7 @@ def _metadata(content: Content) -> str:
 
 
 def _startup(content: Content) -> str:
-    """How much of all this was interpreters and libraries, which rules about data leave out."""
+    """The share of interpreters and libraries, which rules about data leave out."""
     startup, io_ns = content.startup, content.totals.io_ns
     spent = "" if startup.spent_ns is None else f", {format.duration(startup.spent_ns)}"
     part = (
@@ -192,7 +192,7 @@ def time_in_io(content: Content) -> str:
 
 
 def trust(content: Content) -> Iterator[str]:
-    """What the profile may lack, or has from elsewhere: the doubt `coverage`, supplements, and losses."""
+    """Possible gaps of the profile: the doubt `coverage`, supplements, and losses."""
     cover = content.coverage
     if cover.doubts:
         short = _processes(len({doubt.process for doubt in cover.doubts}))
@@ -213,7 +213,7 @@ def trust(content: Content) -> Iterator[str]:
 
 
 def differences(content: Content) -> Iterator[str]:
-    """What the kernel counted and no call has, whatever the size, and what maps moved: the rest of `trust`."""
+    """Bytes that the kernel counted without a call, and bytes moved by maps: the rest of `trust`."""
     for kind, losses in _by_kind(content.coverage.losses):
         if kind in _COVERED or kind in _MAPPED:
             yield loss(kind, losses)
@@ -339,7 +339,7 @@ CALLERS_NOTE = (
 )
 
 _MOST_CALLERS = 2
-"""That a finding names."""
+"""The most callers that a finding names."""
 
 
 def place(place: CodePlace) -> str:
@@ -364,7 +364,7 @@ def callers(functions: Iterable[CodePlace]) -> str:
 
 
 def called_from(sites: Sequence[CallSite]) -> str:
-    """Where the calls of a finding come from."""
+    """The origins of the calls of a finding."""
     calls, samples = sum(site.calls for site in sites), sum(site.samples for site in sites)
     named = [
         f"{place(site.place)}{f' through {prose.listed(site.through)}' if site.through else ''}"
@@ -378,7 +378,7 @@ def called_from(sites: Sequence[CallSite]) -> str:
 
 def loss(kind: LossKind, losses: list[Loss]) -> str:
     """Everything of a kind that is missing."""
-    return _said(_LOSSES[kind].sentence, losses)
+    return _loss_text(_LOSSES[kind].sentence, losses)
 
 
 def _by_kind(losses: Iterable[Loss]) -> Iterator[tuple[LossKind, list[Loss]]]:
@@ -388,7 +388,7 @@ def _by_kind(losses: Iterable[Loss]) -> Iterator[tuple[LossKind, list[Loss]]]:
             yield kind, kind_losses
 
 
-def _said(words: str, losses: list[Loss]) -> str:
+def _loss_text(words: str, losses: list[Loss]) -> str:
     kind = losses[0].kind
     amount = sum(loss.amount for loss in losses)
     reasons = list(dict.fromkeys(loss.reason or _UNSAID.get(kind, "unknown reason") for loss in losses))
@@ -408,7 +408,7 @@ def _said(words: str, losses: list[Loss]) -> str:
 
 
 def _counted(moved: Sequence[tuple[int, int]]) -> str:
-    """What the kernel counted between processes and storage: ` (the kernel counted 8 MiB read)`."""
+    """The kernel's counts between processes and storage: ` (the kernel counted 8 MiB read)`."""
     sums = zip((sum(sizes) for sizes in zip(*moved, strict=True)), _DONE.values(), strict=False)
     ways = [f"{format.size(every)} {done}" for every, done in sums if every]
     return f" (the kernel counted {' and '.join(ways)})" if ways else ""
@@ -455,7 +455,7 @@ def mapped(row: Mapping[str, Any]) -> list[str]:
 
 
 def files_shown(shown: int, every: int) -> list[str]:
-    """Which files the terminal shows, where there are more."""
+    """The remark on which files the terminal shows, if there are more."""
     order = "those with the largest share of the time in I/O or of the bytes, also through maps"
     return [f"Files: {shown} of {format.count(every)}, {order}."] if every > shown else []
 
@@ -476,7 +476,7 @@ _PHASES: Mapping[Direction, str] = {"read": "reads", "write": "writes", "metadat
 
 
 def periods(content: Content) -> list[str]:
-    """Which phases recur."""
+    """Sentences on recurring phases."""
     return [
         f"Phases of {_PHASES[direction]} recur every {format.duration(period * 1e9)}."
         for direction, period in content.periods_s.items()
@@ -489,7 +489,7 @@ def errno_name(errno: int) -> str:
 
 
 def rests_on(finding: Finding) -> str:
-    """What the references of a finding are: `10 files`."""
+    """The number of references of a finding with their noun: `10 files`."""
     match finding.rests_on[0]:
         case FileRow():
             singular, several = "file", "files"
@@ -521,7 +521,7 @@ def threshold(limit: Threshold) -> str:
 
 
 def started(profile: Profile) -> str:
-    """When it began: `2026-02-02 02:40:00 UTC`. A source that does not say it counts from 1970."""
+    """The start: `2026-02-02 02:40:00 UTC`. Sources without it count from 1970."""
     return f"{moment(profile.begin_unix_ns)} UTC" if profile.origin_unix_ns else "unknown"
 
 

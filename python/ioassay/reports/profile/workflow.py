@@ -76,7 +76,7 @@ def step_name(step: Step) -> str:
 
 
 def moved_bytes(exchange: Exchange) -> int:
-    """What went from a step to another; of files that were only mapped or run, what was written."""
+    """Bytes from one step to another; for files that were only mapped or run, the bytes written."""
     return exchange.read_bytes or exchange.written_bytes
 
 
@@ -93,7 +93,7 @@ def _opening(workflow: Workflow) -> str:
 
 
 def _read(called: int, mapped: Range, verb: str) -> str:
-    """What was read by calls and through maps: `8 MiB read again and 0 to 64 MiB through maps`."""
+    """Bytes read by calls and through maps: `8 MiB read again and 0 to 64 MiB through maps`."""
     ways = [f"{format.size(called)} {verb}"] if called else []
     if mapped.most:
         ways.append(f"{size_range(mapped)} {'' if called else f'{verb} '}through maps")

@@ -48,7 +48,7 @@ class RunReport(Report["Content"]):
     run: LoadedRun
     against: Sequence[Side] = ()
     is_full: bool = False
-    """With the appendix on paper and in Markdown too, and every repetition over time."""
+    """The appendix on paper and in Markdown too, and every repetition over time."""
 
     def document(self, *, with_figures: bool) -> Document:
         """Summary, results, method, limits."""
@@ -84,7 +84,7 @@ class RunReport(Report["Content"]):
 
     @cached_property
     def content(self) -> Content:  # type: ignore[override]  # nothing assigns it: the class is frozen
-        """What every format shows. Assembling it takes about as long as rendering it as text."""
+        """The content of every format. Assembling it takes about as long as rendering it as text."""
         from ioassay.reports.run.content import assemble  # noqa: PLC0415
 
         return assemble(self.run, self.against)

@@ -63,7 +63,7 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class _Line:
-    """What was measured of a kind of I/O, over its valid repetitions; rates in bytes or operations per second."""
+    """The result for a kind of I/O over its valid repetitions; rates in bytes or operations per second."""
 
     kind: _Kind
     repetitions: int
@@ -72,7 +72,7 @@ class _Line:
     high: float | None
     confidence: float | None
     p99_ns: int | None
-    """Of one operation."""
+    """The 99th percentile of one operation's latency."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Advice:
     of: tuple[str, ...] = ()
     """Labels of the lines that it concerns; empty: all lines."""
     letter: str = ""
-    """What stands beside the numbers of these lines; empty: nothing does."""
+    """The letter beside the numbers of these lines; empty: none."""
 
     @property
     def sentence(self) -> str:
@@ -92,7 +92,7 @@ class _Advice:
 
     @property
     def line(self) -> Text:
-        """Below the table."""
+        """The advice as a line below the table."""
         return (Span(self.letter, "strong"), f"  {_capital(self.text)}") if self.letter else self.sentence
 
 
@@ -182,7 +182,7 @@ def _table(lines: Sequence[_Line], advice: Sequence[_Advice]) -> Table:
 
 
 def _rate(line: _Line, per_s: float) -> str:
-    """In the unit that suits the median, so that an interval has one unit."""
+    """A rate in the unit that suits the median, so that an interval has one unit."""
     unit = suited(line.kind.column, line.kind.operation, [line.median])
     return format.rate_in(unit.name, per_s)
 

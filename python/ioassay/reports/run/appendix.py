@@ -164,7 +164,7 @@ def equivalent(content: Content, part: WorkloadPart, cases: Sequence[CaseEntry])
 
 
 def how_many(part: WorkloadPart) -> str:
-    """How many of a workload's measurements a table shows, or nothing where it shows all."""
+    """The number of a workload's measurements that a table shows; empty where it shows all."""
     if len(part.measurements) == part.measured:
         return ""
     return (

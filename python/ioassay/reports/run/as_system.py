@@ -66,9 +66,9 @@ def _identifier(text: str) -> str:
 
 
 def _settings(document: RunDocument) -> dict[str, list[dict[str, str]]]:
-    """What a comparison reports of the run, in the groups of published systems where these have a name for it."""
+    """The facts of the run that a comparison reports, in the groups of published systems where these name them."""
     groups: dict[str, list[dict[str, str]]] = {}
-    for fact, value in configuration.of_run(document).items():
+    for fact, value in configuration.run_facts(document).items():
         group, what = configuration.AS_PUBLISHED.get(fact, (configuration.OF_RUN, fact))
         groups.setdefault(group, []).append({"what": what, "value": value, "at": _RUN})
     return groups
@@ -85,7 +85,7 @@ class _Writing:
     """Files of imported results that figures stand in, with the short name of each."""
 
     def sources(self) -> dict[str, dict[str, str]]:
-        """Where the figures stand: the run, its measurements, and the files that were imported."""
+        """The sources of the figures: the run, its measurements, and imported files."""
         document = self.run.document
         kept = [{"file": str(file), "sha256": sha256} for file, sha256 in self.files.items()] or [{}]
         about = {"title": f"{document.study.title}, run {document.run}"}
@@ -148,7 +148,7 @@ class _Writing:
 
 
 def _conditions(point: Point, *wanted: str) -> dict[str, Any]:
-    """What a point was measured with, by the keys of a figure; of `wanted` alone, if that is given."""
+    """The conditions of a point, by the keys of a figure; only `wanted`, if that is given."""
     of = point.conditions
     fields = {
         "tool": of.tool,

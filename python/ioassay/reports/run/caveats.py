@@ -69,8 +69,8 @@ def words(kind: str, evidence: str | None = None) -> str:
     return kind_words(kind)
 
 
-def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
-    """What stands in words beside a number that rests on these measurements: its decisive doubts, severest first.
+def beside_number(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
+    """The words beside a number that rests on these measurements: its decisive doubts, severest first.
 
     Of several measurements the first is described, with how many are concerned unless all are: `phase of only 671 ms (2
     of 3 measurements)`.
@@ -92,7 +92,7 @@ def common(doubts: Doubts) -> tuple[tuple[str, str], ...]:
 
 
 def general_remarks(doubts: Doubts) -> list[Text]:
-    """What to know of all numbers: what makes some invalid, then what holds for them alike, with the remedies."""
+    """Remarks on all numbers: invalid measurements, then doubts that all share, with the remedies."""
     invalid: list[Text] = [
         (
             Span(f"{format_count(len(group.place_of), 'measurement')} invalid", "failed"),
@@ -105,7 +105,7 @@ def general_remarks(doubts: Doubts) -> list[Text]:
 
 
 def letter_explanations(doubts: Doubts, letters: Collection[str]) -> list[Text]:
-    """What the letters beside numbers mean, how many measurements are affected, what to do: the most severe first."""
+    """The meaning of the letters beside numbers, with affected measurements and remedies, the most severe first."""
     return [
         (Span(group.mark, "strong"), f"  {_common(group, doubts)}", _remedy("; ".join(filter(None, group.remedies))))
         for group in doubts.groups

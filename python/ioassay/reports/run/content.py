@@ -1,4 +1,4 @@
-"""What a report says, before any format: every format and the terminal render this, so that they agree.
+"""The content of a report, before any format: every format and the terminal render it, so that they agree.
 
 Numbers come from `ioassay.analysis`; here they only meet the words and the doubts that belong beside them.
 Not: HTML, Markdown, figures.
@@ -77,9 +77,9 @@ class Content:
 
     run: LoadedRun
     comparison: Comparison | None
-    """Of others with the run, where there are any."""
+    """The comparison of others with the run, if there are any."""
     points: pl.DataFrame
-    """Of throughput: not of phases at a given rate."""
+    """Points of throughput, without phases at a given rate."""
     given_rates: list[GivenLine]
     verdicts: list[VerdictLine]
     accepted: acceptance.Judgement | None
@@ -92,9 +92,7 @@ class Content:
     scores: list[Score]
     score_tables: list[ScoreTable]
     faithfulness: list[Faithfulness]
-    """Of each case that replays an application."""
-    training: list[Training]
-    """Of each case that trains."""
+    """The faithfulness of each case that replays an application."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -105,12 +103,12 @@ class Content:
     """Points that their stop rule gave up."""
     nodes: list[NodeGroup]
     activity: Activity | None
-    """Of hosts that were watched."""
+    """The activity of hosts that were watched."""
     names: Names
 
     @property
     def document(self) -> RunDocument:
-        """What the run is."""
+        """The document of the run."""
         return self.run.document
 
     @property
@@ -185,7 +183,7 @@ def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
         return None
     from ioassay.analysis.compare import measured_run  # noqa: PLC0415  (it reads YAML)
 
-    itself = Side(measured_run.subject(run, "this run"), configuration.of_run(run.document))
+    itself = Side(measured_run.subject(run, "this run"), configuration.run_facts(run.document))
     return compare([itself, *against])
 
 
@@ -214,7 +212,7 @@ def _findings(
             finding=finding,
             references=references_of_run(finding, names, anchors),
             marks=doubts.marks(finding.measurements),
-            caveats=caveats.beside(doubts, finding.measurements[:1]),
+            caveats=caveats.beside_number(doubts, finding.measurements[:1]),
         )
         for finding in findings
     ]

@@ -1,4 +1,4 @@
-"""How faithful a replay was, in a report: a table for each case, what is not replayed, how to read it."""
+"""The faithfulness of a replay, in a report: a table for each case, operations left out, and how to read it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _distance(distance: float | None) -> str:
 
 
 def sentence(faithfulness: Faithfulness) -> str:
-    """What is missing; empty: nothing."""
+    """The sentence on missing phases; empty if complete."""
     return "" if faithfulness.is_complete else "The replay is incomplete: some phases did not do all they had to do."
 
 

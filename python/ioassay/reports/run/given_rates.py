@@ -35,7 +35,7 @@ class GivenLine:
     p50: str
     p99: str
     sentence: str
-    """The same in a sentence."""
+    """The whole row in a sentence."""
     caveats: tuple[str, ...]
 
 
@@ -102,5 +102,5 @@ def _line(given_rate: GivenRate, doubts: Doubts, names: Names, units: RunUnits) 
         p50=format.duration(given_rate.p50_ns),
         p99=p99,
         sentence=f"{label}, {name}, {point}: {result}{latency}.",
-        caveats=caveats.beside(doubts, given_rate.places),
+        caveats=caveats.beside_number(doubts, given_rate.places),
     )

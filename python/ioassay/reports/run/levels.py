@@ -36,11 +36,11 @@ class Cell:
     letters: tuple[str, ...] = ()
     """The marks of all doubts that change what it says."""
     ceiling: str = ""
-    """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
+    """The share of the lowest ceiling on the path, if it is the same for all measurements behind the number."""
     interval: str = ""
     """The confidence interval of a peak; empty with too few repetitions."""
     luck: str = ""
-    """How much of a peak may be chance, where several points do not differ significantly."""
+    """The share of a peak that may be chance, where several points do not differ significantly."""
     stonewall: str = ""
     """The rate at the stonewall, where one came."""
 
@@ -179,7 +179,7 @@ class Levels:
             text=text(level.rate),
             rests_on=", ".join(filter(None, (position, self.names.values(level.others)))),
             marks=self.doubts.marks(places),
-            caveats=caveats.beside(self.doubts, places),
+            caveats=caveats.beside_number(self.doubts, places),
             letters=tuple(group.mark for group, _ in self.doubts.decisive(places)),
             ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
             interval=format.interval(text(known.low), text(known.high), is_range=known.confidence < WANTED)

@@ -80,7 +80,7 @@ def every_doubt(content: Content) -> list[Section]:
 
 
 def wide(content: Content) -> list[str]:
-    """What stayed wide after the most repetitions of a stop rule: a sentence for all, then one for each point."""
+    """Points whose interval stayed wide under a stop rule: a sentence for all, then one each."""
     if not content.wide:
         return []
     rules = sorted({(point.rule.at_most, point.rule.share) for point in content.wide})
@@ -104,7 +104,7 @@ def _known(width: Width) -> str:
 
 
 def trust(content: Content) -> str:
-    """How many of the numbers are valid and how many have doubts, in a sentence."""
+    """The numbers of valid and of doubted measurements, in a sentence."""
     total = content.doubts.measurements
     if total == 0:
         return "Nothing was measured."
@@ -112,7 +112,7 @@ def trust(content: Content) -> str:
     doubted = sum(bool(row["marks"]) for part in content.workloads for row in part.measurements)
     are = "is" if invalid == 1 else "are"
     every = "The only measurement is" if total == 1 else f"All {total} measurements are"
-    valid = f"{every} valid{_but_not_the_score(content)}"
+    valid = f"{every} valid{_score_caveat(content)}"
     if invalid:
         valid = f"{invalid} of {format_count(total, 'measurement')} {are} invalid and left out"
     if doubted == 0:
@@ -122,7 +122,7 @@ def trust(content: Content) -> str:
     return f"{valid}; {doubted} {'has' if doubted == 1 else 'have'} doubts."
 
 
-def _but_not_the_score(content: Content) -> str:
+def _score_caveat(content: Content) -> str:
     """A score may be invalid although every number that it is made of is right: it has rules of its own."""
     invalid = sum(not score.is_valid for score in content.scores)
     if not invalid:
@@ -132,7 +132,7 @@ def _but_not_the_score(content: Content) -> str:
 
 
 def gaps(content: Content) -> list[str]:
-    """What remains unknown because of how the run was measured, whatever its numbers are."""
+    """Unknowns because of how the run was measured, whatever its numbers are."""
     sentences = []
     document = content.document
     if document.imported is not None:

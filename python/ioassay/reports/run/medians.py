@@ -36,9 +36,9 @@ class MedianLine:
     ranks: str
     median: str
     range: str
-    """Of the valid repetitions, where there are several."""
+    """The range of the valid repetitions, if there are several."""
     interval: str
-    """Of the median, where there are enough of them."""
+    """The confidence interval of the median, if there are enough repetitions."""
     stonewall: str
     """The median at the stonewall, where one came."""
     repetitions: int
@@ -49,7 +49,7 @@ class MedianLine:
     caveats: tuple[str, ...]
     """The doubts that change what it says, in words."""
     ceiling: str
-    """Its share of the lowest ceiling on its path."""
+    """The share of the lowest ceiling on the path."""
 
     @property
     def notes(self) -> list[str]:
@@ -144,7 +144,7 @@ def _lines(
             repetitions=row["repetitions"],
             marks=doubts.marks(places),
             letters=tuple(group.mark for group, _ in doubts.decisive(places)),
-            caveats=caveats.beside(doubts, places),
+            caveats=caveats.beside_number(doubts, places),
             ceiling=of_the_ceiling(row["median"], ceiling) if ceiling else "",
         )
 

@@ -1,4 +1,4 @@
-"""What stands before the sections of a report: the facts of the run, how it ended, and what it lacks."""
+"""The opening of a report, before its sections: the facts of the run, how it ended, and what it lacks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STATES: tuple[tuple[CaseState, str], ...] = (
 
 
 def state(content: Content) -> str:
-    """How the run ended and how much of it there is."""
+    """The end of the run and how many cases are complete."""
     cases = content.document.cases
     counts = Counter(case.state for case in cases)
     live_at = content.document.live_at
@@ -52,7 +52,7 @@ def state(content: Content) -> str:
 
 
 def asked(content: Content) -> tuple[str, str]:
-    """What was run, as a row of the opening: (`Study` or `Front end`, its name and scale)."""
+    """The study or front end as a row of the opening: (`Study` or `Front end`, its name and scale)."""
     document = content.document
     scale = f", scale {document.study.scale}" if document.study.scale else ""
     source = f"; method of: {document.study.source}" if document.study.source else ""
@@ -83,7 +83,7 @@ def errors(content: Content) -> list[tuple[str, str]]:
 
 
 def missing(content: Content) -> str:
-    """What the run did not measure, or nothing."""
+    """The sentence on missing measurements; empty if there are none."""
     if not content.missing:
         return ""
     planned = sum(len(case.measured) for case in content.document.cases)
@@ -95,7 +95,7 @@ def missing(content: Content) -> str:
 
 
 def measured(content: Content) -> str:
-    """When it was measured."""
+    """The time of the measurement."""
     document = content.document
     if not document.started:
         return "date unknown"

@@ -45,7 +45,7 @@ FIRST = 2
 """Figures in the summary."""
 
 LATENCY_WORDS = "Valid repetitions together. A percentile without an operation beyond it is left out."
-"""What stands below every figure of latencies."""
+"""The caption of every figure of latencies."""
 
 
 @dataclass(frozen=True)
@@ -59,24 +59,24 @@ class Pictures:
     compared: list[Picture | None]
     """A picture for each series of the comparison, where there is one; `None` of a series that cannot be drawn."""
     servers: Picture | None
-    """Of hosts that were watched."""
+    """The figure of hosts that were watched."""
 
     @property
     def of_summary(self) -> list[Picture]:
-        """Those of the summary: rates over what is swept, or over time where nothing is."""
+        """The figures of the summary: rates over the swept axis, or over time without a sweep."""
         return first(self.rates) or first(chain.from_iterable(self.timelines.values()))
 
     @property
     def further_rates(self) -> list[Picture]:
-        """Those that the summary leaves to the results."""
+        """The figures of rates that are not in the summary."""
         return [picture for picture in self.rates if picture not in self.of_summary]
 
     def further_timelines(self, workload: str) -> list[Picture]:
-        """Those of a workload that the summary leaves to the appendix."""
+        """The time lines of a workload that are not in the summary."""
         return [picture for picture in self.timelines[workload] if picture not in self.of_summary]
 
     def __iter__(self) -> Iterator[Picture]:
-        """Those in which something is drawn or could not be, in the order of the report."""
+        """The pictures that were drawn, or that failed with a reason, in the order of the report."""
         every = chain(
             self.rates, *self.surveys, self.latencies.values(), [self.servers], *self.timelines.values(), self.compared
         )
@@ -89,7 +89,7 @@ def first(rates: Iterable[Picture]) -> list[Picture]:
 
 
 def drawn(content: Content, *, is_full: bool = False) -> Pictures:
-    """All of them; unless it `is_full`, time lines are those of each point's typical repetition."""
+    """All pictures; unless `is_full`, time lines are those of each point's typical repetition."""
     return Pictures(
         rates=list(rates(content)),
         surveys=surveys(content),
@@ -254,7 +254,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture | No
 
 
 def rate_words(data: pl.DataFrame, axis: Axis) -> list[str]:
-    """What the points and crosses of a figure of rates are; `data` is that of the figure, drawn against `axis`."""
+    """Sentences on the points and crosses of a figure of rates; `data` is that of the figure, drawn against `axis`."""
     several = data["repetition"].max() != 1
     places = data.drop_nulls("median").group_by("series").agg(pl.col(axes.column(axis)).n_unique())
     joined = "; the line joins the medians" if (places[axes.column(axis)] > 1).any() else ""
@@ -265,7 +265,7 @@ def rate_words(data: pl.DataFrame, axis: Axis) -> list[str]:
 
 
 def _rate_data(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, axis: Axis) -> pl.DataFrame:
-    """What the figure shows, with the ceilings where there are any."""
+    """The data of the figure, with the ceilings if there are any."""
     if not ceilings.is_empty():
         data = data.join(ceilings, on=axes.column(axis), how="left", maintain_order="left").rename(
             {"ceiling": f"ceiling_{unit}", "name": "ceiling_name"}
@@ -301,7 +301,7 @@ def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
 def _doubts(content: Content, data: pl.DataFrame, axis: Axis) -> dict[tuple[str, Value], str]:
     """The doubts that change a point, in words, by its line and place; of those without any nothing."""
     of = {
-        (str(line), place if isinstance(place, str) else int(place)): caveats.beside(
+        (str(line), place if isinstance(place, str) else int(place)): caveats.beside_number(
             content.doubts, analysis.places(rows)
         )
         for (line, place), rows in data.group_by("series", axes.column(axis), maintain_order=True)
@@ -374,7 +374,7 @@ def _timeline_pictures(
 
 
 def timeline_caption(panels: Sequence[timeline_figure.Panel], *, typical: bool = False) -> str:
-    """What stands below time lines; `typical`: they are those of each point's typical repetition."""
+    """The caption of time lines; `typical`: they are those of each point's typical repetition."""
     lines = [panel.timeline for panel in panels]
     steps = sorted({line.step_s for line in lines})
     step = " to ".join(dict.fromkeys(format.duration(step * 1e9) for step in (steps[0], steps[-1])))

@@ -48,7 +48,7 @@ _OPERATIONS = {
     way: {operation for operation, direction in DIRECTIONS.items() if direction == towards}
     for way, towards in (("write", "to-servers"), ("read", "to-clients"))
 }
-"""Those that move bytes, by the way."""
+"""Operations that move bytes, by direction."""
 
 
 def blocks(

@@ -207,7 +207,7 @@ def _warnings(content: Content) -> list[Section]:
 
 
 def _trust(content: Content) -> list[Block]:
-    """What makes numbers invalid first, then what they have in common."""
+    """Reasons for invalid numbers first, then doubts that all share."""
     remarks = caveats.general_remarks(content.doubts)
     return [
         Paragraph(limits.trust(content)),
@@ -223,9 +223,9 @@ class Headline:
     text: str
     severity: Severity
     anchor: str
-    """Where it stands among all findings."""
+    """The place among all findings."""
     findings: int
-    """Of this kind and severity."""
+    """The number of findings of this kind and severity."""
     marks: tuple[str, ...]
     caveats: tuple[str, ...]
     """The doubts that change what it says, in words."""
@@ -237,13 +237,13 @@ class KeyResult:
 
     text: str
     marks: tuple[str, ...] = ()
-    """Of the doubts about its numbers, in the order in which the report explains them."""
+    """The marks of the doubts about its numbers, in the order in which the report explains them."""
     caveats: tuple[str, ...] = ()
-    """Those of them that change what it says, in words."""
+    """The decisive doubts, in words."""
 
 
 def about(content: Content) -> str:
-    """What was measured, on what and when, in a sentence; of a run that did not end well also how it ended."""
+    """The measurement in a sentence: what, on what and when; and how it ended, if not well."""
     document = content.document
     measured = set(content.run.measurements["case"])
     cases = [case for case in document.cases if case.id in measured]
@@ -278,7 +278,7 @@ def where(headline: Headline) -> str:
 
 
 def anchor(number: int) -> str:
-    """Where the finding of this number, from 1 on, stands among all."""
+    """The anchor of the finding of this number, counted from 1."""
     return f"finding-{number}"
 
 
@@ -302,32 +302,32 @@ def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
 def key_results(content: Content) -> list[KeyResult]:
     """A sentence per row of the peak and sustained table, or what stands for it where nothing was swept."""
     results = [
-        KeyResult(table.sentence, _joined(content, (line.marks for line in table.lines)))
+        KeyResult(table.sentence, _marks_in_order(content, (line.marks for line in table.lines)))
         for table in content.score_tables
     ]
-    results += [*_of_writes_and_reads(content), *_of_other_work(content)]
+    results += [*_write_and_read_results(content), *_other_results(content)]
     results += [KeyResult(line.sentence, caveats=line.caveats) for line in content.given_rates]
     results += [
-        KeyResult(grid.sentence, _joined(content, (cell.marks for _, cells in grid.rows for cell in cells)))
+        KeyResult(grid.sentence, _marks_in_order(content, (cell.marks for _, cells in grid.rows for cell in cells)))
         for survey in content.surveys
         for grid in survey.grids
     ]
-    results = results or _single(content)
+    results = results or _unswept_results(content)
     more = len(results) - MOST_RESULTS
     last = [KeyResult(f"{format_count(more, 'more workload')} in the results.")] if more > 0 else []
     return results[:MOST_RESULTS] + last
 
 
-def _joined(content: Content, marks: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def _marks_in_order(content: Content, marks: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     present = {mark for some in marks for mark in some}
     return tuple(group.mark for group in content.doubts.groups if group.mark in present)
 
 
-def _once(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def _distinct(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for some in several for text in some))
 
 
-def _of_writes_and_reads(content: Content) -> list[KeyResult]:
+def _write_and_read_results(content: Content) -> list[KeyResult]:
     results = []
     # Imported results may not tell how many there were.
     known = " of a known number of clients" if content.document.imported else ""
@@ -342,14 +342,14 @@ def _of_writes_and_reads(content: Content) -> list[KeyResult]:
                 parts.append(f"no valid {operation}{known}")
             else:
                 parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
-        marks = _joined(content, (cell.marks for cell in line.cells))
+        marks = _marks_in_order(content, (cell.marks for cell in line.cells))
         results.append(
-            KeyResult(f"{line.label}: {'; '.join(parts)}.", marks, _once(cell.caveats for cell in line.cells))
+            KeyResult(f"{line.label}: {'; '.join(parts)}.", marks, _distinct(cell.caveats for cell in line.cells))
         )
     return results
 
 
-def _of_other_work(content: Content) -> list[KeyResult]:
+def _other_results(content: Content) -> list[KeyResult]:
     parts: dict[str, list[KeyResult]] = {}
     many = Counter(row.label for row in content.by_series)
     for row in content.by_series:
@@ -362,16 +362,22 @@ def _of_other_work(content: Content) -> list[KeyResult]:
                 text += f" and sustains {row.sustained.text}"
                 cells.append(row.sustained)
         parts.setdefault(row.label, []).append(
-            KeyResult(text, _joined(content, (cell.marks for cell in cells)), _once(cell.caveats for cell in cells))
+            KeyResult(
+                text,
+                _marks_in_order(content, (cell.marks for cell in cells)),
+                _distinct(cell.caveats for cell in cells),
+            )
         )
-    return [_of_workload(content, label, workload_parts, "; ") for label, workload_parts in parts.items()]
+    return [_workload_result(content, label, workload_parts, "; ") for label, workload_parts in parts.items()]
 
 
-def _single(content: Content) -> list[KeyResult]:
+def _unswept_results(content: Content) -> list[KeyResult]:
     parts: dict[str, list[KeyResult]] = {}
     for line in content.medians:
         parts.setdefault(line.label, []).append(KeyResult(f"{line.series} {line.median}", line.marks, line.caveats))
-    return [_of_workload(content, label, _shortened(workload_parts), ", ") for label, workload_parts in parts.items()]
+    return [
+        _workload_result(content, label, _shortened(workload_parts), ", ") for label, workload_parts in parts.items()
+    ]
 
 
 def _shortened(rates: list[KeyResult]) -> list[KeyResult]:
@@ -379,14 +385,14 @@ def _shortened(rates: list[KeyResult]) -> list[KeyResult]:
     return [*rates[:MOST_SINGLE], KeyResult(f"and {format_count(more, 'more rate')}")] if more > 0 else rates
 
 
-def _of_workload(content: Content, label: str, parts: list[KeyResult], between: str) -> KeyResult:
+def _workload_result(content: Content, label: str, parts: list[KeyResult], between: str) -> KeyResult:
     text = between.join(part.text for part in parts)
-    marks = _joined(content, (part.marks for part in parts))
-    return KeyResult(f"{label}: {text}.", marks, _once(part.caveats for part in parts))
+    marks = _marks_in_order(content, (part.marks for part in parts))
+    return KeyResult(f"{label}: {text}.", marks, _distinct(part.caveats for part in parts))
 
 
 def intervals(content: Content) -> str:
-    """What an interval below a rate means, if there is one; ends with a space."""
+    """The meaning of an interval below a rate, if there is one; ends with a space."""
     texts = [cell.interval for line in content.summary for cell in line.cells]
     texts += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
     if not any(texts):

@@ -137,7 +137,7 @@ def _sentence(title: str, result: Saturation | None, unit: Unit) -> str:
 
 
 def _doubt(result: Saturation) -> str:
-    """Which other points may be the saturation point; begins with a space."""
+    """Other points that may be the saturation point; begins with a space."""
     if result.possible is None:
         return (
             " It was measured once, so another run may find another point: use at least 3 repetitions to learn the "

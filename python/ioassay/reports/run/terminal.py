@@ -24,7 +24,7 @@ NO_BREAK = "\u00a0"
 
 
 def blocks(content: Content) -> list[Block]:
-    """What to print when a run has ended, well or not."""
+    """The blocks at the end of a run."""
     return [
         *_end(content),
         *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
@@ -40,7 +40,7 @@ def blocks(content: Content) -> list[Block]:
 
 
 def _end(content: Content) -> list[Block]:
-    """How the run ended, unless all went well."""
+    """How the run ended; empty if it is complete."""
     if content.document.state == "complete":
         return []
     errors = Bullets([f"{where}: {error}" for where, error in opening.errors(content)])
@@ -55,7 +55,7 @@ def _rates(content: Content) -> list[Block]:
 
 
 def _medians(lines: Sequence[MedianLine]) -> Iterator[Block]:
-    """What another tool measured: a line for each kind of I/O, number of ranks and phase."""
+    """Results of another tool: a line for each kind of I/O, number of ranks and phase."""
     shown = lines[:MOST_MEDIANS]
     rates = with_letters([(line.median, line.letters) for line in shown])
     columns = [
@@ -124,7 +124,7 @@ def _intervals(numbers: Sequence[tuple[str, str]]) -> tuple[Column, list[str]]:
 
 
 def _without_unit(interval: str, number: str) -> str:
-    """In the unit of the number: `198 to 1819`."""
+    """The interval in the unit of the number: `198 to 1819`."""
     _, _, unit = number.partition(" ")
     return interval.replace(f" {unit}", "")
 

@@ -139,9 +139,9 @@ def test_a_run_is_compared_with_what_was_written_of_an_earlier_one_series_by_ser
 
 def test_the_file_compares_with_the_same_configuration_as_the_run() -> None:
     run = study()
-    facts = configuration.of_run(run.document)
+    facts = configuration.run_facts(run.document)
     assert facts["Processor"]
-    assert configuration.of_system(system_of(run), KNOWN) == facts
+    assert configuration.system_facts(system_of(run), KNOWN) == facts
 
 
 def test_a_run_without_a_valid_rate_makes_no_system() -> None:

@@ -52,9 +52,9 @@ def test_a_decisive_doubt_stands_beside_the_number_with_how_many_of_its_measurem
     run = builder.build()
     doubts = grouped(run.doubts, run.measurements)
     reads = [Measurement(f"w-c1-r{number}", "read", "read", "read") for number in (1, 2, 3)]
-    assert caveats.beside(doubts, reads) == ("phase too short (2 of 3 measurements)",)
-    assert caveats.beside(doubts, reads[1:2]) == ("phase too short",)
-    assert caveats.beside(doubts, reads[:1]) == ()
+    assert caveats.beside_number(doubts, reads) == ("phase too short (2 of 3 measurements)",)
+    assert caveats.beside_number(doubts, reads[1:2]) == ("phase too short",)
+    assert caveats.beside_number(doubts, reads[:1]) == ()
 
 
 def test_a_doubt_about_a_minority_of_repetitions_does_not_stand_beside_their_median_unless_they_are_invalid() -> None:
@@ -63,7 +63,7 @@ def test_a_doubt_about_a_minority_of_repetitions_does_not_stand_beside_their_med
     run = builder.build()
     doubts = grouped(run.doubts, run.measurements)
     reads = [Measurement(f"w-c1-r{number}", "read", "read", "read") for number in (1, 2, 3)]
-    assert caveats.beside(doubts, reads) == ("the phase failed (1 of 3 measurements)",)
+    assert caveats.beside_number(doubts, reads) == ("the phase failed (1 of 3 measurements)",)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_ranks_that_finished_apart_by_no_more_than_a_time_slice_say_nothing_of_s
     evidence = {"spread_ns": spread_ns, "duration_ns": 4 * spread_ns, "slowest_rank": 1}
     run = RunBuilder().workload("w").clients(1).doubt("w-c1-r1", "read", "finish-spread", evidence=evidence).build()
     doubts = grouped(run.doubts, run.measurements)
-    assert caveats.beside(doubts, [Measurement("w-c1-r1", "read", "read", "read")]) == beside
+    assert caveats.beside_number(doubts, [Measurement("w-c1-r1", "read", "read", "read")]) == beside
     assert doubts.groups[0].weight == ("decisive" if beside else "minor")
 
 
@@ -92,4 +92,4 @@ def test_doubts_about_all_numbers_are_reported_once_and_beside_none() -> None:
         ("4 of 8 measurements, every read: what caches held is unknown", "know it"),
         ("2 of 8 measurements: several clients on one node", ""),
     )
-    assert caveats.beside(doubts, [Measurement("v-c1-r1", "read", "read", "read")]) == ()
+    assert caveats.beside_number(doubts, [Measurement("v-c1-r1", "read", "read", "read")]) == ()

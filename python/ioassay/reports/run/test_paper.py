@@ -37,7 +37,7 @@ def faulty() -> LoadedRun:
 def other(factor: float) -> Side:
     builder = RunBuilder().clients(1, 8, 64).repetitions(5)
     run = builder.workload("seq", "Sequential", write=8e9 * factor, read=12e9).build()
-    return Side(measured_run.subject(run, "new"), configuration.of_run(run.document))
+    return Side(measured_run.subject(run, "new"), configuration.run_facts(run.document))
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_a_comparison_is_in_the_summary_and_in_its_own_section(sequential: Loade
 
 def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) -> None:
     known = builtin_systems()
-    f800 = Side(published_system.subject(known["isilon-f800"]), configuration.of_system(known["isilon-f800"], known))
+    f800 = Side(published_system.subject(known["isilon-f800"]), configuration.system_facts(known["isilon-f800"], known))
     text = reports.build(RunReport(sequential, [f800]), "md").decode()
     assert "- No ratio has a confidence interval, so there is no verdict." in text[: text.index("## Results")]
     assert re.search(r"\| Sequential, write, peak[^|]*\| – \| \d", text)

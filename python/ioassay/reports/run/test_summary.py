@@ -59,7 +59,7 @@ def test_a_comparison_is_summed_up_too_differences_first() -> None:
     builders = [RunBuilder().clients(1, 8, 64).repetitions(5).workload("first", "First") for _ in range(2)]
     run = builders[0].workload("seq", "Sequential", write=8e9).build()
     other = builders[1].workload("seq", "Sequential", write=16e9).build()
-    side = Side(measured_run.subject(other, "after"), configuration.of_run(other.document))
+    side = Side(measured_run.subject(other, "after"), configuration.run_facts(other.document))
     assert "<h2>after against this run</h2>" in page(run, side)
     faster = page(run, side).index("after measured up to 2.00 times as fast as this run")
     assert faster < page(run, side).index("No significant difference between")
@@ -74,6 +74,6 @@ def test_a_run_that_did_not_end_says_so_first() -> None:
 
 @pytest.mark.usefixtures("browser")
 def test_a_summary_with_long_names_and_many_findings_fits_on_one_page_of_paper(full: LoadedRun) -> None:
-    side = Side(measured_run.subject(full, "after"), configuration.of_run(full.document))
+    side = Side(measured_run.subject(full, "after"), configuration.run_facts(full.document))
     printed = reports.page(RunReport(full, [side]).summary(), "pdf")
     assert len(re.findall(rb"/Type /Page\b", printed)) == 1

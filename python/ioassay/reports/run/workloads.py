@@ -1,4 +1,4 @@
-"""What is reported of each workload: its measurements, what they cost and its latencies, as rows of tables."""
+"""Measurements, their costs, and latencies of each workload, as rows of tables."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ _COSTS: Mapping[str, Column] = _numbers(
 
 @dataclass(frozen=True)
 class WorkloadPart:
-    """What is reported of one workload: its measurements and its latencies, as rows of the tables."""
+    """The measurements and latencies of a workload, as rows of the tables."""
 
     name: str
     title: str
     measurements: list[dict[str, Any]]
-    """Those that are shown."""
+    """The measurements that are shown."""
     measured: int
-    """How many there are."""
+    """The number of all measurements."""
     latencies: list[dict[str, Any]]
     endpoints: list[dict[str, Any]]
-    """Its rates by the server that was asked, where ranks took turns on several."""
+    """Rates by endpoint, where ranks alternate between several."""
     cases: list[CaseEntry]
     is_swept: bool
     """The cases differ in more than the number of clients."""
     columns: Mapping[str, Column]
-    """Of the table of its measurements, by the key of their cells."""
+    """Columns of the table of measurements, by the key of their cells."""
     costs: Mapping[str, Column]
     """Columns of the table of the cost to the clients; none where it is unknown."""
 
@@ -98,7 +98,7 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
 def assemble(
     run: LoadedRun, doubts: Doubts, names: Names, rows: Mapping[Measurement, str], units: RunUnits
 ) -> list[WorkloadPart]:
-    """What is reported of each workload; `rows` has the anchor of each measurement that is shown."""
+    """The part of each workload; `rows` has the anchor of each measurement that is shown."""
     order = {case.id: ascending(case.point) for case in run.document.cases}
     every = (
         measurements(run)

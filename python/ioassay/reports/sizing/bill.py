@@ -54,7 +54,7 @@ def _price(line: BillLine, price: Value | None, currency: str) -> str:
 
 
 def _taken(line: BillLine, what: Takes) -> str:
-    """Of all of them together; empty where it is counted elsewhere."""
+    """The amount for all items of a line together; empty where it is counted in another line."""
     value = line.together(what)
     if value is None:
         return "unknown" if what in line.counted else ""
@@ -62,7 +62,7 @@ def _taken(line: BillLine, what: Takes) -> str:
 
 
 def _dates(bill: Bill) -> list[str]:
-    """When the prices were so, as a sentence."""
+    """The dates of the prices, as a sentence."""
     dates = sorted({line.price_date for line in bill.lines if line.price_date is not None})
     return [f"Prices of {listed(dates)}, without tax."] if dates else []
 

@@ -1,4 +1,4 @@
-"""What a catalogue of hardware has, as a report: components with their figures and sources. Not: reading one."""
+"""A catalogue of hardware as a report: components with their figures and sources. Not: reading one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _OVERVIEW: Mapping[str, Mapping[str, tuple[str, int]]] = {
     },
     "metadata": {"create": ("Create", 0), "stat": ("Stat", 0), "remove": ("Remove", 1)},
 }
-"""What the list of all components has: keys with their head, and in which order a narrow terminal drops them."""
+"""Columns of the list of all components: keys with their head, and the order in which a narrow terminal drops them."""
 
 _READING = (
     "* is assumed, not published. Rates that a brick lacks here follow from its parts. "
@@ -62,7 +62,7 @@ _READING = (
 
 @dataclass(frozen=True)
 class CatalogueReport(Report[Catalogue]):
-    """All components, or those with `names`. Its table has a row for each figure."""
+    """All components, or those with `names`. The table has a row for each figure."""
 
     content: Catalogue
     names: Sequence[str] = ()
@@ -199,7 +199,7 @@ def _values(catalogue: Catalogue, entry: Entry) -> Iterator[tuple[str, Value]]:
 
 
 def _summary(catalogue: Catalogue, entry: Entry) -> str:
-    """What it is built of, how high it is, and its figures, in a line."""
+    """The parts, the height and the figures of a component, in a line."""
     facts = [f"{count} × {name}" for name, count in _parts(entry.component).items()]
     if entry.component.rack_units:
         facts.append(f"{entry.component.rack_units} U")
@@ -227,7 +227,7 @@ def _parts(component: Component) -> Mapping[str, int]:
 
 
 def _counts(component: Component) -> dict[str, Any]:
-    """Its parts and its whole numbers."""
+    """The parts and whole numbers of a component."""
     numbers_of = {
         key: value for key in type(component).model_fields if isinstance(value := getattr(component, key), int)
     }
@@ -236,12 +236,12 @@ def _counts(component: Component) -> dict[str, Any]:
 
 
 def _amount(value: Value) -> str:
-    """With the currency of a price, which is no unit of its own."""
+    """The amount, a price with its currency."""
     return value.written if value.dimension == MONEY else formulas.amount(value)
 
 
 def _figures(entry: Entry, values: Mapping[str, Value]) -> Table:
-    """What describes the component, then each of its figures, with their sources."""
+    """The description of a component, then each of its figures with its source."""
     described = [f"Published: {entry.described_in}."] if entry.described_in else []
     assumed = [f"Assumed: {entry.component.assumed}"] if entry.component.assumed else []
     rows: list[list[Text]] = [[value.name, _amount(value), _source(value)] for value in values.values()]

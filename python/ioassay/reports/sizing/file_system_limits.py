@@ -1,4 +1,4 @@
-"""How close a configuration is to the limits of its file systems, as a section of a report and for other programs.
+"""A configuration beside the limits of its file systems, as a section of a report and for other programs.
 
 Not: the limits (`ioassay.sizing.capacity.limits`).
 """
@@ -47,7 +47,7 @@ def _amount(value: Value) -> str:
 
 
 def data(catalogue: Catalogue, size: Size) -> list[dict[str, Any]]:
-    """The same for other programs."""
+    """The limits for other programs."""
     return [
         {
             "what": limit.what,

@@ -15,7 +15,7 @@ _UNITS: Mapping[Dimension, str] = {
     WATTS: "watts",
     RACK_UNITS: "rack_units",
 }
-"""Where it is not what `Dimension.unit` says."""
+"""Units whose names differ from `Dimension.unit`."""
 
 
 def key(name: str, value: Value) -> str:
@@ -35,7 +35,7 @@ def ends(of: Interval) -> dict[str, float]:
 
 
 def named(values: Mapping[str, Value | None]) -> dict[str, Any]:
-    """Each number under its name with its unit; what is unknown is left out."""
+    """The known numbers, each under its name with its unit."""
     return {key(name, value): interval(value) for name, value in values.items() if value is not None}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def table(racks: Sequence[PackedRack]) -> Table:
-    """What stands in each rack, and how many units are free."""
+    """The items of each rack, and the free units."""
     rows: list[list[Text]] = [
         [
             title,
@@ -31,7 +31,7 @@ def table(racks: Sequence[PackedRack]) -> Table:
 
 
 def _different(racks: Sequence[PackedRack]) -> Iterator[tuple[str, PackedRack]]:
-    """Each rack once, with the numbers of all that are like it: `Racks 1 to 3`."""
+    """Each kind of rack once, with the numbers of all such racks: `Racks 1 to 3`."""
     number = 1
     for rack, alike in groupby(racks):
         last = number + len(list(alike)) - 1

@@ -35,12 +35,12 @@ def tables(named: Mapping[str, Sequence[Value]], shown_before: Sequence[Value] =
 
 
 def _lines(values: Sequence[Value]) -> Sequence[Text]:
-    """Each step once; a number that goes by several names has one way."""
-    return list(dict.fromkeys(map(_step, filter(_says_something, derivation(*values).steps))))
+    """Each step once, even if its number has several names."""
+    return list(dict.fromkeys(map(_step, filter(_is_informative, derivation(*values).steps))))
 
 
-def _says_something(value: Value) -> bool:
-    """Not so of the lowest of a single number."""
+def _is_informative(value: Value) -> bool:
+    """False for the minimum of a single number."""
     return not (isinstance(value.origin, Formula) and value.origin.rule == "lowest" and len(value.origin.operands) == 1)
 
 
@@ -93,7 +93,7 @@ def components(catalogue: Catalogue, sizes: Sequence[Size]) -> Iterator[str]:
 
 
 def of_size(size: Size) -> list[Value]:
-    """All values of a size whose arithmetic is shown."""
+    """The values of a size whose arithmetic is shown."""
     rates = [rate.value for known in size.rates.values() for rate in known.values()]
     taken = [value for value in (size.rack_units, size.power, size.weight, size.price) if value is not None]
     return [*_capacity_values(size), *rates, *taken]

@@ -1,4 +1,4 @@
-"""What of each brick may fail without loss of data or service, as a section of a report: its failure domains.
+"""The failure domains of each brick: parts that may fail without loss of data or service, as a section of a report.
 
 Not: finding it (`ioassay.sizing.failure_domains`), how fast a brick is meanwhile (`explanation`), how likely losses are
 (`times`).
@@ -35,7 +35,7 @@ def survival(catalogue: Catalogue, size: Size) -> Section:
 
 
 def data(catalogue: Catalogue, size: Size) -> list[dict[str, Any]]:
-    """The same for other programs."""
+    """The failure domains for other programs."""
     return [
         {
             "brick": choice.brick,

@@ -39,14 +39,14 @@ _NEEDED_FOR = {
     "annual_failure_rate": (_FAILURES, _LOSS),
     "read_error_every": (_SECTORS,),
 }
-"""What cannot be said without them."""
+"""Results that need each figure of a drive."""
 
 NumberFormat = Callable[[Value], Text]
-"""How a number stands in a table."""
+"""Formats a number for a table."""
 
 
 def times(size: Size, requirements: Requirements | None = None, tier: str = "") -> Section:
-    """How long it takes to fill, what a stonewalled phase writes, and what `requirements` ask for besides.
+    """The time to fill it, the bytes of a stonewalled phase, and the times that `requirements` ask for.
 
     Of the assumptions those that capacity and rates do not rest on already.
     """
@@ -78,7 +78,7 @@ def failures(drive_failures: DriveFailures) -> Section:
 
 
 def _of_bricks(brick_failures: BrickFailures) -> Iterator[tuple[Value, NumberFormat]]:
-    """What is known of bricks of a kind, each with how it stands in a table."""
+    """The known values of bricks of a kind, each with its format."""
     if brick_failures.rebuild is not None and brick_failures.protection.parity > 0:
         yield brick_failures.rebuild.time, formulas.brief
         if brick_failures.rebuild.exposed.nominal > brick_failures.rebuild.time.nominal:
@@ -153,7 +153,7 @@ def _two_digits(number: float) -> str:
 
 
 def _missing(bricks: BrickFailures) -> str:
-    """What the catalogue lacks of a drive, and what the report leaves out therefore."""
+    """Figures of a drive that the catalogue lacks, and what the report leaves out because of that."""
     unsaid = list(dict.fromkeys(topic for key in bricks.missing for topic in _NEEDED_FOR[key]))
     lacks = listed([_FIGURES[key] for key in bricks.missing], "or")
     keys = listed([f"`{key}`" for key in bricks.missing])

@@ -37,17 +37,17 @@ _NOUNS: Mapping[RateKind, str] = {
 
 
 def kind(rate_kind: RateKind) -> str:
-    """What kind of I/O it is, within a sentence: `random write`."""
+    """The kind of I/O within a sentence: `random write`."""
     return _NOUNS[rate_kind]
 
 
 def head(rate_kind: RateKind) -> str:
-    """The same above a column."""
+    """The kind of I/O as the head of a column."""
     return capital(_NOUNS[rate_kind])
 
 
 def capital(text: str) -> str:
-    """With a capital letter at the beginning."""
+    """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
@@ -61,7 +61,7 @@ def amount(value: Value, rate_kind: RateKind | None = None) -> str:
 
 
 def cell(value: Value | None, rate_kind: RateKind | None = None, unit: str = "") -> Text:
-    """As it stands in a table: bytes in binary units below those in decimal ones."""
+    """A cell of a table: bytes in binary units below those in decimal ones."""
     if value is None:
         return ABSENT
     if value.dimension == BYTES:
@@ -70,7 +70,7 @@ def cell(value: Value | None, rate_kind: RateKind | None = None, unit: str = "")
 
 
 def rate_kinds(sizes: Sequence[Size]) -> list[RateKind]:
-    """Those that are known of any of them, in the usual order."""
+    """The kinds that are known for any of them, in the usual order."""
     kinds: tuple[RateKind, ...] = (*get_args(IoKind), *get_args(MetadataKind))
     return [rate_kind for rate_kind in kinds if any(rate_kind in size.rates["healthy"] for size in sizes)]
 
@@ -103,7 +103,7 @@ def conclusion(size: Size, rate: Rate) -> str:
 
 
 def _parts(size: Size, rate_kind: RateKind) -> list[tuple[int, str, Value]]:
-    """How many bricks or modules there are of each kind, the same in words, and what one of them does."""
+    """The number of bricks or modules of each kind, the same in words, and the rate of one."""
     configuration = size.configuration
     modules = [
         (number, _counted(number, "metadata module", name, size.modules), rate.value)
@@ -131,7 +131,7 @@ def _next(rate: Rate) -> str:
 
 
 def limited_by(rate: Rate) -> str:
-    """What limits it, as a noun, with all places that are equally low: `drives and RAID controllers`."""
+    """The limiting places as a noun, all that are equally low: `drives and RAID controllers`."""
     lowest = rate.limit.value.nominal
     return listed(list(dict.fromkeys(ceiling.place for ceiling in rate.ceilings if ceiling.value.nominal == lowest)))
 

@@ -64,7 +64,7 @@ def document(answer: Answer, drawn: Pictures | None = None) -> Document:
 
 
 def summary(answer: Answer) -> list[Block]:
-    """What the terminal shows first: the answer, the contributions, and what to type."""
+    """The first blocks for the terminal: the answer, the contributions, and the commands."""
     names = {parameter.name: setting_name(parameter) for parameter in answer.document.parameters}
     reason = answer.document.reason
     return [
@@ -82,7 +82,7 @@ def summary(answer: Answer) -> list[Block]:
 
 
 def terminal(answer: Answer) -> list[Block]:
-    """What the terminal shows: the answer and the trials."""
+    """The blocks for the terminal: the answer and the trials."""
     return [*summary(answer), *_points(answer), *_trials(answer), _doubts(answer)]
 
 

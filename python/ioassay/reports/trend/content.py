@@ -1,4 +1,4 @@
-"""What a trend shows: for each study and target the series of its latest run over all runs, what changed and when.
+"""The content of a trend: for each study and target the series of its latest run over all runs, and the changes.
 
 Not: how it looks (`document`), sentences (`wording`).
 """
@@ -40,7 +40,7 @@ class SeriesPart:
 
 @dataclass(frozen=True)
 class Moment:
-    """What changed between two runs: a sentence for each point, and the facts of configuration that differ."""
+    """The changes between two runs: a sentence for each point, and the facts of configuration that differ."""
 
     between: str
     sentences: tuple[str, ...]
@@ -56,7 +56,7 @@ class GroupPart:
     title: str
     span: str
     given: tuple[str, ...]
-    """Which series are not judged because the study sets their rate."""
+    """Series that are not judged because the study sets their rate."""
     series: tuple[SeriesPart, ...]
     moments: tuple[Moment, ...]
     """In the order of time."""

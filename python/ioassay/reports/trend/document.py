@@ -72,7 +72,7 @@ def _moment(moment: Moment) -> Section:
 
 
 def terminal(content: Content) -> list[Block]:
-    """What the terminal shows: the tables first."""
+    """The blocks for the terminal, tables first."""
     groups = (
         Section(
             part.title,

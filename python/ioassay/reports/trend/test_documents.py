@@ -29,7 +29,7 @@ def stored(name: str, run: LoadedRun) -> Stored:
     document = run.document
     started = datetime.fromisoformat(document.started)
     seen = Run(measured_run.subject(run, name), document.study.name, document.where, started)
-    return Stored(seen, configuration.of_run(document))
+    return Stored(seen, configuration.run_facts(document))
 
 
 def night_run(index: int, write: float = 1.0, transfer_bytes: int = 1 << 20) -> LoadedRun:

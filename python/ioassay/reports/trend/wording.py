@@ -18,7 +18,7 @@ from ioassay.text.rate_units import Unit
 from ioassay.text.units import format_count
 
 HEADS = ("Runs", "Before", "Now", "Change", "Smallest detectable drop", "")
-"""Above the columns of `Row` but its first."""
+"""The heads of the columns of `Row` but its first."""
 
 COLUMNS_NOTE = (
     "Before: the median of the earlier runs; after a level shift, the highest earlier level; for a trend, its value "
@@ -50,13 +50,13 @@ def title(group: Group) -> str:
 
 
 def span(group: Group) -> str:
-    """How many runs there are, and from when to when."""
+    """The number of runs, and the time from the first to the last."""
     first, latest = group.runs[0], group.latest
     return f"{len(group.runs)} runs, {when(first)} to {when(latest)} (UTC); the latest is {latest.name}"
 
 
 def when(run: Run) -> str:
-    """When it began: `2026-02-02 02:40:00`."""
+    """The start of a run: `2026-02-02 02:40:00`."""
     return format.moment(run.started.isoformat())
 
 
@@ -105,7 +105,7 @@ def between(before: Run, after: Run) -> str:
 
 
 def configuration_changes(differences: Sequence[Difference]) -> str:
-    """What differs in configuration, in one sentence."""
+    """Configuration changes in one sentence."""
     if not differences:
         return "The stored configuration did not change."
     changes = "; ".join(
@@ -132,7 +132,7 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
 
 
 def sizes(group: Group, histories: Sequence[History]) -> Iterator[str]:
-    """That runs are compared whose data differ in size: a sentence or none."""
+    """The remark that runs with data of different sizes are compared: a sentence or none."""
     for history in histories:
         file_sizes = [
             size for measured in history.measured if (size := measured.point.conditions.file_set_bytes) is not None
@@ -146,7 +146,7 @@ def sizes(group: Group, histories: Sequence[History]) -> Iterator[str]:
 
 
 def runs_needed(histories: Sequence[History]) -> Iterator[str]:
-    """How many runs a verdict still needs: a sentence or none."""
+    """The number of runs that a verdict still needs: a sentence or none."""
     most = max((len(history.measured) for history in histories), default=0)
     if 0 < most < FEWEST:
         more = format_count(FEWEST - most, "more run")
@@ -165,7 +165,7 @@ def missing(group: Group, gap: Missing) -> str:
 
 
 def given(group: Group) -> Iterator[str]:
-    """Which series have no trend because the study sets their rate: a sentence or none."""
+    """Series without a trend because the study sets their rate: a sentence or none."""
     titles = [curve.title for curve in group.latest.subject.given]
     if titles:
         yield (
@@ -219,7 +219,7 @@ def _verdict_text(course: Course, unit: Unit) -> str:
 
 
 def _of_latest_only(course: Course) -> str:
-    """Of a level that only the latest run has."""
+    """The remark on a level that only the latest run has."""
     return "; only the latest run shows it: repeat it" if course.rests_on_the_latest_run else ""
 
 

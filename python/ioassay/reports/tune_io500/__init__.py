@@ -1,4 +1,4 @@
-"""How the IO500 was tuned, as a report: what is recommended, and each of the five steps. Not: deciding any of them."""
+"""The tuning of the IO500 as a report: the recommendation, and each of the five steps. Not: deciding any of them."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def summary(answer: Answer) -> list[Block]:
 
 
 def terminal(answer: Answer) -> list[Block]:
-    """What the terminal shows: the tables of steps 4 and 5, and the answer."""
+    """The blocks for the terminal: the tables of steps 4 and 5, and the answer."""
     return [*_ramp(answer), *_balance(answer), _doubts(answer), *summary(answer)]
 
 

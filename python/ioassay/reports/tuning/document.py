@@ -59,7 +59,7 @@ def document(examination: Examination, *, with_figures: bool) -> Document:
 
 
 def terminal(examination: Examination, columns: int) -> list[Block]:
-    """What a terminal of that many columns shows: no addresses, which would fill lines."""
+    """The blocks for a terminal of that many columns: without addresses, which would fill lines."""
     rules = {finding.rule.name for finding in examination.findings}
     applying = {
         finding.rule.name

@@ -63,7 +63,7 @@ def _lines(row: Row, low: int, high: int, widths: _Widths) -> Iterator[str]:
 
 
 def _notes(row: Row, bar: str, width: int) -> Iterator[str]:
-    """What stands beside the bar, in lines that fit."""
+    """The notes beside the bar, in lines that fit."""
     parts = []
     if row.parity:
         parts.append("+ " + " ".join(parity.label for parity in row.parity))

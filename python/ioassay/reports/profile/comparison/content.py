@@ -1,4 +1,4 @@
-"""What the comparison of two profiles says, before any format. Not: its looks (`document`), sentences (`wording`)."""
+"""The content of a comparison of two profiles. Not: its looks (`document`), sentences (`wording`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Side:
         return self.content.profile
 
     def imbalance(self, measure: str) -> Imbalance | None:
-        """That of the largest group of processes that do the same work."""
+        """The imbalance of the largest group of processes that do the same work."""
         imbalances = [imbalance for imbalance in self.content.imbalances if imbalance.measure == measure]
         return max(imbalances, key=lambda imbalance: imbalance.count, default=None)
 
@@ -56,7 +56,7 @@ class Content:
 
     @property
     def measures(self) -> list[str]:
-        """Those of `MEASURES` in which either has processes that do the same work."""
+        """The `MEASURES` in which either has processes that do the same work."""
         return [name for name in MEASURES if any(side.imbalance(name) for side in self.sides)]
 
 

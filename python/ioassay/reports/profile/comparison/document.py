@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
 MOST_FILES = 25
-"""Of each table."""
+"""The most rows of each table."""
 
 MOST_BRIEF = 10
 """Files that the terminal shows, and findings."""
@@ -66,7 +66,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
 
 
 def terminal(content: Content) -> list[Block]:
-    """What the terminal shows: the essentials, what was unlike first."""
+    """The blocks for the terminal: the essentials, different conditions first."""
     findings = [finding for finding in content.findings if finding.change in ("new", "gone")]
     shown = findings[:MOST_BRIEF]
     both = sum(finding.change == "in both" for finding in content.findings)

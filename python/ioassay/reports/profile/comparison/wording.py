@@ -17,16 +17,16 @@ from ioassay.text import format
 from ioassay.text.control_characters import escaped
 
 Row = list[str]
-"""What, the reference, the other, their ratio."""
+"""The name, the reference, the other, their ratio."""
 
 _MOST_CHARACTERS = 60
-"""Of a command."""
+"""Longest command in a title."""
 
 _MOST_NAMED = 3
-"""Of nodes."""
+"""The most nodes that are named."""
 
 _MOST_SENTENCES = 2
-"""Of files, and of operations, that took longer or less long."""
+"""The most files and operations that are named because their time changed."""
 
 SINGLE = (
     "Each profile is a single observation: another run of the same application differs too. Record several runs of "
@@ -89,7 +89,7 @@ def _value(what: Condition, value: Value) -> str:
 
 
 def conditions(content: Content) -> Iterator[str]:
-    """What was unlike, and what cannot be compared for it."""
+    """Different conditions, and what cannot be compared because of them."""
     yield from map(condition, content.conditions)
     uncounted = content.comparison.uncounted
     if uncounted:
@@ -98,7 +98,7 @@ def conditions(content: Content) -> Iterator[str]:
 
 
 def changes(content: Content) -> Iterator[str]:
-    """What the change did, the most important first."""
+    """The main changes, the most important first."""
     mine, its = content.reference.content.totals.io_ns, content.other.content.totals.io_ns
     if not content.comparison.uncounted:
         yield _changed("Time in I/O", mine, its, format.duration)
@@ -137,7 +137,7 @@ def _class_sentence(comparison: ClassComparison) -> str:
     mine, its = comparison.reference, comparison.other
     if not mine.calls or not its.calls:
         change, every = ("none any more", mine) if mine.calls else ("new", its)
-        return f"{comparison.name.capitalize()}: {change}; {_all(every)}."
+        return f"{comparison.name.capitalize()}: {change}; {_totals(every)}."
     parts = []
     if mine.spent_ns is not None and its.spent_ns is not None:
         parts.append(_changed("time", mine.spent_ns, its.spent_ns, format.duration).rstrip("."))
@@ -147,7 +147,7 @@ def _class_sentence(comparison: ClassComparison) -> str:
     return f"{comparison.name.capitalize()}: {'; '.join(filter(None, parts))}."
 
 
-def _all(amounts: Amounts) -> str:
+def _totals(amounts: Amounts) -> str:
     """`28,000 calls, 4000 MiB, 40.0 s`."""
     parts = [format.count(amounts.calls, "call")]
     parts += [format.size(amounts.bytes)] if amounts.bytes else []
@@ -270,7 +270,7 @@ def _pair(mine: float | None, its: float | None, show: Callable[[float], str]) -
 
 
 def nothing_found(content: Content) -> str:
-    """That no rule found anything in either, and what none could judge."""
+    """The sentence without findings in either, and what no rule could judge."""
     sentences = [(side.name, nothing_found_in(side.content)) for side in content.sides]
     if len({text for _, text in sentences}) == 1:
         return f"In both: {sentences[0][1]}"
@@ -330,7 +330,7 @@ _MEASURES = {"read_bytes": "read", "written_bytes": "written", "io_ns": "time in
 
 
 def imbalance(content: Content, measure: str) -> Row:
-    """How unequal the processes that do the same work are, in a measure."""
+    """The imbalance of processes that do the same work, in a measure."""
     imbalances = [side.imbalance(measure) for side in content.sides]
     values = [None if imbalance is None else imbalance.share for imbalance in imbalances]
     return [_MEASURES[measure], *map(_imbalance, imbalances), times(ratio(*values))]
@@ -349,7 +349,7 @@ CHANGES: Mapping[Change, str] = {
     "in both": "In both",
     "unknown": "Unknown in one of them",
 }
-"""What findings are called that changed so."""
+"""The names of changes of findings."""
 
 
 def finding(content: Content, change: FindingChange) -> str:
@@ -385,5 +385,5 @@ def file(change: FileChange, *, is_brief: bool = False) -> Row:
 
 
 def more(count: int, noun: str) -> Sequence[str]:
-    """How many rows there are beyond those that are shown."""
+    """The number of rows beyond those shown."""
     return [f"{count:,} more {noun}{'s' * (count != 1)}."] if count > 0 else []

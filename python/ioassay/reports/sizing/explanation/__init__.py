@@ -1,4 +1,4 @@
-"""What `ioassay size explain` says of configurations, as a report. Not: computing (`ioassay.sizing.evaluate`)."""
+"""The result of `ioassay size explain`, as a report. Not: computing (`ioassay.sizing.evaluate`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ExplanationReport(Report[Content]):
 
 
 def report(file: ConfigurationFile, catalogue: Catalogue, name: str | None = None) -> ExplanationReport:
-    """All configurations of a file, and what it states of them, or the one of that name.
+    """All configurations of a file with its published figures, or the configuration of that name.
 
     Raises `UsageError` for what the file or the catalogue does not have.
     """

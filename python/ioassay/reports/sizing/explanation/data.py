@@ -48,7 +48,7 @@ def data(content: Content) -> dict[str, Any]:
 
 
 def size(of: Size) -> dict[str, Any]:
-    """What follows from a configuration, in every condition."""
+    """The results of a configuration, in every condition."""
     return {
         "name": of.name,
         "title": of.configuration.title,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ioassay.reports.sizing.explanation.pictures import Pictures
 
 SEQUENTIAL: tuple[RateKind, ...] = ("write", "read")
-"""What a terminal says of each of several configurations."""
+"""Kinds of I/O that a terminal shows for each of several configurations."""
 
 
 def document(content: Content, drawn: Sequence[Pictures] = ()) -> Document:
@@ -59,7 +59,7 @@ def document(content: Content, drawn: Sequence[Pictures] = ()) -> Document:
 
 
 def terminal(content: Content) -> list[Block]:
-    """What the terminal shows: all steps of a single configuration, the results of several."""
+    """The blocks for the terminal: all steps of a single configuration, the results of several."""
     catalogue, explained = content.catalogue, content.explained
     blocks: list[Block] = [
         Section("Answer", [*overview.columns(explained, overview.ON_A_TERMINAL), *_scaling(explained)])
@@ -116,7 +116,7 @@ def _racks(explanation: Explained, drawn: Pictures | None) -> list[Block]:
 
 
 def limits(size: Size, ceilings: Picture | None) -> list[Block]:
-    """What limits each kind of I/O: in a line, as a figure, and while parts fail."""
+    """The limit of each kind of I/O: in a line, as a figure, and while parts fail."""
     return [_limits(size), Figure(ceilings), _conditions(size)]
 
 

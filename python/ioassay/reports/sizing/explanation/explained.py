@@ -20,13 +20,13 @@ from ioassay.sizing.times import of_size
 
 @dataclass(frozen=True)
 class Explained:
-    """What follows from a configuration, its racks, and what else is known of it."""
+    """The results of a configuration, its racks, and sections about it."""
 
     size: Size
     racks: Sequence[PackedRack] = ()
     """Empty where they are not known: its bricks may not say how high they are."""
     sections: Sequence[Section] = ()
-    """What it survives, limits of its file systems, times, and what failing drives mean."""
+    """Failure domains, limits of its file systems, times, and drive failures."""
     times: Sequence[Value] = ()
     """The numbers of those sections."""
 
@@ -38,13 +38,13 @@ class Content:
     file: ConfigurationFile
     catalogue: Catalogue
     explained: Sequence[Explained]
-    """In the order of the file, or one of them."""
+    """All configurations in the order of the file, or one of them."""
     published: Published
     """The published figures of the file beside the arithmetic; none where only one configuration is explained."""
 
 
 def explain(catalogue: Catalogue, name: str, configuration: Configuration) -> Explained:
-    """All that is reported of a configuration. Raises `UsageError` for what the catalogue does not have."""
+    """Explains a configuration. Raises `UsageError` for components that the catalogue lacks."""
     size = evaluate(catalogue, name, configuration)
     failing = drive_failures(catalogue, size)
     return Explained(

@@ -1,4 +1,4 @@
-"""All configurations side by side: what they hold, do and take, as far as it is known of any of them."""
+"""All configurations side by side: capacity, rates and resources, each known for at least one of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _name(explanation: Explained) -> Text:
 
 
 def _measures(explained: Sequence[Explained]) -> Iterator[tuple[str, list[Text]]]:
-    """What is known of any of them, each with its cells."""
+    """The measures that are known for any of them, each with its cells."""
     sizes = [explanation.size for explanation in explained]
     yield "Raw", [wording.cell(size.capacity.raw) for size in sizes]
     yield "After redundancy", [wording.cell(size.capacity.protected) for size in sizes]

@@ -39,7 +39,7 @@ def _of(catalogue: Catalogue, explanation: Explained) -> Pictures:
 
 
 def ceilings_picture(size: Size, identifier: str) -> Picture | None:
-    """What each place would carry; `None` where no kind of I/O has two places of which that is known."""
+    """The ceilings along the path; `None` where no kind of I/O has two known ceilings."""
     rates = [rate for rate in size.rates["healthy"].values() if len(rate.ceilings) > 1]
     if not rates:
         return None

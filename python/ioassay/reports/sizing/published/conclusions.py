@@ -1,4 +1,4 @@
-"""What the published numbers of a file come to, in the sentences that a reader with a minute needs.
+"""The results of checking a file's published numbers, in sentences for readers with a minute.
 
 Not: each number (`table`), what prices imply (`prices`).
 """
@@ -46,7 +46,7 @@ _MOST_READINGS = 2
 
 
 def conclusions(published: Published) -> list[Text]:
-    """Which numbers follow and which do not, what their units are, what prices are relative to; in this order."""
+    """Sentences, in this order: numbers that follow and that do not, their units, the base of relative prices."""
     repeated = [figure for repetition in published.repeated for figure in repetition.figures]
     texts: list[Text] = list(_verdict(published))
     for finding in published.units:
@@ -61,7 +61,7 @@ def conclusions(published: Published) -> list[Text]:
         texts.append(price_conclusion(published.prices))
     for finding in published.units:
         if finding.best.agreeing:
-            texts += _assuming_more(finding)
+            texts += _further_assumptions(finding)
     return list(dict.fromkeys(texts))
 
 
@@ -75,7 +75,7 @@ def _verdict(published: Published) -> Iterable[str]:
     checked = [figure for figure in numbers if figure.arithmetic is not None]
     failing = [figure for figure in checked if not judged(published, figure).agrees]
     if checked:
-        yield f"{_count(len(checked) - len(failing), len(checked))} from the arithmetic{_except(failing, checked)}."
+        yield f"{_count(len(checked) - len(failing), len(checked))} from the arithmetic{_exceptions(failing, checked)}."
     unknown = [figure for figure in numbers if figure.arithmetic is None]
     if unknown:
         yield f"{capital(_named(unknown))} cannot be checked; the table says why."
@@ -90,7 +90,7 @@ def _count(follow: int, total: int) -> str:
     return f"{share} published numbers {'follow' if follow > 1 else 'follows'}"
 
 
-def _except(failing: Sequence[Figure], checked: Sequence[Figure]) -> str:
+def _exceptions(failing: Sequence[Figure], checked: Sequence[Figure]) -> str:
     """`; 2.1 PB (performance-8-6tb) does not`; empty where all follow, and where none does."""
     if len(failing) in (0, len(checked)):
         return ""
@@ -104,7 +104,7 @@ def _named(figures: Sequence[Figure]) -> str:
 
 
 def _units(finding: UnitFinding) -> Iterable[str]:
-    """What the unit is, where that is not simply what is printed."""
+    """The unit that fits, where it is not simply the printed one."""
     best, total = finding.best, len(finding.figures)
     if finding.outcome == "as printed" or not best.agreeing:
         return
@@ -146,7 +146,7 @@ def _printed_unit(finding: UnitFinding) -> str:
 
 
 def _unit_of(figures: Iterable[Figure], reading: Reading) -> str:
-    """What their units mean in a reading: `PiB`, or of several printed units `TiB and PiB`."""
+    """The meaning of their units in a reading: `PiB`, or of several printed units `TiB and PiB`."""
     return " and ".join(dict.fromkeys(unit_name(reading, figure.label) for figure in figures))
 
 
@@ -172,7 +172,7 @@ def _distinct(figures: Sequence[Figure]) -> str:
 
 
 def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[str]:
-    """What does not follow, and by how much."""
+    """Numbers that do not follow, and by how much."""
     if not finding.best.agreeing and finding.losses:
         yield _loss(finding.losses[0], finding)
     elif len(figures) > _MOST_NAMED:
@@ -233,8 +233,8 @@ def _computed(figure: Figure) -> str:
     return f"{computed} = {result}" if computed else f"the arithmetic gives {result}"
 
 
-def _assuming_more(finding: UnitFinding) -> Iterable[str]:
-    """With what further assumptions all numbers of a kind would follow."""
+def _further_assumptions(finding: UnitFinding) -> Iterable[str]:
+    """Further assumptions under which all numbers of a kind would follow."""
     if not finding.best.contradicting:
         return
     for shared in finding.others[:_MOST_READINGS]:
@@ -266,16 +266,16 @@ def _repetitions(published: Published) -> Iterable[str]:
         verb = "are" if " and " in whats else "is"
         yield (
             f"{configuration}: {whats} {verb} stated as {numbers}, which contradict each other"
-            f"{_which(published, figures)}."
+            f"{_arithmetic_remark(published, figures)}."
         )
 
 
-def _which(published: Published, figures: Sequence[Figure]) -> str:
-    """What the arithmetic says of numbers that contradict each other."""
+def _arithmetic_remark(published: Published, figures: Sequence[Figure]) -> str:
+    """The result of the arithmetic beside numbers that contradict each other."""
     if figures[0].arithmetic is None:
         return ""
     wrong = [figure for figure in figures if not judged(published, figure).agrees]
-    meant = [_meant(figure) for figure in wrong]
+    meant = [_corrected_unit(figure) for figure in wrong]
     arithmetic = f"; {_computed(figures[0])}"
     if all(meant):
         return f"{arithmetic}, so that {listed([text for text in meant if text])}" if wrong else arithmetic
@@ -286,8 +286,8 @@ def _which(published: Published, figures: Sequence[Figure]) -> str:
     )
 
 
-def _meant(figure: Figure) -> str:
-    """Of a number with a wrong prefix: `6144 GB must mean TB`; empty of all others."""
+def _corrected_unit(figure: Figure) -> str:
+    """The correction of a wrong prefix: `6144 GB must mean TB`; empty for all other numbers."""
     trial = next(iter(figure.agreeing), None)
     if trial is None or not trial.reading.prefix:
         return ""

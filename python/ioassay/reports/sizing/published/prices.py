@@ -1,4 +1,4 @@
-"""What relative prices can be relative to, in words: what is possible, what it implies, and why the rest is not.
+"""The possible bases of relative prices, in words: what each implies, and why others are ruled out.
 
 Not: finding that (`ioassay.sizing.published.prices`), all other published numbers (`table`).
 """
@@ -43,7 +43,7 @@ _AS_MUCH: dict[Measure, str] = {
 
 
 def price_conclusion(finding: PriceFinding) -> str:
-    """What a buyer must know: what the prices are relative to, and what whole configurations then cost."""
+    """The conclusion for buyers: the base of the prices, and the resulting price of whole configurations."""
     printed = listed(list(dict.fromkeys(figure.stated.value for figure in finding.figures)))
     price = f"The relative {'price' if ' and ' not in printed else 'prices'} {printed}"
     if not finding.possible:
@@ -70,7 +70,7 @@ def price_conclusion(finding: PriceFinding) -> str:
 
 
 def _unless(hypothesis: PriceHypothesis, finding: PriceFinding) -> str:
-    """With what prices could be of whole configurations all the same."""
+    """The assumptions under which prices could still be those of whole configurations."""
     if not hypothesis.common_in:
         return ""
     names = [
@@ -86,7 +86,7 @@ def _unlisted(hypothesis: PriceHypothesis) -> str:
 
 
 def price_section(finding: PriceFinding) -> Section:
-    """What the prices can be of and what that implies, and what they cannot be of and why."""
+    """The possible bases of the prices with their implications, and the refuted ones with the reason."""
     printed = listed(list(dict.fromkeys(figure.stated.value for figure in finding.figures)))
     groups = [
         tuple(alike)
@@ -150,7 +150,7 @@ def _within(implied: ImpliedPrice) -> str:
 
 
 def _larger_drives(hypothesis: PriceHypothesis, finding: PriceFinding) -> Iterable[Text]:
-    """What the same brick with other drives can cost, which tables with the same price for both bound."""
+    """The possible prices of the same brick with other drives, bounded by tables with one price for both."""
     for implied in hypothesis.implied:
         if implied.of is not None and implied.of.brick == finding.unit.brick and implied.high is not None:
             least, most = (two_digits((end - 1) * 100) for end in (implied.low, implied.high))
@@ -162,7 +162,7 @@ def _larger_drives(hypothesis: PriceHypothesis, finding: PriceFinding) -> Iterab
 
 
 def _implications(groups: Sequence[Sequence[PriceHypothesis]], finding: PriceFinding) -> Table:
-    """What each possible hypothesis implies, one beside the other."""
+    """The implications of each possible hypothesis, side by side."""
     implied = [{price.what: price for price in alike[0].implied} for alike in groups]
     whats = dict.fromkeys(what for prices in implied for what in prices)
     heads = [" or ".join(_MEASURES[hypothesis.measure] for hypothesis in alike) for alike in groups]
@@ -212,7 +212,7 @@ def _contradicting(ratios: Sequence[BrickRatio]) -> str:
 
 
 def price_agrees_as(prices: PriceFinding | None, figure: Figure) -> Text:
-    """What a stated price can be, in a cell."""
+    """The possible base of a stated price, in a cell."""
     if prices is None or all(figure is not priced for priced in prices.figures):
         return Span("by definition", "not judged")
     if not prices.possible:

@@ -17,7 +17,7 @@ _PARTS: dict[PartName, str] = {"drive": "a drive", "group": "a RAID group", "bri
 
 
 def unit_name(reading: Reading, label: Label) -> str:
-    """What a printed unit means in a reading: `PiB`, `1000 TiB`, `1024 TB`; the unit itself where nothing else."""
+    """The meaning of a printed unit in a reading: `PiB`, `1000 TiB`, `1024 TB`; otherwise the unit itself."""
     power, suffix = label.power + reading.prefix, _suffix(reading, label)
     if not label.power:
         return suffix
@@ -54,7 +54,7 @@ def meaning(trial: Trial, label: Label) -> str:
 
 
 def extras(reading: Reading, label: Label, recomputed: Iterable[Value]) -> Iterable[str]:
-    """What a reading assumes besides the unit."""
+    """The assumptions of a reading besides the unit."""
     match reading.basis:
         case "before file system":
             yield "counted before the file system's overhead"
@@ -86,14 +86,14 @@ def judged(published: Published, figure: Figure) -> Trial:
 
 
 def as_printed(figure: Figure) -> Trial:
-    """The same in the unit that is printed."""
+    """The trial of a number in its printed unit."""
     trial = figure.trial(Reading(figure.label.base))
     assert trial is not None  # it is tried of every number
     return trial
 
 
 def what(figure: Figure) -> str:
-    """What a number is of: `write and read`."""
+    """The quantity of a number: `write and read`."""
     return figure.stated.what.replace("_", " ")
 
 

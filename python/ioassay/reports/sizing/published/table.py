@@ -37,7 +37,7 @@ def table(published: Published) -> Table:
 
 
 def step(value: Value) -> str:
-    """How the number that limits was computed: `6 bricks × 4.5 GB/s`; empty where it is of a single brick."""
+    """The arithmetic of the limiting number: `6 bricks × 4.5 GB/s`; empty for a single brick."""
     while isinstance(value.origin, Formula) and value.origin.rule == "lowest":
         value = min(value.origin.operands, key=lambda operand: operand.interval.nominal)
     text = formulas.formula(value).removeprefix("1 brick × ")
@@ -45,7 +45,7 @@ def step(value: Value) -> str:
 
 
 def _printed(figure: Figure) -> str:
-    """With what the source says of its unit elsewhere."""
+    """The printed number, with remarks of the source on its unit."""
     stated = figure.stated
     return f"{stated.value} ({stated.unit})" if stated.unit else stated.value
 

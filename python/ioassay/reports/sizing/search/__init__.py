@@ -1,4 +1,4 @@
-"""What `ioassay size` finds for requirements, as a report. Not: searching (`ioassay.sizing.search`)."""
+"""The configurations that `ioassay size` found, as a report. Not: searching (`ioassay.sizing.search`)."""
 
 from __future__ import annotations
 

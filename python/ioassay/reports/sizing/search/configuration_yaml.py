@@ -76,7 +76,7 @@ def _scaling(scaling: Scaling) -> dict[str, Any]:
 
 
 def _quantity(quantity: Quantity) -> dict[str, Any]:
-    """As it was written: only what is not so by default."""
+    """The quantity as written, without defaults."""
     written = quantity.model_dump(exclude_none=True, exclude_defaults=True)
     if quantity.at is not None:
         written["at"] = str(quantity.at)

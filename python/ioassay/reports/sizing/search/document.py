@@ -75,7 +75,7 @@ def document(search: Search, catalogue: Catalogue, drawn: Pictures | None = None
 
 
 def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
-    """What the terminal shows: the verdict, the front, the first configuration, and what moves it."""
+    """The blocks for the terminal: the verdict, the front, the first configuration, and the sensitivity."""
     return [
         Section("Answer", [*_verdict(search), _front_rows(search, _ON_A_TERMINAL)]),
         Section("What is needed", _needs(search)),
@@ -120,7 +120,7 @@ def _front(search: Search) -> Table:
 
 
 def _front_rows(search: Search, most_rates: int) -> Table:
-    """The same without what limits each; with tiers a row for each of them."""
+    """The front without limits; with tiers a row for each of them."""
     parts = [(tier, size) for answer in search.answers for tier, size in answer.parts.items()]
     kinds = dict.fromkeys(kind for tier, size in parts for kind in wording.main_kinds(search, tier, size))
     shown = list(kinds)[:most_rates]
@@ -154,7 +154,7 @@ def _front_rows(search: Search, most_rates: int) -> Table:
 
 
 def _limits(search: Search, tier: str, size: Size) -> str:
-    """What limits the rates that are required, each place once."""
+    """The limits of the required rates, each place once."""
     rates = size.rates["healthy"]
     return ", ".join(dict.fromkeys(words.limited_by(rates[kind]) for kind in wording.main_kinds(search, tier, size)))
 
@@ -248,7 +248,7 @@ def _margins(search: Search, answer: Answer) -> Table:
 
 
 def _why(search: Search, catalogue: Catalogue, answer: Answer) -> list[Section]:
-    """How many bricks each need takes by itself, of kinds that grow with their number; the largest decides."""
+    """The number of bricks that each need takes by itself, for needs that grow with it; the largest decides."""
     rows: list[list[Text]] = []
     for tier, size in answer.parts.items():
         needed = [
@@ -273,7 +273,7 @@ def _why(search: Search, catalogue: Catalogue, answer: Answer) -> list[Section]:
 
 
 def _bricks_for(search: Search, catalogue: Catalogue, need: Need, tier: str, size: Size) -> tuple[Value, float] | None:
-    """What one brick has of a need, and how many bricks meet it; `None` where they do not simply add up."""
+    """The contribution of one brick to a need, and the bricks that meet it; `None` where they do not simply add up."""
     if need.is_most or tier_of(need.what) != tier or len(size.bricks) != 1:
         return None
     ((choice, brick),) = size.bricks.items()
@@ -320,7 +320,7 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
 
 
 def _largest(search: Search) -> list[Movement]:
-    """Those that a terminal shows."""
+    """The movements that a terminal shows."""
     moving = [
         movement for movement in search.movements if wording.effect(movement, search.answers[0]) != wording.NO_CHANGE
     ]
@@ -334,14 +334,14 @@ def _assumed(search: Search, catalogue: Catalogue) -> Table:
 
 
 def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
-    """How many there are, for a terminal that they would fill."""
+    """The number of assumptions, for a terminal that they would fill."""
     number = len(_assumed(search, catalogue).rows)
     hint = f"{count(number, 'assumption')} and their reasons, and the other configurations: --format md."
     return [Paragraph(Span(hint, "faint"))] if number else []
 
 
 def _left_out_count(search: Search) -> list[Block]:
-    """How many there are, for a terminal that they would fill; where nothing is left, why."""
+    """The number of components left out, for a terminal; the reasons where none is left."""
     if not search.answers and not search.shortfalls:
         return [Bullets(wording.left_out_by_reason(search))]
     reasons = {

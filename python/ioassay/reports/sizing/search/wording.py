@@ -45,7 +45,7 @@ def noun(need: Need) -> str:
 
 
 def amount(value: Value, need: Need, currency: str | None = None) -> str:
-    """In the unit of that need: `36 GB/s`, `20 kops/s`, `1,200,000 EUR`, `3 racks`."""
+    """A value in the unit of the need: `36 GB/s`, `20 kops/s`, `1,200,000 EUR`, `3 racks`."""
     if need.what == "racks":
         return count(value.nominal, "rack")
     if kind_of(need.what) in get_args(MetadataKind):
@@ -54,7 +54,7 @@ def amount(value: Value, need: Need, currency: str | None = None) -> str:
 
 
 def cell(value: Value, need: Need, currency: str | None = None) -> Text:
-    """The same in a table: bytes in binary units below those in decimal ones."""
+    """A value as a cell of a table: bytes in binary units below those in decimal ones."""
     return wording.cell(value) if value.dimension == BYTES else amount(value, need, currency)
 
 
@@ -98,7 +98,7 @@ def not_proved(search: Search) -> str:
 
 
 def ended(search: Search) -> str:
-    """What ended a search that is not complete, as a clause."""
+    """The reason that ended an incomplete search, as a clause."""
     return f"the time limit, {search.limit_s:g} s of processor time, ended the search"
 
 
@@ -114,7 +114,7 @@ def _nothing_considered(search: Search) -> str:
 
 
 def holds(search: Search, answer: Answer) -> str:
-    """What a configuration holds, does and takes: `1.536 PB (1.364 PiB) usable, 36 GB/s write; 40 U in 1 rack.`"""
+    """Capacity, rates and space of a configuration: `1.536 PB (1.364 PiB) usable, 36 GB/s write; 40 U in 1 rack.`"""
     parts = [f"{f'{tier}: ' if tier else ''}{_does(search, tier, size)}" for tier, size in answer.parts.items()]
     racks = f" in {count(len(answer.racks), 'rack')}" if answer.racks else ""
     return f"{'; '.join(parts)}; {'together ' if answer.tiers else ''}{cost(search, answer.cost)}{racks}."
@@ -148,7 +148,7 @@ def margin(margin: Margin) -> str:
 
 
 def shortfall(shortfall: Shortfall, currency: str | None) -> str:
-    """What cannot be met, by how much, and why: a limit, or the needs that contradict it.
+    """A need that cannot be met, by how much, and why: a limit, or contradicting needs.
 
     `Write rate: 36 GB/s needed, 27 GB/s possible, 9 GB/s short (25 %); limited by 1 rack of 42 U.`
     """
@@ -212,7 +212,7 @@ def _counted(name: str, number: int, answer: Answer) -> str:
 
 
 def scope_of_search(search: Search) -> str:
-    """How much was searched, as a sentence."""
+    """The extent of the search, as a sentence."""
     left_out = f", {search.dominated:,} of them beaten by another one in everything" if search.dominated else ""
     ends = search.cost_ends_at
     were = "brick with its drives was" if search.candidates == 1 else "bricks with their drives were"
