@@ -1,4 +1,4 @@
-"""What storage a site needs, and what a given storage holds and does: every step of the arithmetic shown.
+"""The storage that a site needs, and the capacity and rates of a given one: every step of the arithmetic shown.
 
     arithmetic      numbers with a unit, what their digits leave open, and where they come from
     quantities      figures as people write them in YAML, each with its source

@@ -48,14 +48,14 @@ class Value:
     """A number in base units: bytes, operations, seconds, watts, kilograms, rack units, money or none."""
 
     name: str
-    """What it is, as a noun: `data drives of a group`, `write rate of a drive`."""
+    """A noun: `data drives of a group`, `write rate of a drive`."""
     interval: Interval
     dimension: Dimension
     origin: Origin | Formula
     written: str = ""
-    """As its source writes it: `4 TB`. Empty of what is computed."""
+    """As its source writes it: `4 TB`. Empty for computed values."""
     note: str = ""
-    """What a reader must know besides, as a sentence."""
+    """A further fact for the reader, as a sentence."""
 
     @property
     def nominal(self) -> float:
@@ -124,7 +124,7 @@ def difference(name: str, first: Value, *others: Value, note: str = "") -> Value
 
 
 def lowest(name: str, *values: Value, note: str = "") -> Value:
-    """What the lowest of several limits leaves. Raises `ValueError` where they have different units."""
+    """The lowest of several limits. Raises `ValueError` where they have different units."""
     interval = Interval(
         min(value.interval.low for value in values),
         min(value.interval.nominal for value in values),
@@ -179,7 +179,7 @@ class Derivation:
 
 
 def derivation(*values: Value) -> Derivation:
-    """What all of `values` together rest on, in the order in which a person would work it out."""
+    """The inputs and steps behind all of `values`, in the order in which a person would work them out."""
     derived = Derivation()
     seen: set[int] = set()
     for value in values:

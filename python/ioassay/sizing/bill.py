@@ -19,7 +19,7 @@ from ioassay.sizing.parts import Name, choice_of, parts_of, whole_of
 from ioassay.systems.amounts import RACK_UNITS
 
 Takes = Literal["rack_units", "power", "weight", "price"]
-"""What a part takes of a room and of a budget."""
+"""The resources of a room and of a budget that a part takes."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class BillLine:
     title: str
     count: Value
     within: str
-    """The brick or module that it is a part of; empty of what is bought as such."""
+    """The brick or module that it is a part of; empty for one that is bought as such."""
     each: Mapping[Takes, Value]
-    """What one of them takes, where it is known."""
+    """The resources that one of them takes, where they are known."""
     counted: frozenset[Takes]
-    """What is counted here. All else is counted with the whole, or with the parts."""
+    """The resources counted here. The others are counted with the whole, or with the parts."""
     currency: str | None = None
     price_date: str | None = None
 
     def together(self, what: Takes) -> Value | None:
-        """What all of them take; `None` where it is unknown, or counted elsewhere."""
+        """The amount that all of them take; `None` where it is unknown, or counted elsewhere."""
         each = self.each.get(what)
         if each is None or what not in self.counted:
             return None
@@ -56,11 +56,11 @@ class Bill:
 
     @property
     def currencies(self) -> tuple[str, ...]:
-        """Those of the known prices, which are never added up across them."""
+        """The currencies of the known prices, which are never added up across them."""
         return tuple(dict.fromkeys(line.currency for line in self.lines if line.currency is not None))
 
     def total(self, what: Takes, currency: str | None = None) -> Value | None:
-        """What all parts take together, as far as it is known; of a price, those in `currency`. `None`: none is."""
+        """The known amount of all parts together; of a price, those in `currency`. `None`: none is known."""
         lines = [line for line in self.lines if what != "price" or line.currency == currency]
         known = [value for line in lines if (value := line.together(what)) is not None]
         return total(what.replace("_", " "), *known) if known else None
@@ -72,7 +72,7 @@ class Bill:
 
 
 def bill(catalogue: Catalogue, configuration: Configuration, racks: int = 0) -> Bill:
-    """What is bought. `racks`: how many racks it needs; 0 leaves them out.
+    """The parts to buy. `racks`: how many racks it needs; 0 leaves them out.
 
     Raises `UsageError` for what the catalogue does not have.
     """

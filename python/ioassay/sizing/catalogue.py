@@ -64,7 +64,7 @@ class Entry:
     component: Component
     sources: Mapping[str, Document]
     folder: Path | None
-    """What the paths of its runs are relative to; `None` of built-in ones, which have none."""
+    """The folder to which paths of its runs are relative; `None` of built-in ones, which have none."""
     text: str
     """The whole file."""
 

@@ -1,4 +1,4 @@
-"""What a catalogue can say of components and of the bricks that are built of them: every key once, with its meaning.
+"""The keys of a catalogue for components and the bricks that are built of them: each once, with its meaning.
 
 Not: where catalogues are (`catalogue`), what follows from them (`capacity`, `rates`).
 """
@@ -41,7 +41,7 @@ RateKind = Literal[IoKind, MetadataKind]
 
 
 def dimension_of(kind: str) -> Dimension:
-    """What rates of a kind, a `RateKind`, count in a second: bytes of sequential I/O, else operations."""
+    """The unit of rates of a kind, a `RateKind`, for each second: bytes of sequential I/O, else operations."""
     return BYTES_PER_S if kind in ("write", "read") else OPERATIONS_PER_S
 
 
@@ -58,7 +58,7 @@ CountOrZero = Annotated[int, between(units.parse_count, 0, LARGEST_COUNT), Kind(
 
 
 class Component(Part):
-    """What all components have."""
+    """The keys of all components."""
 
     title: Prose = Field(description="What it is, in a line.")
     at: At | None = Field(default=None, description="Where its hardware is described.")
@@ -149,7 +149,7 @@ class Rack(Component):
 
 
 class FileSystem(Component):
-    """What a file system takes of the bytes that it is made on."""
+    """The overhead of a file system on the bytes that it is made on."""
 
     overhead: Overhead | None = Field(
         default=None, description="What it takes for itself; without it, what is known of the file system of this name."
@@ -199,18 +199,18 @@ Counts = dict[Identifier, Count]
 
 
 MOST_POINTS = 100
-"""Of a kind of I/O in a scaling; a law is fitted to them many times."""
+"""The most points of a kind of I/O in a scaling; a law is fitted to them many times."""
 
 
 class ScalingPoint(Part):
-    """What so many together did."""
+    """The rate of a number of bricks together."""
 
     count: Count = Field(description="How many bricks or modules.")
     rate: Rate = Field(description="What they did together.")
 
 
 class Scaling(Part):
-    """What several bricks together do, from what one does."""
+    """The rate of several bricks together, from that of one."""
 
     by: Literal["linear", "table", "law"] = Field(
         description="`linear`: so many times as much, because you say so. `table`: measured multiples, nothing beyond "
@@ -255,7 +255,7 @@ Place = Literal[
 
 
 class MeasuredRate(Part):
-    """What a whole brick was measured to do."""
+    """The measured rate of a whole brick."""
 
     rate: Rate = Field(description="The rate.")
     limited_by: Place | None = Field(

@@ -1,4 +1,4 @@
-"""What a file of configurations can say: which bricks, how many, what is published of them.
+"""The keys of a file of configurations: which bricks, how many, and published numbers of them.
 
 Not: what follows from it (`evaluate`), whether what is published follows (`published`).
 """
@@ -16,7 +16,7 @@ from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Identifier, Prose, Size
 
 StatedKind = Literal[RateKind, "write_and_read", "raw", "protected", "usable", "price", "drives", "rack_units"]
-"""What can be published of a configuration. `raw` are all drives, `protected` is what redundancy leaves of them, which
+"""The published numbers of a configuration. `raw` are all drives, `protected` is what redundancy leaves of them, which
 vendors call formatted, and `usable` what `df` shows. `write_and_read`: one number for both."""
 
 
@@ -36,7 +36,7 @@ class Clients(Part):
 
 
 class StatedNumber(Part):
-    """What is published of a configuration, to be held against the arithmetic."""
+    """A published number of a configuration, to be compared with the arithmetic."""
 
     what: StatedKind = Field(
         description="What it is of. `protected` is what redundancy leaves of `raw`, which vendors call formatted; "
@@ -65,7 +65,7 @@ class StatedNumber(Part):
 
 
 class Configuration(Part):
-    """What is bought: bricks, metadata modules, switches, racks."""
+    """The parts to buy: bricks, metadata modules, switches, racks."""
 
     title: Prose | None = Field(default=None, description="What it is, in a line.")
     bricks: list[BrickCount] = Field(min_length=1, description="Bricks. Several kinds share the data.")

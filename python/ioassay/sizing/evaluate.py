@@ -112,7 +112,7 @@ def brick_size(
     request_bytes: int | None = None,
     conditions: Sequence[Condition] = get_args(Condition),
 ) -> BrickSize:
-    """What one brick holds, does in these conditions, and takes."""
+    """The capacity of one brick, its rates in these conditions, and the resources that it takes."""
     catalogue.find(choice.drive, Drive)
     parts = parts_of(catalogue, choice)
     return BrickSize(
@@ -127,7 +127,7 @@ def brick_size(
 
 
 def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
-    """What one metadata module does and takes."""
+    """The rates of one metadata module, and the resources that it takes."""
     catalogue.find(name, MetadataModule)
     parts = parts_of(catalogue, name)
     return ModuleSize(
@@ -158,7 +158,7 @@ def _capacity(counts: Mapping[BrickChoice, int], bricks: Mapping[BrickChoice, Br
 
 
 def _height(catalogue: Catalogue, name: Name) -> Value | None:
-    """Of all boxes that stand in a rack; `None` where the height of one is unknown."""
+    """The height of all boxes that stand in a rack; `None` where the height of one is unknown."""
     boxes = Counter(standing(catalogue, name))
     heights = [
         product(f"rack units of {box}", exactly(box, count), exactly(f"rack units of {box}", units, RACK_UNITS))
@@ -168,7 +168,7 @@ def _height(catalogue: Catalogue, name: Name) -> Value | None:
 
 
 def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) -> Value | None:
-    """Of the whole as its catalogue says it, else of its parts; `None` where one of them is unknown."""
+    """The amount of the whole as its catalogue states it, else of its parts; `None` where one of them is unknown."""
     figure = catalogue.value(whole, key, f"{key} of {whole}")
     if figure is not None:
         return figure
@@ -178,7 +178,7 @@ def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) 
 
 
 def _total_of_parts(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
-    """Of all bricks, modules and switches together; `None` where one of them is unknown."""
+    """The amount of all bricks, modules and switches together; `None` where one of them is unknown."""
     products = []
     for name, count, value in parts:
         if value is None:

@@ -1,4 +1,4 @@
-"""What of a brick may fail without loss of data or service: drives, servers, enclosures, RAID controllers.
+"""The failures that a brick survives without loss of data or service: drives, servers, enclosures, RAID controllers.
 
 Each is counted alone: a drive and a server at a time may be more than a brick survives. Not: how likely it is
 (`reliability`), how fast the brick is meanwhile (`rates`).
@@ -28,20 +28,20 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Survival:
-    """What of one brick may fail without loss of data or service."""
+    """The parts of one brick that may fail without loss of data or service."""
 
     drives: Tolerance
-    """Of any one group."""
+    """In any one group."""
     servers: Tolerance
-    """Of the brick."""
+    """In the brick."""
     enclosures: Tolerance
-    """Of the brick."""
+    """In the brick."""
     controllers: Tolerance
-    """Of each pair or group of RAID controllers."""
+    """In each pair or group of RAID controllers."""
 
 
 def survives(catalogue: Catalogue, choice: BrickChoice) -> Survival:
-    """What one brick survives. Raises `UsageError` for a geometry that is impossible."""
+    """The failures that one brick survives. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
     layout = geometry(catalogue, choice.brick)
     return Survival(
@@ -108,7 +108,7 @@ def _enclosures(catalogue: Catalogue, brick: Brick, geometry: Geometry) -> Toler
 
 
 def _spread(geometry: Geometry, count: int, what: str) -> Tolerance:
-    """Of `count` boxes over which drives are evenly distributed."""
+    """The tolerance of `count` boxes over which drives are evenly distributed."""
     noun, drives = _distributed_pieces(geometry)
     most = -(-drives // count)
     are = "is" if most == 1 else "are"

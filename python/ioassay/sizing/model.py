@@ -1,4 +1,4 @@
-"""What follows from a configuration, as types: what it holds, what it does and what limits it, what it takes.
+"""The result of an evaluation, as types: capacity, rates with their limits, and the resources taken.
 
 Not: computing any of it (`evaluate`).
 """
@@ -32,16 +32,16 @@ class Capacity:
     """Bytes of a brick, or of a configuration, from the drives upward."""
 
     raw: Value
-    """Of all drives, spares included."""
+    """All drives, spares included."""
     protected: Value
     """After spares, parity and padding: what file systems are made on."""
     usable: Value
-    """What `df` shows."""
+    """The size that `df` shows."""
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What one place on the path would carry, if nothing else limited it."""
+    """The rate that one place on the path would carry, if nothing else limited it."""
 
     place: str
     """As a noun in the plural or a mass noun: `RAID controllers`, `network adapters of the servers`."""
@@ -64,7 +64,7 @@ class Rate:
 
     @property
     def next(self) -> Ceiling | None:
-        """What would limit if the limit were gone: the lowest of other places that carry more."""
+        """The limit after this one: the lowest of other places that carry more."""
         limit = self.limit
         others = [
             ceiling
@@ -80,7 +80,7 @@ Rates = Mapping[RateKind, Rate]
 
 @dataclass(frozen=True)
 class BrickSize:
-    """What one brick holds, does and takes."""
+    """The capacity, rates and resources of one brick."""
 
     choice: BrickChoice
     capacity: Capacity
@@ -88,14 +88,14 @@ class BrickSize:
     """In each condition; without the network beyond its own adapters."""
     rack_units: Value | None
     power: Value | None
-    """Of all parts together; `None` where a part's is unknown. So are weight, price and rack units."""
+    """The power of all parts together; `None` where a part's is unknown. So are weight, price and rack units."""
     weight: Value | None
     price: Value | None
 
 
 @dataclass(frozen=True)
 class ModuleSize:
-    """What one metadata module does and takes."""
+    """The rates and resources of one metadata module."""
 
     module: str
     rates: Mapping[MetadataKind, Rate]
@@ -116,7 +116,7 @@ class Size:
     capacity: Capacity
     rates: Mapping[Condition, Rates]
     scaling: str
-    """Which law takes one brick to many, as a clause: `linear, because …`."""
+    """The law that takes one brick to many, as a clause: `linear, because …`."""
     rack_units: Value | None
     power: Value | None
     weight: Value | None

@@ -52,7 +52,7 @@ known_systems = cache(builtin_systems)
 
 
 def noun(kind: type[Component]) -> str:
-    """What a component of a kind is called in a sentence."""
+    """The noun for a component of a kind in a sentence."""
     return {FileSystem: "file system", MetadataModule: "metadata module"}.get(kind, kind.__name__.lower())
 
 
@@ -111,7 +111,7 @@ def _wrong_figure(quantity: Quantity, source: Source, path: Steps) -> Iterator[P
 
 
 def _dimensions(quantity: Quantity, path: Steps) -> tuple[Dimension, ...]:
-    """Of a rate those of its kind of I/O, which is one of the keys that lead to it."""
+    """The dimensions of a rate: those of its kind of I/O, which is one of the keys that lead to it."""
     kinds = [str(step) for step in path if step in get_args(RateKind)]
     if not isinstance(quantity, Rate) or not kinds:
         return quantity.DIMENSIONS
@@ -163,7 +163,7 @@ def matching(word: str, known: Iterable[str]) -> list[str]:
 
 
 def unmatched(word: str, kind: type[Component], known: Mapping[str, Component]) -> tuple[str, str]:
-    """What is wrong with a word that stands for no component of a kind, and what may have been meant."""
+    """The error about a word that stands for no component of a kind, and the likely meaning."""
     if "*" not in word:
         return f"there is no {noun(kind)} {quoted(word)}", suggestion(word, known) or nearest(word, known)
     words = dict.fromkeys(part for name in known for part in name.split("-"))

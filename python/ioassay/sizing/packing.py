@@ -20,7 +20,7 @@ from ioassay.sizing.parts import Name, choice_of, standing
 
 @dataclass(frozen=True)
 class Item:
-    """What is put into a rack as a whole."""
+    """A box that is put into a rack as a whole."""
 
     name: str
     rack_units: int
@@ -46,14 +46,14 @@ class PackedRack:
 
     @property
     def weight(self) -> Fraction | None:
-        """Of all items, in kg; `None` where one is unknown."""
+        """The weight of all items, in kg; `None` where one is unknown."""
         weights = [item.weight for item in self.items if item.weight is not None]
         return sum(weights, Fraction(0)) if len(weights) == len(self.items) else None
 
 
 @dataclass(frozen=True)
 class RackLimits:
-    """What one rack takes."""
+    """The limits of one rack."""
 
     units: int
     weight: Fraction | None = None

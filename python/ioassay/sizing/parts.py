@@ -1,4 +1,4 @@
-"""What bricks and metadata modules are built of, and what of it stands in a rack.
+"""The parts of bricks and metadata modules, and those that stand in a rack.
 
 Not: adding anything up (`evaluate`, `bill`), racks (`packing`).
 """
@@ -31,7 +31,7 @@ def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
 
 
 def parts_of(catalogue: Catalogue, name: Name) -> Mapping[str, int]:
-    """What one is built of, by name in the catalogue, drives included; of a switch nothing."""
+    """The parts of one, by name in the catalogue, drives included; empty for a switch."""
     if isinstance(name, BrickChoice):
         brick = catalogue.find(name.brick, Brick)
         drives = {name.drive: brick.drive_count}
@@ -52,7 +52,7 @@ def whole_of(name: Name) -> str:
 
 
 def currencies(catalogue: Catalogue, name: Name) -> set[str]:
-    """Those of the prices that are counted: its own, which stands for all its parts, else its parts'."""
+    """The currencies of the prices that are counted: its own, which stands for all its parts, else its parts'."""
     whole_price = catalogue.entry(whole_of(name)).component.price
     prices = (
         [whole_price]
@@ -79,7 +79,7 @@ def without_figure(catalogue: Catalogue, name: Name, key: str, currency: str | N
 
 
 def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:
-    """What stands in a rack, each box with its rack units; nothing where the height of one is unknown."""
+    """The boxes in a rack, each with its rack units; empty where the height of one is unknown."""
     units = catalogue.entry(whole_of(name)).component.rack_units
     if units is not None:
         return ((whole_of(name), units),)
@@ -94,5 +94,5 @@ def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:
 
 
 def media_of(catalogue: Catalogue, drive: str) -> Literal["flash", "disk"]:
-    """Which media of `tiers` a drive is."""
+    """The media of a drive, in the words of `tiers`."""
     return "disk" if catalogue.find(drive, Drive).media == "hdd" else "flash"

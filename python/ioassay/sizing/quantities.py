@@ -155,7 +155,7 @@ class Weight(Quantity):
 
 
 class Price(Quantity):
-    """What one costs, without tax, in the currency of the catalogue."""
+    """The price of one, without tax, in the currency of the catalogue."""
 
     DIMENSIONS, EXAMPLE, IS_NOMINAL = (MONEY,), "12000", True
 

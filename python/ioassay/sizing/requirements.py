@@ -1,4 +1,4 @@
-"""What a file of requirements can say: what the storage must hold and do, and what it may take.
+"""The keys of a file of requirements: the capacity and rates of the storage, and the resources that it may take.
 
 Not: which configurations meet it (`search`).
 """
@@ -166,7 +166,7 @@ class Tier(Part):
 
 
 class Survives(Part):
-    """What may fail without loss of data or service."""
+    """The parts that may fail without loss of data or service."""
 
     drives: CountOrZero = Field(default=1, description="Drives of a group at a time.")
     servers: CountOrZero = Field(default=0, description="Servers of a brick at a time.")
@@ -174,7 +174,7 @@ class Survives(Part):
 
 
 class Limits(Part):
-    """What the storage may take."""
+    """The resources that the storage may take."""
 
     racks: Racks | None = Field(default=None, description="Racks.")
     rack: Identifier = Field(default="rack-42u", description="Which, by name in the catalogue.")
@@ -185,7 +185,7 @@ class Limits(Part):
 
 
 class Requirements(Part):
-    """What storage must hold and do."""
+    """The capacity and rates that the storage must have."""
 
     name: Identifier = Field(description="What they are called.")
     title: Prose | None = Field(default=None, description="What it is for.")
@@ -273,7 +273,7 @@ _WORK = {
     "read_files": "reads of empty files",
     "remove": "removals of files",
 }
-"""What tiers share, as keys of requirements and of a tier, with what they are called."""
+"""The amounts that tiers share, as keys of requirements and of a tier, with their nouns."""
 
 _MOST_TIERS = 5
 

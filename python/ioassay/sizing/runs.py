@@ -48,7 +48,7 @@ def measured_rate(quantity: Quantity, what: str, kind: str, folder: Path | None)
 
 
 def measured_by_ranks(quantity: Quantity, kind: str, folder: Path | None) -> tuple[tuple[int, Value], ...]:
-    """What a run measured for `kind` of I/O by the number of ranks of all clients, ascending.
+    """The measured rates of a run for `kind` of I/O by the number of ranks of all clients, ascending.
 
     Where several numbers of clients had as many ranks, the best with the range of all. Units and errors are those of
     `measured_rate`; empty where a run does not record its ranks.

@@ -1,4 +1,4 @@
-"""What a case is to do, from its plan and from what the engine says that amounts to: the entry in `run.json` of studies
+"""The work of a case, from its plan and from the amounts that the engine reports: the entry in `run.json` of studies
 and front ends alike.
 
 Amounts are what is done when nothing stops it early, in one pass over each file set. Under a stonewall that is the most

@@ -47,7 +47,7 @@ TargetKind = Literal["directory", "device", "url", "in-place"]
 """`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
 
 Operation = facts.Operation
-"""What the operations of a measurement did."""
+"""The operation of a measurement."""
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
@@ -64,7 +64,7 @@ class TransferOrder(StoredStruct, kw_only=True):
 
 
 class JobEntry(StoredStruct, kw_only=True):
-    """What some ranks do in a phase, as tables and reports need it."""
+    """The work of some ranks in a phase, as tables and reports need it."""
 
     name: str
     """Name of the job, unique in the phase. The only one is called as the phase."""
@@ -84,7 +84,7 @@ class JobEntry(StoredStruct, kw_only=True):
     file_set_bytes: Count
     """Size of the file set, or of the items of the tree; 0: unknown, of an imported result."""
     planned_bytes: Count
-    """What it moves in one pass when nothing stops it early; of an imported result what it moved."""
+    """The bytes moved in one pass that nothing stops early; of an imported result those that were moved."""
     planned_operations: Count
     api: str | None = None
     """The storage API. `None`, here and below: unknown."""
@@ -98,7 +98,7 @@ class JobEntry(StoredStruct, kw_only=True):
     fsync: str | None = None
     """When what it changes is forced to stable storage; `None` where it changes nothing."""
     payload: str | None = None
-    """What is or was written; `None` where nothing is moved."""
+    """The kind of data that is or was written; `None` where nothing is moved."""
     rate_bytes_per_s: Count | None = None
     """The rate that its plan sets for all ranks together; `None`: none, or one in operations."""
     rate_operations_per_s: Count | None = None
@@ -106,9 +106,9 @@ class JobEntry(StoredStruct, kw_only=True):
     think_ns: Count | None = None
     """The pause between operations that its plan sets."""
     sizes: dict[Operation, list[tuple[Count, Count]]] = field(default_factory=dict)
-    """Of a replay: sizes of transfers with their number, by operation."""
+    """Only of a replay: sizes of transfers with their number, by operation."""
     orders: dict[Operation, TransferOrder] = field(default_factory=dict)
-    """Of a replay: where its transfers begin, by operation."""
+    """Only of a replay: where its transfers begin, by operation."""
     command: str
     """The equivalent command line of IOR or mdtest."""
 
@@ -119,7 +119,7 @@ class PhaseEntry(StoredStruct, kw_only=True):
     name: str
     """Name of the phase, unique in the case, for example `write`."""
     jobs: list[JobEntry]
-    """What is done in it side by side."""
+    """The jobs that run in it side by side."""
 
 
 class CaseEntry(StoredStruct, kw_only=True):
@@ -140,7 +140,7 @@ class CaseEntry(StoredStruct, kw_only=True):
     file_set_bytes: Count
     """Size of all its files together; 0: unknown, of an imported result."""
     written_bytes: Count
-    """What all its phases together write in one pass, as far as it is known."""
+    """The bytes that all its phases together write in one pass, as far as they are known."""
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = None
@@ -261,7 +261,7 @@ class WorkloadEntry(StoredStruct, kw_only=True):
     name: str
     title: str
     axes: list[Axis] = field(default_factory=list)
-    """What it sweeps besides clients, ranks per client and groups."""
+    """The axes that it sweeps besides clients, ranks per client and groups."""
     until: StopRule | None = None
     """`None`: repeated a fixed number of times."""
 
@@ -276,7 +276,7 @@ class RankBytes(StoredStruct, kw_only=True):
 
 
 class RecordedClass(StoredStruct, kw_only=True):
-    """What an application did in a direction; zeros: nothing."""
+    """The I/O of an application in a direction; zeros: none."""
 
     operations: Count = 0
     bytes: Count = 0
@@ -291,7 +291,7 @@ class RecordedClass(StoredStruct, kw_only=True):
 
 
 class LeftOutEntry(StoredStruct, kw_only=True):
-    """What an application did and a replay of it does not."""
+    """Operations of an application that its replay leaves out."""
 
     operation: str
     calls: Count
@@ -385,7 +385,7 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
     workspace: str | None = None
     """The engine's own directory or prefix on the target, recorded before the engine creates it."""
     ceilings: NetDocument | None = None
-    """What the network between clients and servers can carry, as `ioassay net` measured it."""
+    """The rates between clients and servers that `ioassay net` measured."""
     launcher: str
     hosts: list[str] = field(default_factory=list)
     """The nodes that the launcher was given; empty: those of the allocation, else this one."""
@@ -497,7 +497,7 @@ def contradiction(document: RunDocument) -> str | None:
 
 
 def _misplaced(case: CaseEntry, axes: Mapping[str, Axis]) -> str | None:
-    """What of the case's point its workload does not sweep."""
+    """The part of the case's point that its workload does not sweep."""
     for axis, value in case.point.items():
         if axis in PLACEMENT:
             continue

@@ -20,7 +20,7 @@ affects the number a little, or only a time line.
 
 @dataclass(frozen=True)
 class DoubtKind:
-    """What is the same for all doubts of a kind."""
+    """The properties of all doubts of a kind."""
 
     effect: Effect
     words: str

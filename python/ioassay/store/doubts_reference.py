@@ -59,7 +59,7 @@ def _row(kind: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 
 def _evidence(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """What a field tells, with the fields of those that it lists."""
+    """The meaning of a field, with the fields of those that it lists."""
     text = _line(value.get("description", ""))
     listed = value.get("items", {}).get("$ref", "").rpartition("/")[2]
     if not listed:

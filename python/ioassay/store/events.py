@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ioassay.protocol.progress import Progress  # noqa: F401 (in the bases of a class)
 
 MOST_BYTES = 1 << 30
-"""Of the events of a case. A phase of 4096 ranks sampled for ten minutes takes 40 MiB."""
+"""The largest file of the events of a case. A phase of 4096 ranks sampled for ten minutes takes 40 MiB."""
 
 _MOST_LINE_BYTES = 256 << 20
 
@@ -48,7 +48,7 @@ class _Tail(Generic[Line]):
         self._lines = 0
 
     def new(self) -> list[Line]:
-        """What is in all lines completed since the last call. Raises `UsageError` on a line that is wrong."""
+        """The lines completed since the last call. Raises `UsageError` on a line that is wrong."""
         try:
             with StoredDirectory.open(self._path.parent) as directory:
                 file = directory.open_file(self._path.name, MOST_BYTES)

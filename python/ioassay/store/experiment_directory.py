@@ -23,7 +23,7 @@ class ExperimentDirectory(Generic[Model]):
 
     kind: ClassVar[Kind[Any]]
     noun: ClassVar[str]
-    """What it holds, in a message."""
+    """The noun for its contents, in a message."""
     remedy: ClassVar[str]
 
     def __init__(self, directory: StoredDirectory, lock: Lock, document: Model) -> None:

@@ -1,4 +1,4 @@
-"""What the documents of all experiments have in common: how one was begun, how it ended, and a run per measurement.
+"""The common fields of documents of experiments: how one was begun, how it ended, and a run per measurement.
 
 A document is rewritten after each measurement, so whatever ends an experiment, what was measured is kept and `--resume`
 goes on from there. The runs lie beside it in `runs/`, each a run directory like any other. Not: what is tried, and what
@@ -25,7 +25,7 @@ class ExperimentMeasurement(StoredModel):
 
 
 class ExperimentDocument(StoredModel):
-    """Those fields of an experiment's document that say what every run of it is started with."""
+    """The fields of an experiment's document with which every run of it is started."""
 
     kind: str
     version: int

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
 
 MOST_BYTES = 256 << 20
-"""Of `front-end.json` and of a plan, which names every file that the command line asks for."""
+"""The largest `front-end.json` or plan, which names every file that the command line asks for."""
 
 MOST_NAMED = 10
 """Paths that may remain on the target and are reported one by one; the plan has all of them."""
@@ -98,7 +98,7 @@ def document(directory: StoredDirectory) -> RunDocument:
 
 
 def _amounts(directory: StoredDirectory, plans: Mapping[str, Plan | None]) -> Mapping[str, EventAmounts]:
-    """What the plans of cases amount to. Raises `UsageError` for one that is refused, `CannotRun` without an engine."""
+    """The amounts of the plans of cases. Raises `UsageError` for one that is refused, `CannotRun` without an engine."""
     begun = {case: plan for case, plan in plans.items() if plan is not None}
     events = amounts(begun)
     # A plug-in that did the I/O need not be here, and changes nothing of what was done.
@@ -129,7 +129,7 @@ def _by_posix(plan: Plan) -> Plan:
 
 
 def summary(directory: StoredDirectory) -> Summary:
-    """What `front-end.json` alone says in short. Raises `UsageError` as `document`."""
+    """The summary by `front-end.json` alone. Raises `UsageError` as `document`."""
     front_end = _read(directory)
     has_ended = front_end.ended_unix_ns is not None
     return Summary(
@@ -175,7 +175,7 @@ def _document(
 
 
 def may_remain(directory: StoredDirectory, case: str) -> list[str]:
-    """What a case that was killed may have left at paths that the user named; nothing where it was to be kept.
+    """Files that a killed case may have left at paths that the user named; empty where they were to be kept.
 
     The first `MOST_NAMED` paths, and how many more there are.
     """
@@ -229,7 +229,7 @@ def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None, of_plan: EventAm
 
 
 def _target(plan: Plan) -> tuple[TargetKind, str]:
-    """What kind of place a plan's I/O goes to, and which."""
+    """The kind of a plan's target, and its place."""
     target = plan["target"]
     if "in-place" in target:
         return "in-place", target["in-place"]["directory"]

@@ -1,4 +1,4 @@
-"""What is stored below a folder: each stored directory in a line, without reading its tables or all of its document.
+"""The index of a folder: each stored directory in a line, without reading its tables or all of its document.
 
 Of each directory the beginning of its document is read, which is so little that there is no cache that could be stale,
 damaged or another user's. Nothing is written, and no link is followed. Not: what tells kinds apart (`kinds`).
@@ -46,7 +46,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Index:
-    """What was found below a folder."""
+    """The stored directories below a folder."""
 
     entries: tuple[Entry, ...]
     """The newest first; those without a date of measurement come last."""
@@ -111,7 +111,7 @@ class _Walk:
         self._directories = 0
 
     def below(self, directory: StoredDirectory, levels: int) -> Iterator[Entry | Unreadable]:
-        """What `directory` is, or what so many levels below it are."""
+        """The entry of `directory`, or those so many levels below it."""
         self._directories += 1
         if self._directories > MOST_DIRECTORIES:
             raise UsageError(

@@ -104,7 +104,7 @@ class _Rows:
 
     def _reset(self) -> None:
         self._keys: list[tuple[Any, ...]] = []
-        """Of each measurement its key, and how many rows it has."""
+        """The key of each measurement, and how many rows it has."""
         self._values: dict[str, list[Any]] = {name: [] for name in self._own}
         self._count = 0
 
@@ -162,7 +162,7 @@ def joined_tables(parts: Iterable[Tables]) -> Tables:
 
 
 def _phase_columns(case: CaseEntry, nodes: list[str], phase: EventPhase) -> dict[str, Columns]:
-    """Of each table to which a phase contributes, the columns beside the key."""
+    """The columns beside the key, of each table to which a phase contributes."""
     return {
         "measurements": _measurement(case, phase),
         "ranks": _ranks(nodes, phase),

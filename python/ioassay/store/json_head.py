@@ -1,4 +1,4 @@
-"""What the beginning of a JSON document says, read and checked without the model of the whole document.
+"""The fields at the beginning of a JSON document, read and checked without the model of the whole document.
 
 A model takes longer to build than thousands of heads to read. Not: what a head means (`summary`).
 """

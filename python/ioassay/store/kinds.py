@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ioassay.store.tune_io500_document import TuneIo500Document
 
 FRONT_END = "front-end.json"
-"""What a front end of the engine leaves in the directory of its run: see `front_ends`."""
+"""The document that a front end of the engine leaves in the directory of its run: see `front_ends`."""
 
 _SUFFIX = ".json"
 
@@ -38,22 +38,22 @@ class Kind(Generic[Model]):
 
     name: str
     place: str
-    """Of the model of its document, whose first fields are those of its summary. It is loaded when a document is read
+    """The model of its document, whose first fields are those of its summary. It is loaded when a document is read
     as a whole: the index reads none.
     """
     summarise: Callable[[Fields], Summary]
-    """What the beginning of a document says. Raises `ValueError` where it lacks something."""
+    """The summary from the beginning of a document. Raises `ValueError` where it lacks something."""
     version: int
     upgrades: Mapping[int, Upgrade]
     """From each older version that is still read to the next."""
     most_bytes: int
-    """Of its document. More are not read."""
+    """The largest document that is read."""
     remedy: str
-    """What helps where another version wrote it."""
+    """The remedy where another version wrote it."""
 
     @property
     def model(self) -> type[Model]:
-        """Of its document."""
+        """The model of its document."""
         model: type[Model] = resolve_name(self.place)
         return model
 
@@ -71,7 +71,7 @@ class Kind(Generic[Model]):
         return self.parse(directory.read(self.document, self.most_bytes), directory.path / self.document)
 
     def summary(self, directory: StoredDirectory) -> Summary:
-        """What its document says in short, of which the beginning is read. Raises as `read`."""
+        """The summary of its document, of which the beginning is read. Raises as `read`."""
         file = directory.path / self.document
         with directory.open_file(self.document, self.most_bytes) as opened:
             content = opened.read(HEAD_BYTES)

@@ -33,6 +33,6 @@ class LoadedRun:
     """Of each accelerator in each epoch what it and its data loader did; empty where nothing trained."""
     doubts: pl.DataFrame
     sources: pl.DataFrame
-    """Of imported measurements where they were read; empty for a run of our own."""
+    """Where imported measurements were read; empty for a run of our own."""
     watch: Watch | None = None
-    """What the agents on its hosts reported; `None` where it was not watched."""
+    """The reports of the agents on its hosts; `None` where it was not watched."""

@@ -1,4 +1,4 @@
-"""What names a measurement in the tables of a run, and a point of its sweep. It loads no library of tables."""
+"""The key of a measurement in the tables of a run, and of a point of its sweep. It loads no library of tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Measurement(NamedTuple):
-    """What names a measurement: a phase has one for each of its jobs, and for each operation of a job."""
+    """The key of a measurement: a phase has one for each of its jobs, and for each operation of a job."""
 
     case: str
     phase: str
@@ -24,4 +24,4 @@ KEY = Measurement._fields
 """The columns of every table that name its measurement."""
 
 POINT = ("workload", "phase", "job", "operation", "clients", "ranks", "files", "point")
-"""What names a point of a sweep: measurements that agree in all of it are repetitions of one another."""
+"""The key of a point of a sweep: measurements that agree in all of it are repetitions of one another."""

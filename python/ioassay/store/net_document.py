@@ -38,7 +38,7 @@ class NetHost(StoredStruct, kw_only=True):
     hostname: str
     """As the host calls itself."""
     address: str | None
-    """Of a server: where iperf3 listened; `None` of a client."""
+    """The address of a server where iperf3 listened; `None` of a client."""
     iperf3_version: str
     processors: Count
     machine: str
@@ -54,13 +54,13 @@ class Flow(StoredStruct, kw_only=True):
     server: str
     port: Count
     received_bytes: Count
-    """What the receiving end counted while all flows were at work."""
+    """The bytes that the receiving end counted while all flows were active."""
     duration_s: Amount
     """In this time."""
     retransmits: Count | None
     """Segments sent again in the whole test; `None`: unknown."""
     client_processor_percent: Amount
-    """What iperf3 took of a processor; threads add up."""
+    """The share of a processor that iperf3 took; threads add up."""
     server_processor_percent: Amount
     files: str
     """How the names of its raw files begin."""
@@ -74,7 +74,7 @@ class Remark(StoredStruct, kw_only=True):
 
 
 class NetMeasurement(StoredStruct, kw_only=True):
-    """What some clients and some servers carried together, in one direction."""
+    """The rate of some clients and some servers together, in one direction."""
 
     direction: Direction
     clients: Count

@@ -21,7 +21,7 @@ class LabEntry(StoredStruct, kw_only=True):
     checks = MappingProxyType({"started": json_head.moment})
 
     about: str | None
-    """What the target was made of; `None` if it was none of the lab."""
+    """The lab's description of the target; `None` if it was none of the lab."""
     hosts: list[str]
     """The hosts that clients could be on."""
     link_bits_per_s: Count | None
@@ -90,7 +90,7 @@ class ImportOrigin(StoredStruct, kw_only=True, tag_field="kind", tag="import"):
     tool: str
     """As it is typed after `ioassay import`."""
     versions: list[str]
-    """Of the tool, as far as the files tell."""
+    """The versions of the tool, as far as the files state them."""
     files: list[ImportedFile]
     refused: list[RefusedFile]
     printed: list[PrintedScore] = field(default_factory=list)

@@ -22,7 +22,7 @@ class Outcome:
     state: End | None
     """`None` where the engine's last word is missing: it was killed, or is still at work."""
     failure: Failure | None
-    """What went wrong first."""
+    """The first failure."""
     leftovers: list[str]
     """Paths that are still on the target."""
 

@@ -1,4 +1,4 @@
-"""What a Parquet file says of its size, before anything of it is unpacked.
+"""The size of a Parquet file, before any of it is unpacked.
 
 A few kilobytes can claim a billion rows, or unpack to more than the memory of the node; polars would begin to read.
 Only the parts of the footer that tell sizes are read (Thrift's compact protocol, as in the Parquet format).
@@ -39,15 +39,15 @@ class _Kind(IntEnum):
 
 
 class Malformed(ValueError):
-    """What was read is no Parquet file."""
+    """The file is no Parquet file."""
 
 
 class Size(Struct, frozen=True):
-    """What a table takes."""
+    """The size of a table."""
 
     rows: int
     unpacked_bytes: int
-    """Of all pages once they are decompressed."""
+    """The size of all pages once they are decompressed."""
 
 
 def size(file: BinaryIO) -> Size:

@@ -17,10 +17,10 @@ CLIENTS, RANKS_PER_CLIENT, GROUPS = PLACEMENT = ("clients", "ranks_per_client", 
 """The axes that say how many take part. They are counts in every run; `Axis` entries describe all other axes."""
 
 MOST_CHARACTERS = 256
-"""Of a value that is a word: a path of a plug-in is the longest."""
+"""The longest value that is a word: a path of a plug-in."""
 
 AxisUnit = Literal["bytes", "ns", "1", "word"]
-"""What the values of an axis are in; `1` is a count, `word` no number."""
+"""The unit of the values of an axis; `1` is a count, `word` no number."""
 
 
 class SweepPoint(NamedTuple):
@@ -45,5 +45,5 @@ def of_text(text: str) -> dict[str, int | str]:
 
 
 def ascending(point: Mapping[str, int | str]) -> Ascending:
-    """What points of one workload sort by: the axes in the order in which the study names them, numbers first."""
+    """The sort key of points of one workload: the axes in the order in which the study names them, numbers first."""
     return tuple((False, value, "") if isinstance(value, int) else (True, 0, value) for value in point.values())

@@ -27,7 +27,7 @@ _Schema = Mapping[str, Any]
 
 @cache
 def validator(document: Document, definition: str | None = None) -> SchemaValidator:
-    """What checks a document, or one of the definitions in its schema, and gives it as plain dicts and lists."""
+    """A validator of a document, or of one of the definitions in its schema, that gives plain dicts and lists."""
     schema = json.loads(resources.files("ioassay").joinpath("schemas", f"{document}.json").read_bytes())
     definitions: dict[str, _Schema] = schema.get("$defs", {})
     compiled = _Compiler(definitions)

@@ -92,7 +92,7 @@ def _rebuilt(directory: StoredDirectory, document: RunDocument) -> LoadedRun:
 
 
 def _watch_of(directory: StoredDirectory) -> Watch | None:
-    """What was watched during the run; `None` where nothing was."""
+    """The watch of the run; `None` where it was not watched."""
     if not directory.exists(WATCH_DOCUMENT):
         return None
     from ioassay.store.watched import watch_of  # noqa: PLC0415  (few runs are watched)

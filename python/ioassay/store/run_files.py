@@ -1,4 +1,4 @@
-"""What a run directory holds, by name, and its document. `run.json` of what a front end left is made of its logs.
+"""The files of a run directory, by name, and its document. `run.json` of a front end's run is made of its logs.
 
 Not: the tables (`stored_tables`, `run_rebuild`), writing (`run_writer`).
 """
@@ -36,7 +36,7 @@ class CaseFiles(Struct, frozen=True):
 
     @property
     def events(self) -> Path:
-        """What the engine reports, as it wrote it."""
+        """The events of the engine, as it wrote them."""
         return self.directory / "events.jsonl"
 
     @property
@@ -51,7 +51,7 @@ class CaseFiles(Struct, frozen=True):
 
     @property
     def stderr(self) -> Path:
-        """What the engine and its launcher printed."""
+        """The output of the engine and its launcher."""
         return self.directory / "stderr.txt"
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
 
 _MOST_PLANS_BYTES = 1 << 30
-"""Of `PLANS`: 10,000 cases take some 10 MiB."""
+"""The largest `PLANS`: 10,000 cases take some 10 MiB."""
 
 _ALWAYS_REWRITTEN_BYTES = 1 << 18
 """Tables and `run.json` of fewer bytes are rewritten after every case."""
@@ -194,7 +194,7 @@ class RunWriter:
 
     @property
     def watch(self) -> WatchDocument | None:
-        """Which hosts are watched while it runs, as it was noted. Raises `UsageError`."""
+        """The hosts that are watched while it runs, as noted. Raises `UsageError`."""
         return read_watch(self._directory)
 
     def loaded(self) -> LoadedRun:
@@ -223,7 +223,7 @@ class RunWriter:
 
     @property
     def _tables(self) -> Tables:
-        """Those of the cases that had ended when they were last joined."""
+        """The tables of the cases that had ended when they were last joined."""
         if self._tables_read is None:
             tables, samples = read_tables(self._directory, self.document)
             self._tables_read = tables | {"samples": samples.collect()}
@@ -247,7 +247,7 @@ class RunWriter:
 
     @cached_property
     def _plans(self) -> dict[str, bytes]:
-        """Of each case its plan as it is stored; none of a run whose cases have theirs from the start."""
+        """The stored plan of each case; empty for a run whose cases have theirs from the start."""
         try:
             lines = self._directory.read(PLANS, _MOST_PLANS_BYTES).split(b"\n")[:-1]
         except FileNotFoundError:

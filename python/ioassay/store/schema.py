@@ -182,7 +182,7 @@ ADDED_TABLES = frozenset({"first_bytes", "training"})
 """Tables that runs of older versions lack: nothing of theirs was measured then."""
 
 REBUILT = "Delete it: a missing table is rebuilt from the run's logs."
-"""What to do about a damaged table."""
+"""The remedy for a damaged table."""
 
 _TOLD_BY_ALL = frozenset(
     {*KEY, "workload", "file_set", "layout", "order", "point", "repetition", "complete", "valid"}

@@ -1,4 +1,4 @@
-"""What runs are called where there are several."""
+"""Short names of runs where there are several."""
 
 from __future__ import annotations
 

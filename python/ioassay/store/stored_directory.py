@@ -29,7 +29,7 @@ _RESTORE = "Restore it from a copy."
 
 
 class Identity(NamedTuple):
-    """What tells a file from the one that replaces it."""
+    """The identity of a file, which differs from that of a file that replaces it."""
 
     device: int
     inode: int
@@ -50,7 +50,7 @@ _KINDS = {
 
 
 def file_kind(mode: int) -> str:
-    """What a file of that mode is: `a FIFO`."""
+    """The kind of a file of that mode: `a FIFO`."""
     return _KINDS.get(stat.S_IFMT(mode), "of an unknown kind")
 
 
@@ -106,7 +106,7 @@ class StoredDirectory:
         return Identity(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     def names(self, name: str = "") -> list[str]:
-        """What the directory `name` holds, or this one, sorted; nothing where there is none."""
+        """The sorted names in the directory `name`, or in this one; empty where there is none."""
         if not name:
             return sorted(os.listdir(self.descriptor))
         try:

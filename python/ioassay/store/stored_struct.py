@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ioassay.protocol.event import Environment
 
 LARGEST = 2**63 - 1
-"""What the tables' columns hold."""
+"""The largest value of the tables' columns."""
 
 MOST_CHARACTERS = 4 << 20
-"""Of a string in a stored document: more than a command line may have."""
+"""The longest string in a stored document: longer than a command line may be."""
 
 LIMITS = {
     f"{sign}int{bits}": (0, 2**bits - 1) if sign == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -169,7 +169,7 @@ def _environment() -> Any:
 
 
 def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:  # noqa: PLR0911
-    """Of a value. Raises `KeyError` for a keyword that `Environment` does not use."""
+    """The type of a value. Raises `KeyError` for a keyword that `Environment` does not use."""
     if "$ref" in schema:
         return _type(definitions[schema["$ref"].removeprefix("#/$defs/")], definitions)
     if "anyOf" in schema:

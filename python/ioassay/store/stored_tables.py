@@ -38,13 +38,13 @@ _MOST_IMPORTED = 64
 
 _MOST_DOUBTS = 64
 _MOST_BUCKETS = 200_000
-"""Of a measurement; a histogram of nanoseconds to hours with three digits has fewer."""
+"""The most of a measurement; a histogram of nanoseconds to hours with three digits has fewer buckets."""
 
 _LARGEST = 2**62
 _LONGEST_NS = 10**17
 """Three years."""
 _MOST_SAMPLES = 10_000_000
-"""Of one rank and phase: a phase of a month sampled four times a second."""
+"""The most of one rank and phase: a phase of a month sampled four times a second."""
 _MOST_CHARACTERS = 1 << 20
 
 _STDERR = 2

@@ -1,4 +1,4 @@
-"""What the index shows of a stored directory, and the parts of its document that say it.
+"""The line of a stored directory in the index, and the parts of its document that it comes from.
 
 A document begins with these, so that its first `HEAD_BYTES` are enough. Where they are not, because an older version
 has another order or one of the values is long, the whole document is read. Each function raises `ValueError` where
@@ -23,7 +23,7 @@ class Summary:
     name: str
     """Its identifier, which it keeps when it is renamed."""
     origin: str | None
-    """Of a run: `study`, `front-end` or `import`."""
+    """The origin of a run: `study`, `front-end` or `import`."""
     study: str
     """The study, the tool whose command line or results they are, or the program that was recorded."""
     target: str
@@ -40,7 +40,7 @@ def called(target: str, storage: str | None) -> str:
 
 
 def of_run(document: Fields) -> Summary:
-    """Of `run.json`. The study comes last: where it is there, the origin is there as a whole."""
+    """The summary of `run.json`. The study comes last: where it is there, the origin is there as a whole."""
     origin = document.inner("origin")
     return Summary(
         name=document.component("run"),
@@ -53,7 +53,7 @@ def of_run(document: Fields) -> Summary:
 
 
 def of_net(document: Fields) -> Summary:
-    """Of `net.json`. The settings come last: where they are there, all servers are."""
+    """The summary of `net.json`. The settings come last: where they are there, all servers are."""
     document.inner("settings")
     return Summary(
         name=document.text("net"),
@@ -66,7 +66,7 @@ def of_net(document: Fields) -> Summary:
 
 
 def of_record(document: Fields) -> Summary:
-    """Of `record.json`. The host comes last: where it is there, the whole command is."""
+    """The summary of `record.json`. The host comes last: where it is there, the whole command is."""
     command = document.texts("command")
     return Summary(
         name=document.text("record"),
@@ -79,7 +79,7 @@ def of_record(document: Fields) -> Summary:
 
 
 def of_sweep(document: Fields) -> Summary:
-    """Of `sweep.json`. The title comes last: where it is there, target and study are whole."""
+    """The summary of `sweep.json`. The title comes last: where it is there, target and study are whole."""
     document.text("title")
     return Summary(
         name=document.component("sweep"),
@@ -92,7 +92,7 @@ def of_sweep(document: Fields) -> Summary:
 
 
 def of_tune_io500(document: Fields) -> Summary:
-    """Of `tune-io500.json`. The directory comes last: where it is there, target and identifier are whole."""
+    """The summary of `tune-io500.json`. The directory comes last: where it is, target and identifier are whole."""
     document.text("directory")
     return Summary(
         name=document.component("tuning"),

@@ -21,7 +21,7 @@ itself with one parameter back at today's value.
 """
 
 Side = Literal["today", "point"]
-"""Of a contribution `today` is the best point with one parameter back at today's value."""
+"""In a contribution, `today` is the best point with one parameter back at today's value."""
 
 Measure = Literal["rate", "p50", "p90", "p99", "max", "score"]
 
@@ -41,7 +41,7 @@ class ParameterEntry(StoredModel):
 
 
 class ObjectiveEntry(StoredModel):
-    """What is to become better."""
+    """The figure to improve."""
 
     phase: str | None = Field(description="A phase or an operation of the study; `None` of a score.")
     workload: str | None = None
@@ -49,7 +49,7 @@ class ObjectiveEntry(StoredModel):
 
 
 class ConstraintEntry(StoredModel):
-    """What must not become worse than a limit."""
+    """A figure that must not become worse than a limit."""
 
     phase: str
     workload: str | None = None

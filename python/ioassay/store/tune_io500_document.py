@@ -19,7 +19,7 @@ Io500Stage = Literal["ior-easy", "balance"]
 
 
 class SystemFact(StoredModel):
-    """What is known of the system before anything is measured."""
+    """A fact about the system, known before anything is measured."""
 
     name: str
     value: str

@@ -1,4 +1,4 @@
-"""What changed from one version of a stored document to the next: a function for each step, which never changes again.
+"""The changes from one version of a stored document to the next: a function for each step, which never changes again.
 
 Directories of these versions are with users, so they stay readable; `tests/stored` has one of each. Not: the current
 version (`document`, `net_document`).

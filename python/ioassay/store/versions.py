@@ -46,7 +46,7 @@ _HIGHEST_VERSION = 2**31
 
 
 class Head(NamedTuple):
-    """What every document of a stored directory says of itself."""
+    """The first fields of every document of a stored directory."""
 
     kind: str | None
     """`None`: of a version that did not say it."""
@@ -54,7 +54,7 @@ class Head(NamedTuple):
 
 
 def read_head(document: Any) -> Head:
-    """What a document says of itself. Raises `ValueError` where it says nothing, or nothing sensible."""
+    """The first fields of a document. Raises `ValueError` where they are missing, or not sensible."""
     fields = json_head.Fields(document)
     kind = fields.text_or_none("kind")
     if kind is not None and len(kind) > _LONGEST_KIND:
@@ -63,7 +63,7 @@ def read_head(document: Any) -> Head:
 
 
 def _head_of(content: bytes) -> Head:
-    """What the document in `content` says of itself. Raises `ValueError`."""
+    """The first fields of the document in `content`. Raises `ValueError`."""
     if len(content) > json_head.HEAD_BYTES:
         try:
             return read_head(json_head.beginning(content[: json_head.HEAD_BYTES]))
@@ -126,5 +126,5 @@ def upgraded(
 
 
 def damaged(file: Path, why: str) -> UsageError:
-    """What to say of a document that cannot be understood."""
+    """The error of a document that cannot be understood."""
     return UsageError(f"{file} is damaged: {why}.", "Restore it from a copy.")

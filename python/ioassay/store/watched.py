@@ -1,4 +1,4 @@
-"""What the agents on the hosts of a run reported, read from `watch/*.jsonl`: a table for each kind of documents.
+"""The reports of the agents on the hosts of a run, read from `watch/*.jsonl`: a table for each kind of documents.
 
 A line that is cut or damaged, or of another version of the agent, is counted and left out: nothing of a run depends on
 it. Not: which hosts there are (`watch_document`), what the numbers mean (`ioassay.analysis.watch`).
@@ -27,7 +27,7 @@ _MOST_SECONDS = 2**33
 _LONGEST_NAME = 4096
 _LINES_AT_ONCE = 100_000
 _MOST_ROWS = 20_000_000
-"""Of a host: a month of 8 devices."""
+"""The most of a host: a month of 8 devices."""
 
 COLUMNS: Final = pl.Schema(
     {
@@ -52,7 +52,7 @@ class WatchTables:
     by_kind: Mapping[str, pl.DataFrame]
     damaged_lines: int = 0
     unknown_lines: int = 0
-    """Of kinds, or without fields, of another version of the agent."""
+    """Lines of kinds, or without fields, of another version of the agent."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Watch:
 
 
 def watch_of(directory: StoredDirectory) -> Watch | None:
-    """What was watched during the run in this directory; `None` where nothing was. Raises `UsageError`."""
+    """The watch of the run in this directory; `None` where it was not watched. Raises `UsageError`."""
     document = read_watch(directory)
     return None if document is None else Watch(document, partial(_read, directory.path, document.hosts))
 
@@ -145,7 +145,7 @@ class _Collected:
             self._unknown += 1
 
     def tables(self) -> WatchTables:
-        """What was collected."""
+        """The collected tables."""
         tables = {kind: pl.concat(self._tables[kind]) for kind in _KINDS if kind in self._tables}
         return WatchTables(tables, self._damaged, self._unknown)
 
@@ -158,14 +158,14 @@ class _Collected:
 
 
 class _Fields(NamedTuple):
-    """Of a kind of documents: what names the thing that they are about, and the numbers."""
+    """The fields of a kind of documents: the key of the thing that they are about, and the numbers."""
 
     labels: tuple[str, ...]
     numbers: tuple[str, ...]
 
     @classmethod
     def of(cls, kind: Kind) -> _Fields:
-        """Those of a kind. Which node it is says the name of the file."""
+        """The fields of a kind. The name of the file names the node."""
         return cls(
             tuple(field.name for field in kind.fields if field.kind == "label" and field.name != "node"),
             tuple(field.name for field in kind.fields if field.kind in ("amount", "greatest", "level")),
@@ -195,4 +195,4 @@ class _Fields(NamedTuple):
 
 
 _KINDS: Final = {name: _Fields.of(kind) for name, kind in {**NODE_KINDS, "agent": JOB_KINDS["agent"]}.items()}
-"""Of these each host has documents. The phases are those of the run."""
+"""The kinds of which each host has documents. The phases are those of the run."""

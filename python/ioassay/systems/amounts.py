@@ -91,7 +91,7 @@ UNITS = _units()
 """Every unit that can be computed with, as it is printed but for spaces. `m g t` are IOR's."""
 
 _LETTERS = ("G", "T", "P")
-"""What `df` prints after a number; only a reader of the text can tell whether it counts in 1000s or in 1024s."""
+"""The suffixes that `df` prints; only a reader of the text knows whether they count in 1000s or in 1024s."""
 
 WORDS = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "ten": 10, "twenty": 20, "double": 2, "doubled": 2}
 """Numbers that are printed as words."""

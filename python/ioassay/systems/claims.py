@@ -1,4 +1,4 @@
-"""What was claimed of systems, recomputed from the figures that were printed.
+"""The claims about systems, recomputed from the figures that were printed.
 
 A claim **follows** where the number that it says and the number that its figures give can be the same once both were
 rounded as printed; it **does not follow** where they cannot; it **cannot be recomputed** where what it rests on is not
@@ -38,7 +38,7 @@ class ResolvedOperand(NamedTuple):
     amount: Amount
     qualifier: Qualifier
     interval: Interval
-    """What the number stands for."""
+    """The range that the number stands for."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class CheckedClaim:
     claim: Claim
     verdict: Verdict
     operands: tuple[ResolvedOperand, ...] = ()
-    """What it was recomputed from: of the point that decided."""
+    """The operands of the point that decided."""
     recomputed: float | None = None
     """In the unit that the claim is made in; a ratio for `greater` and `similar`."""
     low: float | None = None

@@ -49,7 +49,7 @@ def whole(system: System, checked: Sequence[CheckedClaim]) -> dict[str, Any]:
 
 
 def verification(checked: Iterable[tuple[System, Sequence[CheckedClaim]]]) -> dict[str, Any]:
-    """What `--check` found."""
+    """The result of `--check`."""
     by_system = list(checked)
     return {
         "version": VERSION,

@@ -1,4 +1,4 @@
-"""Which numbers a text prints in which line, with which units and qualifiers: facts to hold the built-in systems to.
+"""The numbers of a text by line, with units and qualifiers: facts with which the built-in systems are compared.
 
     python -m ioassay.systems.extract DIR            writes `testdata` from the texts in DIR
     python -m ioassay.systems.extract DIR --check    fails where `testdata` is not what these texts print
@@ -32,7 +32,7 @@ _QUALIFIERS: dict[Qualifier, str] = {
     "about": r"(?<![0-9])~ ?|(?i:\b(?:approximately|about|around|roughly)\s+)",
     "up-to": r"(?i:\bup to\s+)|最大 ?",
 }
-"""What stands before a number that is qualified so, possibly at the end of the line above."""
+"""The words before a number that is qualified so, possibly at the end of the line above."""
 
 
 def _pattern() -> re.Pattern[str]:
@@ -50,14 +50,14 @@ _TOKEN = _pattern()
 
 @dataclass(frozen=True)
 class Printed:
-    """What a text prints."""
+    """The numbers that a text prints."""
 
     sha256: str
-    """Of the text."""
+    """The checksum of the text."""
     lines: dict[str, list[str]]
     """By the number of a line, from 1: its numbers with their units, and the words of `_SAID`, as they stand there."""
     qualified: dict[Qualifier, dict[str, list[str]]]
-    """Those that are qualified, by how and by line."""
+    """The qualified ones, by qualifier and by line."""
 
 
 def tokens(line: str) -> list[str]:
@@ -66,7 +66,7 @@ def tokens(line: str) -> list[str]:
 
 
 def extract(text: bytes) -> Printed:
-    """What a text in UTF-8 prints."""
+    """The numbers of a text in UTF-8."""
     lines = text.decode().split("\n")
     lines_of_tokens = {str(number): tokens(line) for number, line in enumerate(lines, start=1)}
     printed = {number: here for number, here in lines_of_tokens.items() if here}
@@ -82,7 +82,7 @@ def _qualified(text: str, before: str) -> dict[str, list[str]]:
 
 
 def read_printed() -> dict[str, Printed]:
-    """What was extracted, by the name of the text."""
+    """The extracted numbers, by the name of the text."""
     files = sorted(TESTDATA.glob("*.json"))
     return {f"{file.stem}.txt": Printed(**json.loads(file.read_text())) for file in files}
 

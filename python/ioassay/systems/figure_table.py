@@ -24,7 +24,7 @@ FACTS: dict[str, tuple[str, type[pl.DataType]]] = {
     "qualifier": ("qualifier", pl.String),
     "level": ("level", pl.String),
 }
-"""What a figure is of: by column, and by name in a JSON document, the attribute of `Figure` that has it."""
+"""The facts about a figure: by column, and by name in a JSON document, the attribute of `Figure` that has it."""
 
 SCHEMA: dict[str, type[pl.DataType]] = {
     "system": pl.String,
@@ -51,7 +51,7 @@ def rows(system: System) -> pl.DataFrame:
 
 
 def facts(figure: Figure) -> dict[str, Any]:
-    """What a figure is of, by the names of `FACTS`; `None` where the source does not say."""
+    """The facts about a figure, by the names of `FACTS`; `None` where the source does not state one."""
     return {column: getattr(figure, attribute) for column, (attribute, _) in FACTS.items()}
 
 

@@ -19,7 +19,7 @@ QUALIFIED: dict[Qualifier, str] = {
     "up-to": "up to ",
     "at-least": "at least ",
 }
-"""What stands before a number."""
+"""The words before a number."""
 
 _FORMULAS: dict[Rule, tuple[str, str, str]] = {
     "same": ("", "", ""),
@@ -33,11 +33,11 @@ _FORMULAS: dict[Rule, tuple[str, str, str]] = {
     "greater": ("", " ÷ ", ""),
     "similar": ("", " ÷ ", ""),
 }
-"""What stands before, between and after the operands of each rule."""
+"""The text before, between and after the operands of each rule."""
 
 
 def says(claim: Claim) -> str:
-    """What is claimed, with its qualifier: `up to 400%`."""
+    """The claim with its qualifier: `up to 400%`."""
     return QUALIFIED[claim.qualifier] + (claim.claimed.text if claim.claimed else claim.says).removeprefix(
         QUALIFIED[claim.qualifier]
     )

@@ -1,4 +1,4 @@
-"""What a file about a system can say: every key once, with its meaning. Not: whether its claims follow (`claims`)."""
+"""The keys of a file about a system: each once, with its meaning. Not: whether its claims follow (`claims`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPERANDS: dict[Rule, int | None] = {
 """How many operands each rule takes; `None`: two or more."""
 
 _ORDERS = ("sequential", "random")
-"""What a test's name may begin with to tell the order of its transfers."""
+"""The words at the beginning of a test's name that state the order of its transfers."""
 
 _IN_WORDS: tuple[Rule, ...] = ("greater", "similar")
 """The rules for claims that say no number."""
@@ -149,7 +149,7 @@ class Document(Part):
 
     @property
     def where(self) -> str:
-        """What leads to it: its file, else its URL, else its title."""
+        """The place where it can be read: its file, else its URL, else its title."""
         return self.file or self.url or self.title
 
 
@@ -231,7 +231,7 @@ class Figure(Part):
 
 
 class Claim(Part):
-    """What the text derives, or what should agree, and how to recompute it."""
+    """A statement that the text derives, or that should agree, and how to recompute it."""
 
     id: Identifier = Field(description="What it is about. Unique in the file.")
     says: Prose = Field(description="What is claimed, as printed: `7x`, `251%`, `36 GB/s`, `similar`.")

@@ -29,7 +29,7 @@ Rounding = Literal["nearest", "down", "up"]
 
 
 def standing_for(amount: Amount, qualifier: Qualifier) -> Interval:
-    """What a printed number stands for, with what the word before it adds; in base units."""
+    """The range of a printed number, with what the word before it adds; in base units."""
     match qualifier:
         case "about":
             return amount.rounded.widened(ABOUT)

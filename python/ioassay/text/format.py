@@ -18,7 +18,7 @@ from ioassay.text.units import (
 
 _RANGE = " (range)"
 ABSENT = "–"
-"""What stands where nothing was measured."""
+"""The text for a value that was not measured."""
 
 _DURATIONS = ((3600e9, "h"), (600e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _LENGTH = {"h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "µs": 1e3}
@@ -91,7 +91,7 @@ def significant(value: float) -> str:
 
 
 def kept(rate: str, given: str) -> str:
-    """What was reached of what was asked for, both written already: `998 of 1000 IOPS`."""
+    """The rate reached of the rate asked for, both written already: `998 of 1000 IOPS`."""
     number, _, unit = rate.partition(" ")
     return f"{number if given.endswith(f' {unit}') else rate} of {given}"
 

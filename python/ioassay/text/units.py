@@ -29,7 +29,7 @@ RateUnit = Literal[
 """The units of printed rates."""
 
 OPERATIONS_UNITS: tuple[RateUnit, ...] = ("MIOPS", "kIOPS", "IOPS", "Mops/s", "kops/s", "ops/s")
-"""Those that count operations and not bytes: IOPS of data, ops/s of metadata."""
+"""The units that count operations and not bytes: IOPS of data, ops/s of metadata."""
 
 RATE_UNITS: tuple[RateUnit, ...] = get_args(RateUnit)
 

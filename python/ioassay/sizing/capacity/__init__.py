@@ -1,4 +1,4 @@
-"""What drives hold: raw, after spares, parity and padding, and what the file system leaves (`df`).
+"""The capacity of drives: raw, after spares, parity and padding, and what the file system leaves (`df`).
 
     redundancy      which drives hold data, parity or copies, and which are spares
     target          what one file system is made on
@@ -22,7 +22,7 @@ from ioassay.sizing.model import BrickChoice, Capacity
 
 
 def brick_capacity(catalogue: Catalogue, choice: BrickChoice) -> Capacity:
-    """What one brick holds, in bytes. Raises `UsageError` for a geometry that is impossible."""
+    """The capacity of one brick, in bytes. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
     layout = geometry(catalogue, choice.brick)
     drive = catalogue.value(choice.drive, "capacity", "capacity of a drive")
@@ -41,7 +41,7 @@ def brick_capacity(catalogue: Catalogue, choice: BrickChoice) -> Capacity:
 
 
 def _protected(geometry: Geometry, drive: Value, record: Value, sector: Value) -> Value:
-    """What a group holds of data."""
+    """The bytes of data that a group holds."""
     name = "protected capacity of a group"
     in_use = exactly(
         "drives less distributed spares" if geometry.distributed_spares else "drives", geometry.drives_in_use

@@ -1,4 +1,4 @@
-"""What `df` shows of an empty ext4 or ldiskfs file system as its size.
+"""The size of an empty ext4 or ldiskfs file system, as `df` shows it.
 
 Taken off is what mke2fs writes: inode tables, two bitmaps of a block in each block group, and the journal, as large as
 for targets above 128 GiB. Left out are copies of superblock and group descriptors, and blocks kept for growing,

@@ -1,4 +1,4 @@
-"""What file systems take of the bytes that they are made on, and what `df` shows.
+"""The overhead of file systems, and the size that `df` shows.
 
 A catalogue says by `overhead` what a file system takes; those of the names in `KNOWN` are computed instead. Which of
 the several numbers of `df` it is: always the size of the empty file system, as applications see it on a client.
@@ -46,7 +46,7 @@ _KEPT_BY_LUSTRE = assumed(
 
 
 def _on_client(shown: Value) -> Value:
-    """What a client of Lustre sees of a target that has `shown`."""
+    """The size of a target that has `shown`, as a client of Lustre sees it."""
     formatted = shown.named("formatted capacity of a target")
     kept = product("space that Lustre keeps of a target", formatted, _KEPT_BY_LUSTRE)
     return difference("usable capacity of a target", formatted, kept)
@@ -117,7 +117,7 @@ def record_default(name: str | None) -> tuple[int, str]:
 
 
 def usable(catalogue: Catalogue, name: str | None, target: Target) -> Value:
-    """What `df` shows of an empty file system `name` on `target`; all of it where there is none."""
+    """The size of an empty file system `name` on `target`, as `df` shows it; all of it where there is none."""
     if name is None:
         return replace(
             target.capacity.named("usable capacity of a group"),

@@ -1,4 +1,4 @@
-"""What a file system can be made on: how large a target, how many inodes, how many targets, how wide a group.
+"""The limits of file systems: size of a target, number of inodes and of targets, width of a group.
 
 Each limit has its source. Not: what it takes for itself (`file_systems`), groups that are impossible (`redundancy`).
 """
@@ -33,7 +33,7 @@ _MOST_TARGETS = {
         origin=Origin("published", "BeeGFS documentation 8, Setting node or target IDs: 16-bit values from 1"),
     )
 }
-"""Of a storage system by its `software`; those of a file system stand in its catalogue."""
+"""The limits of a storage system, by its `software`; those of a file system stand in its catalogue."""
 _FORMATS = {"ext4": ext4.MKE2FS, "ldiskfs": ext4.MKFS_LUSTRE, "ldiskfs-2.8": ext4.MKFS_LUSTRE}
 
 
@@ -63,7 +63,7 @@ class FileSystemLimit:
 
 
 def limits_of_brick(catalogue: Catalogue, choice: BrickChoice) -> Iterator[FileSystemLimit]:
-    """Those of one brick. Raises `UsageError` for a geometry that is impossible."""
+    """The limits of one brick. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
     layout = geometry(catalogue, choice.brick)
     target = _target(catalogue, choice)
@@ -79,7 +79,7 @@ def limits_of_brick(catalogue: Catalogue, choice: BrickChoice) -> Iterator[FileS
 
 
 def limits(catalogue: Catalogue, size: Size) -> Iterator[FileSystemLimit]:
-    """Those of all that is bought: of each kind of brick, and how many targets one file system has."""
+    """The limits of all that is bought: of each kind of brick, and how many targets one file system has."""
     targets: dict[str, tuple[int, Value]] = {}
     for counted, choice in zip(size.configuration.bricks, size.bricks, strict=True):
         yield from limits_of_brick(catalogue, choice)

@@ -1,4 +1,4 @@
-"""What OpenZFS allocates for a record on raidz and dRAID: sectors of data, of parity, and padding.
+"""The sectors that OpenZFS allocates for a record on raidz and dRAID: data, parity, and padding.
 
 Computed as the sources do it. Raidz adds its parity to every row of data sectors, the last one included, and rounds
 the whole up to a multiple of parity + 1, so that no hole is left that is too small for anything. dRAID always writes

@@ -45,7 +45,7 @@ class Geometry:
     parity: int
     """Parity drives of a stripe, or drives with further copies."""
     drives: int
-    """Of a group, with distributed spares."""
+    """The drives of a group, with distributed spares."""
     distributed_spares: int
     """Drives of a group whose space is left free all over the group to rebuild into."""
     spares: int

@@ -1,4 +1,4 @@
-"""What one file system or pool is made on.
+"""The drives below one file system or pool.
 
 Not: what it takes for itself (`file_systems`).
 """

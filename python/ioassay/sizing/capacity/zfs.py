@@ -1,4 +1,4 @@
-"""What `df` shows of an empty ZFS pool.
+"""The size of an empty ZFS pool, as `df` shows it.
 
 ZFS counts space as if every block were 128 KiB: at creation it fixes the share of data that such a block has on this
 geometry (the deflate ratio, in units of 1/512), and multiplies everything by it that `df` and `zfs list` show. With
@@ -46,7 +46,7 @@ _MOST_SLOP = assumed(
 
 
 def shown_by_df(target: Target, *, has_limited_slop: bool) -> Value:
-    """What `df` shows of an empty pool, or what fits into it where that is less.
+    """The size of an empty pool as `df` shows it, or the data that fits into it where that is less.
 
     `has_limited_slop` is true from OpenZFS 2.1 on.
     """

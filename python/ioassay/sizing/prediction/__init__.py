@@ -1,4 +1,4 @@
-"""What a study is expected to measure on a configuration: a rate with a range for each point of its sweeps.
+"""The expected results of a study on a configuration: a rate with a range for each point of its sweeps.
 
     spots       a study → what it times, without a target
     storage     what a configuration gives to a prediction

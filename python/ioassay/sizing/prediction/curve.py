@@ -1,4 +1,4 @@
-"""What a run that is attached to a brick measured of so many ranks, scaled to a configuration of several.
+"""The measured rates of a run that is attached to a brick, scaled to a configuration of several.
 
 The curve is scaled in both directions: k bricks do with k times the ranks k times the rate. Between two measured
 numbers of ranks it is interpolated; below the first and beyond the last it says nothing. Not: reading runs
@@ -16,7 +16,7 @@ from ioassay.systems.amounts import NUMBER, Interval
 
 
 def expected(curve: Curve, spot: Spot, carried: Value) -> Value | None:
-    """What the ranks of a spot do together, if the storage does `carried` at its peak; `None` outside of the curve."""
+    """The rate of the ranks of a spot, if the storage does `carried` at its peak; `None` outside of the curve."""
     if not curve:
         return None
     peak = max((value for _, value in curve), key=lambda value: value.interval.nominal)

@@ -37,7 +37,7 @@ _IN_FLIGHT = assumed(
 
 
 def predict(storage: Storage, spot: Spot) -> Predicted:
-    """What is expected at a spot whose job works on files."""
+    """The expected rate at a spot whose job works on files."""
     kind = _kind(spot)
     why_not = _why_not(storage, spot, kind)
     if why_not or kind is None:
@@ -55,7 +55,7 @@ def predict(storage: Storage, spot: Spot) -> Predicted:
 
 
 def _as_measured(spot: Spot, measured: Value, link: Value | None) -> tuple[Value, str]:
-    """What was measured, as far as the links of the clients carry it, and what allows no more."""
+    """The measured rate, as far as the links of the clients carry it, and its limit."""
     if link is None:
         return measured, "as measured"
     clients = exactly("clients", spot.taking_part)
@@ -100,7 +100,7 @@ def _kind_text(kind: IoKind) -> str:
 
 
 def _storage_rate(storage: Storage, kind: IoKind, transfer: Value | None) -> Value:
-    """What the storage does at full load. Random transfers never move more than sequential ones."""
+    """The rate of the storage at full load. Random transfers never move more than sequential ones."""
     operations = storage.rates[kind].value
     sequential = storage.rates.get("write" if kind.endswith("write") else "read")
     if transfer is None or sequential is None:

@@ -27,7 +27,7 @@ _KINDS: dict[Operation, MetadataKind] = {
 
 
 def predict(storage: Storage, spot: Spot) -> Predicted:
-    """What is expected at a spot whose job works on a tree."""
+    """The expected rate at a spot whose job works on a tree."""
     kind = _KINDS.get(spot.operation)
     if kind is None:
         return Predicted(spot, None, why_not=f"The catalogue has no rates of the operation {spot.operation}.")

@@ -1,4 +1,4 @@
-"""What a prediction is, as types."""
+"""Predictions, as types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ioassay.store.point import AxisUnit
 
 @dataclass(frozen=True)
 class SeriesName:
-    """What a study measures again at every point of a sweep."""
+    """The phase, job and operation that a study measures again at every point of a sweep."""
 
     test: str
     """Without the operation, as a comparison calls it: `Sequential 1 MiB`."""
@@ -38,7 +38,6 @@ class Spot:
 
     @property
     def operation(self) -> Operation:
-        """What it does."""
         return self.series.operation
 
 
@@ -48,20 +47,20 @@ Method = Literal["bounds", "curve", "modules"]
 
 @dataclass(frozen=True)
 class Predicted:
-    """What is expected at a spot."""
+    """The expected rate at a spot."""
 
     spot: Spot
     value: Value | None
     """From the least to the most, nominally what is expected; bytes/s of sequential I/O, else operations/s. `None`
     where nothing is known that it could rest on."""
     limit: str = ""
-    """What allows no more, as a noun."""
+    """The limit, as a noun."""
     method: Method | None = None
     """How it was predicted."""
     why_not: str = ""
     """Why there is no value, as a sentence."""
     notes: tuple[str, ...] = ()
-    """What may make it wrong, as sentences."""
+    """Reasons why it may be wrong, as sentences."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,10 @@ class Prediction:
     study: StudyEntry
     configuration: str
     title: str
-    """Of the configuration; empty where it has none."""
+    """The title of the configuration; empty where it has none."""
     series: tuple[tuple[SeriesName, tuple[Predicted, ...]], ...]
     remarks: tuple[str, ...] = ()
-    """What holds for all of it, as sentences."""
+    """Remarks on the whole prediction, as sentences."""
 
     @property
     def points(self) -> Iterator[Predicted]:

@@ -17,7 +17,7 @@ _REASONS_SHOWN = 3
 
 
 def predict(study: ResolvedStudy, storage: Storage, name: str, title: str = "") -> Prediction:
-    """What `study` should measure on the configuration `name`, of which `storage` is what a prediction sees.
+    """The expected results of `study` on the configuration `name`, whose `storage` has the inputs of a prediction.
 
     Raises `UsageError` where no point of the study can be predicted.
     """

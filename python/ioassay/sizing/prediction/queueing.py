@@ -16,7 +16,7 @@ class Stations(NamedTuple):
 
     number: int
     demand: float
-    """What an average request asks of each of them, above 0: 1 / the rate of all together."""
+    """The time that an average request takes of each of them, above 0: 1 / the rate of all together."""
 
 
 def least(requests: int, stations: Sequence[Stations]) -> float:

@@ -20,7 +20,7 @@ from ioassay.studies.target import Target
 
 
 def spots(study: ResolvedStudy) -> Iterator[Spot]:
-    """What every case times, once and not for each repetition."""
+    """The timed phases of every case, once and not for each repetition."""
     workloads = {entry.name: entry for entry in study.entry.workloads}
     # Neither run nor target nor launcher change what is timed.
     for case, _, _ in expand(study, "run", Target("directory", "/"), DEFAULT):

@@ -1,4 +1,4 @@
-"""What a configuration gives to a prediction: its rates without clients, how far it divides, what a client carries."""
+"""The inputs of a prediction from a configuration: rates without clients, how far it divides, a client's link."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Storage:
     """A configuration, as a prediction sees it."""
 
     rates: Rates
-    """Of a healthy system, up to the network; without the links of clients."""
+    """The rates of a healthy system, up to the network; without the links of clients."""
     link: Value | None
-    """What one client can carry, in bytes/s; `None` where the configuration has no clients."""
+    """The rate of one client's link, in bytes/s; `None` where the configuration has no clients."""
     clients: int | None
     """How many there are."""
     groups: Value
-    """Of drives that protect each other: a stripe lies in one of them."""
+    """The groups of drives that protect each other: a stripe lies in one of them."""
     drives: Value
     are_disks: bool
     """All drives are disks, which serve one request at a time."""
@@ -40,15 +40,15 @@ class Storage:
     """Data of the largest full stripe or record, or what the configuration says that RAID gets; `None` where it is
     unknown, or nothing is striped."""
     memory_bytes: int | None
-    """Of all servers together; `None` where the catalogue does not say that of one."""
+    """The memory of all servers together; `None` where the catalogue does not state that of one."""
     metadata_processes: Mapping[MetadataKind, int]
     """How many the rates of metadata were published of, as far as it is known."""
     curves: Mapping[IoKind, Curve]
-    """What one brick was measured to do by the number of ranks, where a run is attached to it and all are alike."""
+    """The measured rates of one brick by the number of ranks, where a run is attached to it and all are alike."""
 
 
 def storage(catalogue: Catalogue, name: str, configuration: Configuration, sources: Mapping[str, Document]) -> Storage:
-    """What `configuration` gives; `sources` are those of its file. Raises `UsageError` as `evaluate` does."""
+    """The inputs from `configuration`; `sources` are those of its file. Raises `UsageError` as `evaluate` does."""
     clients = configuration.clients
     bricks = [(catalogue.find(brick.brick, Brick), brick.count) for brick in configuration.bricks]
     choices = [choice_of(catalogue, brick) for brick in configuration.bricks]
@@ -105,7 +105,7 @@ def _memory_bytes(catalogue: Catalogue, bricks: list[tuple[Brick, int]]) -> int 
 
 
 def _metadata_processes(catalogue: Catalogue, configuration: Configuration) -> dict[MetadataKind, int]:
-    """Of a single kind of module, so many modules as there are: each was published with so many."""
+    """The number of processes for a single kind of module: each module was published with so many."""
     if len(configuration.metadata) != 1:
         return {}
     ((name, count),) = configuration.metadata.items()

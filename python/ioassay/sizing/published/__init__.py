@@ -1,4 +1,4 @@
-"""What is published of configurations, held against the arithmetic: which reading of its units, if any, agrees.
+"""Published numbers of configurations, compared with the arithmetic: which reading of its units, if any, agrees.
 
     check       every stated number, and what all of them together allow
     readings    the ways in which one printed number can be meant

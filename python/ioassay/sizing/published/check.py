@@ -18,7 +18,7 @@ from ioassay.sizing.published.readings import examine
 
 
 def check(catalogue: Catalogue, file: ConfigurationFile, sizes: Mapping[str, Size]) -> Published:
-    """What agrees, and what does not; `sizes` has what follows from each configuration of `file`, by its name.
+    """The comparison, with what agrees and what does not; `sizes` has the evaluation of each configuration, by name.
 
     Raises `UsageError` for a price relative to a configuration that the file does not have.
     """

@@ -1,4 +1,4 @@
-"""What printed numbers say together: one reading for all units, one rate of a brick for all, the same thing twice.
+"""Conclusions from printed numbers together: one reading for all units, one rate of a brick, contradictions.
 
 Not: how one number can be meant (`readings`), prices (`prices`).
 """
@@ -62,7 +62,7 @@ def _unit_finding(kind: UnitKind, figures: Sequence[Figure]) -> UnitFinding:
 
 
 def _losses(units: Iterable[Shared], figures: Sequence[Figure]) -> Iterable[Loss]:
-    """Of two and more usable capacities: one alone would fit with some loss in any unit."""
+    """The losses of two and more usable capacities: one alone would fit with some loss in any unit."""
     usable = [figure for figure in figures if figure.stated.what == "usable" and figure.stated.qualifier != "at-least"]
     if len(usable) < 2:
         return
@@ -118,7 +118,7 @@ def rates_of_one_brick(
 
 
 def _needed_rate(figure: Figure, value: Value, interval: Interval) -> NeededRate:
-    """What one brick would have to do, if several do the multiple of one that the arithmetic says."""
+    """The rate of one brick that a printed rate needs, if several do the multiple of one that the arithmetic has."""
     assert figure.arithmetic is not None
     what = figure.stated.what.replace("_", " ")
     printed = Value(
@@ -166,7 +166,7 @@ def repetitions(figures: Iterable[Figure], units: Sequence[UnitFinding]) -> tupl
 
 
 def _interval(figure: Figure, units: Sequence[UnitFinding]) -> Interval:
-    """What the printed number stands for, in the unit that fits most numbers of its kind."""
+    """The range of the printed number, in the unit that fits most numbers of its kind."""
     unit = next((finding.best.reading for finding in units if figure in finding.figures), Reading(figure.label.base))
     interval = meant(figure, unit)
     assert interval is not None  # it is one of the readings of this figure, or as printed

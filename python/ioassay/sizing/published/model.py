@@ -1,4 +1,4 @@
-"""What holding published numbers against the arithmetic finds, as types.
+"""The comparison of published numbers with the arithmetic, as types.
 
 Not: finding any of it (`check`), the words for it (`reports.sizing.published`).
 """
@@ -16,11 +16,11 @@ from ioassay.systems.amounts import Interval
 from ioassay.systems.printed import Rounding
 
 Base = Literal["decimal", "binary", "thousands", "of 1024", "millions"]
-"""What a prefix counts, of `PB`: 1000 TB; 1024 TiB; 1000 TiB; 1024 TB; 1000 × 1000 GiB. From the likeliest on, except
+"""The base of a prefix, of `PB`: 1000 TB; 1024 TiB; 1000 TiB; 1024 TB; 1000 × 1000 GiB. From the likeliest on, except
 that what is printed comes first."""
 
 Basis = Literal["as stated", "before file system", "raw", "usable"]
-"""Which capacity was counted. `before file system`: without its overhead."""
+"""The capacity that was counted. `before file system`: without its overhead."""
 
 Verdict = Literal["as printed", "otherwise", "does not follow", "not recomputed"]
 """`otherwise`: only with another unit, basis or rounding than is printed. `not recomputed`: see `Figure.why`."""
@@ -72,11 +72,11 @@ class Label(NamedTuple):
     """A printed unit, taken apart."""
 
     power: int
-    """Of 1000 or 1024: 5 for `PB`, 0 without a prefix."""
+    """The exponent of 1000 or 1024: 5 for `PB`, 0 without a prefix."""
     base: Literal["decimal", "binary"]
     """Binary for `PiB`, and for `PB` of which the source says elsewhere that it counts in 1024s."""
     suffix: str
-    """What follows the prefix: `B`, `B/s`, `IOPS`."""
+    """The unit after the prefix: `B`, `B/s`, `IOPS`."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Figure:
     label: Label
     arithmetic: Value | None
     trials: tuple[Trial, ...]
-    """Those that agree first, from the least that must be assumed; then the others, from the nearest."""
+    """The agreeing readings first, from the fewest assumptions; then the others, from the nearest."""
     why: str = ""
     """Without arithmetic: why there is none."""
 
@@ -159,7 +159,7 @@ class UnitFinding:
     label: Literal["decimal", "binary"]
     figures: tuple[Figure, ...]
     units: tuple[Shared, ...]
-    """What the unit alone can be, by the number of figures that agree, then by what must be assumed."""
+    """The possible units, by the number of figures that agree, then by their assumptions."""
     others: tuple[Shared, ...]
     """Readings that assume more than a unit, and with which all figures agree; from the least that must be assumed."""
     losses: tuple[Loss, ...]
@@ -181,7 +181,7 @@ class UnitFinding:
 
 @dataclass(frozen=True)
 class NeededRate:
-    """What one brick would have to do for a printed rate of a configuration."""
+    """The rate of one brick that a printed rate of a configuration needs."""
 
     figure: Figure
     value: Value
@@ -194,9 +194,9 @@ class RateFinding:
     brick: str
     """Its name in the catalogue; with any of its drives, as far as these do not change the rate."""
     of_brick: Value
-    """What the catalogue says that one does."""
+    """The rate of one, by the catalogue."""
     common: Interval
-    """What one does if as many of the printed rates as possible are true, in base units."""
+    """The rate of one if as many of the printed rates as possible are true, in base units."""
     agreeing: tuple[NeededRate, ...]
     contradicting: tuple[NeededRate, ...]
 
@@ -209,16 +209,16 @@ class RepeatedNumber:
 
 
 Measure = Literal["whole", "usable", "write", "drive", "rack unit"]
-"""What a price can be of: the whole configuration, usable capacity, sequential write rate, a drive, a rack unit."""
+"""The possible meanings of a price: the whole configuration, usable capacity, write rate, a drive, a rack unit."""
 
 
 Scope = Literal["listed", "bricks"]
-"""What is paid for: everything that the file lists, or bricks alone."""
+"""The parts that are paid for: everything that the file lists, or bricks alone."""
 
 
 @dataclass(frozen=True)
 class BrickRatio:
-    """What a printed price alone says of the price of a brick, if nothing but bricks is paid for."""
+    """The price of a brick by one printed price alone, if only bricks are paid for."""
 
     figure: Figure
     brick: BrickChoice
@@ -229,13 +229,13 @@ class BrickRatio:
 
 @dataclass(frozen=True)
 class WholePrice:
-    """What a printed price comes to for the whole configuration, if it is per something."""
+    """The price of the whole configuration by a printed price, if that is per something."""
 
     figure: Figure
     times: float
     """How many times as much of that the configuration has as the reference."""
     price: float
-    """Of the whole configuration, in prices of the whole reference, if what is printed is exact."""
+    """The price of the whole configuration, in prices of the whole reference, if what is printed is exact."""
 
 
 @dataclass(frozen=True)
@@ -246,12 +246,12 @@ class ContainedBrick:
     within: BrickChoice
     """The smaller one."""
     further: Mapping[str, int]
-    """What the larger one has besides, by name in the catalogue."""
+    """The parts that only the larger one has, by name in the catalogue."""
 
 
 @dataclass(frozen=True)
 class ImpliedPrice:
-    """What a price would have to be, in prices of one brick (`PriceFinding.unit`)."""
+    """The price of a thing, in prices of one brick (`PriceFinding.unit`)."""
 
     what: str
     of: BrickChoice | None
@@ -260,7 +260,7 @@ class ImpliedPrice:
     high: float | None
     """`None`: nothing bounds it."""
     exact: float | None
-    """What it is if the printed prices are exact; `None` where they leave a range, or contradict each other then."""
+    """The price if the printed ones are exact; `None` where they leave a range, or contradict each other then."""
 
 
 @dataclass(frozen=True)
@@ -277,16 +277,16 @@ class PriceHypothesis:
     wholes: tuple[WholePrice, ...]
     ratios: tuple[BrickRatio, ...]
     implied: tuple[ImpliedPrice, ...]
-    """Of a possible one."""
+    """Only of a possible one."""
     conflict: tuple[Figure, ...]
-    """Of an impossible one: a smallest set of statements that cannot hold together."""
+    """Only of an impossible one: a smallest set of statements that cannot hold together."""
     contained: ContainedBrick | None
-    """Of an impossible one: a brick that would cost less than another one that it contains."""
+    """Only of an impossible one: a brick that would cost less than another one that it contains."""
 
 
 @dataclass(frozen=True)
 class PriceFinding:
-    """What the relative prices of a file can be relative to."""
+    """The possible references of a file's relative prices."""
 
     figures: tuple[Figure, ...]
     unit: BrickChoice
@@ -294,17 +294,17 @@ class PriceFinding:
     hypotheses: tuple[PriceHypothesis, ...]
     """Possible ones first, from the least that must be assumed."""
     assumptions: tuple[str, ...]
-    """What all of them rest on, as sentences."""
+    """The assumptions of all of them, as sentences."""
 
     @property
     def possible(self) -> tuple[PriceHypothesis, ...]:
-        """Those with which all statements can be true."""
+        """The hypotheses with which all statements can be true."""
         return tuple(hypothesis for hypothesis in self.hypotheses if hypothesis.is_possible)
 
 
 @dataclass(frozen=True)
 class Published:
-    """What a file of configurations states, held against the arithmetic."""
+    """The statements of a file of configurations, compared with the arithmetic."""
 
     figures: tuple[Figure, ...]
     """All that is stated, in the order of the file."""
@@ -321,7 +321,7 @@ class Published:
         return Published((), (), (), (), None)
 
     def units_of(self, figure: Figure) -> UnitFinding | None:
-        """What is found of its unit; `None` of a count or a price."""
+        """The finding about its unit; `None` of a count or a price."""
         return next((unit for unit in self.units if any(figure is other for other in unit.figures)), None)
 
     @property

@@ -1,4 +1,4 @@
-"""What prices that are only relative (0.65 against 1) can be relative to.
+"""The possible references of prices that are only relative (0.65 against 1).
 
 A hypothesis says of what they are: of the whole configuration, of its usable capacity, its write rate, its drives or
 its rack units. Unknown are the prices of all components, none below 0, and a larger drive of the same kind no cheaper
@@ -68,7 +68,7 @@ class _Problem:
 
     statements: tuple[_Statement, ...]
     unit: Form
-    """What costs 1."""
+    """The thing whose price is 1."""
     dearer: tuple[tuple[str, str], ...]
     """Components of which the first costs no less than the second."""
 
@@ -128,7 +128,7 @@ class _Problem:
 
 
 def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapping[str, Size]) -> PriceFinding | None:
-    """What all relative prices of a file can be relative to; `None` where there is none."""
+    """The possible references of all relative prices of a file; `None` where there are none."""
     stated = tuple(
         figure
         for figure in figures
@@ -173,7 +173,7 @@ class _Asked:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What all hypotheses rest on."""
+        """The assumptions of all hypotheses."""
         always = ("No component costs less than 0.", "The same component costs the same in all configurations.")
         return (*always, *(f"{dear} costs no less than {cheap}." for dear, cheap in self.dearer))
 
@@ -268,7 +268,7 @@ class _Asked:
         return parts if len(parts) > 1 else parts + Counter({choice.brick: 1})
 
     def _ratios(self, measure: Measure) -> Iterable[BrickRatio]:
-        """What each price says of one brick, where both configurations are of one kind."""
+        """The price of one brick by each printed price, where both configurations are of one kind."""
         for figure in self.figures:
             size, reference = self.sizes[figure.configuration], self.sizes[_reference(figure)]
             if len(size.bricks) > 1 or len(reference.bricks) > 1:

@@ -51,7 +51,7 @@ _WRONG_UNIT = 5
 
 @dataclass(frozen=True)
 class _Source:
-    """What a printed number can be of: the whole, other capacities, and the parts whose multiple it is."""
+    """The possible origins of a printed number: the whole, other capacities, and the parts whose multiple it is."""
 
     whole: Value
     bases: Mapping[Basis, Value]
@@ -71,7 +71,7 @@ def label_of(amount: Amount) -> Label:
 
 
 def base_factor(base: Base, power: int) -> Fraction | None:
-    """What a prefix multiplies by: `power` is 5 for P. `None` where the prefix is too small for the mixture."""
+    """The factor of a prefix: `power` is 5 for P. `None` where the prefix is too small for the mixture."""
     thousands: dict[Base, int] = {"decimal": power, "binary": 0, "thousands": 1, "of 1024": power - 1, "millions": 2}
     decimal = thousands[base]
     mixed = base not in ("decimal", "binary")
@@ -103,14 +103,14 @@ def examine(
 
 
 def meant(figure: Figure, reading: Reading) -> Interval | None:
-    """What a printed number stands for in a reading, in base units; `None` where the reading makes no sense of it."""
+    """The range of a printed number in a reading, in base units; `None` where the reading makes no sense of it."""
     amount = figure.stated.amount
     factor = _factor(amount, figure.label, reading)
     return None if factor is None else standing_for(replace(amount, factor=factor), figure.stated.qualifier)
 
 
 def _source(catalogue: Catalogue, size: Size, stated: StatedNumber) -> _Source | str:
-    """What the number is of; in place of it why there is no arithmetic."""
+    """The origin of the number; where there is none, why there is no arithmetic."""
     match stated.what:
         case "price":
             return "A relative price has no arithmetic of its own; see what all of them allow together."
@@ -135,7 +135,7 @@ def _source(catalogue: Catalogue, size: Size, stated: StatedNumber) -> _Source |
 
 
 def stated_rate(rates: Mapping[Any, Rate], kind: str) -> Value | None:
-    """What is stated as a rate of that kind: of `write_and_read` the lower one. `None` where it is unknown.
+    """The stated rate of that kind: of `write_and_read` the lower one. `None` where it is unknown.
 
     `rates` are by a `RateKind`, or by those of data alone.
     """
@@ -198,7 +198,7 @@ def _readings(stated: StatedNumber, label: Label, source: _Source) -> Iterator[t
 def _of_rounded(
     name: str, of: tuple[Value, Value], base: Base, rounding: RoundedPart, power: int
 ) -> tuple[Reading, Value]:
-    """What is called `name`, multiplied up from a part that was rounded in a unit of that power."""
+    """The value `name`, multiplied up from a part that was rounded in a unit of that power."""
     part, multiple = of
     rounded = _rounded(part, base, rounding.decimals, power)
     count = exactly(f"times a {rounding.part}", multiple.interval.nominal / part.interval.nominal)
@@ -210,7 +210,7 @@ def _step(base: Base) -> int:
 
 
 def _power(part: Value, base: Base) -> int:
-    """Of the unit in which it is 1 or more: 4 of T."""
+    """The power of the unit in which it is 1 or more: 4 of T."""
     return max((exponent for exponent in range(1, 6) if _step(base) ** exponent <= part.interval.nominal), default=1)
 
 
@@ -241,7 +241,7 @@ def _trial(stated: StatedNumber, label: Label, reading: Reading, recomputed: Val
 
 
 def _factor(amount: Amount, label: Label, reading: Reading) -> Fraction | None:
-    """What one of the printed unit is in base units; `None` where the reading makes no sense of it."""
+    """The printed unit in base units; `None` where the reading makes no sense of it."""
     printed, meant = base_factor(label.base, label.power), base_factor(reading.base, label.power + reading.prefix)
     if printed is None or meant is None or (label.power and label.power + reading.prefix == 0):
         return None

@@ -1,4 +1,4 @@
-"""What bricks, metadata modules and whole configurations do: the lowest ceiling on the path of each kind of I/O.
+"""The rates of bricks, metadata modules and whole configurations: the lowest ceiling on the path of each kind of I/O.
 
     groups      drives that protect each other
     raid_writes full stripes, read-modify-write, reconstruct-write
@@ -43,7 +43,7 @@ __all__ = ["brick_rates", "configuration_rates", "module_rates", "multiple", "ra
 def brick_rates(
     catalogue: Catalogue, choice: BrickChoice, condition: Condition = "healthy", request_bytes: int | None = None
 ) -> Mapping[IoKind, Rate]:
-    """What one brick does. `request_bytes` is the size of writes that reach RAID; `None` means full stripes.
+    """The rates of one brick. `request_bytes` is the size of writes that reach RAID; `None` means full stripes.
 
     Empty where it does nothing in that condition (`degraded`). Raises `UsageError` for what the catalogue does not
     have, and for a figure in the wrong unit.
@@ -53,7 +53,7 @@ def brick_rates(
 
 
 def module_rates(catalogue: Catalogue, module: str) -> Mapping[MetadataKind, Rate]:
-    """What one metadata module does, as it was measured or published: nothing computes it from its parts."""
+    """The rates of one metadata module, as measured or published: they are not computed from its parts."""
     values = {
         kind: catalogue.value(module, kind, f"{rate_name(kind)} of a metadata module")
         for kind in get_args(MetadataKind)
@@ -72,7 +72,7 @@ def configuration_rates(
     modules: Mapping[str, ModuleSize],
     condition: Condition = "healthy",
 ) -> Rates:
-    """What all bricks and modules of a configuration do together, up to the clients.
+    """The rates of all bricks and modules of a configuration together, up to the clients.
 
     Metadata modules have no network of their own here, and the same rates in each condition, which is that of bricks.
     Raises `UsageError` where there are several bricks or modules and nothing says how they scale, or a table of
@@ -99,7 +99,7 @@ def configuration_rates(
 
 
 def scaling_used(catalogue: Catalogue, configuration: Configuration) -> str:
-    """Which law takes one brick to many, as a clause: `linear, because …`; where there is one only, that.
+    """The law that takes one brick to many, as a clause: `linear, because …`; where there is one only, that.
 
     Raises `UsageError` where nothing says it.
     """

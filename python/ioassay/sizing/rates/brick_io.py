@@ -45,7 +45,7 @@ class BrickIo:
 
 
 def over_link(name: str, link: Value, unit: Value | None) -> Value:
-    """What a link carries, in bytes or operations, where each takes `unit` of it; `None` means a byte for each byte."""
+    """The rate of a link, in bytes or operations that take `unit` of it each; `None` means a byte for each byte."""
     return link.named(name) if unit is None else quotient(name, link, unit)
 
 

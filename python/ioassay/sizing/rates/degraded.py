@@ -1,4 +1,4 @@
-"""What is left while a drive of every brick is rebuilt, or a server of every brick is down. One failure at a time.
+"""The rates while a drive of every brick is rebuilt, or a server of every brick is down. One failure at a time.
 
 Rebuilding: the rebuild takes a share of each surviving drive of the group. Full stripes are written and read with the
 drives that are left, one chunk less of each, so that they lose that share only; flash and mirrors, which read with all
@@ -35,7 +35,7 @@ REBUILD_SHARE = assumed(
     "Storage Management User's Guide, Setting the Rebuild Rate).",
     "30%",
 )
-"""Of each surviving drive of a group."""
+"""The share of each surviving drive of a group."""
 
 _SLOWEST_GROUP = "Files striped over all groups wait for the one that rebuilds; files on other groups do not."
 
@@ -70,7 +70,7 @@ def servers_left(brick: Brick) -> Value:
 
 
 def _without(groups: Groups, kind: IoKind, lost: Value) -> Value | None:
-    """What a group does without some of its drives, as a share; `None` of full stripes, which have so many chunks less.
+    """The share that a group does without some of its drives; `None` of full stripes, which have so many chunks less.
 
     All functions fall with the drives lost.
     """

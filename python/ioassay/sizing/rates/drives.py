@@ -11,7 +11,7 @@ from ioassay.sizing.rates.brick_io import BrickIo
 
 
 def drive_ceilings(io: BrickIo) -> list[Ceiling]:
-    """What the drives do, and what is left of it by RAID; empty where the drive has no such figure."""
+    """The ceilings of the drives, and of RAID over them; empty where the drive has no such figure."""
     each = io.figure(io.choice.drive, io.kind, f"{io.rate} of a drive")
     if each is None:
         return []

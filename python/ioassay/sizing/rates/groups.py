@@ -45,7 +45,7 @@ class Groups:
     family: Family
     groups: int
     drives: int
-    """Of a group, all at work: of declustered layouts with those whose space is left free."""
+    """The drives of a group, all at work: of declustered layouts with those whose space is left free."""
     data: int
     parity: int
     """In a stripe; of a mirror its further copies."""
@@ -56,7 +56,7 @@ class Groups:
     """
     chunk: int | None
     record: Value | None
-    """Of ZFS: bytes for each operation."""
+    """Only of ZFS: bytes for each operation."""
     moved_per_byte: Value
     """Bytes that drives write for each byte of a full stripe, or of a full record of ZFS."""
     is_disk: bool
@@ -88,7 +88,7 @@ def groups_of(catalogue: Catalogue, choice: BrickChoice) -> Groups:
 
 
 def _records(catalogue: Catalogue, name: str, brick: Brick, geometry: Geometry) -> tuple[Value | None, Value | None]:
-    """Of ZFS: the record, and the bytes moved for each of its bytes."""
+    """Only of ZFS: the record, and the bytes moved for each of its bytes."""
     if not geometry.is_zfs:
         return None, None
     file_system = file_systems.name_for(catalogue, name, brick.file_system, geometry)

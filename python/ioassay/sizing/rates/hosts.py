@@ -20,7 +20,7 @@ SERVER_SIDE = ("SAS adapters", "servers", "network adapters")
 
 
 def host_ceilings(io: BrickIo) -> list[Ceiling]:
-    """What each place carries, in the order of the path; places without figures are missing."""
+    """The ceilings of each place, in the order of the path; places without figures are missing."""
     return [
         *_controllers(io),
         *_adapters(io, "storage", "SAS adapters", io.asked if io.brick.controllers else io.work.link),
@@ -55,7 +55,7 @@ def _adapters(io: BrickIo, side: Literal["storage", "network"], place: str, unit
 
 
 def adapter_rate(catalogue: Catalogue, name: str) -> Value:
-    """What one adapter carries, in bytes/s: its ports, less line encoding, and no more than its slot."""
+    """The rate of one adapter, in bytes/s: its ports, less line encoding, and no more than its slot."""
     link = catalogue.value(name, "link", f"port of {name}")
     assert link is not None  # every adapter has one
     encoding = catalogue.value(name, "encoding", "share that line encoding leaves")

@@ -1,4 +1,4 @@
-"""What rates are called in steps of arithmetic and in sentences."""
+"""The names of rates in steps of arithmetic and in sentences."""
 
 from __future__ import annotations
 

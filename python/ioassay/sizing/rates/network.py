@@ -1,4 +1,4 @@
-"""What comes after the bricks: switches, and the links of clients.
+"""The ceilings after the bricks: switches, and the links of clients.
 
 Of several kinds of switches, those with the fastest ports carry data; others are taken for management. Each port of
 a network adapter of a brick or of a metadata module takes a port. The rest lead to the clients, which take one each;

@@ -1,4 +1,4 @@
-"""What a write costs the drives of a RAID group: full stripes, read-modify-write, reconstruct-write.
+"""The cost of a write for the drives of a RAID group: full stripes, read-modify-write, reconstruct-write.
 
 A write that does not fill its stripe needs old data for the new parity. Read-modify-write reads what is overwritten and
 the old parity; reconstruct-write reads the rest of the stripe instead (Chen, Lee, Gibson, Katz, Patterson, *RAID:
@@ -34,10 +34,10 @@ _TEXT: dict[Method, str] = {
 
 @dataclass(frozen=True)
 class WriteCost:
-    """What the drives do for one write."""
+    """The operations of the drives for one write."""
 
     method: Method
-    """Of its part that is less than a stripe."""
+    """The method for its part that is less than a stripe."""
     moved_bytes: int
     """Read and written, of all drives of the group."""
     drive_ios: int
@@ -45,7 +45,7 @@ class WriteCost:
 
 
 def write_cost(request_bytes: int, data: int, parity: int, chunk_bytes: int) -> WriteCost:
-    """What a write of `request_bytes` from the beginning of a stripe costs."""
+    """The cost of a write of `request_bytes` from the beginning of a stripe."""
     stripes, rest = divmod(request_bytes, data * chunk_bytes)
     whole_bytes, whole_ios = stripes * (data + parity) * chunk_bytes, stripes * (data + parity)
     if rest == 0:

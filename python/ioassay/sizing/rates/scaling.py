@@ -1,4 +1,4 @@
-"""What several bricks, or metadata modules, do together: so many times one, and by which law.
+"""The rate of several bricks, or metadata modules: so many times one, and by which law.
 
 Published systems do not scale linearly, so nothing scales here unless a catalogue or a configuration says how: linear
 for a stated reason; a table of measured multiples, interpolated between them and unknown beyond them; or the Universal

@@ -1,4 +1,4 @@
-"""What several bricks, or metadata modules, do together: the sum over their kinds of what each kind does.
+"""The rate of several bricks, or metadata modules: the sum over their kinds.
 
 What hardware carries adds up: eight bricks have eight times the network adapters of one. What they do together is no
 more than that, and where their scaling is not linear no more than it says of the lowest ceiling of one.
@@ -117,7 +117,7 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
 
 
 def note(rates: Sequence[Alike]) -> str:
-    """What a reader of a rate of all of them must know, as sentences."""
+    """Notes for readers of a rate of all of them, as sentences."""
     linear = {
         rate.scaled.scaling.because
         for rate in rates

@@ -1,4 +1,4 @@
-"""What the drives of a brick do for each byte, or each operation of 4 KiB, that is asked of them.
+"""The work of the drives of a brick for each byte, or each operation of 4 KiB, that is asked of them.
 
 Full stripes write parity besides. Sequential reads take data only: on disks the heads pass over the parity between, so
 that a group reads as fast as its data drives (as Patterson, Gibson, Katz, *A Case for Redundant Arrays of Inexpensive
@@ -35,16 +35,16 @@ _NO_CHUNK = "The catalogue has no chunk of this brick, so that its writes are ta
 
 @dataclass(frozen=True)
 class Work:
-    """What one byte or one operation costs; `None` means as much as is asked for."""
+    """The cost of one byte or one operation; `None` means as much as is asked for."""
 
     place: str
-    """What costs more than is asked for, as a noun; `drives` where it is no place of its own."""
+    """The cause of a higher cost than is asked for, as a noun; `drives` where it is no place of its own."""
     drives: Value | None
     """Sequential: by how much more the drives are busy than with the bytes asked for. Random: their I/Os."""
     link: Value | None
     """Sequential: bytes between drives and RAID for each byte. Random: bytes for each operation."""
     why: str = ""
-    """Of `drives`, as a sentence."""
+    """The reason, of `drives`, as a sentence."""
 
 
 def is_random(kind: IoKind) -> bool:

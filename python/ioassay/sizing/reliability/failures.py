@@ -42,7 +42,7 @@ LIMITS = (
     "Drives are as fast all over as the catalogue says; disks are slower on inner tracks.",
     "Unreadable sectors are as frequent as stated for the drive, and no scrub finds them before a rebuild does.",
 )
-"""What the chances take for granted, as sentences."""
+"""The assumptions behind the chances, as sentences."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Loss:
     """The chance that data are lost."""
 
     during_rebuild: Value
-    """Of a group, from the failure of one drive until all its drives are up again."""
+    """The chance of a group, from the failure of one drive until all its drives are up again."""
     of_group: Value
-    """Of a group, within a year."""
+    """The chance of a group, within a year."""
     of_all: Value
-    """Of any group of the bricks, within a year."""
+    """The chance of any group of the bricks, within a year."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class BrickFailures:
     """By that, or by a sector that a rebuild without redundancy cannot read: often only a file is lost. `None` also
     where the catalogue does not say how often sectors are unreadable, and where there is no redundancy."""
     missing: tuple[str, ...]
-    """Of `NEEDED`, what the catalogue does not have of the drive."""
+    """The figures of `NEEDED` that the catalogue lacks for the drive."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ class DriveFailures:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """What is known of all bricks together."""
+        """The known values of all bricks together."""
         return tuple(filter(None, (self.per_year, self.rebuilding, self.loss, self.loss_or_unreadable)))
 
 
 def drive_failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMPTIONS) -> DriveFailures:
-    """What failing drives mean for a configuration. Raises `UsageError` for a failure rate that none can have."""
+    """The effects of failing drives on a configuration. Raises `UsageError` for a failure rate that none can have."""
     counts = {choice_of(catalogue, brick): brick.count for brick in size.configuration.bricks}
     bricks = {choice: _brick_failures(catalogue, choice, count, assumptions) for choice, count in counts.items()}
     kinds = list(bricks.values())
@@ -254,7 +254,7 @@ def _loss(group: Geometry, groups: Value, between: Value, exposed: Value, unread
 
 
 def _rebuilding(drives: Value, between: Value, time: Value) -> Value:
-    """Of independent drives, each down for T ÷ (T + 1/λ) of the time, the share in which not all are up."""
+    """The share of time in which not all of several independent drives are up, each down for T ÷ (T + 1/λ)."""
     return applied(
         "share of time with a rebuild",
         lambda drives, between, time: Fraction(-math.expm1(-float(drives) * math.log1p(time / between))),
@@ -285,7 +285,7 @@ def _at_least_one(chances: Sequence[Fraction]) -> Fraction:
 
 
 def _combined(name: str, values: Sequence[Value | None], add: Callable[..., Value]) -> Value | None:
-    """Of all kinds of bricks; `None` where one of them is unknown."""
+    """The value of all kinds of bricks; `None` where one of them is unknown."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None

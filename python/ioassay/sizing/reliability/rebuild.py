@@ -32,7 +32,7 @@ REPLACEMENT = assumed(
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What no catalogue says of rebuilds."""
+    """The figures of rebuilds that no catalogue has."""
 
     share: Value = REBUILD_SHARE
     replacement: Value = REPLACEMENT
@@ -49,7 +49,7 @@ class Rebuild:
     rate: Value
     """Bytes of the failed drive that are restored, per second."""
     time: Value
-    """Of the rebuild itself."""
+    """The time of the rebuild itself."""
     exposed: Value
     """From the failure to the end of the rebuild: longer where a drive must be brought first."""
 

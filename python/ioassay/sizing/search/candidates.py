@@ -1,4 +1,4 @@
-"""What can be bought: a brick with its drives, a metadata module, a switch, each with what one gives and takes.
+"""The things that can be bought: a brick with its drives, a metadata module, a switch, with what one gives and takes.
 
 Not: which of them are considered (`market`), how many of each are bought (`problem`).
 """
@@ -27,22 +27,22 @@ from ioassay.sizing.search.model import in_tier, kind_of
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What is bought as a whole. Numbers are nominal, in base units, and those of `evaluate`. Equal only to itself."""
+    """A thing that is bought as a whole. Numbers are nominal, in base units, as in `evaluate`. Equal to itself only."""
 
     kind: Literal["brick", "metadata module", "switch"]
     name: Name
     gives: Mapping[str, Fraction]
-    """What one gives, by the key of the need: `usable`, `flash/write`; of a switch `ports`, each of `link` bytes/s."""
+    """The amounts that one gives, by key of the need: `usable`, `flash/write`; of a switch `ports`, `link` bytes/s."""
     takes: Mapping[str, Fraction]
-    """What one takes: `rack_units`, `power`, `weight`, `price`, `switch_ports`; what is unknown is missing."""
+    """The resources that one takes: `rack_units`, `power`, `weight`, `price`, `switch_ports`; without unknown ones."""
     stands: tuple[tuple[str, int], ...]
-    """What stands in the rack, each with its rack units."""
+    """The boxes in the rack, each with its rack units."""
     scaling: Scaling | None = None
     """How its rates grow with their number; `None`: unknown, so only one is considered."""
     software: str | None = None
-    """What it is part of, with nothing else of other software; `None` goes with any."""
+    """The storage system that it is part of, with nothing else of other software; `None` goes with any."""
     scaled_by: Entry | None = None
-    """What has the scaling, where that is in the catalogue."""
+    """The entry that has the scaling, where that is in the catalogue."""
     most: int | None = None
     """How many of it one file system takes; `None` where nothing says that."""
     tier: str = ""
@@ -50,7 +50,7 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
+        """The name in a sentence."""
         name = self.name.name if isinstance(self.name, BrickChoice) else self.name
         return f"{name} in {self.tier}" if self.tier else name
 
@@ -76,7 +76,7 @@ class Candidate:
         )
 
     def together(self, what: str, count: int) -> Fraction | None:
-        """What `count` of them give together; `None` where nothing says that.
+        """The amount that `count` of them give together; `None` where it is unknown.
 
         Hardware carries no more than so many times what one carries, whatever a scaling says (`rates.together`).
         """

@@ -1,4 +1,4 @@
-"""What one search asks of and with: requirements, catalogue, needs, candidates, the solver.
+"""The inputs of one search: requirements, catalogue, needs, candidates, the solver.
 
 Not: the questions (`front`, `shortfalls`, `movements`).
 """
@@ -63,7 +63,7 @@ class Context:
 
     @cached_property
     def rack(self) -> RackLimits:
-        """What a rack takes by itself."""
+        """The limits of a rack by itself."""
         rack = self.catalogue.find(self.requirements.limits.rack, Rack)
         name = self.requirements.limits.rack
         power, weight = (self.catalogue.value(name, key, key) for key in ("most_power", "most_weight"))
@@ -72,7 +72,7 @@ class Context:
 
     @cached_property
     def speed(self) -> dict[str, Fraction]:
-        """What a speed of 1 is: what is required, else what the fastest brick does; kinds that no brick does do not
+        """The rates at a speed of 1: those required, else those of the fastest brick; kinds that no brick does do not
         count.
         """
         required = {need.what: need.value.interval.nominal for need in self.needs}
@@ -125,7 +125,7 @@ class Context:
         return {need.what: need.value.interval.nominal for need in needs_of_clients(self.requirements)}
 
     def configuration(self, bought: Mapping[Candidate, int]) -> Configuration:
-        """What is bought, as a configuration; the same bricks of several tiers together."""
+        """The bought parts as a configuration; the same bricks of several tiers together."""
         requirements = self.requirements
         counts = {kind: Counter[Name]() for kind in ("brick", "metadata module", "switch")}
         for candidate, count in bought.items():
@@ -150,7 +150,7 @@ class Context:
         return self._evaluated(self.requirements.name, bought, self.configuration(bought), conditions)
 
     def tiers(self, bought: Mapping[Candidate, int]) -> Mapping[str, Size]:
-        """What each tier is. Clients and switches are those of all tiers: they are checked with the whole."""
+        """The evaluation of each tier. Clients and switches are those of all tiers: they are checked with the whole."""
         sizes = {}
         for tier in self.requirements.tiers:
             of_tier = {candidate: count for candidate, count in bought.items() if candidate.tier == tier}
@@ -168,11 +168,11 @@ class Context:
 
     @cached_property
     def _sizes(self) -> dict[tuple[object, ...], Size]:
-        """What was evaluated: points of a front are found several times."""
+        """Earlier evaluations: points of a front are found several times."""
         return {}
 
     def answer(self, problem: Problem, solution: BoughtCounts, role: str) -> Answer:
-        """What was found, evaluated again. It meets all needs of `problem`, or this program is wrong."""
+        """The solution, evaluated again. It meets all needs of `problem`, or this program is wrong."""
         bought = problem.bought(solution.counts)
         size, tiers = self.size(bought), self.tiers(bought)
         racks = self.racks(solution)
@@ -206,7 +206,7 @@ class Context:
         return self.cost(evaluate(catalogue, self.requirements.name, self.configuration(bought), conditions=()))
 
     def has(self, what: str, bought: Mapping[Candidate, int], racks: tuple[PackedRack, ...]) -> Value | None:
-        """What a configuration has of a need, or takes of a limit; `None` where that is unknown."""
+        """The amount of a need that a configuration has, or of a limit that it takes; `None` where that is unknown."""
         tier = tier_of(what)
         size = self.tiers(bought)[tier] if tier else self.size(bought)
         match kind_of(what):
@@ -255,5 +255,5 @@ def is_met(need: Need, has: Value | None) -> bool:
 
 
 def _upward(items: Iterable[Item]) -> tuple[Item, ...]:
-    """What is heavy or tall at the bottom."""
+    """The heavy and tall items at the bottom."""
     return tuple(sorted(items, key=lambda item: (item.weight or 0, item.rack_units), reverse=True))

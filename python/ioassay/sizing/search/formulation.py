@@ -35,18 +35,18 @@ Aim = Literal["least", "cheapest", "most", "fastest", "racks"]
 `most` of what is given; `fastest`: the highest speed; `racks`: the fewest."""
 
 MOST_COUNT = 1000
-"""Of a kind of bricks or modules, where no limit, no need and no table ends it earlier."""
+"""The most bricks or modules of a kind, where no limit, no need and no table ends it earlier."""
 
 _MOST_STEPS = 10_000
 """So many steps the least cost may have: of finer ones, HiGHS's tolerances leave nothing."""
 
 _PART_OF_A_STEP = 0.4
-"""What the best capacity, and the highest speed, may weigh: less than a step both together."""
+"""The weight of the best capacity and the highest speed together: less than a step."""
 
 _MOST_SWITCHES = 10_000
 
 _MOST_PORTS = 100_000
-"""Of switches to clients, where their number is unknown."""
+"""The most ports of switches to clients, where their number is unknown."""
 
 
 class Formulation:
@@ -89,7 +89,7 @@ class Formulation:
         return round(float(values[self._racks]))
 
     def objective(self, aim: Aim, what: str = "") -> Terms:
-        """What is minimised; `what` is a key of what candidates take (`least`, `cheapest`) or give (`most`)."""
+        """The terms to minimise; `what` is a key of what candidates take (`least`, `cheapest`) or give (`most`)."""
         match aim:
             case "least":
                 return _scaled(self._taken_terms(what), 1 / min(self._sizes(what), default=Fraction(1)))
@@ -316,7 +316,7 @@ class Formulation:
         return terms
 
     def _most_of_kinds(self, what: str) -> float:
-        """What as many kinds as may be mixed give at most."""
+        """The most that as many kinds as may be mixed give."""
         return (
             self._problem.kinds
             * len(self._problem.tiers)
@@ -324,7 +324,7 @@ class Formulation:
         )
 
     def _maximised(self, what: str) -> Terms:
-        """What is given of `what`, which the ports of switches may hold down; to be minimised."""
+        """The amount of `what`, which the ports of switches may hold down; to be minimised."""
         unit = self._unit(what)
         if what not in DATA_KINDS or not self._to_clients:
             return _scaled(self._given[what], -1 / unit)

@@ -32,12 +32,12 @@ _BETWEEN = (Fraction(1, 3), Fraction(2, 3))
 
 @dataclass
 class Front:
-    """What was found."""
+    """The result of a search."""
 
     answers: list[Answer] = field(default_factory=list)
     """The cheapest first."""
     first: Mapping[Candidate, int] = field(default_factory=dict)
-    """What the first of them buys."""
+    """The parts of the first of them."""
     most_cost: Fraction | None = None
     """The cost up to which configurations were searched; `None` where the limits end them."""
     is_complete: bool = True

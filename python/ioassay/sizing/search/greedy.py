@@ -21,7 +21,7 @@ from ioassay.sizing.search.needs import METADATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem
 
 _MOST = 1000
-"""Of a kind that scales by a table or a law."""
+"""The most of a kind that scales by a table or a law."""
 
 MOST_PLACED = 100_000
 """Bricks and modules that a search places in racks, which takes seconds. The largest systems have some thousands."""

@@ -28,7 +28,7 @@ RESOURCE: Mapping[str, str] = {
     "weight_per_rack": "weight",
     "budget": "price",
 }
-"""What a limit is on, as a key of `Candidate.takes`."""
+"""The resource of a limit, as a key of `Candidate.takes`."""
 
 _GIVES: Mapping[str, tuple[str, ...]] = {
     "brick": ("usable", *DATA_KINDS),
@@ -50,16 +50,16 @@ class Market:
     looked_at: int
     """Bricks with their drives."""
     dominated: int
-    """Of them, those that another one beats in everything."""
+    """How many of them another one beats in everything."""
     unknown: tuple[str, ...]
-    """What was left out because the catalogue does not say enough of it, as sentences."""
+    """The candidates without enough figures in the catalogue, as sentences."""
     fragile: tuple[str, ...]
-    """What was left out because it does not survive what it must, as sentences."""
+    """The candidates that do not survive required failures, as sentences."""
     beyond_limits: tuple[str, ...]
-    """What was left out because its file system is not supported so large, as sentences."""
+    """The candidates beyond the supported size of their file system, as sentences."""
     cost: Cost
     currency: str | None
-    """Of the cost, if it is a price, and of the budget."""
+    """The currency of the cost, if it is a price, and of the budget."""
 
 
 def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> Market:
@@ -126,7 +126,7 @@ def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> lis
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:
-    """What of `wanted` a brick does not survive, as the end of a sentence; empty where it survives all."""
+    """The failures of `wanted` that a brick does not survive, as the end of a sentence; empty where it survives all."""
     has = survives(catalogue, choice)
     for what, tolerance, least in (
         ("drives of a group", has.drives, wanted.drives),
@@ -139,7 +139,7 @@ def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survive
 
 
 def _beyond_limits(catalogue: Catalogue, choice: BrickChoice) -> str:
-    """Which limits of its file system a brick exceeds, as sentences; empty where it keeps all."""
+    """The limits of its file system that a brick exceeds, as sentences; empty where it keeps all."""
     limits = (limit for limit in limits_of_brick(catalogue, choice) if limit.kind == "supported" and not limit.is_kept)
     return " ".join(
         f"{limit.what} {amount(limit.has)}, at most {amount(limit.most)} supported. {limit.source}" for limit in limits
@@ -159,7 +159,7 @@ def _of_metadata(needs: Iterable[Need], tier: str) -> list[str]:
 
 
 def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need], tier: str) -> list[str]:
-    """Those that are named; all where rates of metadata are required and none is named."""
+    """The named modules; all where rates of metadata are required and none is named."""
     asked = requirements.tiers[tier].metadata if tier else requirements.metadata
     named = [name for name in asked if catalogue.find(name, MetadataModule)]
     if named or not _of_metadata(needs, tier):
@@ -174,7 +174,7 @@ def _only_currency(catalogue: Catalogue, names: Iterable[Name]) -> str | None:
 
 
 def _demanded(requirements: Requirements, catalogue: Catalogue, needs: Iterable[Need]) -> set[str]:
-    """What must be known of a candidate, as keys of what it gives and takes."""
+    """The figures that must be known of a candidate, as keys of what it gives and takes."""
     rack = catalogue.find(requirements.limits.rack, Rack)
     limits = {"power": rack.most_power, "weight": rack.most_weight}
     return {
@@ -186,7 +186,7 @@ def _demanded(requirements: Requirements, catalogue: Catalogue, needs: Iterable[
 
 
 def _missing(catalogue: Catalogue, candidate: Candidate, demanded: Iterable[str], currency: str | None) -> list[str]:
-    """What is not known of a candidate and would have to be, in words; of what its parts take, of which of them."""
+    """The missing figures of a candidate, in words; of resources that its parts take, for which parts."""
     gives = _GIVES[candidate.kind]
     lacking_figures = []
     of_tier = [key for key in sorted(demanded) if tier_of(key) in ("", candidate.tier)]
@@ -222,7 +222,7 @@ def _without_modules(candidates: Sequence[Candidate], tier: str) -> list[Candida
 
 
 def _unbeaten(candidates: Sequence[Candidate], relevant: set[str], combined: bool) -> list[Candidate]:
-    """Those that no other one of the same kind beats; of equal ones the first.
+    """The candidates that no other one of the same kind beats; of equal ones the first.
 
     What is `combined` with others has rivals only in what can be combined with the same.
     """

@@ -1,4 +1,4 @@
-"""What a search finds, as types. Not: searching."""
+"""The result of a search, as types. Not: searching."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ioassay.sizing.packing import PackedRack
 from ioassay.sizing.requirements import Requirements
 
 Cost = Literal["price", "rack units"]
-"""What is kept low: money where every price is known in the currency asked for, else space."""
+"""The objective: money where every price is known in the currency asked for, else space."""
 
 
 Verdict = Literal["best", "found", "impossible", "undecided"]
@@ -57,7 +57,7 @@ class Margin:
 
     @property
     def share(self) -> float:
-        """What it has over what is needed; of a limit what it may take over what it takes. Below 1: not met."""
+        """The ratio of its amount to the need; of a limit, the limit to the amount. Below 1: not met."""
         return (
             self.need.value.nominal / self.has.nominal
             if self.need.is_most
@@ -75,16 +75,16 @@ class Answer:
     configuration: Configuration
     """All that is bought; of tiers without what only concerns rates."""
     size: Size
-    """Of all together; with tiers without rates, which each tier has."""
+    """The evaluation of all together; with tiers without rates, which each tier has."""
     tiers: Mapping[str, Size]
-    """What each tier is; empty where there are none."""
+    """The evaluation of each tier; empty where there are none."""
     margins: tuple[Margin, ...]
     racks: tuple[PackedRack, ...]
     cost: Value
 
     @property
     def parts(self) -> Mapping[str, Size]:
-        """What has rates: each tier, or the whole under the name ""."""
+        """The evaluations with rates: each tier, or the whole under the name ""."""
         return self.tiers or {"": self.size}
 
 
@@ -96,7 +96,7 @@ class Shortfall:
     best: Value
     """The nearest that is possible: alone where `together` is empty, else with those met."""
     limited_by: str
-    """What stands in the way, as a noun with its number: `10 racks of 42 U`, `network links of 16 clients`."""
+    """The limiting part, as a noun with its number: `10 racks of 42 U`, `network links of 16 clients`."""
     together: tuple[Need, ...] = ()
     """The needs that contradict it: each of them can be met, and not all of them and this one."""
 
@@ -109,18 +109,18 @@ class Movement:
     """Which, as a noun: `write rate of md3460-controllers`, or `required write rate`."""
     value: Value
     factor: float
-    """What it was multiplied by: 0.8 or 1.2."""
+    """The factor of the change: 0.8 or 1.2."""
     before: tuple[tuple[str, int], ...]
     """Bricks and modules with their counts, in the first answer."""
     after: tuple[tuple[str, int], ...] | None
     """The same kinds with the counts that then meet the requirements; `None` where no count does."""
     cost: Value | None
-    """Of `after`."""
+    """The cost of `after`."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What was asked, and what was found."""
+    """The request of a search, and its result."""
 
     requirements: Requirements
     needs: tuple[Need, ...]
@@ -133,7 +133,7 @@ class Search:
     """The cheapest first. Empty if the requirements cannot be met."""
     shortfalls: tuple[Shortfall, ...]
     movements: tuple[Movement, ...]
-    """Of the first answer; largest effect first."""
+    """Effects of changed figures on the first answer; largest first."""
     unknown: tuple[str, ...]
     """Bricks that were left out because the catalogue does not say what is required of them, as sentences."""
     is_complete: bool
@@ -155,7 +155,7 @@ class Search:
 
     @property
     def verdict(self) -> Verdict:
-        """What the search found, and whether it is proved."""
+        """The outcome of the search, and whether it is proved."""
         if self.answers:
             return "best" if self.is_complete else "found"
         return "impossible" if self.is_impossible else "undecided"

@@ -30,7 +30,7 @@ FACTORS = (0.8, 1.2)
 
 
 def movements(context: Context, bought: Mapping[Candidate, int]) -> Iterator[Movement]:
-    """What each figure moves that the counts of an answer rest on, in no order.
+    """The effect of each figure behind the counts of an answer, in no order.
 
     Raises `Expired` where the deadline ends before all are known.
     """
@@ -90,7 +90,7 @@ class _Baseline:
 
     @cached_property
     def _relevant_figures(self) -> set[str]:
-        """What candidates give and take of which something follows."""
+        """The amounts that candidates give and take and that affect the answer."""
         problem = self.context.problem(self.context.needs)
         in_racks = {"weight": problem.rack.weight, "power": problem.rack.power}
         limited = {key for key, most in in_racks.items() if most is not None}
@@ -130,7 +130,7 @@ def _file_system(catalogue: Catalogue, candidate: Candidate) -> str:
 
 
 def _noun(key: str) -> str:
-    """What a figure is called: `write rate`, `rack units`."""
+    """The noun of a figure: `write rate`, `rack units`."""
     return rate_name(cast(RateKind, key)) if key in (*DATA_KINDS, *METADATA_KINDS) else key.replace("_", " ")
 
 

@@ -26,7 +26,7 @@ SEQUENTIAL = ("write", "read")
 
 
 def needs(requirements: Requirements) -> tuple[Need, ...]:
-    """What must be held and done, then what must not be exceeded; each key of `Need.what` at most once."""
+    """The capacity and rates needed, then the limits; each key of `Need.what` at most once."""
     if requirements.tiers:
         needs = [need for tier in requirements.tiers for need in _needs_of_tier(requirements, tier)]
     else:
@@ -45,7 +45,7 @@ def needs_of_clients(requirements: Requirements) -> list[Need]:
 
 
 def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
-    """What one tier must hold and do: its share of the work, and what moves from and to its neighbours."""
+    """The needs of one tier: its share of the work, and what moves from and to its neighbours."""
     names = list(requirements.tiers)
     position = names.index(tier)
     above, below = _tier_at(names, position - 1), _tier_at(names, position + 1)
@@ -78,7 +78,7 @@ def _tier_at(names: Sequence[str], position: int) -> str | None:
 
 
 def _share(requirements: Requirements, tier: str, kind: str, whole: Value) -> Value | None:
-    """What a tier takes of a requirement; `None` where that is nothing."""
+    """The part of a requirement that a tier takes; `None` where that is nothing."""
     shares: dict[str, Amount | None] = {
         name: getattr(share_of_tier, kind) for name, share_of_tier in requirements.tiers.items()
     }
@@ -113,7 +113,7 @@ def _usable_of_tier(requirements: Requirements, tier: str) -> Value | None:
 
 
 def _down(requirements: Requirements, tier: str | None) -> Value | None:
-    """What moves from a tier down to the next one."""
+    """The rate of data from a tier down to the next one."""
     if tier is None:
         return None
     parts = []
@@ -126,7 +126,7 @@ def _down(requirements: Requirements, tier: str | None) -> Value | None:
 
 
 def _up(requirements: Requirements, tier: str | None) -> Value | None:
-    """What moves up into a tier from the next one."""
+    """The rate of data up into a tier from the next one."""
     stage_in = None if tier is None else requirements.tiers[tier].stage_in
     return None if stage_in is None else given(f"stage-in of {tier}", stage_in)
 
@@ -164,7 +164,7 @@ def _usable(requirements: Requirements) -> Value | None:
 
 
 def _capacity_to_hold(requirements: Requirements, name: str, parts: Sequence[Value]) -> Value | None:
-    """What holds all of `parts` and is no fuller than it may be."""
+    """The capacity that holds all of `parts` and is no fuller than it may be."""
     if not parts:
         return None
     held = total(name, *parts)
@@ -219,7 +219,7 @@ def _limits(requirements: Requirements) -> list[Need]:
 
 
 def clients_rates(requirements: Requirements) -> Mapping[str, Value]:
-    """What the links of all clients carry of each kind of I/O on data, in either direction; empty without clients."""
+    """The rate of the links of all clients for each kind of I/O on data, in either direction; empty without clients."""
     clients = requirements.clients
     if clients is None:
         return {}

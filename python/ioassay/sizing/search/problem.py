@@ -22,7 +22,7 @@ Counts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Problem:
-    """What must be met by which candidates."""
+    """The needs to meet, and the candidates."""
 
     candidates: tuple[Candidate, ...]
     needs: Mapping[str, Fraction]
@@ -32,7 +32,7 @@ class Problem:
     racks: int | None
     rack: RackLimits
     kinds: int
-    """Of bricks, at most."""
+    """The most kinds of bricks."""
     has_switches: bool
     """Whether switches are bought too: then each port of a brick or module takes one of theirs."""
     with_modules: frozenset[str]
@@ -40,9 +40,9 @@ class Problem:
     clients: int | None
     """Ports of switches that lead to clients, at most."""
     speed: Mapping[str, Fraction]
-    """What a speed of 1 is: a rate for each kind that counts."""
+    """The rates at a speed of 1, for each kind that counts."""
     most_speed: Fraction | None
-    """What the links of the clients carry."""
+    """The speed that the links of the clients carry."""
     packed_heights: list[tuple[int, ...]] = field(default_factory=list)
     """Heights, the tallest first, of items that were found not to fit into racks; shared by problems alike."""
     tiers: tuple[str, ...] = ("",)
@@ -60,7 +60,7 @@ class Problem:
 
     @property
     def carried_needs(self) -> Mapping[str, Fraction]:
-        """What switches carry to clients."""
+        """The needs that switches carry to clients."""
         return self.needs if self.of_clients is None else self.of_clients
 
     def ports(self, switch: Candidate, what: str, rate: Fraction) -> int:
@@ -89,7 +89,7 @@ class Problem:
         return min([*speeds, *([] if self.most_speed is None else [self.most_speed])], default=Fraction(0))
 
     def carried(self, counts: Counts, what: str) -> Fraction:
-        """What they give together, as far as switches carry it; of a tier what it gives."""
+        """The amount that they give together, as far as switches carry it; of a tier, all that it gives."""
         given, links = self.total(counts, what), self._links(counts)
         return given if links is None or what not in DATA_KINDS else min(given, links / bytes_of(what))
 
@@ -140,12 +140,12 @@ class Problem:
         )
 
     def total(self, counts: Counts, what: str) -> Fraction:
-        """What they give together; nothing where nothing says that."""
+        """The amount that they give together; 0 where it is unknown."""
         parts = (candidate.together(what, count) for candidate, count in self.bought(counts).items())
         return sum((part or Fraction(0) for part in parts), Fraction(0))
 
     def taken(self, counts: Counts, what: str) -> Fraction:
-        """What they take together."""
+        """The amount that they take together."""
         return sum((candidate.takes[what] * count for candidate, count in self.bought(counts).items()), Fraction(0))
 
     def needs_of(self, candidate: Candidate) -> dict[str, Fraction]:
@@ -162,11 +162,11 @@ class Problem:
         return tuple(bought.get(candidate, 0) for candidate in self.candidates)
 
     def items(self, counts: Counts) -> list[Item]:
-        """What stands in racks."""
+        """The items for racks."""
         return [_item(candidate) for candidate, count in self.bought(counts).items() for _ in range(count)]
 
     def bought(self, counts: Counts) -> dict[Candidate, int]:
-        """Those of which there is at least one."""
+        """The candidates of which there is at least one."""
         return {candidate: count for candidate, count in zip(self.candidates, counts, strict=True) if count}
 
 

@@ -1,4 +1,4 @@
-"""Which needs cannot be met, by how much, and what stands in the way.
+"""The needs that cannot be met, by how much, and their limits.
 
 First what the clients' links rule out; then limits within which nothing at all can be bought; then each need alone
 within all limits; then, if each can be met, a smallest set that contradicts itself, found by leaving out one need or
@@ -95,7 +95,7 @@ def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
 
 
 def _lightest(context: Context, need: Need, others: Sequence[Need]) -> BoughtCounts | None:
-    """What meets all others with the lightest heaviest rack, to the nearest hundredth, by bisection."""
+    """The purchase that meets all others with the lightest heaviest rack, to the nearest hundredth, by bisection."""
     find, problem = context.finder.find, context.problem(others)
     best = find(problem, "least", RESOURCE[need.what])
     if best is None:
@@ -147,7 +147,7 @@ def _noun(context: Context, need: Need) -> str:
 
 
 def _what_is_lacking(context: Context, need: Need) -> str:
-    """What stands in the way of a need that no limit does."""
+    """The reason for an unmet need that no limit explains."""
     kind = "metadata module" if kind_of(need.what) in METADATA_KINDS else "brick"
     known = [
         candidate

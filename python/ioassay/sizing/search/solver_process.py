@@ -95,7 +95,7 @@ def solve_until(
     clock: Callable[[], float] = time.monotonic,
     processor: Callable[[], float] = time.process_time,
 ) -> OptimizeResult:
-    """What `solve` finds within `stops_s` of processor time, although its limit is one of the clock.
+    """The result of `solve` within `stops_s` of processor time, although its limit is one of the clock.
 
     `solve` takes that limit, and how high its objective may be. Where it stops before the processor time is used,
     because other processes took the processors, it begins again, and looks only for what is as good as the best so far.
