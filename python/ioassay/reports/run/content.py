@@ -93,6 +93,8 @@ class Content:
     score_tables: list[ScoreTable]
     faithfulness: list[Faithfulness]
     """The faithfulness of each case that replays an application."""
+    training: list[Training]
+    """The epochs of each case that trains."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
