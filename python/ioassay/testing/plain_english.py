@@ -72,11 +72,7 @@ CLEAN_COMMENTS: Sequence[str] = (
     *(
         f"python/ioassay/{room}"
         for room in (
-            "analysis/compare",
-            "analysis/findings",
-            "analysis/replay",
-            "analysis/trend",
-            "analysis/watch",
+            "analysis",
             "calibration",
             "cli",
             "criteria",
@@ -112,11 +108,7 @@ CLEAN_NAMES: Sequence[str] = (
     *(
         f"python/ioassay/{room}"
         for room in (
-            "analysis/compare",
-            "analysis/findings",
-            "analysis/replay",
-            "analysis/trend",
-            "analysis/watch",
+            "analysis",
             "calibration",
             "cli",
             "criteria",

@@ -1,10 +1,9 @@
-"""Which code makes the calls: the application's function nearest to each, and the libraries that it went through.
+"""The code that makes the calls: the application's function nearest to each, and the libraries between them.
 
-The recorder looked at the stacks of some calls (`record --stacks`); each stands for others. What all calls of an
-operation are together is known, and of those on a file, too: the stacks that were looked at share it out (a ratio
-estimator), so that numbers of calls, bytes and time here are estimates whose sums are right. A stack is reduced to its
-*call site*: the innermost function of the application itself, the one that a reader of the profile can change. What
-lies further in are libraries.
+The recorder samples the stacks of some calls (`record --stacks`). The sums of all calls of an operation, also on a
+file, are known; the sampled stacks divide them (a ratio estimator), so numbers of calls, bytes and time here are
+estimates with exact sums. A stack is reduced to its *call site*: the innermost function of the application itself,
+which a reader of the profile can change. Functions further in are libraries.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ import polars as pl
 from ioassay.profiles.model import INTERPRETER, ON_STORAGE, Profile
 
 _ENOUGH_SAMPLES = 30
-"""Of an operation on a file, from which they say how its callers share it: a few may be of one of them by chance."""
+"""The fewest samples of an operation on a file that divide it among its callers: fewer may miss callers by chance."""
 
 _ESTIMATES = ("calls", "bytes", "duration_ns")
 
 _MOST_OUTER = 6
-"""Functions of the application around a call site."""
+"""The most functions of the application around a call site."""
 
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+?)(?:\.py|\.libs|[.-][^/]*\.so)?(?:/|$)")
 """The package of a file of Python, or of an extension of it."""
@@ -48,13 +47,13 @@ _LIBRARIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ("libgfortran", "Fortran library"),
     )
 )
-"""Names that people know, by how the file of a library begins."""
+"""Well-known names, by the beginning of a library's file name."""
 
 _OF_LANGUAGE = re.compile(r"(<*(std|core|alloc)::|__gnu_cxx::|_gfortran)")
-"""Functions that belong to a language, and are compiled into the program."""
+"""Functions of a language's runtime that are compiled into the program."""
 
 _STARTS_PROGRAMS = ("_start", "start_thread", "clone", "clone3")
-"""Functions around those of a program."""
+"""Functions that start a program or thread."""
 
 _SOURCE_OF_LANGUAGE = re.compile(r"/rustc/|/\.cargo/registry/|/include/c\+\+/")
 
@@ -64,7 +63,7 @@ class CodePlace:
     """A place in code."""
 
     function: str | None
-    """`None`: the program does not say."""
+    """`None`: unknown."""
     source: str | None
     """The file of the source code; `None`: unknown."""
     line: int | None
@@ -73,12 +72,12 @@ class CodePlace:
 
 
 OF_PYTHON = CodePlace(None, None, None, None)
-"""Where no function of the application is in a stack, because the interpreter works for itself."""
+"""The place of a stack without functions of the application, for internal work of the interpreter."""
 
 
 @dataclass(frozen=True)
 class CallSite:
-    """Where the application makes calls, and what these are together."""
+    """A place of calls in the application, with the sums of these calls."""
 
     place: CodePlace
     outer: tuple[CodePlace, ...]
@@ -86,12 +85,12 @@ class CallSite:
     through: tuple[str, ...]
     """The libraries between it and the calls, from the outside in."""
     samples: int
-    """Calls whose stack was looked at."""
+    """Calls whose stack was sampled."""
     calls: int
     bytes: int
     duration_ns: int
     files: int
-    """Of the calls whose stack was looked at."""
+    """Files of the calls whose stack was sampled."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +101,12 @@ class Callers:
     """`profile.callers` on storage with `site`, the number of the call site in `sites`; estimates are not rounded."""
     sites: tuple[tuple[CodePlace, tuple[str, ...]], ...]
     outer: dict[int, tuple[CodePlace, ...]]
-    """By the number of the stack."""
+    """The application's functions around the call site, by the number of the stack."""
 
     def of(
         self, operations: Collection[str] | None = None, files: Collection[int] | None = None
     ) -> tuple[CallSite, ...]:
-        """The sites of calls of these operations on these files, those with most time first. `None`: of all."""
+        """The sites of calls of these operations on these files, those with most time first. `None`: all."""
         rows = self.rows
         if rows.is_empty():
             return ()
@@ -137,7 +136,7 @@ class Callers:
 
 
 def callers(profile: Profile) -> Callers:
-    """The call sites of all stacks of a profile; empty where nobody looked at stacks."""
+    """The call sites of all stacks of a profile; empty if no stacks were sampled."""
     if profile.callers.is_empty():
         return Callers(profile.callers.with_columns(site=pl.lit(None, pl.Int64)), (), {})
     programs = set(profile.processes["executable"].drop_nulls())
@@ -151,15 +150,15 @@ def callers(profile: Profile) -> Callers:
         site_of[caller] = numbers.setdefault((place, through), len(numbers))
         outer[caller] = around
     site = pl.col("caller").replace_strict(site_of, default=None, return_dtype=pl.Int64)
-    rows = _shared_out(profile).with_columns(site=site).drop_nulls("site")
+    rows = _scaled_to_sums(profile).with_columns(site=site).drop_nulls("site")
     return Callers(rows, tuple(numbers), outer)
 
 
-def _shared_out(profile: Profile) -> pl.DataFrame:
-    """`profile.callers` on storage, scaled so that the sums of an operation are those that are known.
+def _scaled_to_sums(profile: Profile) -> pl.DataFrame:
+    """`profile.callers` on storage, scaled such that the sums of an operation are the known ones.
 
-    A file with enough samples has sums of its own. All others are one: a few samples of a file may have missed who else
-    called, and a file of which no call was looked at has callers as well.
+    A file with enough samples is scaled by itself. All others are scaled together: a few samples of a file may have
+    missed other callers, and a file without samples has callers, too.
     """
     elsewhere = profile.files.filter(~pl.col("kind").is_in(ON_STORAGE)).select("file")
     of_file = pl.col("samples").sum().over("file", "operation")
@@ -174,7 +173,7 @@ def _shared_out(profile: Profile) -> pl.DataFrame:
         .group_by(cell)
         .agg(pl.col("calls", "bytes").sum().name.prefix("known_"), known_duration_ns=known_ns)
     )
-    # The time of calls that move no bytes is known of processes, not of files.
+    # The time of calls that move no bytes is known for processes, not for files.
     spent = profile.process_operations.group_by("operation").agg(spent_ns=pl.col("duration_ns").sum())
     rows = rows.join(known, on=cell, how="left", maintain_order="left", nulls_equal=True)
     rows = rows.join(spent, on="operation", how="left", maintain_order="left")
@@ -198,13 +197,13 @@ def _site(
     stack: list[CodePlace], programs: Collection[str]
 ) -> tuple[CodePlace, tuple[str, ...], tuple[CodePlace, ...]]:
     """The call site of a stack, the libraries within it, and the application's functions around it."""
-    own = [index for index, place in enumerate(stack) if _is_application(place, programs)]
-    if not own and _is_python(stack[-1]):
+    application = [index for index, place in enumerate(stack) if _is_application(place, programs)]
+    if not application and _is_python(stack[-1]):
         stack = [*stack, OF_PYTHON]
-    at = own[0] if own else len(stack) - 1
-    through = [name for place in reversed(stack[:at]) if (name := library(place, programs))]
-    around = [stack[one] for one in own[1 : 1 + _MOST_OUTER]]
-    return stack[at], tuple(dict.fromkeys(through)), tuple(around)
+    site = application[0] if application else len(stack) - 1
+    through = [name for place in reversed(stack[:site]) if (name := library(place, programs))]
+    around = [stack[index] for index in application[1 : 1 + _MOST_OUTER]]
+    return stack[site], tuple(dict.fromkeys(through)), tuple(around)
 
 
 def _is_application(place: CodePlace, programs: Collection[str]) -> bool:
@@ -217,12 +216,12 @@ def _is_application(place: CodePlace, programs: Collection[str]) -> bool:
 
 
 def _is_python(place: CodePlace) -> bool:
-    """True if it is the interpreter's own, in whatever language."""
+    """True if it is code of the interpreter, in any language."""
     return place.module is None or bool(INTERPRETER.match(posixpath.basename(place.module)))
 
 
 def library(place: CodePlace, programs: Collection[str]) -> str | None:
-    """The library that a place is in, as people call it; `None` of Python's own and of the program."""
+    """The usual name of the library that contains a place; `None` for Python itself and the program."""
     file = place.module or place.source or ""
     name = posixpath.basename(file)
     for pattern, known in _LIBRARIES:

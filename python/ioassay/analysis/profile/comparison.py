@@ -1,19 +1,19 @@
-"""How one profile differs from another, class by class: what a change did, or how faithful a replay was.
+"""Compares two profiles class by class: the effect of a change, or how faithful a replay was.
 
 Pure functions of two profiles, the reference first:
 
-    ratio               other / reference: 1 where both did equally much
-    timeline_distance   how unlike bytes (of metadata: calls) are spread over the time of I/O: 0 to 1
-    span                from the first I/O to the last; the ratio of two spans is what `timeline_distance` leaves out
-    compare             all of them and how unlike the sizes of transfers are, of each direction and of each operation
+    ratio               other / reference: 1 if both are equal
+    timeline_distance   distance of the distributions of bytes (of metadata: calls) over the time of I/O: 0 to 1
+    span                from the first I/O to the last; `timeline_distance` does not include the ratio of spans
+    compare             all of them, and distances of transfer sizes, for each direction and operation
 
 Both distances, 0 identical to 1 disjoint, are the largest difference of two cumulative shares, as far as buckets of
-sizes and steps of time allow (`analysis.distances`). A class that either source does not count, or of which it does not
-know the sizes or times, has no distance and no ratio (`None`): what is unknown is never a difference.
+sizes and steps of time allow (`analysis.distances`). A class that either source does not count, or whose sizes or
+times it does not know, has no distance and no ratio (`None`): unknown values are never a difference.
 
-Calls, bytes and sizes are those on storage. Times of operations that move no bytes, latencies and the time line are of
-whatever the calls were on, as sources have them. Not: words (`ioassay.reports.profile.comparison`), files
-(`file_changes`), findings (`finding_changes`), what was unlike (`condition_differences`).
+Calls, bytes and sizes are those on storage. Times of operations that move no bytes, latencies and the time line
+include calls on anything, as sources have them. Not: words (`ioassay.reports.profile.comparison`), files
+(`file_changes`), findings (`finding_changes`), differing conditions (`condition_differences`).
 """
 
 from __future__ import annotations
@@ -33,41 +33,40 @@ from ioassay.profiles.model import DIRECTION, DIRECTIONS, METADATA, Direction, P
 from ioassay.protocol.record_layout import OPERATIONS
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
-"""Of sizes, by name."""
+"""The quantiles of sizes, by name."""
 
 _DIGITS = 9
-"""Of shares of time: steps that begin together must not differ by a rounding error."""
+"""Digits of shares of time, so that steps that begin together do not differ by a rounding error."""
 
 
 class SizeRange(NamedTuple):
-    """A size, as far as a source knows it: at least `begin_bytes`, less than `end_bytes` (`None`: without an end)."""
+    """A size as far as a source knows it: at least `begin_bytes`, less than `end_bytes` (`None`: without an end)."""
 
     begin_bytes: int
     end_bytes: int | None
 
     @property
     def exact_bytes(self) -> int | None:
-        """The size, where it is known exactly."""
+        """The size, if it is known exactly."""
         return self.begin_bytes if self.end_bytes == self.begin_bytes + 1 else None
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much a profile has of a class. `None`: its source does not say."""
+    """The amounts of a class in a profile. `None`: its source does not know."""
 
     calls: int | None = None
     bytes: int | None = None
     spent_ns: int | None = None
-    """Added over processes."""
+    """Sum over processes."""
     p50_ns: int | None = None
     p99_ns: int | None = None
     slowest_ns: int | None = None
     sizes: dict[str, SizeRange] = field(default_factory=dict)
-    """By the names of `QUANTILES`; empty: unknown, or it moved nothing."""
+    """By the names of `QUANTILES`; empty: unknown, or no bytes moved."""
 
     @property
     def bytes_per_call(self) -> float | None:
-        """The mean size."""
         return None if self.bytes is None or not self.calls else self.bytes / self.calls
 
 
@@ -80,8 +79,8 @@ class ClassComparison:
     reference: Amounts
     other: Amounts
     size_distance: float | None = None
-    """Between the shares of calls below a size, of transfers on storage that moved something; `None`: either has none,
-    or not all sizes are known.
+    """Distance of the sizes of transfers on storage that moved bytes, weighted by calls; `None`: either profile has
+    none, or not all sizes are known.
     """
     timeline_distance: float | None = None
 
@@ -96,36 +95,35 @@ class Comparison:
 
     directions: tuple[ClassComparison, ...]
     operations: tuple[ClassComparison, ...]
-    """In the order of `OPERATIONS`; those that neither profile has on storage are left out."""
+    """In the order of `OPERATIONS`, without those that neither profile has on storage."""
     reference_span_s: float | None
     other_span_s: float | None
     uncounted: tuple[str, ...]
-    """Operations that one source counted calls of and the other does not count: left out of `directions`."""
+    """Operations that only one source counts: left out of `directions`."""
 
     def of(self, direction: Direction) -> ClassComparison:
-        """That of a direction."""
-        return next(one for one in self.directions if one.name == direction)
+        return next(comparison for comparison in self.directions if comparison.name == direction)
 
     @property
     def span_ratio(self) -> float | None:
-        """How many times as long the I/O took, from its beginning to its end."""
+        """Other / reference, of the time from the first I/O to the last."""
         return ratio(self.reference_span_s, self.other_span_s)
 
 
 def compare(reference: Profile, other: Profile) -> Comparison:
-    """Every class that either profile has."""
+    """Compares every class that either profile has."""
     common = counted(reference) & counted(other)
-    mine, its = _Side(reference, common), _Side(other, common)
-    used = mine.used | its.used
+    mine, theirs = _Side(reference, common), _Side(other, common)
+    used = mine.used | theirs.used
     names = [name for name in OPERATIONS if name in used & common]
     return Comparison(
-        directions=tuple(_direction(mine, its, direction) for direction in DIRECTIONS),
+        directions=tuple(_direction(mine, theirs, direction) for direction in DIRECTIONS),
         operations=tuple(
             ClassComparison(
                 name,
                 mine.of_operation(name),
-                its.of_operation(name),
-                distance(mine.sizes.spread([name]), its.sizes.spread([name])),
+                theirs.of_operation(name),
+                distance(mine.sizes.spread([name]), theirs.sizes.spread([name])),
                 timeline_distance(reference, other, [name]),
             )
             for name in names
@@ -137,54 +135,54 @@ def compare(reference: Profile, other: Profile) -> Comparison:
 
 
 def ratio(reference: float | None, other: float | None) -> float | None:
-    """Other / reference; `None` where either is unknown, or the reference is 0."""
+    """Other / reference; `None` if either is unknown, or the reference is 0."""
     return None if reference is None or other is None or not reference else other / reference
 
 
 def timeline_distance(reference: Profile, other: Profile, operations: Collection[str]) -> float | None:
-    """How unlike the bytes of these operations (of those that move none: the calls) are spread over time: 0 to 1.
+    """The distance of the distributions of these operations' bytes (or calls, if they move none) over time: 0 to 1.
 
-    The largest difference between the shares that are done at a time, which counts from the first I/O of the profile to
-    its last one as 0 to 1: a run that takes twice as long with the same course has a distance of 0, and a ratio of
-    spans of 2. `None` where either profile lacks it, or does not know when it was.
+    The largest difference of the shares done by a time, which is scaled from 0 (first I/O of the profile) to 1 (last
+    I/O): a run that takes twice as long with the same course has a distance of 0, and a ratio of spans of 2. `None` if
+    either profile has no such operations, or does not know their times.
     """
     return distance(_over_time(reference, operations), _over_time(other, operations))
 
 
 def span_s(profile: Profile) -> float | None:
-    """From the first I/O to the last, to a step of the time line; `None`: nothing, or unknown."""
-    found = _span(profile)
-    return None if found is None else found[1] - found[0]
+    """From the first I/O to the last, to a step of the time line; `None`: no I/O, or unknown."""
+    span = _span(profile)
+    return None if span is None else span[1] - span[0]
 
 
 def begin_s(profile: Profile) -> float | None:
-    """When the step with the first I/O begins, from the origin of the profile."""
-    found = _span(profile)
-    return None if found is None else found[0]
+    """Begin of the step with the first I/O, from the origin of the profile."""
+    span = _span(profile)
+    return None if span is None else span[0]
 
 
-def cumulated(of: Spread) -> pl.DataFrame:
-    """at, share: the share of the weights that lies below each bound, for a figure. Bounds within a range are left out
-    where others overlap.
+def cumulated(distribution: Spread) -> pl.DataFrame:
+    """at, share: the share of the weights below each bound, for a figure. Bounds within ranges that overlap others are
+    left out.
     """
-    at = np.unique(np.concatenate([of.begins, of.ends]))
-    least, _ = cumulative_shares(of, at)
-    return pl.DataFrame({"at": at, "share": least}).filter(pl.col("at").is_finite())
+    bounds = np.unique(np.concatenate([distribution.begins, distribution.ends]))
+    least, _ = cumulative_shares(distribution, bounds)
+    return pl.DataFrame({"at": bounds, "share": least}).filter(pl.col("at").is_finite())
 
 
 def _spread(begins: pl.Series, ends: pl.Series, weights: pl.Series) -> Spread | None:
-    """`None` where they weigh nothing."""
+    """`None` if the sum of the weights is 0."""
     columns = (begins.cast(pl.Float64), ends.cast(pl.Float64).fill_null(np.inf), weights.cast(pl.Float64))
     return spread(*(column.to_numpy() for column in columns))
 
 
 class Sizes:
-    """The sizes of a profile's transfers on storage that moved something, each as exactly as the source knows it: the
-    most frequent sizes of a file are known exactly, and taken out of their bucket.
+    """The sizes of a profile's transfers on storage that moved bytes, as exactly as the source knows them: the most
+    frequent sizes of a file are known exactly, and subtracted from their bucket.
     """
 
     def __init__(self, profile: Profile, stored: pl.DataFrame | None = None) -> None:
-        """`stored` is what `totals.on_storage` returned, where that is known already."""
+        """`stored` is the result of `totals.on_storage`, if known already."""
         every = totals.on_storage(profile) if stored is None else stored
         key = ["file", "operation"]
         moving = every.filter(pl.col("bytes").fill_null(1) > 0, pl.col("calls") > 0)
@@ -208,7 +206,7 @@ class Sizes:
         )
 
     def ranges(self, operations: Collection[str]) -> pl.DataFrame | None:
-        """begin_bytes, end_bytes, calls of the transfers by some operations, ascending; `None`: not all are known."""
+        """begin_bytes, end_bytes, calls of the transfers by some operations, ascending; `None` unless all are known."""
         if self._unknown & set(operations):
             return None
         rows = self._rows.filter(pl.col("operation").is_in(list(operations)))
@@ -216,21 +214,21 @@ class Sizes:
         return summed.sort("begin_bytes", "end_bytes", nulls_last=True)
 
     def spread(self, operations: Collection[str]) -> Spread | None:
-        """The same for `distance`; `None` also where there are none."""
+        """The ranges as input of `distance`; `None` also without transfers."""
         ranges = self.ranges(operations)
         return None if ranges is None else _spread(*(ranges[name] for name in _RANGE))
 
     def quantiles(self, operations: Collection[str]) -> dict[str, SizeRange]:
-        """Those of `QUANTILES`; none where sizes are unknown, or there are none."""
+        """The sizes at `QUANTILES`; empty if sizes are unknown, or without transfers."""
         ranges = self.ranges(operations)
         if ranges is None or ranges.is_empty():
             return {}
         running, every = ranges["calls"].cum_sum(), int(ranges["calls"].sum())
-        found = {}
+        quantiles = {}
         for name, share in QUANTILES.items():
-            at = int((running >= share * every).arg_max() or 0)
-            found[name] = SizeRange(ranges["begin_bytes"][at], ranges["end_bytes"][at])
-        return found
+            index = int((running >= share * every).arg_max() or 0)
+            quantiles[name] = SizeRange(ranges["begin_bytes"][index], ranges["end_bytes"][index])
+        return quantiles
 
 
 _RANGE = ("begin_bytes", "end_bytes", "calls")
@@ -239,12 +237,12 @@ _WITHOUT_BYTES = (*METADATA, "MPI file")
 """Operations that move no bytes."""
 
 _LARGEST = 2**62
-"""Larger than any size."""
+"""A bound above any size."""
 
 
 def _exact(common: pl.DataFrame, buckets: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-    """The most frequent sizes of files with the bucket of each, the narrowest where buckets overlap; but none of a
-    bucket that has fewer calls than they have together.
+    """The most frequent sizes of files with their buckets (the narrowest if buckets overlap), without buckets that have
+    fewer calls than these sizes together.
     """
     end = pl.col("end_bytes").fill_null(_LARGEST)
     return (
@@ -258,12 +256,14 @@ def _exact(common: pl.DataFrame, buckets: pl.DataFrame, key: list[str]) -> pl.Da
 
 
 def _span(profile: Profile) -> tuple[float, float] | None:
-    """The beginning of the first step with I/O, and the end of the last, both within the time of the profile."""
+    """Begin of the first step with I/O and end of the last one, limited to the time of the profile."""
     used = profile.timeline.filter(pl.col("operation").is_in(list(DIRECTION)), _has_any())
     if used.is_empty():
         return None
     first, last = used.select(pl.col("start_s").min(), last=pl.col("start_s").max()).row(0)
-    begin_s, end_s = ((at - profile.origin_unix_ns) / 1e9 for at in (profile.begin_unix_ns, profile.end_unix_ns))
+    begin_s, end_s = (
+        (time_ns - profile.origin_unix_ns) / 1e9 for time_ns in (profile.begin_unix_ns, profile.end_unix_ns)
+    )
     begin_s, end_s = max(first, begin_s), min(last + profile.timeline_step_s, end_s)
     return (begin_s, end_s) if begin_s < end_s else (first, last + profile.timeline_step_s)
 
@@ -293,8 +293,6 @@ def counted(profile: Profile) -> frozenset[str]:
 
 
 class _Side:
-    """A profile, and what of it is compared."""
-
     def __init__(self, profile: Profile, common: Collection[str]) -> None:
         self.profile = profile
         self._common = common
@@ -305,19 +303,19 @@ class _Side:
 
     @property
     def used(self) -> set[str]:
-        """The operations that it has on storage."""
         return set(self._stored.filter(pl.col("calls") > 0)["operation"].unique())
 
     def operations(self, direction: Direction) -> list[str]:
-        """Those of a direction that both sides count."""
-        return [name for name, its in DIRECTION.items() if its == direction and name in self._common]
+        """The operations of a direction that both sides count."""
+        return [
+            name for name, its_direction in DIRECTION.items() if its_direction == direction and name in self._common
+        ]
 
     def of_direction(self, direction: Direction) -> Amounts:
-        """What is compared of a direction."""
         names = self.operations(direction)
-        own = self._stored.filter(pl.col("direction") == direction, pl.col("calls") > 0)
-        rows = own.filter(pl.col("operation").is_in(names))
-        is_whole = rows.height == own.height
+        direction_rows = self._stored.filter(pl.col("direction") == direction, pl.col("calls") > 0)
+        rows = direction_rows.filter(pl.col("operation").is_in(names))
+        is_whole = rows.height == direction_rows.height
         total = self._totals.of(direction)
         if direction == "metadata":
             spent = total.spent_ns if is_whole else None
@@ -332,7 +330,6 @@ class _Side:
         )
 
     def of_operation(self, name: str) -> Amounts:
-        """What is compared of an operation."""
         rows = self._stored.filter(pl.col("operation") == name)
         spent = _sum(rows["duration_ns"]) if rows["duration_ns"].count() else None
         if spent is None:
@@ -348,7 +345,7 @@ class _Side:
         )
 
     def _latency(self, names: Sequence[str]) -> dict[str, int | None]:
-        """Percentiles of all calls of some operations; unknown where any of them has no histogram."""
+        """Percentiles of all calls of some operations; unknown if any of them has no histogram."""
         called = self._operations.filter(pl.col("operation").is_in(list(names)), pl.col("calls") > 0)
         timed = self.profile.latencies.filter(pl.col("operation").is_in(list(names)), pl.col("calls") > 0)
         slowest: Any = None if called["slowest_ns"].has_nulls() or called.is_empty() else called["slowest_ns"].max()
@@ -369,17 +366,17 @@ def _least(value: int | None, most: int | None) -> int | None:
 
 
 def _sum(values: pl.Series) -> int | None:
-    """`None` where any of it is unknown; 0 of nothing."""
+    """The sum; `None` if any value is unknown, 0 without values."""
     return None if values.has_nulls() else int(values.sum())
 
 
-def _direction(mine: _Side, its: _Side, direction: Direction) -> ClassComparison:
+def _direction(mine: _Side, theirs: _Side, direction: Direction) -> ClassComparison:
     names = mine.operations(direction)
     requests = REQUESTS.get(direction, ())
     return ClassComparison(
         direction,
         mine.of_direction(direction),
-        its.of_direction(direction),
-        distance(mine.sizes.spread(requests), its.sizes.spread(requests)),
-        timeline_distance(mine.profile, its.profile, names),
+        theirs.of_direction(direction),
+        distance(mine.sizes.spread(requests), theirs.sizes.spread(requests)),
+        timeline_distance(mine.profile, theirs.profile, names),
     )

@@ -1,6 +1,6 @@
-"""In what two profiles are not alike before any of their I/O is compared: who recorded them, how many processes, where.
+"""Differences in the conditions of two profiles: their source, numbers of processes and nodes, and so on.
 
-Not: what they did (`comparison`), words (`ioassay.reports.profile.comparison`).
+Not: their I/O (`comparison`), words (`ioassay.reports.profile.comparison`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Condition = Literal[
 ]
 
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
-"""In the order in which they are named: the source first, because it decides what is known at all."""
+"""In the order of reports: the source first, because it decides what is known."""
 
 DURATION = 0.1
-"""Durations that differ by less than this share are alike: they are what is compared, and a reason for differences."""
+"""Relative difference of durations below which they count as equal: durations are compared themselves."""
 
 Value = str | int | float | tuple[str, ...]
 
@@ -35,18 +35,18 @@ class ConditionDifference:
 
 def condition_differences(reference: Profile, other: Profile) -> tuple[ConditionDifference, ...]:
     """Every condition that both profiles know and that differs, in the order of `CONDITIONS`."""
-    mine, its = _conditions(reference), _conditions(other)
-    found = []
+    mine, theirs = _conditions(reference), _conditions(other)
+    differences = []
     for what in CONDITIONS:
-        one, another = mine.get(what), its.get(what)
-        if one is None or another is None or one == another:
+        value, other_value = mine.get(what), theirs.get(what)
+        if value is None or other_value is None or value == other_value:
             continue
-        if what == "duration" and _is_near(one, another):
+        if what == "duration" and _is_near(value, other_value):
             continue
-        if what == "names of nodes" and len(_texts(one)) != len(_texts(another)):
-            continue  # said by their number
-        found.append(ConditionDifference(what, one, another))
-    return tuple(found)
+        if what == "names of nodes" and len(_texts(value)) != len(_texts(other_value)):
+            continue  # reported by their number
+        differences.append(ConditionDifference(what, value, other_value))
+    return tuple(differences)
 
 
 def _conditions(profile: Profile) -> dict[Condition, Value | None]:
@@ -68,10 +68,10 @@ def _conditions(profile: Profile) -> dict[Condition, Value | None]:
     }
 
 
-def _is_near(value: Value, another: Value) -> bool:
+def _is_near(value: Value, other: Value) -> bool:
     assert isinstance(value, float)
-    assert isinstance(another, float)
-    return abs(another - value) <= DURATION * max(value, another)
+    assert isinstance(other, float)
+    return abs(other - value) <= DURATION * max(value, other)
 
 
 def _texts(value: Value) -> tuple[str, ...]:

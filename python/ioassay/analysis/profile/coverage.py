@@ -1,15 +1,14 @@
-"""How much of the I/O the profile has seen: what the kernel counted against what calls and maps explain.
+"""How much of the I/O the profile covers: the kernel's counters against calls and maps.
 
-The kernel counts bytes of read and write calls, by all callers (`/proc/PID/io`: rchar, wchar). What passes by the
-recorder are calls inside the C library, system calls made directly, and what a program reads before the recorder is
-there: the kernel and the loader read the headers of a program and of each library. A program that reads through streams
-has more read than it was given: the library reads whole buffers. What goes through maps and rings of io_uring is not in
-these counters. Traffic with storage is (`read_bytes`, `write_bytes`), by pages and with read-ahead, as is that of the
-loader: what neither calls nor maps explain of it is all that shows of a ring that is set up and entered without the C
-library.
+The kernel counts bytes of all read and write calls (`/proc/PID/io`: rchar, wchar). The recorder misses calls inside the
+C library, direct system calls, and reads before the recorder is loaded: the kernel and the loader read the headers of a
+program and of each library. Streams read more than the program requests, because the library reads whole buffers. Maps
+and rings of io_uring are not in these counters. The kernel also counts traffic with storage (`read_bytes`,
+`write_bytes`), in pages, with read-ahead and the loader: only the part that neither calls nor maps explain shows a ring
+that is set up and entered without the C library.
 
-Every difference is said, in bytes; a doubt is what exceeds what loading and streams can explain. All that was not seen
-is a `Loss` (`Coverage.losses`), beside those that the source itself names.
+Every difference is reported in bytes; differences above what loading and streams explain are doubts. All I/O that was
+not recorded is a `Loss` (`Coverage.losses`), together with those that the source itself reports.
 """
 
 from __future__ import annotations
@@ -31,35 +30,35 @@ Way = Literal["read", "write"]
 WAYS: tuple[Way, ...] = ("read", "write")
 
 LOADING_BYTES = 64 << 10
-"""What loading a program and its libraries reads at most, of each program that a process was: 832 bytes of each
-library, locales and the list of users. dd has 8 KiB, CPython 11 KiB.
+"""The most bytes that loading reads for each program that a process ran: 832 bytes of each library, locales and the
+list of users. dd has 8 KiB, CPython 11 KiB.
 """
 
 _BUFFER_BYTES = 4096
-"""A stream's buffer where the file system does not ask for a larger one (`st_blksize`)."""
+"""A stream's buffer, unless the file system asks for a larger one (`st_blksize`)."""
 
 _TABLE_BYTES = 64 << 10
-"""What the recorder writes to begin a table in a child, which the kernel counts when `exec` has replaced that."""
+"""Bytes that the recorder writes to begin a table in a child process, which the kernel counts after an `exec`."""
 
 _LOADED_BYTES = 256 << 20
-"""So much more than calls and maps explain a process may read from storage: its program, libraries, read-ahead."""
+"""Unexplained reads of a process from storage that are normal: its program, libraries, read-ahead."""
 
 _FOLIO_BYTES = 2 << 20
-"""A call that writes a byte into the page cache makes so much dirty at most: a large folio."""
+"""The most that a call dirties in the page cache by writing a byte: a large folio."""
 
 _METADATA_BYTES = 64 << 10
-"""The same of any other call, such as one that creates a file."""
+"""The most that any other call dirties, such as one that creates a file."""
 
 _DOUBTFUL_BYTES = 64 << 10
-"""Less than this that nothing explains is said, but no doubt."""
+"""Unexplained bytes up to this are reported, but no doubt."""
 
 Cause = Literal["loading programs", "buffers of streams", "tables of the recorder", "bypassed the recorder"]
-"""What explains that the kernel counted more than calls."""
+"""The explanation of bytes that the kernel counted beyond those of calls."""
 
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A process of which the kernel counted more bytes in a direction than its calls have."""
+    """A process for which the kernel counted more bytes in a direction than its calls moved."""
 
     process: int
     pid: int | None
@@ -70,64 +69,63 @@ class Shortfall:
 
     @property
     def missing_bytes(self) -> int:
-        """Counted by the kernel, and in no call."""
+        """Bytes that the kernel counted, but no recorded call moved."""
         return self.kernel_bytes - self.recorded_bytes
 
 
 @dataclass(frozen=True)
-class Compared:
-    """All processes that could be compared, in a direction."""
+class CounterSums:
+    """Sums of all compared processes, in a direction."""
 
     kernel_bytes: int
     recorded_bytes: int
     missing_bytes: int
-    """Counted by the kernel, and in no call; added over the processes with such bytes."""
+    """Bytes that the kernel counted but no call moved, summed over processes with such bytes."""
     excess_bytes: int
-    """In calls, and not counted by the kernel, such as of splice; added over the processes with such bytes."""
+    """Bytes of calls that the kernel did not count, such as of splice, summed over processes with such bytes."""
 
 
 @dataclass(frozen=True)
 class StorageTraffic:
-    """Traffic with storage as the kernel counted it, of the processes where it is known."""
+    """Traffic with storage by the kernel's counters, of processes for which it is known."""
 
     read_bytes: int
     written_bytes: int
     cancelled_bytes: int
-    """Of those written, such as were removed before they went out."""
+    """Written bytes that were removed before they reached the storage."""
     unexplained_read_bytes: int
-    """More than calls returned and maps cover: loading programs, read-ahead, directories."""
+    """Bytes beyond those of calls and maps: loading programs, read-ahead, directories."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How far the profile can be trusted to be complete."""
+    """How complete the profile is."""
 
-    read: Compared
-    write: Compared
+    read: CounterSums
+    write: CounterSums
     shortfalls: tuple[Shortfall, ...]
     """Every difference, the largest first."""
     compared: int
-    """Processes that could be compared."""
+    """The number of compared processes."""
     unknown: int
-    """Processes of which the kernel's counters are unknown, such as those that were killed."""
+    """Processes with unknown kernel counters, such as killed ones."""
     storage: StorageTraffic | None
     """`None`: unknown."""
     mapped_read: Range
     mapped_write: Range
     losses: tuple[Loss, ...]
-    """What was not seen, those that the source names first."""
+    """I/O that was not recorded, beginning with losses that the source reports."""
 
-    def of(self, way: Way) -> Compared:
-        """All processes in a direction."""
+    def of(self, way: Way) -> CounterSums:
         return self.read if way == "read" else self.write
 
     def mapped(self, way: Way) -> Range:
-        """What maps moved in a direction."""
+        """Bytes that maps moved in a direction."""
         return self.mapped_read if way == "read" else self.mapped_write
 
     @cached_property
     def doubts(self) -> tuple[Shortfall, ...]:
-        """Differences of some size that nothing explains."""
+        """Large differences without an explanation."""
         return tuple(
             shortfall
             for shortfall in self.shortfalls
@@ -136,11 +134,11 @@ class Coverage:
 
 
 def coverage(profile: Profile, mapped: Maps | None = None) -> Coverage:
-    """What was seen and what was not. `mapped` is what `maps.maps` returned, where that is known already."""
+    """The coverage of a profile. `mapped` is the result of `maps.maps`, if known already."""
     maps = of_maps(profile) if mapped is None else mapped
     rows = _compared(profile)
     shortfalls = [shortfall for way in WAYS for shortfall in _shortfalls(rows, way)]
-    shortfalls.sort(key=lambda one: (-one.missing_bytes, one.process))
+    shortfalls.sort(key=lambda shortfall: (-shortfall.missing_bytes, shortfall.process))
     unknown = profile.processes.height - rows.height
     unexplained = _unexplained_storage(profile, maps)
     return Coverage(
@@ -160,8 +158,8 @@ _KERNEL = {"read": "kernel_read_bytes", "write": "kernel_written_bytes"}
 
 
 def _compared(profile: Profile) -> pl.DataFrame:
-    """process, pid, images, kernel and recorded bytes of each direction, and stream_bytes: what the buffers of its
-    streams may have read beyond what it was given.
+    """process, pid, images, kernel and recorded bytes of each direction, and stream_bytes: the most bytes that the
+    buffers of its streams may have read beyond its requests.
     """
     known = profile.processes.filter(pl.col("kernel_read_bytes").is_not_null()).select(
         "process", "pid", "images", *(pl.col(name).alias(f"kernel_{way}") for way, name in _KERNEL.items())
@@ -169,7 +167,7 @@ def _compared(profile: Profile) -> pl.DataFrame:
     if known.is_empty():
         return known.with_columns(recorded_read=0, recorded_write=0, stream_calls=0, stream_bytes=0)
     direction = pl.col("operation").replace_strict({**DIRECTION, **ELSEWHERE}, default=None, return_dtype=pl.String)
-    # What was handed over is counted by the kernel for the process that does it.
+    # The kernel counts submitted I/O for the process that executes it.
     counted = profile.process_operations.filter(~pl.col("operation").str.starts_with("submit"))
     moved = counted.group_by("process").agg(
         *(pl.col("bytes").filter(direction == way).sum().alias(f"recorded_{way}") for way in WAYS),
@@ -200,17 +198,17 @@ def _shortfalls(rows: pl.DataFrame, way: Way) -> Iterator[Shortfall]:
             missing <= _TABLE_BYTES * (images - 1), "tables of the recorder", pl.lit("bypassed the recorder")
         )
     short = rows.filter(kernel > recorded).select("process", "pid", kernel, recorded, cause.alias("cause"))
-    for process, pid, counted, own, its in short.iter_rows():
-        yield Shortfall(process, pid, way, counted, own, its)
+    for process, pid, counted, recorded_bytes, cause_of_process in short.iter_rows():
+        yield Shortfall(process, pid, way, counted, recorded_bytes, cause_of_process)
 
 
 def _cause(explains: pl.Expr, cause: Cause, otherwise: pl.Expr) -> pl.Expr:
     return pl.when(explains).then(pl.lit(cause)).otherwise(otherwise)
 
 
-def _sum(rows: pl.DataFrame, way: Way) -> Compared:
+def _sum(rows: pl.DataFrame, way: Way) -> CounterSums:
     kernel, recorded = rows[f"kernel_{way}"], rows[f"recorded_{way}"]
-    return Compared(
+    return CounterSums(
         kernel_bytes=int(kernel.sum()),
         recorded_bytes=int(recorded.sum()),
         missing_bytes=int((kernel - recorded).clip(0).sum()),
@@ -231,13 +229,13 @@ def _storage(profile: Profile, unexplained: pl.DataFrame) -> StorageTraffic | No
 
 
 def _unexplained_storage(profile: Profile, maps: Maps) -> pl.DataFrame:
-    """process, and what it read from storage and wrote there at least that neither its calls nor its maps can have;
-    null: unknown. No rows where the source knows no traffic with storage.
+    """process, read, write: lower bounds of its traffic with storage beyond its calls and maps; null: unknown. No rows
+    if the source does not know traffic with storage.
     """
     traffic = profile.processes.select("storage_read_bytes", "storage_written_bytes")
     if all(column.null_count() == len(column) for column in traffic):
         return pl.DataFrame(schema={"process": pl.Int64, "read": pl.Int64, "write": pl.Int64})
-    own = storage_of_processes(profile).join(maps.of_processes, on="process", how="left")
+    traffic_of_processes = storage_of_processes(profile).join(maps.of_processes, on="process", how="left")
     direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
     dirtied = (
         pl.when(direction == "write").then(_FOLIO_BYTES).when(direction.is_null()).then(_METADATA_BYTES).otherwise(0)
@@ -246,15 +244,15 @@ def _unexplained_storage(profile: Profile, maps: Maps) -> pl.DataFrame:
     counted = profile.processes.select(
         "process",
         called=pl.max_horizontal("read_bytes", "kernel_read_bytes").fill_null(0),
-        # Of the kernel's shortfalls, which are losses of their own.
+        # Bytes that the recorder missed, which are reported as separate losses.
         bypassed=(pl.col("kernel_written_bytes").fill_null(0) - pl.col("written_bytes").fill_null(0)).clip(0),
     )
     read = pl.col("storage_read_bytes") - pl.col("called") - pl.col("read_most_bytes").fill_null(0)
     written = pl.col("unexplained_bytes") - pl.col("bypassed") - pl.col("dirtied").fill_null(0)
     # A page of a map may have been written back and made dirty any number of times.
-    by_no_map = pl.when(pl.col("written_most_bytes").fill_null(0) == 0).then(written.clip(0)).otherwise(0)
-    all_of_them = own.join(counted, on="process").join(calls, on="process", how="left")
-    return all_of_them.select("process", read=read.clip(0), write=by_no_map)
+    write_without_maps = pl.when(pl.col("written_most_bytes").fill_null(0) == 0).then(written.clip(0)).otherwise(0)
+    joined = traffic_of_processes.join(counted, on="process").join(calls, on="process", how="left")
+    return joined.select("process", read=read.clip(0), write=write_without_maps)
 
 
 _MISSING: dict[Way, LossKind] = {"read": "unrecorded-read-bytes", "write": "unrecorded-written-bytes"}
@@ -267,12 +265,12 @@ _MAPPED: dict[Way, LossKind] = {"read": "mapped-read-bytes", "write": "mapped-wr
 
 
 def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps, unexplained: pl.DataFrame) -> Iterator[Loss]:
-    """What the source cannot name: bytes that the kernel and the maps count and no call has."""
+    """Losses that the source cannot report: bytes of the kernel's counters and maps without calls."""
     for shortfall in shortfalls:
         yield Loss(
             _MISSING[shortfall.direction],
             shortfall.missing_bytes,
-            _named(shortfall.process, shortfall.pid),
+            _process_name(shortfall.process, shortfall.pid),
             shortfall.cause,
         )
     pids = dict(profile.processes.select("process", "pid").iter_rows())
@@ -281,22 +279,24 @@ def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps, unexplain
         for way, name in _NAMES.items():
             least, most = row[f"{name}_least_bytes"], row[f"{name}_most_bytes"]
             if most:
-                where = f"{paths[row['file']]}, {_named(row['process'], pids[row['process']])}"
+                where = f"{paths[row['file']]}, {_process_name(row['process'], pids[row['process']])}"
                 how = f"at least: {row[f'{name}_least_by']}, at most: {row[f'{name}_most_by']}"
                 yield Loss(_MAPPED[way], most, where, how, least)
     if not any(loss.kind in HIDES_CALLS for loss in profile.losses):
         for process, read, written in unexplained.iter_rows():
             if read is not None and read > _LOADED_BYTES:
-                yield Loss("unexplained-storage-bytes", read, _named(process, pids[process]), _NO_CALL["read"])
+                yield Loss("unexplained-storage-bytes", read, _process_name(process, pids[process]), _NO_CALL["read"])
             if written:
-                yield Loss("unexplained-storage-bytes", written, _named(process, pids[process]), _NO_CALL["write"])
+                yield Loss(
+                    "unexplained-storage-bytes", written, _process_name(process, pids[process]), _NO_CALL["write"]
+                )
     if profile.source != "record":
         return
     unknown = profile.processes.filter(pl.col("kernel_read_bytes").is_null())
     for process, pid, state, threads in unknown.select("process", "pid", "state", "threads").iter_rows():
         reason = "no call that the recorder counts" if state == "ended" and not threads else state
-        yield Loss("uncompared", 1, _named(process, pid), reason)
+        yield Loss("uncompared", 1, _process_name(process, pid), reason)
 
 
-def _named(process: int, pid: int | None) -> str:
+def _process_name(process: int, pid: int | None) -> str:
     return f"process {process if pid is None else pid}"

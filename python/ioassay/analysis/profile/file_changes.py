@@ -1,8 +1,8 @@
-"""Which files two profiles have in common, by their paths, and what was done to each in both.
+"""Files that two profiles have in common, by their paths, with the amounts of I/O in both.
 
-A file is the same where its path is. Of the others, two are taken for the same whose paths end alike, in as many parts
-as possible, if no other file of either profile ends so: what was written to another directory or another file system.
-Not: what was done to all of them together (`comparison`).
+Files with equal paths are the same. Of the others, two are matched if their paths have the same end, of as many parts
+as possible, and no other file of either profile has it: the application used another directory or file system. Not:
+sums over all files (`comparison`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AMOUNTS = (*MOVED.values(), "spent_ns")
 
 @dataclass(frozen=True)
 class FileAmounts:
-    """What was done to a file. `None`: unknown."""
+    """The I/O on a file. `None`: unknown."""
 
     path: str
     calls: int
@@ -44,18 +44,18 @@ class FileChange:
 
     @property
     def is_same(self) -> bool:
-        """True if nothing else was done to it, in as much time."""
+        """True if all amounts are equal."""
         return replace(self.reference, path=self.other.path) == self.other
 
     @property
     def spent_change_ns(self) -> int | None:
-        """How much longer its calls took."""
+        """Additional time of its calls, other minus reference."""
         mine, its = self.reference.spent_ns, self.other.spent_ns
         return None if mine is None or its is None else its - mine
 
     @property
     def bytes_change(self) -> int:
-        """How many more bytes were moved; 0 where that is unknown."""
+        """Additional bytes, other minus reference; 0 if unknown."""
         pairs = (
             (self.reference.read_bytes, self.other.read_bytes),
             (self.reference.written_bytes, self.other.written_bytes),
@@ -66,28 +66,30 @@ class FileChange:
 @dataclass(frozen=True)
 class FileChanges:
     changed: tuple[FileChange, ...]
-    """Those of both, with the largest change of time first, then of bytes."""
+    """Files of both profiles, by change of time, then of bytes, largest first."""
     only_reference: tuple[FileAmounts, ...]
-    """Those with most time first."""
+    """Files with most time first."""
     only_other: tuple[FileAmounts, ...]
 
 
 def file_changes(reference: Profile, other: Profile) -> FileChanges:
-    """The files of both, and those of either."""
-    mine, its = _files(reference), _files(other)
-    same = dict(_pairs(mine, its))
-    changed = [FileChange(mine[path], its[its_path]) for path, its_path in same.items()]
-    changed.sort(key=lambda one: (-abs(one.spent_change_ns or 0), -abs(one.bytes_change), one.reference.path))
+    """The files of both profiles, and those of only one."""
+    mine, theirs = _files(reference), _files(other)
+    same = dict(_pairs(mine, theirs))
+    changed = [FileChange(mine[path], theirs[its_path]) for path, its_path in same.items()]
+    changed.sort(
+        key=lambda change: (-abs(change.spent_change_ns or 0), -abs(change.bytes_change), change.reference.path)
+    )
     taken = set(same.values())
     return FileChanges(
         tuple(changed),
         tuple(amounts for path, amounts in mine.items() if path not in same),
-        tuple(amounts for path, amounts in its.items() if path not in taken),
+        tuple(amounts for path, amounts in theirs.items() if path not in taken),
     )
 
 
 def _files(profile: Profile) -> Mapping[str, FileAmounts]:
-    """Files on storage by their paths, those of several nodes together, with most time first."""
+    """Files on storage by path, summed over nodes, those with most time first."""
     rows = (
         totals.by_file(profile)
         .filter(pl.col("kind").is_in(STORED_FILES))
@@ -101,17 +103,17 @@ def _files(profile: Profile) -> Mapping[str, FileAmounts]:
     }
 
 
-def _pairs(mine: Mapping[str, FileAmounts], its: Mapping[str, FileAmounts]) -> Iterator[tuple[str, str]]:
-    """Paths of the same file in both."""
-    yield from ((path, path) for path in mine if path in its)
-    left = {path: _parts(path) for path in mine if path not in its}
-    others = {path: _parts(path) for path in its if path not in mine}
+def _pairs(mine: Mapping[str, FileAmounts], theirs: Mapping[str, FileAmounts]) -> Iterator[tuple[str, str]]:
+    """Pairs of paths of the same file in both profiles."""
+    yield from ((path, path) for path in mine if path in theirs)
+    left = {path: _parts(path) for path in mine if path not in theirs}
+    others = {path: _parts(path) for path in theirs if path not in mine}
     for length in range(max((len(parts) for parts in (*left.values(), *others.values())), default=0), 0, -1):
         ends, other_ends = _by_end(left, length), _by_end(others, length)
         for end, paths in ends.items():
-            if len(paths) == 1 and len(found := other_ends.get(end, [])) == 1:
-                yield paths[0], found[0]
-                del left[paths[0]], others[found[0]]
+            if len(paths) == 1 and len(matches := other_ends.get(end, [])) == 1:
+                yield paths[0], matches[0]
+                del left[paths[0]], others[matches[0]]
 
 
 def _parts(path: str) -> tuple[str, ...]:
@@ -119,8 +121,8 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _by_end(paths: Mapping[str, tuple[str, ...]], length: int) -> dict[tuple[str, ...], list[str]]:
-    found: dict[tuple[str, ...], list[str]] = {}
+    paths_by_end: dict[tuple[str, ...], list[str]] = {}
     for path, parts in paths.items():
         if len(parts) >= length:
-            found.setdefault(parts[-length:], []).append(path)
-    return found
+            paths_by_end.setdefault(parts[-length:], []).append(path)
+    return paths_by_end

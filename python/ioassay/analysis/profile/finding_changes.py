@@ -1,8 +1,8 @@
-"""Findings of two profiles: which are new, gone, or in both.
+"""Findings of two profiles that are new, gone, or in both.
 
-Two findings are the same where their kind is and what they are about: a direction, an operation, a measure. What is a
-finding of its own in one profile and a symptom of another finding in the other is in both. A finding that one profile
-lacks is new or gone only where the other's source knows what it rests on; else it is unknown.
+Two findings are the same if their kind and subject (a direction, an operation, a measure) are. A finding of one profile
+that is a symptom of another finding in the other is in both. A finding that one profile lacks is new or gone only if
+its source knows the figures that the finding rests on; otherwise it is unknown.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.profiles.model import MPI_TRANSFERS, Profile
 
 Change = Literal["new", "gone", "in both", "unknown"]
-"""Of a finding, from the reference to the other. `unknown`: the source that lacks it could not know."""
+"""Change of a finding from the reference to the other. `unknown`: the source without it could not know."""
 
 _ABOUT = ("direction", "operation", "measure")
-"""Fields of evidence that tell findings of a kind apart."""
+"""Fields of evidence that distinguish findings of a kind."""
 
 _OF_OPERATION = ("stalled-calls",)
-"""Kinds whose `operation` does; of others it is a detail."""
+"""Kinds that `operation` distinguishes; for others it is a detail."""
 
 
 _OF_READS = ("redundant-reads", "same-data")
-"""Kinds about requests that have no direction because they can only be of reads; others without are of writes."""
+"""Kinds about read requests, which have no direction; others without a direction are about writes."""
 
 
 @dataclass(frozen=True)
@@ -43,38 +43,41 @@ class FindingChange:
 
     @property
     def kind(self) -> str:
-        """What sort of finding it is."""
-        found = self.other or self.reference
-        assert found is not None
-        return found.kind
+        finding = self.other or self.reference
+        assert finding is not None
+        return finding.kind
 
 
 def finding_changes(
-    reference: Profile, its: Sequence[Finding], other: Profile, others: Sequence[Finding]
+    reference: Profile, reference_findings: Sequence[Finding], other: Profile, other_findings: Sequence[Finding]
 ) -> tuple[FindingChange, ...]:
-    """New ones first, then those that are gone, in both, and unknown; each in the order of their profile."""
-    mine, theirs = {_key(finding): finding for finding in its}, {_key(other): other for other in others}
-    mine_too, theirs_too = _with_symptoms(mine), _with_symptoms(theirs)
+    """New findings first, then those that are gone, in both, and unknown; each in the order of their profile."""
+    before, after = ({_key(finding): finding for finding in side} for side in (reference_findings, other_findings))
+    all_before, all_after = _with_symptoms(before), _with_symptoms(after)
     new = [
-        FindingChange(_lacking("new", reference, one), None, one) for key, one in theirs.items() if key not in mine_too
+        FindingChange(_lacking("new", reference, finding), None, finding)
+        for key, finding in after.items()
+        if key not in all_before
     ]
     gone = [
-        FindingChange(_lacking("gone", other, one), one, None) for key, one in mine.items() if key not in theirs_too
+        FindingChange(_lacking("gone", other, finding), finding, None)
+        for key, finding in before.items()
+        if key not in all_after
     ]
-    both = [FindingChange("in both", mine_too[key], one) for key, one in theirs.items() if key in mine_too]
+    both = [FindingChange("in both", all_before[key], finding) for key, finding in after.items() if key in all_before]
     both += [
-        FindingChange("in both", one, theirs_too[key])
-        for key, one in mine.items()
-        if key in theirs_too and key not in theirs
+        FindingChange("in both", finding, all_after[key])
+        for key, finding in before.items()
+        if key in all_after and key not in after
     ]
-    every = [*new, *gone, *both]
-    return tuple([one for one in every if one.change != "unknown"] + [one for one in every if one.change == "unknown"])
+    changes = [*new, *gone, *both]
+    return tuple(sorted(changes, key=lambda change: change.change == "unknown"))
 
 
-def _with_symptoms(found: Mapping[tuple[object, ...], Finding]) -> dict[tuple[object, ...], Finding]:
-    """The findings by their key, and where there is none, the finding of which it is a symptom."""
-    every = dict(found)
-    for finding in found.values():
+def _with_symptoms(findings_by_key: Mapping[tuple[object, ...], Finding]) -> dict[tuple[object, ...], Finding]:
+    """The findings by key, also by the keys of their symptoms."""
+    every = dict(findings_by_key)
+    for finding in findings_by_key.values():
         evidence = finding.evidence
         assert isinstance(evidence, ProfileEvidence)
         direction = getattr(evidence, "direction", "read" if finding.kind in _OF_READS else "write")
@@ -90,13 +93,13 @@ def _key(finding: Finding) -> tuple[object, ...]:
 
 
 def _lacking(change: Change, profile: Profile, finding: Finding) -> Change:
-    """`change`, where the profile that lacks the finding could have it."""
+    """`change` if the profile without the finding could have it, otherwise `unknown`."""
     can_know = _CAN_KNOW.get(finding.kind)
     return change if can_know is None or can_know(profile, finding) else "unknown"
 
 
 def _requests(column: str) -> Callable[[Profile, Finding], bool]:
-    """True if a column is known of some requests of the finding's direction, or there are none."""
+    """A check whether a column is known for any requests of the finding's direction, or there are none."""
 
     def can_know(profile: Profile, finding: Finding) -> bool:
         names = REQUESTS[getattr(finding.evidence, "direction", "read")]
@@ -138,7 +141,7 @@ def _knows_metadata_time(profile: Profile, _: Finding) -> bool:
     return totals.totals(profile).of("metadata").spent_ns is not None
 
 
-def _tells_blocking(profile: Profile, finding: Finding) -> bool:
+def _counts_non_blocking(profile: Profile, finding: Finding) -> bool:
     kinds = MPI_TRANSFERS["write" if getattr(finding.evidence, "direction", "") == "write" else "read"]
     return kinds.non_blocking[0] not in profile.uncounted
 
@@ -181,10 +184,10 @@ _CAN_KNOW: Mapping[str, Callable[[Profile, Finding], bool]] = {
     "size-imbalance": _knows_measure,
     "metadata-time": _knows_metadata_time,
     "phase-tails": _has_heat,
-    "blocking-mpi-io": _tells_blocking,
+    "blocking-mpi-io": _counts_non_blocking,
     "aggregators": _knows_nodes,
     "stat-storm": _counts("stat"),
     "reopened-files": _counts("open"),
     "sync-storm": _counts("sync"),
 }
-"""Whether a profile could have a finding of each kind; any could have the others."""
+"""Checks whether a profile could have a finding of each kind; kinds without a check are always possible."""

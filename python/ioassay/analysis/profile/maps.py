@@ -1,36 +1,35 @@
-"""Bounds of what maps moved, from what is there at no cost to the application.
+"""Bounds of the bytes that maps moved, from data that costs the application nothing.
 
-A map moves bytes without calls, so that no recorder counts them. What is counted here are the bytes of a file that a
-process *read* through its maps: those of pages that it touched, or that the kernel fetched from storage because it did
-(read-ahead, `MAP_POPULATE`, `madvise`), each once; and those that it *wrote*: of pages that it made dirty through a
-shared map, each once. Both are ranges, whose ends have a name for how they were found. "Pages" are what the kernel
-keeps account of: where it keeps large folios, one byte written counts as a folio.
+A map moves bytes without calls, so no recorder counts them. Counted here are the bytes of a file that a process *read*
+through its maps (pages that it touched, or that the kernel fetched from storage for it by read-ahead, `MAP_POPULATE` or
+`madvise`) and that it *wrote* (pages that it dirtied through a shared map), each page once. Both are ranges whose ends
+have a name for their derivation. Pages are the kernel's units: with large folios, one written byte counts as a folio.
 
-Most read: what the maps cover of the file (`mapped`). Less, where less of it was ever in memory (`in memory`): every
-page that was touched was there when a map ended, or has been evicted meanwhile; and all pages that ever were in memory
-were there when it began, or were fetched or made dirty by a process of this profile. The larger of the two holds unless
-pages of holes, or that another program fetched, were evicted again.
+Most read: the extent of the maps in the file (`mapped`). Less, if less of it was ever in memory (`in memory`): every
+touched page was there when a map ended, or had been evicted; and all pages that ever were in memory were there when it
+began, or were fetched or dirtied by a process of this profile. The larger of the two holds, unless pages of holes, or
+that another program fetched, were evicted again.
 
 Least read (`residency grew`): pages that came into memory while the file was mapped, and that neither calls on the file
-nor other processes of this profile that map it can have brought there, as far as the process fetched so much
-(`storage_read_bytes`). Storage traffic alone is no lower bound: the loader maps a program and its libraries without a
-call, and their pages are in it, too; only pages of this file count here. What calls may have brought there is what they
-moved, and a read-ahead for each sequence of them. It is wrong only where a program outside of the profile read the
-file at that time, while the process fetched something else. Of a file in memory the least is 0: no trace is left.
+nor other processes of this profile that map it can have fetched, limited to the bytes that the process fetched
+(`storage_read_bytes`). Storage traffic alone is no lower bound: it includes the pages of the program and its libraries,
+which the loader maps without a call; only pages of this file count here. Calls may have fetched the bytes that they
+moved, and a read-ahead for each sequence of them. It is wrong only if a program outside the profile read the file at
+that time while the process fetched something else. For a file in memory it is 0, because there is no trace.
 
-Least written, the larger of two. Pages that were dirty when the maps ended (`dirty pages`), but for those that calls or
-other maps may have left so, as far as the process made so many pages dirty (`storage_written_bytes`). And the pages
-that the process made dirty anywhere, less those that its calls may have, its recorder's table, and `_METADATA_BYTES`
-(`storage write_bytes less calls`), divided by how often each may have been written back and made dirty again: after
-each msync and fsync of the file, and every 30 s, when the kernel writes back what is dirty. A kernel short of memory
-does so more often, so that this end is too high where a program then changes the same pages again. Most written: as
-most read; a page must be in memory to be written.
+Least written is the larger of two: pages that were dirty when the maps ended (`dirty pages`), without those that calls
+or other maps may have dirtied, limited to the bytes that the process dirtied (`storage_written_bytes`); and the pages
+that the process dirtied anywhere, without those of its calls, its recorder's table and `_METADATA_BYTES`
+(`storage write_bytes less calls`), divided by how often each page may have been written back and dirtied again: after
+each msync and fsync of the file, and every 30 s, when the kernel writes dirty pages back. A kernel short of memory does
+so more often, so this end is too high if a program then changes the same pages again. Most written: as most read; a
+page must be in memory to be written.
 
-Where a file is so large that only samples of its pages were looked at, or the recorder could ask about half of the
-pages or more, but not all, these ends are estimates, and say so. Maps of one file whose bytes add up to no more than
-they span are taken not to overlap.
+If only samples of a large file's pages were examined, or the recorder could query at least half of the pages but not
+all, these ends are estimates and say so. Maps of one file are assumed not to overlap if their bytes add up to no more
+than their extent.
 
-Not: who moved bytes by calls (`totals`), comparing with the kernel's counters (`coverage`).
+Not: bytes of calls (`totals`), comparing with the kernel's counters (`coverage`).
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ from ioassay.profiles.model import DIRECTION, ON_STORAGE, Direction, LossKind, P
 How = Literal[
     "mapped", "in memory", "residency grew", "dirty pages", "storage write_bytes less calls", "no trace", "unknown"
 ]
-"""How an end of a range was found; `unknown`: what it needs was not kept, such as of a process that was killed. Those
-of `_OF_PAGES` end in `, sampled` where not every page was looked at.
+"""The derivation of a range's end; `unknown`: the required data is missing, for example of a killed process. Those in
+`_OF_PAGES` end in `, sampled` if not every page was examined.
 """
 
 _OF_PAGES: tuple[How, ...] = ("in memory", "residency grew", "dirty pages")
 
 _EVERY_PAGE_BYTES = 256 << 20
-"""Of what is larger, a recorder looks at as many pages in 256 parts, as far from each other as they can be."""
+"""Above this size, a recorder examines as many pages, in 256 parts that are equally far apart."""
 
 BOUNDS = pl.Schema(  # a row for each process and file on storage that it mapped
     {
@@ -82,28 +81,28 @@ BOUNDS = pl.Schema(  # a row for each process and file on storage that it mapped
 
 _LEAST_READ_AHEAD_BYTES = 4 << 20
 _BLOCKS_OF_READ_AHEAD = 64
-"""A sequence of calls may have fetched so much beyond what it returned: the largest read-ahead of local file systems as
-they are commonly set; of network file systems (`st_blksize`: 1 MiB of NFS, 4 MiB of Lustre), that of Lustre.
+"""The most that a sequence of calls may have fetched beyond its bytes: the largest common read-ahead of local file
+systems; for network file systems (`st_blksize`: 1 MiB for NFS, 4 MiB for Lustre), that of Lustre.
 """
 
 _PAGE_BYTES = 64 << 10
-"""The largest page of common processors: a sequence of writes touches one more at each of its ends."""
+"""The largest page of common processors: a sequence of writes touches one more page at each of its ends."""
 
 HIDES_CALLS: frozenset[LossKind] = frozenset(
     {"damaged-bytes", "folded-calls", "lost-calls", "handler-calls", "untraced-calls", "lost-tables", "unread-rings"}
 )
-"""Losses of calls on unknown files: then only what was mapped bounds what maps moved."""
+"""Losses of calls on unknown files: with them, only the extent of maps bounds the bytes that they moved."""
 
 _METADATA_BYTES = 1 << 20
-"""Pages of the file system itself that a process makes dirty by creating and extending files."""
+"""The most metadata that a process dirties by creating and extending files."""
 
 _WRITE_BACK_S = 30
-"""Linux writes back pages that are dirty for so long (`dirty_expire_centisecs`)."""
+"""Age at which Linux writes dirty pages back (`dirty_expire_centisecs`)."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """What maps moved in a direction: at least, and at most."""
+    """Lower and upper bound of the bytes that maps moved in a direction."""
 
     least: int
     most: int
@@ -114,27 +113,27 @@ class Range:
 
 @dataclass(frozen=True)
 class Maps:
-    """What went through maps of files on storage."""
+    """The bounds of maps of files on storage."""
 
     bounds: pl.DataFrame
-    """`BOUNDS`, those that may have moved most first."""
+    """`BOUNDS`, by most moved bytes, largest first."""
 
     @cached_property
     def of_processes(self) -> pl.DataFrame:
-        """process, and the four ends of both ranges, over its files."""
+        """process, and the four ends of both ranges, summed over its files."""
         ends = pl.col("^(read|written)_(least|most)_bytes$")
         return self.bounds.group_by("process").agg(ends.sum()).sort("process")
 
     @cached_property
     def of_files(self) -> pl.DataFrame:
-        """file, extent_bytes (of the process that mapped most of it), and the four ends of both ranges, over the
+        """file, extent_bytes (of the process that mapped most of it), and the four ends of both ranges, summed over the
         processes that mapped it.
         """
         ends = pl.col("^(read|written)_(least|most)_bytes$")
         return self.bounds.group_by("file").agg(pl.col("extent_bytes").max(), ends.sum()).sort("file")
 
     def total(self, direction: Direction) -> Range:
-        """Of all processes together."""
+        """The range of all processes together."""
         name = _MOVED[direction]
         return Range(*(int(self.bounds[f"{name}_{end}_bytes"].sum()) for end in ("least", "most")))
 
@@ -143,7 +142,7 @@ _MOVED = {"read": "read", "write": "written"}
 
 
 def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
-    """The bounds of everything that was mapped. `stored` is what `on_storage` returned, where that is known already."""
+    """The bounds of all maps of a profile. `stored` is the result of `on_storage`, if known already."""
     files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select("file")
     used = profile.maps.join(files, on="file", how="semi")
     if used.is_empty():
@@ -156,14 +155,14 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
         .with_columns(pl.col("called_read_bytes", "called_dirty_bytes", "called_syncs").fill_null(0))
         .with_columns(
             others_writable_bytes=pl.col("writable_bytes").sum().over("file") - pl.col("writable_bytes"),
-            # Pages get into memory by being read from storage, or by being made dirty.
+            # Pages get into memory by reads from storage, or by being dirtied.
             brought_bytes=pl.col("storage_read_bytes") + pl.col("storage_written_bytes"),
-            # Of a file, msync is among them, too.
+            # The syncs of a file include msync.
             all_syncs=pl.max_horizontal(pl.col("syncs").sum().over("file"), "called_syncs"),
             called_bytes=pl.col("called_read_bytes") + pl.col("called_dirty_bytes"),
             has_all_calls=has_all_calls,
             is_known=~pl.col("storage_read_bytes").is_null().any().over("file") & has_all_calls,
-            # What the kernel counts of a process is of all its files.
+            # The kernel's counters of a process cover all its files.
             written_files=(pl.col("writable_bytes") > 0).sum().over("process"),
             end_s=pl.col("last_unmap_s").fill_null(profile.end_s),
         )
@@ -181,9 +180,9 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
 
 
 def _mapped(used: pl.DataFrame) -> pl.DataFrame:
-    """A row for each process and file; sums are null where a part is not known."""
+    """A row for each process and file; sums are null if a part is unknown."""
     is_shared = pl.col("access") == "write"
-    # Maps that overlap, in space or in time, see the same pages, each of them.
+    # Maps that overlap, in space or in time, each count the same pages.
     times = pl.when(pl.col("mapped_bytes") > pl.col("extent_bytes")).then(pl.col("maps")).otherwise(1).clip(1)
     growth = (pl.col("resident_end_bytes") - pl.col("resident_begin_bytes")).clip(0) // times
     dirty = pl.col("dirty_end_bytes") // times
@@ -211,7 +210,7 @@ def _whole_sum(name: str) -> pl.Expr:
 
 
 def storage_of_processes(profile: Profile) -> pl.DataFrame:
-    """process, storage_read_bytes, storage_written_bytes, and unexplained_bytes: made dirty by neither its calls, nor
+    """process, storage_read_bytes, storage_written_bytes, and unexplained_bytes: dirtied neither by its calls, nor by
     the recorder, nor as metadata.
     """
     writes = profile.process_operations.filter(_moves("write"))
@@ -226,8 +225,8 @@ def storage_of_processes(profile: Profile) -> pl.DataFrame:
 
 
 def _of_calls(stored: pl.DataFrame) -> pl.DataFrame:
-    """file, called_read_bytes: that calls may have fetched of it; called_dirty_bytes: that they may have made dirty;
-    called_syncs: fsync and its like.
+    """file, called_read_bytes (that calls may have fetched), called_dirty_bytes (that they may have dirtied),
+    called_syncs (fsync and similar calls).
     """
     sequences = (pl.col("calls") - pl.col("consecutive").fill_null(0)).clip(0)
     block = pl.col("block_bytes").fill_null(0)
@@ -242,7 +241,7 @@ def _of_calls(stored: pl.DataFrame) -> pl.DataFrame:
 
 
 def _moves(direction: Direction) -> pl.Expr:
-    return pl.col("operation").is_in([name for name, its in DIRECTION.items() if its == direction])
+    return pl.col("operation").is_in([name for name, moved in DIRECTION.items() if moved == direction])
 
 
 def _write_backs(seconds: pl.Expr) -> pl.Expr:
@@ -250,10 +249,10 @@ def _write_backs(seconds: pl.Expr) -> pl.Expr:
 
 
 def _read(rows: pl.DataFrame) -> pl.DataFrame:
-    own, extent = pl.col("storage_read_bytes"), pl.col("extent_bytes")
+    storage_bytes, extent = pl.col("storage_read_bytes"), pl.col("extent_bytes")
     foreign = pl.col("all_brought_bytes") - pl.col("brought_bytes")
     can_tell = pl.col("is_known") & pl.col("growth_bytes").is_not_null()
-    least = (pl.min_horizontal("growth_bytes", own) - foreign).clip(0, extent)
+    least = (pl.min_horizontal("growth_bytes", storage_bytes) - foreign).clip(0, extent)
     return rows.with_columns(
         read_least_bytes=pl.when(can_tell).then(least).otherwise(0), read_most_bytes=_most(extent)
     ).with_columns(
@@ -269,7 +268,7 @@ def _written(rows: pl.DataFrame) -> pl.DataFrame:
     is_dirty = pl.col("dirty_bytes").fill_null(1) > 0
     dirty = (pl.min_horizontal("dirty_bytes", "unexplained_bytes") - foreign).clip(0, extent)
     dirty = pl.when(pl.col("dirty_bytes").is_not_null() & can_tell).then(dirty).otherwise(0)
-    # A page was written back by every msync, and dirty again after the last where any page was; or when its time came.
+    # Every msync, and the periodic write-back, wrote a page back; pages that are still dirty were dirtied once more.
     times = (pl.col("all_syncs") + is_dirty).clip(1) + _write_backs(pl.col("end_s") - pl.col("first_map_s"))
     unexplained = (pl.col("unexplained_bytes") // times).clip(0, extent)
     counted = pl.when(can_tell & (pl.col("written_files") == 1)).then(unexplained).otherwise(0).fill_null(0)
@@ -284,7 +283,7 @@ def _written(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _most(extent: pl.Expr) -> pl.Expr:
-    """No more than the maps cover, and than ever was in memory."""
+    """The upper bound: the extent of the maps, or the bytes that ever were in memory."""
     ever = pl.col("resident_begin_bytes") + pl.col("all_brought_bytes")
     is_seen = pl.col("is_known") & pl.col("resident_end_bytes").is_not_null() & ever.is_not_null()
     in_memory = pl.max_horizontal("resident_end_bytes", ever)
@@ -300,9 +299,9 @@ def _with_sampled(name: str) -> pl.Expr:
     )
 
 
-def _named(is_found: pl.Expr, how: How, can_tell: pl.Expr) -> pl.Expr:
+def _named(is_known: pl.Expr, how: How, can_tell: pl.Expr) -> pl.Expr:
     nothing = pl.when(can_tell).then(pl.lit("no trace")).otherwise(pl.lit("unknown"))
-    return pl.when(is_found).then(pl.lit(how)).otherwise(nothing)
+    return pl.when(is_known).then(pl.lit(how)).otherwise(nothing)
 
 
 def _most_by(name: str, extent: pl.Expr) -> pl.Expr:

@@ -1,17 +1,16 @@
-"""Limits of rules that depend on the storage, from runs of ours on it: what the storage really does, not what a rule
-supposes.
+"""Limits of rules that depend on the storage, from runs of ioassay on it: measured instead of assumed.
 
-A limit is replaced only by what a run measured of the same kind of operation, with valid measurements; of reads only
-those count of which the page cache's part is known. Of several candidates the one counts that is most like the
-application: nearest to its number of processes, then buffered, then with the fewest transfers in flight.
+A limit is replaced only by valid measurements of the same kind of operation; reads need a known share of the page
+cache. Of several candidates, the one most similar to the application is used: nearest to its number of processes, then
+buffered, then with the fewest transfers in flight.
 
     small_request_bytes   the smallest transfer of a sweep whose rate reaches `NEAR_PEAK` of the best
     random_share          the share of random requests at which a sequence takes `SLOWDOWN` longer than in order
-    cached_read_ns        what no direct read is faster than; or what most reads from memory take at most
+    cached_read_ns        the time of the fastest direct reads; or the most time of most reads from memory
     stall_s               `STALL_MEDIANS` times the median latency of a call that reached the storage
-    stat_calls            as many as take `WORTH_S`
+    stat_calls            the number of calls that take `WORTH_S`
 
-What the others suppose of storage, no run measures: `open_calls` would take opens of files that exist. Not: reading a
+No run measures the other limits: `open_calls` would need opens of existing files. Not: reading a
 run, words (`ioassay.reports.profile.limits`).
 """
 
@@ -37,93 +36,93 @@ from ioassay.store.point import PLACEMENT, of_text
 from ioassay.text.units import format_count
 
 NEAR_PEAK = 0.9
-"""Of the best rate of a sweep: a larger transfer gains less than a tenth."""
+"""Share of the best rate of a sweep: larger transfers gain less than a tenth."""
 
 SLOWDOWN = 0.1
-"""Random requests are worth a finding where they cost so much more time."""
+"""Additional time, as a share, above which random requests are a finding."""
 
 UNCACHED_SHARE, CACHED_SHARE = 0.01, 0.99
-"""Of the bytes of a file set that were in the page cache before a read: at most, at least."""
+"""Share of a file set in the page cache before a read: at most for uncached reads, at least for cached ones."""
 
 SMALL_TRANSFER_BYTES = 16 << 10
-"""Of reads whose latency is that of the storage rather than that of moving bytes."""
+"""The largest reads whose latency is that of the storage, not of moving bytes."""
 
 FASTEST = 0.01
-"""The share of calls that is passed over for the fastest latency: a device has a cache too."""
+"""The share of fastest calls that is ignored, because devices have caches, too."""
 
 LEAST_CACHED_NS = 1000
-"""Of a read from memory, beside copying its bytes."""
+"""The least time of a read from memory, without copying its bytes."""
 
 STALL_MEDIANS = 1000
 LEAST_STALL_S = 0.1
-"""A call may wait as long for a processor."""
+"""Calls may wait this long for a processor."""
 
 WORTH_S = 1.0
-"""Calls that take less together are not worth a finding."""
+"""The least total time of calls that are a finding."""
 
 METADATA = ("stat", "remove", "rename")
-"""Operations that a run and a profile call alike, and that are the same call."""
+"""Operations that are the same call, with the same name, in runs and profiles."""
 
 Unused = Literal["transfer sizes", "random order", "uncached reads", "latencies"]
-"""What no run measured, so that the limits that depend on it stay those of rules."""
+"""Kinds of measurements that no run has, so the limits that depend on them stay those of rules."""
 
 
 @dataclass(frozen=True)
 class NamedRun:
-    """A run, and what it is called in the report."""
+    """A run, and its name in the report."""
 
     name: str
     run: LoadedRun
 
     @cached_property
     def series(self) -> tuple[_Series, ...]:
-        """What it measured: the same for every profile."""
+        """The measured series, which do not depend on the profile."""
         return tuple(_series(self.run))
 
 
 @dataclass(frozen=True)
 class StorageNeed:
-    """What the metadata calls of the profile would take on the storage as the run measured it."""
+    """The time of the profile's metadata calls at the latency that the run measured."""
 
     operation: str
     calls: int
     median_ns: int
-    """Of one, in the run."""
+    """Median latency of a call in the run."""
     spent_ns: int | None
-    """In the profile."""
+    """Time in the profile."""
 
     @property
     def needed_ns(self) -> int:
-        """By all calls, one after the other."""
+        """The time of all calls, one after another."""
         return self.calls * self.median_ns
 
 
 @dataclass(frozen=True)
 class MeasuredLimits:
-    """What runs say of the limits for one profile."""
+    """The limits from runs for one profile."""
 
     thresholds: Thresholds
     measured: tuple[tuple[str, Threshold], ...] = ()
-    """Each with the direction or operation that it is for; empty: for all."""
+    """Each with its direction or operation; empty: all."""
     unused: tuple[Unused, ...] = ()
     needs: tuple[StorageNeed, ...] = ()
     elsewhere: tuple[str, ...] = ()
-    """Names of runs below whose mount the profile has no file: they may have measured other storage."""
+    """Names of runs whose mount contains no file of the profile: they may have measured other storage."""
 
 
 def measured_limits(runs: Sequence[NamedRun], profile: Profile) -> MeasuredLimits:
-    """The limits for a profile. An earlier run that has one goes before later ones."""
-    found: dict[tuple[str, str], Threshold] = {}
+    """The limits for a profile. Earlier runs take precedence over later ones."""
+    measured_thresholds: dict[tuple[str, str], Threshold] = {}
     needs: dict[str, StorageNeed] = {}
     for run in runs:
-        measured = _Measured(run, profile)
+        measured = _RunLimits(run, profile)
         for about, threshold in measured.thresholds():
-            found.setdefault((threshold.name, about), threshold)
+            measured_thresholds.setdefault((threshold.name, about), threshold)
         for need in measured.needs():
             needs.setdefault(need.operation, need)
-    general = {name: threshold for (name, about), threshold in found.items() if not about}
-    of_operation = {key: threshold for key, threshold in found.items() if key[1]}
-    names = {name for name, _ in found}
+    general = {name: threshold for (name, about), threshold in measured_thresholds.items() if not about}
+    of_operation = {key: threshold for key, threshold in measured_thresholds.items() if key[1]}
+    names = {name for name, _ in measured_thresholds}
     known = {
         "transfer sizes": "small_request_bytes" in names,
         "random order": "random_share" in names,
@@ -133,7 +132,7 @@ def measured_limits(runs: Sequence[NamedRun], profile: Profile) -> MeasuredLimit
     thresholds = Thresholds()._replace(**general, of_operation=of_operation)
     return MeasuredLimits(
         thresholds=thresholds,
-        measured=tuple((about, threshold) for (_, about), threshold in found.items()),
+        measured=tuple((about, threshold) for (_, about), threshold in measured_thresholds.items()),
         unused=tuple(name for name, is_known in known.items() if not is_known),  # type: ignore[misc]
         needs=tuple(needs.values()),
         elsewhere=tuple(run.name for run in runs if not _is_below(run.run, profile)),
@@ -142,7 +141,7 @@ def measured_limits(runs: Sequence[NamedRun], profile: Profile) -> MeasuredLimit
 
 @dataclass(frozen=True)
 class _Conditions:
-    """What rates must have in common to be compared. `None`: not told, or of no meaning."""
+    """Conditions that compared rates must share. `None`: not stated, or meaningless."""
 
     operation: str
     layout: str
@@ -159,18 +158,18 @@ class _Conditions:
 
 @dataclass(frozen=True)
 class _Series:
-    """Points that were measured alike but for the transfer and the order."""
+    """Points with equal conditions except for the transfer and the order."""
 
     conditions: _Conditions
     source: tuple[str, str, str]
-    """The workload, the phase, the job."""
+    """Workload, phase and job."""
     order: str
     transfer_bytes: int | None
     rates: tuple[float, ...]
     latencies: tuple[tuple[int, int, int], ...]
     """lowest_ns, highest_ns and count of all repetitions."""
     resident: float | None
-    """The share of the file set that was in the page cache before it; `None`: unknown."""
+    """The share of the file set in the page cache before the phase; `None`: unknown."""
 
     @property
     def rate(self) -> float:
@@ -186,13 +185,13 @@ class _Series:
 
     @property
     def has_storage_latency(self) -> bool:
-        """True if its latencies are those of the storage: read-ahead answers many buffered reads from memory, however
-        cold they began, random ones too.
+        """True if its latencies are those of the storage: read-ahead answers many buffered reads from memory, even
+        random ones with a cold cache.
         """
         return bool(self.conditions.direct) or (self.conditions.operation == "write" and self.is_uncached)
 
     def percentile(self, share: float) -> tuple[int, int] | None:
-        """The ends of the bucket with the latency that so large a share of the calls does not exceed."""
+        """The ends of the bucket with the latency that this share of the calls does not exceed."""
         every, running = sum(count for *_, count in self.latencies), 0
         for lowest, highest, count in sorted(self.latencies):
             running += count
@@ -201,8 +200,8 @@ class _Series:
         return None
 
 
-class _Measured:
-    """A run, for one profile."""
+class _RunLimits:
+    """The limits that a run gives for one profile."""
 
     def __init__(self, named: NamedRun, profile: Profile) -> None:
         self._name = named.name
@@ -212,11 +211,11 @@ class _Measured:
         self._series = named.series
 
     def thresholds(self) -> Iterator[tuple[str, Threshold]]:
-        """What each limit is about (a direction, an operation; empty: all), and the limit."""
+        """Each limit with its direction or operation (empty: all)."""
         for direction in REQUESTS:
-            for made in (self._small_request(direction), self._random(direction), self._stall(direction)):
-                if made is not None:
-                    yield direction, made
+            for threshold in (self._small_request(direction), self._random(direction), self._stall(direction)):
+                if threshold is not None:
+                    yield direction, threshold
         cached = self._cached_read()
         if cached is not None:
             yield "", cached
@@ -229,7 +228,7 @@ class _Measured:
             yield "", self._threshold("stat_calls", calls, median_ns[1])
 
     def needs(self) -> Iterator[StorageNeed]:
-        """Of each operation that the run measured and the profile has."""
+        """The need of each operation that the run measured and the profile has."""
         every = totals.operations(self._profile)
         for operation in METADATA:
             rows = every.filter(pl.col("operation") == operation)
@@ -247,34 +246,37 @@ class _Measured:
             parts.append("direct")
         return Threshold(name, value, "measured", f"{self._name}: {', '.join(parts)}")
 
-    def _likeness(self, series: _Series) -> tuple[object, ...]:
-        """Less is more like the application."""
+    def _dissimilarity(self, series: _Series) -> tuple[object, ...]:
+        """Sort key of similarity to the application; lower is more similar."""
         conditions = series.conditions
         ranks = abs(math.log2((conditions.ranks or 1) / max(1, self._processes)))
         return ranks, bool(conditions.direct), conditions.depth or 1, series.source
 
     def _of(self, operation: str) -> list[_Series]:
-        """Series of transfers that say something of the storage: reads of which it is known that memory had nothing."""
+        """Series of transfers that measure the storage: writes, and reads that are known to be uncached."""
         return [
-            one
-            for one in self._series
-            if one.conditions.operation == operation
-            and one.transfer_bytes
-            and one.rates
-            and (operation == "write" or one.is_uncached)
+            series
+            for series in self._series
+            if series.conditions.operation == operation
+            and series.transfer_bytes
+            and series.rates
+            and (operation == "write" or series.is_uncached)
         ]
 
     def _small_request(self, direction: Direction) -> Threshold | None:
         sweeps: dict[tuple[_Conditions, tuple[str, str, str]], list[_Series]] = {}
-        for one in self._of(direction):
-            if one.order == "sequential":
-                sweeps.setdefault((one.conditions, one.source), []).append(one)
-        swept = [sweep for sweep in sweeps.values() if len({one.transfer_bytes for one in sweep}) > 1]
+        for series in self._of(direction):
+            if series.order == "sequential":
+                sweeps.setdefault((series.conditions, series.source), []).append(series)
+        swept = [sweep for sweep in sweeps.values() if len({series.transfer_bytes for series in sweep}) > 1]
         if not swept:
             return None
-        own = min(swept, key=lambda those: self._likeness(those[0]))
-        best = max(one.rate for one in own)
-        near = min((one for one in own if one.rate >= NEAR_PEAK * best), key=lambda one: one.transfer_bytes or 0)
+        nearest_sweep = min(swept, key=lambda sweep: self._dissimilarity(sweep[0]))
+        best = max(series.rate for series in nearest_sweep)
+        near = min(
+            (series for series in nearest_sweep if series.rate >= NEAR_PEAK * best),
+            key=lambda series: series.transfer_bytes or 0,
+        )
         assert near.transfer_bytes is not None
         return self._threshold("small_request_bytes", near.transfer_bytes, near)
 
@@ -292,7 +294,8 @@ class _Measured:
         if not pairs:
             return None
         in_order, at_random = min(
-            pairs, key=lambda pair: (abs(math.log2((pair[0].transfer_bytes or 1) / usual)), *self._likeness(pair[1]))
+            pairs,
+            key=lambda pair: (abs(math.log2((pair[0].transfer_bytes or 1) / usual)), *self._dissimilarity(pair[1])),
         )
         ratio = at_random.rate / in_order.rate
         # A share s of random requests makes the time 1 + s (1 / ratio - 1) times as long.
@@ -301,32 +304,32 @@ class _Measured:
 
     def _usual_bytes(self, direction: Direction) -> int:
         """The median size of the profile's requests."""
-        found = Sizes(self._profile).quantiles(REQUESTS[direction]).get("p50")
-        return max(1, found.begin_bytes) if found else 1 << 20
+        size = Sizes(self._profile).quantiles(REQUESTS[direction]).get("p50")
+        return max(1, size.begin_bytes) if size else 1 << 20
 
     def _cached_read(self) -> Threshold | None:
         reads = [
-            one
-            for one in self._series
-            if one.conditions.operation == "read"
-            and one.latencies
-            and one.transfer_bytes
-            and one.transfer_bytes <= SMALL_TRANSFER_BYTES
+            series
+            for series in self._series
+            if series.conditions.operation == "read"
+            and series.latencies
+            and series.transfer_bytes
+            and series.transfer_bytes <= SMALL_TRANSFER_BYTES
         ]
         cold = [read for read in reads if read.has_storage_latency]
         warm = [read for read in reads if not read.conditions.direct and (read.resident or 0) >= CACHED_SHARE]
         if cold:
-            fastest = min(cold, key=lambda one: one.percentile(FASTEST) or (math.inf, math.inf))
-            found = fastest.percentile(FASTEST)
-            slow = [one.percentile(0.5) for one in warm]
-            if found and all(middle is None or middle[1] < found[0] for middle in slow):
-                return self._threshold("cached_read_ns", found[0], fastest)
+            fastest = min(cold, key=lambda read: read.percentile(FASTEST) or (math.inf, math.inf))
+            bucket = fastest.percentile(FASTEST)
+            medians = [read.percentile(0.5) for read in warm]
+            if bucket and all(median is None or median[1] < bucket[0] for median in medians):
+                return self._threshold("cached_read_ns", bucket[0], fastest)
         elif warm:
-            usual = min(warm, key=self._likeness)
-            found = usual.percentile(CACHED_SHARE)
-            if found and usual.transfer_bytes:
+            usual = min(warm, key=self._dissimilarity)
+            bucket = usual.percentile(CACHED_SHARE)
+            if bucket and usual.transfer_bytes:
                 copying_ns = usual.transfer_bytes * 1e9 / Thresholds().cached_bytes_per_s.value
-                return self._threshold("cached_read_ns", max(LEAST_CACHED_NS, found[1] - copying_ns), usual)
+                return self._threshold("cached_read_ns", max(LEAST_CACHED_NS, bucket[1] - copying_ns), usual)
         return None
 
     def _stall(self, operation: str) -> Threshold | None:
@@ -336,15 +339,15 @@ class _Measured:
         return self._threshold("stall_s", max(LEAST_STALL_S, STALL_MEDIANS * median_ns[0] / 1e9), median_ns[1])
 
     def _median_ns(self, operation: str) -> tuple[int, _Series] | None:
-        """The median latency of a call that reached the storage, in the series most like the application."""
-        found = [
-            (middle[1], one)
-            for one in self._series
-            if one.conditions.operation == operation
-            and (operation in METADATA or (one.transfer_bytes and one.has_storage_latency))
-            and (middle := one.percentile(0.5))
+        """The median latency of a call that reached the storage, in the series most similar to the application."""
+        medians = [
+            (middle[1], series)
+            for series in self._series
+            if series.conditions.operation == operation
+            and (operation in METADATA or (series.transfer_bytes and series.has_storage_latency))
+            and (middle := series.percentile(0.5))
         ]
-        return min(found, key=lambda pair: self._likeness(pair[1]), default=None)
+        return min(medians, key=lambda pair: self._dissimilarity(pair[1]), default=None)
 
 
 _Key = tuple[_Conditions, tuple[str, str, str], str, int | None]
@@ -352,7 +355,7 @@ _Key = tuple[_Conditions, tuple[str, str, str], str, int | None]
 
 
 def _series(run: LoadedRun) -> Iterator[_Series]:
-    """All that was measured validly, by what it was measured with."""
+    """All valid measurements, grouped by their conditions."""
     valid = run.measurements.filter("valid")
     jobs = {
         (case.id, phase.name, job.name): job
@@ -398,24 +401,24 @@ def _series(run: LoadedRun) -> Iterator[_Series]:
                 histograms.get(tuple(row[name] for name in KEY)),
             )
         )
-    for (conditions, source, order, transfer), found in groups.items():
-        rows = [frame for *_, frame in found if frame is not None]
+    for (conditions, source, order, transfer), repetitions in groups.items():
+        rows = [frame for *_, frame in repetitions if frame is not None]
         buckets = pl.concat(rows).group_by("lowest_ns", "highest_ns").agg(pl.col("count").sum()).rows() if rows else ()
-        shares = [share for _, share, _ in found]
+        shares = [share for _, share, _ in repetitions]
         known = [share for share in shares if share is not None]
         yield _Series(
             conditions,
             source,
             order,
             transfer,
-            tuple(rate for rate, *_ in found if rate),
+            tuple(rate for rate, *_ in repetitions if rate),
             tuple(buckets),
             max(known) if known and len(known) == len(shares) else None,
         )
 
 
 def _is_below(run: LoadedRun, profile: Profile) -> bool:
-    """False where it is known that no file of the profile is on the mount that the run measured."""
+    """False if no file of the profile is on the mount that the run measured."""
     mounts = {mount["mount_point"] for node in run.document.environment if (mount := node.get("mount"))}
     if not mounts:
         return True

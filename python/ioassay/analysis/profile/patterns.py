@@ -1,4 +1,4 @@
-"""In which order requests on storage come: shares of them, by direction."""
+"""The order of requests on storage, as shares of the requests by direction."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from ioassay.profiles.model import STORED_FILES, Direction, Profile
 
 @dataclass(frozen=True)
 class Pattern:
-    """Shares of the requests of a direction, as far as they are known; `None`: the source does not say, or there are
-    no requests.
-    """
+    """Shares of the requests of a direction, among those for which they are known; `None`: unknown, or no requests."""
 
     consecutive: float | None
-    """Began where the last one ended."""
+    """Began at the end of the previous one."""
     strided: float | None
-    """Began beyond that, as far as the one before."""
+    """Began beyond that, at the same distance as the previous one."""
     forward: float | None
-    """Began beyond that, wherever; strided ones too."""
+    """Began beyond that, at any distance; includes strided ones."""
     random: float | None
-    """Went back. The first request of each process on a file is none of these."""
+    """Began before that. The first request of each process on a file has none of these orders."""
     misaligned: float | None
     """Did not begin at a multiple of the file system's block."""
 
 
 def pattern(profile: Profile, direction: Direction) -> Pattern:
-    """That of `read` or `write`."""
-    # From file to file there is no order.
+    """The pattern of `read` or `write`."""
+    # Requests on different files have no order.
     of_files = pl.col("kind").is_in(STORED_FILES)
     rows = totals.on_storage(profile).filter(
         of_files, pl.col("operation").is_in(REQUESTS[direction]), pl.col("calls") > 0
@@ -45,6 +43,6 @@ def pattern(profile: Profile, direction: Direction) -> Pattern:
 
 
 def _share(rows: pl.DataFrame, column: str) -> float | None:
-    """Of the calls on files of which it is known."""
+    """The share among calls on files for which it is known."""
     known = rows.drop_nulls(column)
     return None if known.is_empty() else min(1.0, float(known[column].sum()) / float(known["calls"].sum()))

@@ -1,7 +1,7 @@
-"""Phases of I/O: bursts on the time line, separated by quiet; those of bytes and those of metadata by themselves.
+"""Phases of I/O: bursts on the time line, separated by pauses; bytes and metadata have separate phases.
 
-A step is busy where more than `LEAST` of the busiest step's bytes are moved, or of its metadata operations made. Busy
-steps with less quiet between them than `QUIET_STEPS` steps, or than `QUIET_SHARE` of the whole time, are one phase.
+A step is busy if it has more than `LEAST` of the busiest step's bytes, or metadata operations. Busy steps with pauses
+shorter than `QUIET_STEPS` steps, or than `QUIET_SHARE` of the whole time, are one phase.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ QUIET_STEPS = 2
 QUIET_SHARE = 0.01
 
 REGULAR = 0.2
-"""Phases recur regularly where the times from one to the next differ from their median by less than this share."""
+"""Phases recur regularly if the times between their begins differ from the median by less than this share."""
 
 FEWEST = 3
-"""Phases of which it can be said."""
+"""The fewest phases that can be regular."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A burst of I/O, with all that happened meanwhile."""
+    """A burst of I/O, with all I/O during it."""
 
     direction: Direction
-    """What it mostly does."""
+    """Its main direction."""
     start_s: float
     end_s: float
     read_bytes: float
     written_bytes: float
     metadata_calls: float | None
-    """`None`: the source does not know when there were any."""
+    """`None`: the source does not know the times of metadata calls."""
     mapped_bytes: int = 0
-    """That maps may have moved at most, of files that were mapped meanwhile; 0 of metadata, which has phases apart."""
+    """The most that maps of files may have moved during it; 0 for phases of metadata."""
     is_mapped: bool = False
-    """Nothing but maps may have moved bytes: when they did is unknown, so that it begins and ends with them."""
+    """True if only maps may have moved bytes: the times are unknown, so the phase begins and ends with the maps."""
 
     @property
     def duration_s(self) -> float:
-        """How long it took, to a step of the time line."""
+        """Its length, to a step of the time line."""
         return self.end_s - self.start_s
 
 
 @dataclass(frozen=True)
 class _Burst:
-    """A phase, and the time in its calls by what they do."""
+    """A phase, and the time in its calls with and without bytes."""
 
     phase: Phase
     moving_ns: float
@@ -74,8 +74,8 @@ def by_direction(profile: Profile) -> pl.DataFrame:
 
 
 def phases(profile: Profile) -> list[Phase]:
-    """The phases, in the order in which they begin. No two have the same times: a burst of both bytes and metadata is
-    what its calls spend most time on.
+    """The phases by begin. No two have the same times: a burst of both bytes and metadata belongs to the one that takes
+    more time in calls.
     """
     moves = pl.col("direction") != "metadata"
     wide = (
@@ -90,29 +90,34 @@ def phases(profile: Profile) -> list[Phase]:
         )
         .sort("start_s")
     )
-    found: dict[tuple[float, float], Phase] = {}
+    phases_by_span: dict[tuple[float, float], Phase] = {}
     for burst in _bursts(profile, wide, pl.col("read_bytes") + pl.col("written_bytes")):
         direction: Direction = "read" if burst.phase.read_bytes > burst.phase.written_bytes else "write"
-        found[burst.phase.start_s, burst.phase.end_s] = replace(burst.phase, direction=direction)
-    for one in _bursts(profile, wide, pl.col("metadata_calls")):
-        if (span := (one.phase.start_s, one.phase.end_s)) not in found or one.metadata_ns > one.moving_ns:
-            found[span] = one.phase
+        phases_by_span[burst.phase.start_s, burst.phase.end_s] = replace(burst.phase, direction=direction)
+    for burst in _bursts(profile, wide, pl.col("metadata_calls")):
+        if (
+            span := (burst.phase.start_s, burst.phase.end_s)
+        ) not in phases_by_span or burst.metadata_ns > burst.moving_ns:
+            phases_by_span[span] = burst.phase
     every = (
-        found.values() if _knows_metadata(profile) else [replace(one, metadata_calls=None) for one in found.values()]
+        phases_by_span.values()
+        if _knows_metadata(profile)
+        else [replace(phase, metadata_calls=None) for phase in phases_by_span.values()]
     )
-    return sorted(every, key=lambda one: (one.start_s, one.direction))
+    return sorted(every, key=lambda phase: (phase.start_s, phase.direction))
 
 
 _Span = tuple[float, float]
-"""When something began, and when it ended."""
+"""Begin and end, in seconds."""
 
 
-def with_maps(profile: Profile, found: Sequence[Phase], bounds: pl.DataFrame) -> list[Phase]:
-    """The phases, with what maps (`maps.BOUNDS`) may have moved in each; and the times in which a file was mapped and
-    no call moved bytes, as phases of their own; beside another phase only those longer than the quiet between phases.
+def with_maps(profile: Profile, known_phases: Sequence[Phase], bounds: pl.DataFrame) -> list[Phase]:
+    """The phases with the most bytes that maps (`maps.BOUNDS`) may have moved in each; and additional phases for times
+    in which a file was mapped and no call moved bytes. Next to another phase, these must be longer than the pause
+    between phases.
     """
     if bounds.is_empty():
-        return sorted(found, key=lambda one: (one.start_s, one.direction))
+        return sorted(known_phases, key=lambda phase: (phase.start_s, phase.direction))
     mapped = bounds.select(
         start="first_map_s",
         end=pl.col("last_unmap_s").fill_null(profile.end_s),
@@ -120,20 +125,20 @@ def with_maps(profile: Profile, found: Sequence[Phase], bounds: pl.DataFrame) ->
         writes=pl.col("written_most_bytes") > 0,
     ).filter(pl.col("most") > 0)
     quiet_s = _quiet_s(profile)
-    calls = [(one.start_s, one.end_s) for one in found if one.direction != "metadata"]
+    calls = [(phase.start_s, phase.end_s) for phase in known_phases if phase.direction != "metadata"]
     writes, reads = (
-        _joined(mapped.filter(is_found).select("start", "end").rows(), quiet_s)
-        for is_found in (pl.col("writes"), ~pl.col("writes"))
+        _joined(mapped.filter(condition).select("start", "end").rows(), quiet_s)
+        for condition in (pl.col("writes"), ~pl.col("writes"))
     )
     alone: list[tuple[Direction, _Span]] = [("write", span) for span in _without(writes, calls)]
     alone += [("read", span) for span in _without(reads, [*calls, *writes])]
-    every = list(found)
+    every = list(known_phases)
     for direction, (start_s, end_s) in alone:
         is_beside = any(start - quiet_s < end_s and start_s < end + quiet_s for start, end in calls)
         if end_s - start_s > quiet_s or not is_beside:
             every.append(Phase(direction, start_s, end_s, 0, 0, None, is_mapped=True))
-    moved = [one if one.direction == "metadata" else _with_mapped(one, mapped) for one in every]
-    return sorted(moved, key=lambda one: (one.start_s, one.direction))
+    moved = [phase if phase.direction == "metadata" else _with_mapped(phase, mapped) for phase in every]
+    return sorted(moved, key=lambda phase: (phase.start_s, phase.direction))
 
 
 def _with_mapped(phase: Phase, mapped: pl.DataFrame) -> Phase:
@@ -142,18 +147,18 @@ def _with_mapped(phase: Phase, mapped: pl.DataFrame) -> Phase:
 
 
 def _joined(spans: Sequence[_Span], quiet_s: float) -> list[_Span]:
-    """The times of any span; those with less quiet between them are one."""
-    found: list[_Span] = []
+    """The union of the spans; those with pauses of at most `quiet_s` are joined."""
+    joined: list[_Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1] + quiet_s:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if joined and start <= joined[-1][1] + quiet_s:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         else:
-            found.append((start, end))
-    return found
+            joined.append((start, end))
+    return joined
 
 
 def _without(spans: Sequence[_Span], others: Sequence[_Span]) -> Iterator[_Span]:
-    """What is left of spans, none of which overlap, without the times of others."""
+    """The spans, which do not overlap, without the times of others."""
     taken = _joined(others, 0)
     for start, end in spans:
         left = start
@@ -167,12 +172,12 @@ def _without(spans: Sequence[_Span], others: Sequence[_Span]) -> Iterator[_Span]
 
 
 def _quiet_s(profile: Profile) -> float:
-    """Time without I/O that ends a phase."""
+    """The pause that ends a phase."""
     return max(QUIET_STEPS * profile.timeline_step_s, QUIET_SHARE * profile.duration_s)
 
 
 def _knows_metadata(profile: Profile) -> bool:
-    """False if there were calls that the time line does not have."""
+    """False if metadata calls are missing in the time line."""
     is_metadata = pl.col("operation").is_in(METADATA)
     made, timed = profile.process_operations.filter(is_metadata), profile.timeline.filter(is_metadata)
     return made.is_empty() or not timed.is_empty()
@@ -198,9 +203,9 @@ def _bursts(profile: Profile, wide: pl.DataFrame, amount: pl.Expr) -> list[_Burs
     return [_Burst(Phase("metadata", *amounts), moving, metadata) for *amounts, moving, metadata in rows]
 
 
-def period_s(found: Sequence[Phase], direction: Direction) -> float | None:
-    """The time from one phase of a direction to the next, where they recur regularly."""
-    begins = [one.start_s for one in found if one.direction == direction]
+def period_s(all_phases: Sequence[Phase], direction: Direction) -> float | None:
+    """The time from one phase of a direction to the next, if they recur regularly."""
+    begins = [phase.start_s for phase in all_phases if phase.direction == direction]
     if len(begins) < FEWEST:
         return None
     gaps = [after - before for before, after in pairwise(begins)]

@@ -1,7 +1,7 @@
-"""Which programs ran, and which of them work on whole trees of files, whatever these are.
+"""The programs that ran, and those that work on whole trees of files of any kind.
 
-What slows `cp -r` or `rm -r` down is the tree, not the program: nobody will have it keep files open. Findings have
-other remedies for these.
+The tree slows `cp -r` or `rm -r` down, not the program: users cannot make it keep files open. Findings have other
+remedies for these.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ioassay.analysis.profile.totals import SPENT
 from ioassay.profiles.model import Profile
 
 FileTool = Literal["copy", "archive", "remove", "list", "search", "version control"]
-"""Programs for trees of files that have a remedy in common."""
+"""Programs for trees of files with a common remedy."""
 
 _FILE_TOOLS: Mapping[FileTool, re.Pattern[str]] = {
     "copy": re.compile(r"cp|mv|rsync|scp|install|rclone"),
@@ -31,7 +31,7 @@ _FILE_TOOLS: Mapping[FileTool, re.Pattern[str]] = {
 _STREAM_TOOLS = re.compile(r"ln|mkdir|truncate|sed|[gm]?awk|sort|gzip|gunzip|zcat|pigz|zstd|xz|bzip2|dd|ior|mdtest|fio")
 
 _NEARLY_ALL = 0.9
-"""Of the time in I/O, that programs of a kind take."""
+"""The least share of the time in I/O that programs of a kind must take."""
 
 REMEDIES: Mapping[FileTool, str] = {
     "copy": "Pack the tree into one file and copy that (tar, squashfs), or copy parts of it at the same time (dcp of "
@@ -48,7 +48,7 @@ REMEDIES: Mapping[FileTool, str] = {
     "version control": "Keep the work tree on a node-local disk, or have fewer files in it (git clone --depth 1, git "
     "sparse-checkout, git gc); let git remember what it saw (core.untrackedCache, core.fsmonitor).",
 }
-"""What users of such programs can do, who will not change the programs."""
+"""Remedies for users of such programs, who cannot change them."""
 
 
 def program_names(profile: Profile) -> pl.DataFrame:
@@ -64,15 +64,15 @@ def _name(executable: str | None, command: str | None) -> str:
 
 
 def is_for_any_file(program: str) -> bool:
-    """True for programs to which any file is data, libraries too. Version control runs programs as a shell does."""
+    """True for programs to which any file is data, even libraries. Version control runs programs, like a shell."""
     if _STREAM_TOOLS.fullmatch(program):
         return True
     return any(pattern.fullmatch(program) for tool, pattern in _FILE_TOOLS.items() if tool != "version control")
 
 
 def file_tool(profile: Profile, files: pl.Series | None = None) -> FileTool | None:
-    """The kind of programs that spent nearly all time in I/O, of that on these files the time in transfers. `None`:
-    other programs, or several kinds.
+    """The kind of programs that spent nearly all time in I/O (with `files`: in transfers on these files). `None`: other
+    programs, or several kinds.
     """
     names = program_names(profile)
     if files is None:
@@ -80,7 +80,7 @@ def file_tool(profile: Profile, files: pl.Series | None = None) -> FileTool | No
     else:
         rows = profile.file_processes.filter(pl.col("file").is_in(files.implode()))
         spent = ["read_ns", "write_ns"]
-    # What moves no time counts a little, so that programs are known where no time is.
+    # Every row counts 1 ns, so programs are known even if times are not.
     times = (
         rows.join(names, on="process")
         .group_by("program")
@@ -88,7 +88,7 @@ def file_tool(profile: Profile, files: pl.Series | None = None) -> FileTool | No
     )
     every = int(times["spent"].sum())
     for tool, pattern in _FILE_TOOLS.items():
-        own = sum(ns for program, ns in times.iter_rows() if pattern.fullmatch(program))
-        if own > _NEARLY_ALL * every:
+        matching_ns = sum(ns for program, ns in times.iter_rows() if pattern.fullmatch(program))
+        if matching_ns > _NEARLY_ALL * every:
             return tool
     return None

@@ -1,4 +1,4 @@
-"""What an application did to storage in each of the regions that it named."""
+"""I/O on storage in each of the regions that an application named."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ioassay.analysis.profile.totals import MOVED
 from ioassay.profiles.model import OF_OPERATION, REGION_SEPARATOR, Direction, Profile
 
 OUTSIDE = "(no region)"
-"""The name of the row of what processes with regions did in none."""
+"""The name of the row for I/O outside of regions, of processes that have any."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """A region with all regions within it, of all processes. Times are added over threads."""
+    """A region with all regions within it, of all processes. Times are summed over threads."""
 
     region: str
-    """With those around it."""
+    """Its name with those of the regions around it."""
     depth: int
     processes: int
     entries: int | None
@@ -29,11 +29,11 @@ class Region:
     written_bytes: int
     metadata_calls: int
     io_ns: int
-    """In calls on storage."""
+    """Time in calls on storage."""
 
 
 def regions(profile: Profile) -> tuple[Region, ...]:
-    """The regions in the order in which they began, each before those within it, and what was done in none."""
+    """The regions by begin, each before those within it, and a row for I/O outside of regions."""
     if profile.regions.is_empty():
         return ()
     stays = profile.regions.group_by("region").agg(
@@ -43,19 +43,19 @@ def regions(profile: Profile) -> tuple[Region, ...]:
         pl.col("first_s").min(),
     )
     first = dict(stays.select("region", "first_s").iter_rows())
-    found = []
+    all_regions = []
     for row in stays.iter_rows(named=True):
         inner = pl.col("region").str.starts_with(row["region"] + REGION_SEPARATOR)
         within = profile.region_operations.filter((pl.col("region") == row["region"]) | inner)
         depth = len(_outward(row["region"])) - 1
         stay = row["process"], row["entries"], row["stayed_ns"], row["longest_ns"]
-        found.append(Region(row["region"], depth, *stay, **_sums(within)))
-    found.sort(key=lambda one: [(first.get(name, 0.0), name) for name in _outward(one.region)])
-    return (*found, _outside(profile))
+        all_regions.append(Region(row["region"], depth, *stay, **_sums(within)))
+    all_regions.sort(key=lambda region: [(first.get(name, 0.0), name) for name in _outward(region.region)])
+    return (*all_regions, _outside(profile))
 
 
 def _outward(region: str) -> list[str]:
-    """The regions around one and itself, from the outermost."""
+    """A region and those around it, from the outermost."""
     names = region.split(REGION_SEPARATOR)
     return [REGION_SEPARATOR.join(names[: end + 1]) for end in range(len(names))]
 
@@ -70,14 +70,14 @@ def _outside(profile: Profile) -> Region:
 
 def _sums(operations: pl.DataFrame) -> dict[str, int]:
     """The fields of `Region` about I/O, of rows with operation, calls, bytes and time."""
-    of = {
+    rows_by_direction = {
         direction: rows
         for (direction,), rows in operations.with_columns(OF_OPERATION).partition_by("direction", as_dict=True).items()
     }
     empty = operations.clear()
 
     def total(direction: Direction, column: str) -> int:
-        return int(of.get(direction, empty)[column].sum())
+        return int(rows_by_direction.get(direction, empty)[column].sum())
 
     moved = {column: total(direction, "bytes") for direction, column in MOVED.items()}  # type: ignore[arg-type]
     spent = sum(total(direction, "duration_ns") for direction in ("read", "write", "metadata"))

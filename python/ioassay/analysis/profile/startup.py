@@ -1,10 +1,10 @@
-"""Start-up of programs: the files that interpreters and the dynamic loader read before the application does anything.
+"""Start-up of programs: the files that interpreters and the dynamic loader read before the application starts its work.
 
-Modules and libraries are small files in great number, and search paths make many look-ups fail. Rules that judge an
-application's data would report these on every script, however little it does. A file is part of start-up by its path,
-by who used it and by what was done to it: Python's modules are data for any other program (`ruff`, `tar`), and for a
-Python program that reads a module without looking for its compiled form, as imports do. What was written is data, as is
-what processes read a lot of, unless it is code. Of a file that several processes used, most of them decide.
+Modules and libraries are many small files, and search paths make many lookups fail. Rules about an application's data
+would report these for every script. A file is part of start-up depending on its path, the programs that used it, and
+the operations on it: Python's modules are data for any other program (`ruff`, `tar`), and for a Python program that
+reads a module without looking up its compiled form, as imports do. Written files are data, and so are files of which
+processes read a lot, unless they are code. If several processes used a file, the majority decides.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from ioassay.analysis.profile.totals import known_total
 from ioassay.profiles.model import Profile
 
 MOST_READ_BYTES = 1 << 20
-"""By each process, of a file in a library that is not code: package data and configuration are no larger."""
+"""The most that each process reads of a library's file other than code: package data and configuration are no larger.
+"""
 
 
 class _Language(NamedTuple):
-    """Where a language keeps its libraries, and who reads them as such: patterns."""
+    """Patterns of a language's libraries and of the programs that read them."""
 
     libraries: str
-    """Of paths."""
+    """Pattern of paths of libraries."""
     programs: str
-    """Of names of programs."""
+    """Pattern of program names."""
     first_file: str | None = None
-    """Of a path that it reads whenever it starts, also within another program."""
+    """Pattern of a path that it reads at each start, also embedded in another program."""
 
 
 _LANGUAGES: Mapping[str, _Language] = {
@@ -80,39 +81,40 @@ _SYSTEM = (
 )
 
 _LOADED_BYTES = 1024
-"""The loader reads the head of a library and maps the rest."""
+"""The most that the loader reads of a library, its header; it maps the rest."""
 
 _TOOL_SYSTEM = r"^/etc/(ld\.so\.|nsswitch\.conf|passwd|group|localtime)|^/selinux$"
-"""What tools read themselves."""
+"""System files that tools themselves read."""
 
 _PROGRAMS = r"/(s?bin|libexec|shims)(/[^/]+)?$|/\.(pyenv|rbenv|nodenv|nvm|asdf)(/|$)"
-"""What shells and `execvp` look for along PATH, and what chooses versions of programs."""
+"""Directories that shells and `execvp` search along PATH, and version managers."""
 
 _CODE = (
     r"\.(py|pyc|pyo|pm|pl|rdb|rdx|rds|ji|jl|jar|jsa|jmod|js|mjs|cjs|rb|lua)$"
     r"|/lib/modules$|/python\d+\.zip$|/libjvm\.so$"
 )
-"""Read at any size."""
+"""Code, which counts as start-up at any size."""
 
 _FEWEST_STATS = 10
-"""By each process, of a directory of modules: a program that walks a tree looks at each directory once or twice."""
+"""The fewest stats by each process of a module directory: programs that walk a tree stat each directory once or twice.
+"""
 
 _LANDMARK = "/os.py"
-"""By which Python finds its own libraries."""
+"""The file by which Python locates its libraries."""
 
 _SCRIPT = re.compile(r"\.(py|pyz|sh|pl|R|r|jl|js|mjs|rb|lua)$")
 
 _SCRIPT_WORDS = 4
-"""The first words of a command: the interpreter, its options, the script."""
+"""The first words of a command that may name a script, after the interpreter and its options."""
 
 
 def startup_files(profile: Profile) -> pl.DataFrame:
-    """The files of start-up: file, and `runtime`, whose they are (Python, shared libraries, programs, …)."""
+    """The files of start-up: file, and their `runtime` (Python, shared libraries, programs, …)."""
     kinds = _kinds(profile)
     used = (
         profile.files.join(_use(profile), on="file", how="left")
         .join(_users(profile, kinds), on="file", how="left")
-        .with_columns(pl.col("written", "listed", "stats", "found", "users", *_USERS.values()).fill_null(0))
+        .with_columns(pl.col("written", "listed", "stats", "succeeded", "users", *_USERS.values()).fill_null(0))
     )
     each = pl.col("read").fill_null(0) / pl.col("processes").fill_null(1).clip(1)
     path, is_small = pl.col("path"), each <= MOST_READ_BYTES
@@ -126,7 +128,7 @@ def startup_files(profile: Profile) -> pl.DataFrame:
     )
     is_loaded = (pl.col("read") > 0) & (each <= _LOADED_BYTES) & path.str.contains(_LOADER)
     imported = _imported(used)
-    # A source that knows no failed calls knows no module that has no compiled form.
+    # A source without failed calls does not show lookups of missing compiled forms.
     is_module = (
         ~path.str.contains(r"\.py$")
         | path.str.ends_with(_LANDMARK)
@@ -139,12 +141,12 @@ def startup_files(profile: Profile) -> pl.DataFrame:
     is_program = path.str.contains(_PROGRAMS) & ~(is_walked & is_only_looked_up)
 
     def of(language: str) -> pl.Expr:
-        """Whether who runs a language used a file; of one that was only looked up, whether it looks for such files."""
+        """Whether programs of a language used a file; if it was only looked up, whether such programs ran."""
         looked_up = pl.lit(language in kinds_that_ran)
         if language == "Python":
-            looked_up &= is_looked_for | (pl.col("found") == 0)
-        own = 2 * pl.col(_USERS[language]) > pl.col("users")
-        return pl.when(is_only_looked_up).then(looked_up).otherwise(own & is_module)
+            looked_up &= is_looked_for | (pl.col("succeeded") == 0)
+        is_used_by_language = 2 * pl.col(_USERS[language]) > pl.col("users")
+        return pl.when(is_only_looked_up).then(looked_up).otherwise(is_used_by_language & is_module)
 
     rules: list[tuple[str, pl.Expr]] = [
         ("locale", unlisted & path.str.contains(_LOCALE)),
@@ -158,8 +160,8 @@ def startup_files(profile: Profile) -> pl.DataFrame:
         *([("Python", path.is_in(imported) & of("Python"))] if "Python" in kinds_that_ran else ()),
         *([("Java", path.str.ends_with(".jar") & of("Java"))] if "Java" in kinds_that_ran else ()),
         *(
-            (name, ~are_for_any_file & is_own)
-            for name, is_own in (
+            (name, ~are_for_any_file & condition)
+            for name, condition in (
                 ("programs", path.is_in(list(_scripts(profile))) | path.is_in(executables.implode())),
                 ("shared libraries", is_small & path.str.contains(_LOADER)),
                 ("programs", unlisted & is_program),
@@ -167,20 +169,20 @@ def startup_files(profile: Profile) -> pl.DataFrame:
             )
         ),
     ]
-    runtime = pl.coalesce(pl.when(is_own).then(pl.lit(name)) for name, is_own in rules)
+    runtime = pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in rules)
     rows = used.filter(pl.col("kind") != "others", ~is_written)
-    found = rows.select("file", runtime=runtime).drop_nulls("runtime")
-    modules = found.filter(pl.col("runtime") == "Python").height
-    return pl.concat([found, _module_paths(rows.join(found, on="file", how="anti"), modules)])
+    startup_rows = rows.select("file", runtime=runtime).drop_nulls("runtime")
+    modules = startup_rows.filter(pl.col("runtime") == "Python").height
+    return pl.concat([startup_rows, _module_paths(rows.join(startup_rows, on="file", how="anti"), modules)])
 
 
 def _kinds(profile: Profile) -> pl.DataFrame:
-    """Of each process the language that its program runs, or `_ANY_FILE`; null: neither. Columns: process, kind."""
+    """process, kind: the language that the process's program runs, or `_ANY_FILE`; null: neither."""
     path = pl.col("path")
     firsts = pl.coalesce(
-        pl.when(path.str.contains(one.libraries) & path.str.contains(one.first_file)).then(pl.lit(name))
-        for name, one in _LANGUAGES.items()
-        if one.first_file is not None
+        pl.when(path.str.contains(language.libraries) & path.str.contains(language.first_file)).then(pl.lit(name))
+        for name, language in _LANGUAGES.items()
+        if language.first_file is not None
     )
     first_files = profile.files.select("file", embedded=firsts).drop_nulls()
     embedding = profile.file_processes.join(first_files, on="file").group_by("process").agg(pl.col("embedded").first())
@@ -196,7 +198,7 @@ def _kinds(profile: Profile) -> pl.DataFrame:
 def _kind(program: str) -> str | None:
     if is_for_any_file(program):
         return _ANY_FILE
-    return next((name for name, one in _LANGUAGES.items() if re.fullmatch(one.programs, program)), None)
+    return next((name for name, language in _LANGUAGES.items() if re.fullmatch(language.programs, program)), None)
 
 
 _ANY_FILE = "any file"
@@ -205,7 +207,7 @@ _USERS = {kind: f"users of {kind}" for kind in (_ANY_FILE, *_LANGUAGES)}
 
 
 def _users(profile: Profile, kinds: pl.DataFrame) -> pl.DataFrame:
-    """Of each file that was used, and not only looked up, the processes: `users`, and those of each kind."""
+    """file, users (processes that used the file, not only looked it up), and the users of each kind."""
     weight = pl.col("processes").fill_null(1)
     return (
         profile.file_processes.join(kinds, on="process", how="left")
@@ -218,14 +220,16 @@ def _users(profile: Profile, kinds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _module_paths(rows: pl.DataFrame, modules: int) -> pl.DataFrame:
-    """Directories of `sys.path` outside of libraries: Python looks at each of them again for most modules."""
+    """Directories of `sys.path` outside of libraries: Python stats each of them for most modules."""
     each = pl.col("stats") / pl.col("processes").fill_null(1).clip(1)
-    is_one = (pl.col("kind") == "directory") & pl.col("only_looked_at") & each.is_between(_FEWEST_STATS, modules)
-    return rows.filter(is_one).select("file", runtime=pl.lit("Python"))
+    is_module_path = (
+        (pl.col("kind") == "directory") & pl.col("only_looked_at") & each.is_between(_FEWEST_STATS, modules)
+    )
+    return rows.filter(is_module_path).select("file", runtime=pl.lit("Python"))
 
 
 def _use(profile: Profile) -> pl.DataFrame:
-    """Of each file: bytes read, calls that succeeded, that wrote or changed it, listings."""
+    """file, and counts of its bytes read, successful calls, changes, listings and stats."""
     changes = pl.col("operation").is_in(
         ["rename", "remove", "truncate", "write", "submit write", "stream write", "copy to"]
     )
@@ -234,7 +238,7 @@ def _use(profile: Profile) -> pl.DataFrame:
     return profile.file_operations.group_by("file").agg(
         read=pl.col("bytes").filter(moves_in).sum(),
         written=succeeded.filter(changes).sum(),
-        found=succeeded.sum(),
+        succeeded=succeeded.sum(),
         listed=succeeded.filter(pl.col("operation") == "list").sum(),
         stats=pl.col("calls").filter(pl.col("operation") == "stat").sum(),
         only_looked_at=pl.col("operation").is_in(["open", "close", "stat", "list"]).all(),
@@ -242,7 +246,7 @@ def _use(profile: Profile) -> pl.DataFrame:
 
 
 def _scripts(profile: Profile) -> Iterator[str]:
-    """The files that commands name as what an interpreter runs."""
+    """Paths of scripts that commands name."""
     by_name: dict[str, list[str]] = {}
     for path in profile.files["path"]:
         if _SCRIPT.search(path):
@@ -254,31 +258,31 @@ def _scripts(profile: Profile) -> Iterator[str]:
 
 
 def _imported(files: pl.DataFrame) -> list[str]:
-    """Modules that Python looked for: it asks for the compiled form of each first, beside it or below a prefix. Who
-    walks through directories finds that later. What Python writes when there is none has another name at first.
+    """Modules that Python imported: it opens the compiled form first, beside the module or below a prefix; a program
+    that walks directories opens that later. Compiled forms that Python writes have another name at first.
     """
     compiled = re.compile(r"^(.*)/([^/.]+)\.(cpython|pypy)[^/]*\.pyc$")
     beside = "/__pycache__"
-    asked_s: dict[str, float] = {}
+    compiled_open_s: dict[str, float] = {}
     by_prefix: dict[str, list[str]] = {}
     opened_s = dict(files.select("path", pl.col("first_open_s").fill_null(math.nan)).iter_rows())
     for path, at_s in opened_s.items():
         if (match := compiled.match(path)) is None:
             continue
         if match[1].endswith(beside):
-            asked_s[f"{match[1].removesuffix(beside)}/{match[2]}.py"] = at_s
+            compiled_open_s[f"{match[1].removesuffix(beside)}/{match[2]}.py"] = at_s
         else:
             by_prefix.setdefault(f"{match[2]}.py", []).append(f"{match[1]}/{match[2]}.py")
-    found = [path for path, at_s in asked_s.items() if not at_s > opened_s.get(path, math.nan)]
+    modules = [path for path, at_s in compiled_open_s.items() if not at_s > opened_s.get(path, math.nan)]
     for path in opened_s if by_prefix else ():
-        if any(one.endswith(path) for one in by_prefix.get(posixpath.basename(path), ())):
-            found.append(path)
-    return found
+        if any(candidate.endswith(path) for candidate in by_prefix.get(posixpath.basename(path), ())):
+            modules.append(path)
+    return modules
 
 
 @dataclass(frozen=True)
 class StartupTotal:
-    """All calls on files of start-up, added over processes."""
+    """All calls on files of start-up, summed over processes."""
 
     files: int
     calls: int
@@ -286,11 +290,11 @@ class StartupTotal:
     spent_ns: int | None
     """`None`: unknown."""
     runtimes: tuple[str, ...]
-    """Whose files they are, those with most calls first."""
+    """The runtimes of these files, those with most calls first."""
 
 
 def startup_total(profile: Profile, stored: pl.DataFrame, frame: pl.DataFrame) -> StartupTotal:
-    """The sums of `startup_files` (`own`). `stored` is what `totals.on_storage` returned."""
+    """The sums of the files in `frame` (`startup_files`). `stored` is the result of `totals.on_storage`."""
     rows = stored.join(frame, on="file")
     metadata_ns = profile.files.join(frame, on="file", how="semi")["metadata_ns"]
     by_runtime = rows.group_by("runtime").agg(pl.col("calls").sum()).sort("calls", "runtime", descending=[True, False])
@@ -298,7 +302,7 @@ def startup_total(profile: Profile, stored: pl.DataFrame, frame: pl.DataFrame) -
         files=frame.height,
         calls=int(rows["calls"].sum()),
         read_bytes=int(rows.filter(pl.col("direction") == "read")["bytes"].sum()),
-        # Maps have a time, and no direction: it is no part of the time in I/O.
+        # Maps have a time but no direction; it is no part of the time in I/O.
         spent_ns=known_total([known_total(rows.drop_nulls("direction")["duration_ns"]), known_total(metadata_ns)]),
         runtimes=tuple(by_runtime["runtime"]),
     )

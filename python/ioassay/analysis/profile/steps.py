@@ -1,4 +1,4 @@
-"""The time line, the heat and the sizes of requests in as many steps and rows as a figure can show."""
+"""The time line, the heat map and the sizes of requests, in as many steps and rows as a figure can show."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from ioassay.profiles.model import HEAT, METADATA, ON_STORAGE, Profile
 from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
 
 MOST_STEPS = 400
-"""Of a line over time."""
+"""The most steps of a line over time."""
 
 MOST_COLUMNS, MOST_ROWS = 100, 50
-"""Of a heat map."""
+"""The most columns and rows of a heat map."""
 
 MOST_OPERATIONS = 5
-"""Operations over time, those with most calls."""
+"""The most operations over time: those with most calls."""
 
 _Numbers = NDArray[Any]
 
 OTHER = "other"
-"""All further ones."""
+"""The line of all other operations."""
 
 
 def rates(profile: Profile) -> tuple[pl.DataFrame, float]:
-    """Bytes per second: start_s, line (read or write), rate; with a row for each step, also idle ones. And how long a
-    step is.
+    """Bytes per second: start_s, line (read or write), rate, with a row for each step, also idle ones; and the length
+    of a step in seconds.
     """
     moved = by_direction(profile).filter(pl.col("direction") != "metadata")
     return _lines(profile, moved.rename({"direction": "line", "bytes": "amount"}))
 
 
 def map_rates(profile: Profile, bounds: pl.DataFrame) -> pl.DataFrame:
-    """What maps (`maps.BOUNDS`) moved per second, if spread evenly over the time for which each file was mapped:
-    start_s, line (read or write), least_rate, most_rate; with a row for each step of `rates`. No lines without maps.
+    """Bytes per second of maps (`maps.BOUNDS`), spread evenly over the time for which each file was mapped: start_s,
+    line (read or write), least_rate, most_rate, with a row for each step of `rates`. Empty without maps.
     """
     step_s = _step_s(profile)
     steps = _steps(profile, step_s)
     first = (bounds["first_map_s"].to_numpy() / step_s).astype(int).clip(0, steps - 1)
     end_s = bounds["last_unmap_s"].fill_null(profile.end_s).to_numpy()
     beyond = np.maximum(np.ceil(end_s / step_s).astype(int).clip(1, steps), first + 1)
-    found = []
+    frames = []
     for line, name in MOVED.items():
         least, most = (
             _spread_evenly(bounds[f"{name.removesuffix('_bytes')}_{end}_bytes"].to_numpy(), first, beyond, steps)
@@ -54,8 +54,8 @@ def map_rates(profile: Profile, bounds: pl.DataFrame) -> pl.DataFrame:
         )
         if most.any():
             rates = {"least_rate": least / step_s, "most_rate": most / step_s}
-            found.append(pl.DataFrame({"start_s": np.arange(steps) * step_s, "line": [line] * steps, **rates}))
-    return pl.concat(found) if found else pl.DataFrame(schema=_MAP_RATES)
+            frames.append(pl.DataFrame({"start_s": np.arange(steps) * step_s, "line": [line] * steps, **rates}))
+    return pl.concat(frames) if frames else pl.DataFrame(schema=_MAP_RATES)
 
 
 _MAP_RATES = {"start_s": pl.Float64, "line": pl.String, "least_rate": pl.Float64, "most_rate": pl.Float64}
@@ -68,12 +68,12 @@ def _spread_evenly(amounts: _Numbers, first: _Numbers, beyond: _Numbers, steps: 
     np.add.at(changes, first, each)
     np.subtract.at(changes, beyond, each)
     sums = np.cumsum(changes)[:-1]
-    # What is left of sums that have ended is rounding.
+    # Remainders of sums that have ended are rounding errors.
     return np.where(sums > amounts.sum(initial=0) * 1e-12, sums, 0.0)
 
 
 def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
-    """Operations per second that move no bytes: start_s, line (the operation), rate; else as `rates`."""
+    """Operations per second that move no bytes: start_s, line (the operation), rate; otherwise as `rates`."""
     rows = profile.timeline.filter(pl.col("operation").is_in(METADATA))
     calls = rows.group_by("operation").agg(pl.col("calls").sum()).sort("calls", "operation", descending=True)
     named = calls["operation"].head(MOST_OPERATIONS)
@@ -82,7 +82,7 @@ def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
 
 
 def _lines(profile: Profile, rows: pl.DataFrame) -> tuple[pl.DataFrame, float]:
-    """start_s, line, rate of rows with start_s, line and amount."""
+    """start_s, line, rate, from rows with start_s, line and amount."""
     step_s = _step_s(profile)
     summed = (
         rows.with_columns(step=(pl.col("start_s") / step_s).floor().cast(pl.Int64))
@@ -108,22 +108,22 @@ def _steps(profile: Profile, step_s: float) -> int:
 
 
 def _widened(step_s: float, end_s: float, most: int) -> float:
-    """A multiple of a step, of which there are at most so many until the end."""
+    """The smallest multiple of a step with at most `most` steps until the end."""
     return step_s * max(1, math.ceil(end_s / step_s / most))
 
 
 class Heat(NamedTuple):
-    """The heat of processes over time."""
+    """The heat map of processes over time."""
 
     cells: pl.DataFrame
-    """row, start_s, bytes_per_s, busy (time in calls per second and process; null: unknown); those without calls, or
-    of which neither is known, are left out.
+    """row, start_s, bytes_per_s, busy (time in calls per second and process; null: unknown); cells without
+    calls, or without any known value, are left out.
     """
     step_s: float
-    """How long a column is."""
+    """Length of a column."""
     rows: int
     processes_of_a_row: int
-    """One or, of many, several neighbours, by rank, then in the order in which they began."""
+    """The most processes in a row: neighbours by rank, then by begin."""
 
 
 def heat(profile: Profile) -> Heat:
@@ -154,12 +154,12 @@ def heat(profile: Profile) -> Heat:
 
 
 def _known_of(*columns: str) -> pl.Expr:
-    """The sum of what is known of a row; null where that is nothing."""
+    """The sum of the known values of a row; null without any."""
     return pl.when(pl.any_horizontal(pl.col(columns).is_not_null())).then(pl.sum_horizontal(columns))
 
 
 def _row_of(profile: Profile) -> pl.DataFrame:
-    """process, row: the row of each process that did any I/O, by rank, then in the order in which they began."""
+    """process, row: the row of each process with I/O, by rank, then by begin."""
     active = profile.processes.join(profile.heat.select("process").unique(), on="process", how="semi")
     ordered = active.sort("rank", "process", nulls_last=True).select("process")
     of_a_row = max(1, math.ceil(ordered.height / MOST_ROWS))
@@ -167,7 +167,7 @@ def _row_of(profile: Profile) -> pl.DataFrame:
 
 
 def sizes(profile: Profile) -> pl.DataFrame:
-    """Sizes of requests on storage: direction, begin_bytes, end_bytes, calls; with a row for each size between the
+    """Sizes of requests on storage: direction, begin_bytes, end_bytes, calls, with a row for each bucket between the
     smallest and the largest of any direction.
     """
     files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select("file")
@@ -178,7 +178,7 @@ def sizes(profile: Profile) -> pl.DataFrame:
     rows = stored.drop_nulls("direction").group_by("direction", "begin_bytes", "end_bytes").agg(pl.col("calls").sum())
     between = pl.col("begin_bytes").is_between(rows["begin_bytes"].min(), rows["begin_bytes"].max())
     every = pl.DataFrame({"begin_bytes": SIZE_BEGINS_BYTES, "end_bytes": [*SIZE_BEGINS_BYTES[1:], None]})
-    # Other sources have other bounds than the recorder; theirs are not filled up.
+    # Other sources have other bounds than the recorder; their gaps are not filled.
     known = (
         every if rows.join(every, on=["begin_bytes", "end_bytes"], how="anti", nulls_equal=True).is_empty() else rows
     )

@@ -1,4 +1,4 @@
-"""Bounds of what maps moved, against programs whose every page is known."""
+"""Bounds of the bytes of maps, compared with simulated programs whose pages are all known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MIB = 1 << 20
 S = 10**9
 PAGE = 64 << 10
 PAGES = 400
-"""Of a file: 25 MiB."""
+"""Pages of a file: 25 MiB."""
 
 
 @pytest.fixture(scope="module")
@@ -73,46 +73,46 @@ def program(nothing: Profile, *map_rows: Mapping[str, Any], block: int = 4096, *
     )
 
 
-def test_a_cold_file_that_is_read_whole_through_a_map_has_one_value(nothing: Profile) -> None:
+def test_a_cold_file_that_a_map_reads_whole_has_equal_bounds(nothing: Profile) -> None:
     cold = mapped(resident_begin_bytes=0, resident_end_bytes=64 * MIB)
-    found = maps(program(nothing, cold, storage_read_bytes=64 * MIB + 300_000))
-    assert found.total("read") == Range(64 * MIB, 64 * MIB)
-    assert found.bounds.select("read_least_by", "read_most_by").row(0) == ("residency grew", "mapped")
-    assert found.total("write") == Range(0, 0)
+    result = maps(program(nothing, cold, storage_read_bytes=64 * MIB + 300_000))
+    assert result.total("read") == Range(64 * MIB, 64 * MIB)
+    assert result.bounds.select("read_least_by", "read_most_by").row(0) == ("residency grew", "mapped")
+    assert result.total("write") == Range(0, 0)
 
 
-def test_of_a_file_in_memory_nothing_says_how_much_was_touched(nothing: Profile) -> None:
+def test_reads_of_a_file_in_memory_have_no_lower_bound(nothing: Profile) -> None:
     warm = mapped(resident_begin_bytes=64 * MIB, resident_end_bytes=64 * MIB)
-    found = maps(program(nothing, warm))
-    assert found.total("read") == Range(0, 64 * MIB)
-    assert found.bounds["read_least_by"].item() == "no trace"
+    result = maps(program(nothing, warm))
+    assert result.total("read") == Range(0, 64 * MIB)
+    assert result.bounds["read_least_by"].item() == "no trace"
 
 
-def test_of_a_file_of_which_little_came_into_memory_no_more_was_touched(nothing: Profile) -> None:
+def test_reads_of_a_sparsely_resident_file_are_bounded_by_its_residency(nothing: Profile) -> None:
     sparse = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB)
-    found = maps(program(nothing, sparse, storage_read_bytes=8 * MIB))
-    assert found.total("read") == Range(8 * MIB, 8 * MIB)
-    assert found.bounds["read_most_by"].item() == "in memory"
+    result = maps(program(nothing, sparse, storage_read_bytes=8 * MIB))
+    assert result.total("read") == Range(8 * MIB, 8 * MIB)
+    assert result.bounds["read_most_by"].item() == "in memory"
 
 
-def test_of_a_large_file_residency_is_sampled_and_says_so(nothing: Profile) -> None:
+def test_the_residency_of_a_large_file_is_marked_as_sampled(nothing: Profile) -> None:
     large = mapped(extent=1 << 30, resident_begin_bytes=0, resident_end_bytes=8 * MIB)
-    found = maps(program(nothing, large, storage_read_bytes=8 * MIB))
-    assert found.bounds.select("read_least_by", "read_most_by").row(0) == (
+    result = maps(program(nothing, large, storage_read_bytes=8 * MIB))
+    assert result.bounds.select("read_least_by", "read_most_by").row(0) == (
         "residency grew, sampled",
         "in memory, sampled",
     )
 
 
-def test_residency_of_which_the_recorder_asked_only_a_part_says_so(nothing: Profile) -> None:
+def test_partly_queried_residency_is_marked_as_sampled(nothing: Profile) -> None:
     half = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB, is_scaled=True)
-    found = maps(program(nothing, half, storage_read_bytes=8 * MIB)).bounds
-    assert found.select("is_sampled", "read_least_by", "read_most_by").row(0) == (
+    bounds = maps(program(nothing, half, storage_read_bytes=8 * MIB)).bounds
+    assert bounds.select("is_sampled", "read_least_by", "read_most_by").row(0) == (
         True, "residency grew, sampled", "in memory, sampled"
     )  # fmt: skip
 
 
-def test_over_time_maps_have_a_range_in_the_steps_in_which_files_were_mapped(nothing: Profile) -> None:
+def test_maps_have_rates_in_the_steps_in_which_files_were_mapped(nothing: Profile) -> None:
     whole = replace(nothing, end_unix_ns=nothing.origin_unix_ns + 10 * 10**9, timeline_step_s=1.0)
     early = mapped(first_map_s=1.2, last_unmap_s=4.5, resident_begin_bytes=0, resident_end_bytes=64 * MIB)
     late = mapped(access="write", first_map_s=8.0, last_unmap_s=None)
@@ -127,46 +127,48 @@ def test_over_time_maps_have_a_range_in_the_steps_in_which_files_were_mapped(not
 
 
 @pytest.mark.parametrize("kind", ["unread-rings", "folded-calls", "lost-tables"])
-def test_where_calls_are_missing_only_what_was_mapped_is_known(nothing: Profile, kind: LossKind) -> None:
+def test_maps_are_bounded_only_by_their_extent_if_calls_are_missing(nothing: Profile, kind: LossKind) -> None:
     read = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB)
     written = mapped(access="write", dirty_end_bytes=0, syncs=1, synced_bytes=64 * MIB)
     ways: tuple[tuple[dict[str, Any], Direction], ...] = ((read, "read"), (written, "write"))
     for row, way in ways:
         profile = program(nothing, row, storage_read_bytes=8 * MIB, storage_written_bytes=64 * MIB)
-        found = maps(replace(profile, losses=(Loss(kind, 1, "process 100"),)))
-        assert found.total(way) == Range(0, 64 * MIB)
-        assert "unknown" in found.bounds.select("read_least_by", "written_least_by").row(0)
+        result = maps(replace(profile, losses=(Loss(kind, 1, "process 100"),)))
+        assert result.total(way) == Range(0, 64 * MIB)
+        assert "unknown" in result.bounds.select("read_least_by", "written_least_by").row(0)
 
 
-def test_of_a_process_that_was_killed_only_what_it_mapped_is_known(nothing: Profile) -> None:
+def test_maps_of_a_killed_process_are_bounded_only_by_their_extent(nothing: Profile) -> None:
     killed = mapped(last_unmap_s=None)
-    found = maps(program(nothing, killed, storage_read_bytes=None, storage_written_bytes=None))
-    assert found.total("read") == Range(0, 64 * MIB)
-    assert found.bounds.select("read_least_by", "last_unmap_s").row(0) == ("unknown", None)
+    result = maps(program(nothing, killed, storage_read_bytes=None, storage_written_bytes=None))
+    assert result.total("read") == Range(0, 64 * MIB)
+    assert result.bounds.select("read_least_by", "last_unmap_s").row(0) == ("unknown", None)
 
 
-def test_pages_that_msync_wrote_back_are_found_in_the_traffic_of_the_process(nothing: Profile) -> None:
+def test_pages_that_msync_wrote_back_show_in_the_traffic_of_the_process(nothing: Profile) -> None:
     synced = mapped(access="write", dirty_end_bytes=0, syncs=1, synced_bytes=64 * MIB)
-    found = maps(program(nothing, synced, storage_written_bytes=64 * MIB))
-    assert found.total("write") == Range(63 * MIB, 64 * MIB)
-    assert found.bounds["written_least_by"].item() == "storage write_bytes less calls"
+    result = maps(program(nothing, synced, storage_written_bytes=64 * MIB))
+    assert result.total("write") == Range(63 * MIB, 64 * MIB)
+    assert result.bounds["written_least_by"].item() == "storage write_bytes less calls"
 
 
 def test_storage_traffic_that_neither_calls_nor_maps_explain_is_a_loss(nothing: Profile) -> None:
     def losses(*map_rows: Mapping[str, Any], **about: Any) -> list[tuple[int, str]]:
-        found = coverage(program(nothing, *map_rows, **about)).losses
-        return [(one.amount, one.reason.split()[0]) for one in found if one.kind == "unexplained-storage-bytes"]
+        all_losses = coverage(program(nothing, *map_rows, **about)).losses
+        return [
+            (loss.amount, loss.reason.split()[0]) for loss in all_losses if loss.kind == "unexplained-storage-bytes"
+        ]
 
-    # 1 MiB is the file system's own, and loading programs and read-ahead can have 256 MiB.
+    # 1 MiB is metadata of the file system, and 256 MiB may be loading of programs and read-ahead.
     assert losses(storage_read_bytes=256 * MIB, storage_written_bytes=MIB) == []
     assert losses(storage_read_bytes=257 * MIB, storage_written_bytes=9 * MIB) == [
         (257 * MIB, "read"),
         (8 * MIB, "written"),
     ]
-    # Calls past the recorder are a loss of their own.
+    # Calls that bypassed the recorder are a separate loss.
     bypassed = {"kernel_read_bytes": 257 * MIB, "kernel_written_bytes": 8 * MIB}
     assert losses(storage_read_bytes=257 * MIB, storage_written_bytes=9 * MIB, **bypassed) == []
-    # A map may have made the same page dirty again and again, and a call a large folio.
+    # A map may have dirtied the same page repeatedly, and a call a large folio.
     assert losses(mapped(access="write", extent=MIB), storage_written_bytes=9 * MIB) == []
     calls = rows(PROCESS_OPERATIONS, {"process": 0, "operation": "write", "calls": 4, "failed": 0, "bytes": 4})
     rewritten = replace(program(nothing, storage_written_bytes=9 * MIB), process_operations=calls)
@@ -176,17 +178,17 @@ def test_storage_traffic_that_neither_calls_nor_maps_explain_is_a_loss(nothing: 
 
 def test_pages_that_are_dirty_at_the_end_were_written(nothing: Profile) -> None:
     dirty = mapped(access="write", dirty_end_bytes=20 * MIB)
-    found = maps(program(nothing, dirty, storage_written_bytes=200 * MIB))
-    assert found.total("write") == Range(64 * MIB, 64 * MIB)
+    result = maps(program(nothing, dirty, storage_written_bytes=200 * MIB))
+    assert result.total("write") == Range(64 * MIB, 64 * MIB)
     two = [dirty, dirty | {"file": 1}]
     several = replace(program(nothing, *two, storage_written_bytes=200 * MIB))
     files = rows(FILES, *({"file": index, "path": f"/data/{index}", "kind": "file"} for index in range(2)))
-    found = maps(replace(several, files=files))
-    assert found.total("write") == Range(40 * MIB, 128 * MIB)
-    assert set(found.bounds["written_least_by"]) == {"dirty pages"}
+    result = maps(replace(several, files=files))
+    assert result.total("write") == Range(40 * MIB, 128 * MIB)
+    assert set(result.bounds["written_least_by"]) == {"dirty pages"}
 
 
-def test_a_private_map_writes_nothing_and_what_is_not_on_storage_is_left_out(nothing: Profile) -> None:
+def test_private_maps_write_nothing_and_files_off_storage_are_left_out(nothing: Profile) -> None:
     private = program(nothing, mapped(access="private write"))
     assert maps(private).total("write") == Range(0, 0)
     assert maps(private).total("read").most == 64 * MIB
@@ -222,12 +224,12 @@ class _Machine:
             pages.update(random.sample(range(PAGES), random.choice([0, 0, 50, PAGES])))
 
     def run(self) -> None:
-        for index, one in enumerate(self.processes):
+        for index, simulated in enumerate(self.processes):
             for file in range(len(self.resident)):
                 if self.random.random() < 0.7:
-                    self.map(one, file, self.random.choice(["read", "write", "private write"]))
+                    self.map(simulated, file, self.random.choice(["read", "write", "private write"]))
             if index == 0 or self.random.random() < 0.5:
-                one.fetched += self.random.randrange(200)  # libraries
+                simulated.fetched += self.random.randrange(200)  # libraries
         for _ in range(self.random.randrange(40)):
             self.step(self.random.choice(self.processes))
 
@@ -255,11 +257,11 @@ class _Machine:
         elif what in ("read", "write"):
             self.call(simulated, file, what, pages)
         else:
-            for (its, access), extent in simulated.mapped.items():
-                if its != file:
+            for (mapped_file, access), extent in simulated.mapped.items():
+                if mapped_file != file:
                     continue
                 if what == "msync" and access == "write":
-                    simulated.syncs[its, access] += 1
+                    simulated.syncs[mapped_file, access] += 1
                     self.calls.setdefault((file, "sync"), [0, 0])[0] += 1
                     self.dirty[file] -= set(extent)
                 elif what != "msync":
@@ -285,9 +287,9 @@ class _Machine:
         self.resident[file].add(page)
 
     def call(self, simulated: _Simulated, file: int, what: str, pages: range) -> None:
-        own = self.calls.setdefault((file, what), [0, 0])
-        own[0] += 1
-        own[1] += len(pages) * PAGE
+        calls_and_bytes = self.calls.setdefault((file, what), [0, 0])
+        calls_and_bytes[0] += 1
+        calls_and_bytes[1] += len(pages) * PAGE
         if what == "read":
             ahead = range(pages.start, min(PAGES, pages.stop + self.random.choice([0, 2, 64])))
             new = set(ahead) - self.resident[file]
@@ -302,14 +304,14 @@ class _Machine:
     def profile(self, nothing: Profile) -> Profile:
         files = len(self.resident)
         map_rows = []
-        for number, one in enumerate(self.processes):
-            for (file, access), extent in one.mapped.items():
+        for number, simulated in enumerate(self.processes):
+            for (file, access), extent in simulated.mapped.items():
                 size = len(extent) * PAGE
                 ends = {
-                    "resident_begin_bytes": one.begin[file, access] * PAGE,
+                    "resident_begin_bytes": simulated.begin[file, access] * PAGE,
                     "resident_end_bytes": len(self.resident[file].intersection(extent)) * PAGE,
                     "dirty_end_bytes": len(self.dirty[file].intersection(extent)) * PAGE,
-                    "syncs": one.syncs[file, access],
+                    "syncs": simulated.syncs[file, access],
                 }
                 map_rows.append(mapped(number, access, size, file=file, **ends))
         return replace(
@@ -317,15 +319,24 @@ class _Machine:
             processes=rows(
                 PROCESSES,
                 *(
-                    process(index, storage_read_bytes=one.fetched * PAGE, storage_written_bytes=one.dirtied * PAGE)
-                    for index, one in enumerate(self.processes)
+                    process(
+                        index,
+                        storage_read_bytes=simulated.fetched * PAGE,
+                        storage_written_bytes=simulated.dirtied * PAGE,
+                    )
+                    for index, simulated in enumerate(self.processes)
                 ),
             ),
             process_operations=rows(
                 PROCESS_OPERATIONS,
                 *(
-                    {"process": index, "operation": "write", "calls": one.write_calls, "bytes": one.written_bytes}
-                    for index, one in enumerate(self.processes)
+                    {
+                        "process": index,
+                        "operation": "write",
+                        "calls": simulated.write_calls,
+                        "bytes": simulated.written_bytes,
+                    }
+                    for index, simulated in enumerate(self.processes)
                 ),
             ),
             files=rows(FILES, *({"file": index, "path": f"/{index}", "kind": "file"} for index in range(files))),
@@ -341,13 +352,13 @@ class _Machine:
 
 
 @given(seed=st.integers(0, 2**32), processes=st.integers(1, 3), files=st.integers(1, 2))
-def test_what_went_through_maps_is_inside_its_range(nothing: Profile, seed: int, processes: int, files: int) -> None:
+def test_bytes_of_maps_are_within_their_range(nothing: Profile, seed: int, processes: int, files: int) -> None:
     machine = _Machine(Random(seed), processes, files)
     machine.run()
     for row in maps(machine.profile(nothing)).bounds.iter_rows(named=True):
-        one = machine.processes[row["process"]]
-        read = len(one.read_through_maps.get(row["file"], ())) * PAGE
-        written = len(one.written_through_maps.get(row["file"], ())) * PAGE
+        simulated = machine.processes[row["process"]]
+        read = len(simulated.read_through_maps.get(row["file"], ())) * PAGE
+        written = len(simulated.written_through_maps.get(row["file"], ())) * PAGE
         assert row["read_least_bytes"] <= read <= row["read_most_bytes"], row
         assert row["written_least_bytes"] <= written <= row["written_most_bytes"], row
 
@@ -356,53 +367,57 @@ def spans(nothing: Profile, *times: tuple[float, float]) -> Profile:
     return program(nothing, *(mapped(first_map_s=begin, last_unmap_s=end) for begin, end in times))
 
 
-def of_phases(profile: Profile) -> Sequence[tuple[float, float, bool]]:
-    found = with_maps(profile, phases(profile), maps(profile).bounds)
-    return [(one.start_s, one.end_s, one.is_mapped) for one in found]
+def phase_times(profile: Profile) -> Sequence[tuple[float, float, bool]]:
+    all_phases = with_maps(profile, phases(profile), maps(profile).bounds)
+    return [(phase.start_s, phase.end_s, phase.is_mapped) for phase in all_phases]
 
 
-def test_a_time_in_which_only_a_map_moved_is_a_phase(nothing: Profile, tmp_path: Path) -> None:
-    assert of_phases(spans(nothing, (1.0, 1.25))) == [(1.0, 1.25, True)]
+def test_a_time_with_only_maps_is_a_phase(nothing: Profile, tmp_path: Path) -> None:
+    assert phase_times(spans(nothing, (1.0, 1.25))) == [(1.0, 1.25, True)]
     table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
     table.second("read", 10, 1, moved=MIB)
     busy = load_profile([store_record(tmp_path / "record", table)])
     profile = replace(spans(nothing, (5.0, 30.0)), timeline=busy.timeline, end_unix_ns=busy.end_unix_ns)
-    assert of_phases(profile) == [(5.0, 10.0, True), (10.0, 11.0, False), (11.0, 30.0, True)]
+    assert phase_times(profile) == [(5.0, 10.0, True), (10.0, 11.0, False), (11.0, 30.0, True)]
     beside = replace(profile, maps=spans(nothing, (9.5, 11.5)).maps)
-    assert of_phases(beside) == [(10.0, 11.0, False)]
+    assert phase_times(beside) == [(10.0, 11.0, False)]
     assert [with_map.mapped_bytes for with_map in with_maps(beside, phases(beside), maps(beside).bounds)] == [64 * MIB]
 
 
-def found_in(profile: Profile) -> list[MappedReadEvidence]:
-    findings = list(mapped_reads(ProfileFacts(profile, Thresholds())))
-    evidence = [finding.evidence for finding in findings]
-    assert [finding.severity == "warning" for finding in findings] == [one.is_network for one in evidence]  # type: ignore[attr-defined]
-    assert all(isinstance(one, MappedReadEvidence) for one in evidence)
-    return evidence  # type: ignore[return-value]
+def mapped_read_evidence(profile: Profile) -> list[MappedReadEvidence]:
+    evidences = []
+    for finding in mapped_reads(ProfileFacts(profile, Thresholds())):
+        assert isinstance(finding.evidence, MappedReadEvidence)
+        assert (finding.severity == "warning") == finding.evidence.is_network
+        evidences.append(finding.evidence)
+    return evidences
 
 
-def test_a_cold_part_of_a_map_is_a_finding_on_any_storage_and_a_cold_map_on_a_network(nothing: Profile) -> None:
+def test_partly_read_maps_are_a_finding_and_fully_read_ones_only_on_a_network(nothing: Profile) -> None:
     sparse = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB)
     dense = mapped(resident_begin_bytes=0, resident_end_bytes=64 * MIB)
-    (local,) = found_in(program(nothing, sparse, storage_read_bytes=8 * MIB))
+    (local,) = mapped_read_evidence(program(nothing, sparse, storage_read_bytes=8 * MIB))
     assert (local.cause, local.is_network, local.fetched_bytes) == ("partial", False, 8 * MIB)
     facts = ProfileFacts(program(nothing, sparse, storage_read_bytes=8 * MIB), Thresholds())
     (message,) = (finding.message for finding in mapped_reads(facts))
     assert "scattered" not in message.headline  # it may be the first 8 MiB
     assert "is unknown" in message.details
-    (remote,) = found_in(program(nothing, sparse, block=4 * MIB, storage_read_bytes=8 * MIB))
+    (remote,) = mapped_read_evidence(program(nothing, sparse, block=4 * MIB, storage_read_bytes=8 * MIB))
     assert (remote.cause, remote.is_network) == ("partial", True)
-    (network,) = found_in(program(nothing, dense, block=4 * MIB, storage_read_bytes=64 * MIB))
+    (network,) = mapped_read_evidence(program(nothing, dense, block=4 * MIB, storage_read_bytes=64 * MIB))
     assert (network.cause, network.fetched_bytes) == ("network", 64 * MIB)
-    assert not found_in(program(nothing, dense, storage_read_bytes=64 * MIB))
+    assert not mapped_read_evidence(program(nothing, dense, storage_read_bytes=64 * MIB))
     warm = mapped(resident_begin_bytes=64 * MIB, resident_end_bytes=64 * MIB)
-    assert not found_in(program(nothing, warm, block=4 * MIB))
+    assert not mapped_read_evidence(program(nothing, warm, block=4 * MIB))
 
 
-def test_many_short_maps_are_one_phase_and_writing_is_a_phase_apart(nothing: Profile) -> None:
-    assert of_phases(spans(nothing, *((1 + index / 100, 1.005 + index / 100) for index in range(200)))) == [
+def test_many_short_maps_are_one_phase_and_writing_is_another(nothing: Profile) -> None:
+    assert phase_times(spans(nothing, *((1 + index / 100, 1.005 + index / 100) for index in range(200)))) == [
         (1.0, 2.995, True)
     ]
     written = mapped(access="write", first_map_s=2.0, last_unmap_s=6.0, file=0)
-    found = with_maps(both := program(nothing, mapped(), written | {"process": 1}), [], maps(both).bounds)
-    assert [(one.direction, one.start_s, one.end_s) for one in found] == [("read", 1.0, 2.0), ("write", 2.0, 6.0)]
+    phases_with_maps = with_maps(both := program(nothing, mapped(), written | {"process": 1}), [], maps(both).bounds)
+    assert [(phase.direction, phase.start_s, phase.end_s) for phase in phases_with_maps] == [
+        ("read", 1.0, 2.0),
+        ("write", 2.0, 6.0),
+    ]

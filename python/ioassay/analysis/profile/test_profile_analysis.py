@@ -34,52 +34,54 @@ def load(tmp_path: Path) -> Load:
     return lambda *tables: load_profile([store_record(tmp_path / "record", *tables)])
 
 
-def test_phases_are_bursts_of_bytes_separated_by_quiet_that_may_recur(load: Load) -> None:
-    found = phases.phases(load(*calm()))
-    assert [(one.direction, one.start_s, one.duration_s) for one in found] == [
+def test_phases_are_bursts_of_bytes_separated_by_pauses(load: Load) -> None:
+    all_phases = phases.phases(load(*calm()))
+    assert [(phase.direction, phase.start_s, phase.duration_s) for phase in all_phases] == [
         ("write", 60.0 + index * PERIOD_S, CHECKPOINT_S) for index in range(6)
     ]
-    assert {one.written_bytes for one in found} == {RANKS * CHECKPOINT_S * 64 * MIB}
-    assert phases.period_s(found, "write") == PERIOD_S
+    assert {phase.written_bytes for phase in all_phases} == {RANKS * CHECKPOINT_S * 64 * MIB}
+    assert phases.period_s(all_phases, "write") == PERIOD_S
 
 
 def test_a_pause_shorter_than_two_steps_does_not_end_a_phase(load: Load) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
     for second in (1, 2, 4, 7, 20, 21):
         table.second("read", second, 1, moved=MIB)
-    found = phases.phases(load(table))
-    assert [(one.start_s, one.end_s) for one in found] == [(1, 8), (20, 22)]
-    assert phases.period_s(found, "read") is None
+    all_phases = phases.phases(load(table))
+    assert [(phase.start_s, phase.end_s) for phase in all_phases] == [(1, 8), (20, 22)]
+    assert phases.period_s(all_phases, "read") is None
 
 
-def test_what_is_hardly_anything_beside_the_busiest_step_makes_no_phase(load: Load) -> None:
+def test_little_io_compared_with_the_busiest_step_is_no_phase(load: Load) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
     table.second("write", 10, 100, moved=1000 * MIB)
     table.second("write", 40, 1, moved=MIB)
     assert [phase.start_s for phase in phases.phases(load(table))] == [10]
 
 
-def test_metadata_has_phases_of_its_own(load: Load) -> None:
+def test_metadata_has_separate_phases(load: Load) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
     table.second("write", 5, 1, moved=MIB)
     for second in range(3, 9):
         table.second("stat", second, 100)
-    found = phases.phases(load(table))
-    assert [(one.direction, one.start_s, one.metadata_calls) for one in found] == [
+    all_phases = phases.phases(load(table))
+    assert [(phase.direction, phase.start_s, phase.metadata_calls) for phase in all_phases] == [
         ("metadata", 3, 600),
         ("write", 5, 100),
     ]
 
 
 @pytest.mark.parametrize(("stat_ns", "direction"), [(10, "write"), (10_000, "metadata")])
-def test_a_burst_of_bytes_and_metadata_is_what_its_calls_spend_most_time_on(
+def test_a_burst_of_bytes_and_metadata_has_the_direction_with_most_time(
     load: Load, stat_ns: int, direction: str
 ) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 2 * S)
     table.second("write", 1, 10, moved=MIB, ns=1000)
     table.second("stat", 1, 10, ns=stat_ns)
-    found = phases.phases(load(table))
-    assert [(one.direction, one.written_bytes, one.metadata_calls) for one in found] == [(direction, MIB, 10)]
+    all_phases = phases.phases(load(table))
+    assert [(phase.direction, phase.written_bytes, phase.metadata_calls) for phase in all_phases] == [
+        (direction, MIB, 10)
+    ]
 
 
 @given(
@@ -94,10 +96,10 @@ def test_no_two_phases_have_the_same_times(happened: list[tuple[str, int, int]])
         table.second(operation, step // 128, 1, moved=moved * (operation in ("read", "write")), ns=moved)
         table.step(operation, step, 1, moved=moved * (operation in ("read", "write")), ns=moved)
     with TemporaryDirectory() as folder:
-        found = phases.phases(load_profile([store_record(Path(folder) / "record", table)]))
-    assert len({(one.start_s, one.end_s) for one in found}) == len(found)
-    moving = [one for one in happened if one[0] in ("read", "write") and one[2]]
-    assert bool(found) == bool(moving or any(one[0] in ("stat", "open") for one in happened))
+        all_phases = phases.phases(load_profile([store_record(Path(folder) / "record", table)]))
+    assert len({(phase.start_s, phase.end_s) for phase in all_phases}) == len(all_phases)
+    moving = [event for event in happened if event[0] in ("read", "write") and event[2]]
+    assert bool(all_phases) == bool(moving or any(event[0] in ("stat", "open") for event in happened))
 
 
 def test_irregular_phases_do_not_recur(load: Load) -> None:
@@ -121,9 +123,10 @@ def test_all_processes_of_a_rank_count_together(load: Load) -> None:
         writer(4, 9999),
     ]
     written = [imbalance for imbalance in peers.imbalances(load(*tables)) if imbalance.measure == "written_bytes"]
-    assert [(one.peers, one.count, one.least, one.most, one.most_name) for one in written] == [
-        ("rank", 2, 50, 110, "rank 0")
-    ]
+    assert [
+        (imbalance.peers, imbalance.count, imbalance.least, imbalance.most, imbalance.most_name)
+        for imbalance in written
+    ] == [("rank", 2, 50, 110, "rank 0")]
     assert written[0].share == pytest.approx(60 / 110)
 
 
@@ -137,9 +140,9 @@ def test_a_rank_runs_from_its_first_process_to_its_last(load: Load) -> None:
     profile = load(step(1, 0, 0, 9 * S), step(2, 0, 10, 9 * S), step(3, 1, 0, S), step(4, 2, 0, S))
     (spent,) = (imbalance for imbalance in peers.imbalances(profile) if imbalance.measure == "io_ns")
     assert (spent.most_name, spent.most, spent.most_run_ns) == ("rank 0", 18 * S, 20 * S)
-    (found,) = time_imbalance(ProfileFacts(profile, Thresholds()))
-    assert isinstance(found.evidence, TimeImbalanceEvidence)
-    assert found.evidence.most_share == pytest.approx(0.9)
+    (finding,) = time_imbalance(ProfileFacts(profile, Thresholds()))
+    assert isinstance(finding.evidence, TimeImbalanceEvidence)
+    assert finding.evidence.most_share == pytest.approx(0.9)
 
 
 def test_workers_have_one_parent_and_one_command_and_run_at_the_same_time(load: Load) -> None:
@@ -155,7 +158,7 @@ def test_workers_have_one_parent_and_one_command_and_run_at_the_same_time(load: 
     assert rows["name"].to_list() == ["process 10", "process 11", "process 12"]
 
 
-def test_what_the_kernel_counted_beyond_the_record_is_a_shortfall(load: Load) -> None:
+def test_bytes_of_the_kernel_beyond_the_record_are_a_shortfall(load: Load) -> None:
     complete, short, little = TableBuilder(1), TableBuilder(2), TableBuilder(3)
     for table, kernel in ((complete, 10 * MIB), (short, 10 * MIB), (little, MIB)):
         table.thread(table.pid, kernel=(kernel, 0, 1, 0))
@@ -164,34 +167,34 @@ def test_what_the_kernel_counted_beyond_the_record_is_a_shortfall(load: Load) ->
     short.second("read", 0, 1, moved=7 * MIB)
     short.second("submit read", 0, 1, moved=3 * MIB)
     killed = TableBuilder(4, state=State.RUNNING)
-    found = coverage.coverage(load(complete, short, little, killed))
-    assert [(shortfall.process, shortfall.direction, shortfall.missing_bytes) for shortfall in found.shortfalls] == [
+    result = coverage.coverage(load(complete, short, little, killed))
+    assert [(shortfall.process, shortfall.direction, shortfall.missing_bytes) for shortfall in result.shortfalls] == [
         (1, "read", 3 * MIB),
         (2, "read", MIB),
     ]
-    assert (found.compared, found.unknown) == (3, 1)
+    assert (result.compared, result.unknown) == (3, 1)
 
 
-def test_what_went_elsewhere_is_no_shortfall(load: Load) -> None:
+def test_recorded_io_off_storage_is_no_shortfall(load: Load) -> None:
     table = TableBuilder()
     table.thread(100, kernel=(10 * MIB, 10 * MIB, 1, 1))
     for way in ("read", "write"):
         table.second(f"elsewhere {way}", 1, 1, moved=6 * MIB)
         table.second(way, 1, 1, moved=4 * MIB)
-    found = coverage.coverage(load(table))
-    assert (found.shortfalls, found.compared) == ((), 1)
+    result = coverage.coverage(load(table))
+    assert (result.shortfalls, result.compared) == ((), 1)
 
 
-def test_totals_are_of_storage_and_say_what_was_elsewhere(load: Load) -> None:
+def test_totals_cover_storage_and_report_time_elsewhere(load: Load) -> None:
     table = TableBuilder()
     file = table.file("/data/in", {"open": 2}, inode=1, ns=30)
     pipe = table.file("pipe", kind=FileKind.PIPE)
     table.transfers(file, "read", {100: 5}, ns=70)
     table.transfers(pipe, "read", {1000: 5}, ns=900)
-    found = totals.totals(load(table))
-    read = found.of("read")
+    result = totals.totals(load(table))
+    read = result.of("read")
     assert (read.calls, read.bytes, read.spent_ns) == (5, 500, 70)
-    assert (found.io_ns, found.elsewhere_ns, found.metadata_share) == (100, 900, 0.3)
+    assert (result.io_ns, result.elsewhere_ns, result.metadata_share) == (100, 900, 0.3)
 
 
 def test_operations_have_percentiles_that_no_slowest_call_exceeds(load: Load) -> None:
@@ -216,7 +219,7 @@ def test_files_and_directories_are_ordered_by_time(load: Load) -> None:
     ]
 
 
-def test_a_line_over_time_has_idle_steps_too_and_few_enough_of_a_long_run(load: Load) -> None:
+def test_a_line_over_time_includes_idle_steps_and_joins_those_of_a_long_run(load: Load) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 3600 * S)
     table.second("write", 0, 1, moved=900)
     table.second("write", 3599, 1, moved=90)
@@ -226,19 +229,19 @@ def test_a_line_over_time_has_idle_steps_too_and_few_enough_of_a_long_run(load: 
     assert data.filter(pl.col("rate") > 0).select("start_s", "rate").rows() == [(0, 100), (3591, 10)]
 
 
-def test_of_many_processes_several_share_a_row_of_the_heat(load: Load) -> None:
+def test_many_processes_share_rows_of_the_heat_map(load: Load) -> None:
     tables = [TableBuilder(1 + index) for index in range(120)]
     for table in tables:
         table.second("write", 3, 1, moved=300, ns=10**8)
-    found = steps.heat(load(*tables))
-    data = found.cells
-    assert (found.rows, found.processes_of_a_row) == (40, 3)
+    heat_map = steps.heat(load(*tables))
+    data = heat_map.cells
+    assert (heat_map.rows, heat_map.processes_of_a_row) == (40, 3)
     assert data["row"].to_list() == list(range(40))
     assert set(data["bytes_per_s"]) == {900.0}
     assert data["busy"].to_list() == pytest.approx([0.1] * 40)
 
 
-def test_of_a_log_with_nothing_but_heatmap_the_bytes_over_time_are_known_and_no_more(tmp_path: Path) -> None:
+def test_a_log_with_only_a_heatmap_has_only_bytes_over_time(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
     profile = darshan.load_profile([log])
@@ -250,7 +253,7 @@ def test_of_a_log_with_nothing_but_heatmap_the_bytes_over_time_are_known_and_no_
     assert cells["busy"].null_count() == cells.height > 0
     assert cells["bytes_per_s"].null_count() == 0
     figure = heat.chart(cells, step_s, profile.end_s, suited("rate_bytes_per_s", "read", [1.0]), rows=rows, title="P")
-    assert [one["title"] for one in figure["vconcat"]] == ["Bytes moved (kB/s)"]
+    assert [chart["title"] for chart in figure["vconcat"]] == ["Bytes moved (kB/s)"]
 
 
 def test_operations_beyond_the_most_frequent_are_one_line(load: Load) -> None:

@@ -1,4 +1,4 @@
-"""Which files are start-up, and which are the application's data."""
+"""Classification of files as start-up or data of the application."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def load(tmp_path: Path) -> Load:
 
 
 def runtimes(profile: Profile) -> dict[str, str]:
-    """Of the paths that are start-up, whose they are."""
+    """The runtime of each path that is start-up."""
     paths = profile.files.select("file", "path")
     return dict(startup_files(profile).join(paths, on="file").select("path", "runtime").iter_rows())
 
 
 def look_for_compiled(table: TableBuilder, path: str) -> None:
-    """As imports do before they read a module."""
+    """Looks up the compiled form, as imports do before they read a module."""
     if path.endswith(".py"):
         directory, name = path.removesuffix(".py").rsplit("/", 1)
         compiled = f"{directory}/__pycache__/{name}.cpython-311.pyc"
@@ -68,7 +68,9 @@ def look_for_compiled(table: TableBuilder, path: str) -> None:
         ("cc1", "/usr/include/stdio.h", "compiler"),
     ],
 )
-def test_what_interpreters_and_the_loader_read_is_start_up(load: Load, command: str, path: str, runtime: str) -> None:
+def test_files_that_interpreters_and_the_loader_read_are_start_up(
+    load: Load, command: str, path: str, runtime: str
+) -> None:
     table = TableBuilder(command=[command])
     table.transfers(table.file(path, {"open": 1}, inode=1), "read", {800: 1})
     look_for_compiled(table, path)
@@ -93,7 +95,7 @@ def test_what_interpreters_and_the_loader_read_is_start_up(load: Load, command: 
         ("ctags", "/usr/include/stdio.h", {"read": {4096: 1}}),
     ],
 )
-def test_what_an_application_works_on_is_data_wherever_it_lies(
+def test_files_that_an_application_works_on_are_data_in_any_place(
     load: Load, command: str, path: str, transfers: Mapping[str, Mapping[int, int]]
 ) -> None:
     table = TableBuilder(command=[command])
@@ -115,7 +117,7 @@ def test_a_script_and_the_modules_beside_it_are_start_up_and_other_sources_are_d
 
 
 def used_by(path: str, **times: int) -> list[TableBuilder]:
-    """So many processes of each program read a module; Python imports it."""
+    """Processes of each program (with their number) that read a module; Python imports it."""
     tables: list[TableBuilder] = []
     for command, processes in times.items():
         for _ in range(processes):
@@ -129,7 +131,7 @@ def used_by(path: str, **times: int) -> list[TableBuilder]:
 
 @pytest.mark.parametrize(("python3", "other", "is_startup"), [(8, 1, True), (1, 0, True), (1, 1, False), (1, 8, False)])
 @pytest.mark.parametrize("program", ["tar", "ruff"])
-def test_most_of_the_processes_that_use_a_module_decide_whether_it_is_start_up(
+def test_the_majority_of_a_module_s_users_decides_whether_it_is_start_up(
     load: Load, program: str, python3: int, other: int, is_startup: bool
 ) -> None:
     path = f"{PREFIX}/lib/python3.12/site-packages/numpy/core.py"
@@ -183,7 +185,7 @@ def test_the_row_of_all_other_files_is_no_start_up(load: Load) -> None:
 
 
 def importing(processes: int, modules: int, ns: int = 0) -> list[TableBuilder]:
-    """Processes that import the same modules, of which each is looked for in a directory before."""
+    """Processes that import the same modules, each after a failed lookup in another directory."""
     tables = []
     for index in range(processes):
         table = TableBuilder(10 + index, command=["python3", "app.py"], end_ns=BEGIN_NS + 10 * S)
@@ -199,9 +201,9 @@ def importing(processes: int, modules: int, ns: int = 0) -> list[TableBuilder]:
 
 
 def startup_of(profile: Profile) -> tuple[str, StartupEvidence]:
-    (found,) = program_startup(ProfileFacts(profile, Thresholds()))
-    assert isinstance(found.evidence, StartupEvidence)
-    return found.severity, found.evidence
+    (finding,) = program_startup(ProfileFacts(profile, Thresholds()))
+    assert isinstance(finding.evidence, StartupEvidence)
+    return finding.severity, finding.evidence
 
 
 def test_many_processes_that_import_the_same_modules_are_one_finding(load: Load) -> None:

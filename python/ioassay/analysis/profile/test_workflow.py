@@ -1,4 +1,4 @@
-"""Who feeds whom: steps, what goes between them, and what becomes of files."""
+"""Workflows: steps, the files between them, and the fates of files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def load(tmp_path: Path) -> Load:
 
 
 class Process:
-    """A process that uses files, of which each has an inode of its own."""
+    """A process that uses files; each path has its inode."""
 
     inodes: ClassVar[dict[str, int]] = {}
 
@@ -77,7 +77,7 @@ class Process:
 
 
 def pipeline(*, size: int = MIB, wait_s: float = 0, ns: int = 0) -> list[TableBuilder]:
-    """A shell that generates two files, sorts each, joins what is sorted, and removes that."""
+    """A shell that generates two files, sorts each, joins the sorted files, and removes them."""
     later = 6 + wait_s
     steps = [
         Process(10, "sh run.sh", 0, later + 10),
@@ -93,24 +93,24 @@ def pipeline(*, size: int = MIB, wait_s: float = 0, ns: int = 0) -> list[TableBu
     return [step.table for step in steps]
 
 
-def edges(found: Workflow) -> list[tuple[str, str, int]]:
-    names = [step.name for step in found.steps]
-    return sorted((names[exchange.writer], names[exchange.reader], exchange.files) for exchange in found.exchanges)
+def edges(flow: Workflow) -> list[tuple[str, str, int]]:
+    names = [step.name for step in flow.steps]
+    return sorted((names[exchange.writer], names[exchange.reader], exchange.files) for exchange in flow.exchanges)
 
 
-def fates(found: Workflow) -> dict[str, str]:
-    return dict(found.files.select("path", "fate").iter_rows())
+def fates(flow: Workflow) -> dict[str, str]:
+    return dict(flow.files.select("path", "fate").iter_rows())
 
 
-def test_a_step_is_a_program_with_its_processes_and_feeds_those_that_read_its_files(load: Load) -> None:
-    found = workflow(load(*pipeline()))
-    assert [(step.name, step.layer, step.processes) for step in found.steps] == [
+def test_a_step_is_a_program_with_its_processes_before_those_that_read_its_files(load: Load) -> None:
+    flow = workflow(load(*pipeline()))
+    assert [(step.name, step.layer, step.processes) for step in flow.steps] == [
         ("gen", 0, 1),
         ("sort", 1, 2),
         ("join", 2, 1),
     ]
-    assert edges(found) == [("gen", "sort", 2), ("sort", "join", 2)]
-    assert found.chain == 2
+    assert edges(flow) == [("gen", "sort", 2), ("sort", "join", 2)]
+    assert flow.chain == 2
 
 
 def test_an_exchange_has_its_bytes_its_wait_and_whether_its_files_were_removed(load: Load) -> None:
@@ -126,21 +126,21 @@ def test_the_same_program_before_and_after_another_is_two_steps(load: Load) -> N
         Process(11, "uniq", 2, 3, 1).use("/w/1", read=9).use("/w/2", write=9).table,
         Process(12, "sort y", 4, 5, 1).use("/w/2", read=9).table,
     ]
-    found = workflow(load(*tables))
-    assert [(step.name, step.layer) for step in found.steps] == [("sort", 0), ("uniq", 1), ("sort", 2)]
+    flow = workflow(load(*tables))
+    assert [(step.name, step.layer) for step in flow.steps] == [("sort", 0), ("uniq", 1), ("sort", 2)]
 
 
-def test_ranks_of_a_job_are_one_step_and_do_not_feed_each_other(load: Load) -> None:
+def test_ranks_of_a_job_are_one_step_and_exchange_no_files(load: Load) -> None:
     tables = []
     for rank in range(3):
         job = {"SLURM_PROCID": str(rank)}
         process = Process(20 + rank, "./sim", 0, 1, job=job).use("/w/halo", read=9, write=9)
         tables += [process.use(f"/w/out.{rank}", write=9).table]
         tables += [Process(30 + rank, "./post", 2, 3, job=job).use(f"/w/out.{rank}", read=9).table]
-    found = workflow(load(*tables))
-    assert [(step.name, step.processes) for step in found.steps] == [("sim", 3), ("post", 3)]
-    assert edges(found) == [("sim", "post", 3)]
-    assert fates(found)["/w/halo"] == "scratch"
+    flow = workflow(load(*tables))
+    assert [(step.name, step.processes) for step in flow.steps] == [("sim", 3), ("post", 3)]
+    assert edges(flow) == [("sim", "post", 3)]
+    assert fates(flow)["/w/halo"] == "scratch"
 
 
 def test_workers_read_what_their_parent_wrote_and_it_reads_what_they_wrote(load: Load) -> None:
@@ -149,11 +149,11 @@ def test_workers_read_what_their_parent_wrote_and_it_reads_what_they_wrote(load:
         Process(11 + index, "python3 mr.py", 2, 4, 10).use("/w/in", read=9).use("/w/part", write=9).table
         for index in range(2)
     ]
-    found = workflow(load(*tables))
-    assert edges(found) == [("mr.py", "mr.py workers", 1), ("mr.py workers", "mr.py", 1)]
+    flow = workflow(load(*tables))
+    assert edges(flow) == [("mr.py", "mr.py workers", 1), ("mr.py workers", "mr.py", 1)]
 
 
-def test_a_script_that_another_starts_is_one_step_with_all_that_it_starts(load: Load) -> None:
+def test_a_script_that_another_starts_is_one_step_with_its_children(load: Load) -> None:
     tables = [
         Process(10, "bash run.sh", 0, 20).table,
         Process(11, "bash prepare.sh", 0, 4, 10).table,
@@ -161,12 +161,12 @@ def test_a_script_that_another_starts_is_one_step_with_all_that_it_starts(load: 
         Process(13, "sed s y z", 2, 3, 11).use("/w/1", read=9).use("/w/2", write=9).table,
         Process(14, "./solve", 5, 9, 10).use("/w/2", read=9).use("/w/3", write=9).table,
     ]
-    found = workflow(load(*tables))
-    assert edges(found) == [("prepare.sh", "solve", 1)]
-    assert fates(found) == {"/w/1": "scratch", "/w/2": "between steps", "/w/3": "result"}
+    flow = workflow(load(*tables))
+    assert edges(flow) == [("prepare.sh", "solve", 1)]
+    assert fates(flow) == {"/w/1": "scratch", "/w/2": "between steps", "/w/3": "result"}
 
 
-def test_a_script_that_alone_does_all_the_work_is_no_step_but_what_it_starts(load: Load) -> None:
+def test_a_script_that_does_all_the_work_is_no_step_but_its_children_are(load: Load) -> None:
     tables = [
         Process(9, "sh -c ./run.sh", 0, 20).table,
         Process(10, "bash run.sh", 0, 20, 9).table,
@@ -176,7 +176,7 @@ def test_a_script_that_alone_does_all_the_work_is_no_step_but_what_it_starts(loa
     assert edges(workflow(load(*tables))) == [("gen", "use", 1)]
 
 
-def test_what_was_read_before_it_was_written_feeds_nobody(load: Load) -> None:
+def test_a_read_before_the_write_is_no_exchange(load: Load) -> None:
     tables = [
         Process(10, "reads", 0, 1).use("/w/settings", read=9).table,
         Process(11, "writes", 2, 3).use("/w/settings", write=9).table,
@@ -184,7 +184,7 @@ def test_what_was_read_before_it_was_written_feeds_nobody(load: Load) -> None:
     assert workflow(load(*tables)).exchanges == ()
 
 
-def test_a_program_that_is_run_is_read_by_who_runs_it(load: Load) -> None:
+def test_a_program_is_read_by_the_process_that_runs_it(load: Load) -> None:
     tables = [
         Process(10, "ld", 0, 1).use("/usr/bin/prog", write=900).table,
         Process(11, "prog", 2, 3).use("/w/out", write=9).table,  # the builder's executables are in /usr/bin
@@ -200,7 +200,7 @@ def test_a_mapped_file_is_read(load: Load) -> None:
     assert edges(workflow(load(writer.table, reader.table))) == [("gen", "git add", 1)]
 
 
-def test_what_maps_read_between_steps_is_a_range(load: Load) -> None:
+def test_reads_through_maps_between_steps_are_a_range(load: Load) -> None:
     writer = Process(10, "gen", 0, 1).use("/w/1", write=64 * MIB)
     reader = Process(11, "use", 2, 3)
     place = reader.table.file("/w/1", {"open": 1}, inode=reader.inodes["/w/1"], size=64 * MIB)
@@ -208,27 +208,27 @@ def test_what_maps_read_between_steps_is_a_range(load: Load) -> None:
     reader.table.transfers(place, "read", {MIB: 1})
     ends = {"bytes": 64 * MIB, "begin": 0, "end": 64 * MIB}
     reader.table.map(place, MapAccess.READ, first_ns=reader.begin_ns, last_end_ns=reader.end_ns, **ends)
-    (one,) = workflow(load(writer.table, reader.table)).exchanges
-    assert (one.read_bytes, one.mapped) == (MIB, Range(0, 64 * MIB))
+    (exchange,) = workflow(load(writer.table, reader.table)).exchanges
+    assert (exchange.read_bytes, exchange.mapped) == (MIB, Range(0, 64 * MIB))
 
 
-def test_what_becomes_of_files(load: Load) -> None:
+def test_files_have_fates(load: Load) -> None:
     writer = Process(10, "writer", 0, 5)
     for name in ("kept", "dropped", "scratch"):
         writer.use(f"/w/{name}", write=100, read=100 if name == "scratch" else 0)
     tables = [writer.use("/w/given", read=5).table, Process(11, "rm dropped", 6, 7).remove("/w/dropped").table]
-    found = workflow(load(*tables))
-    assert fates(found) == {
+    flow = workflow(load(*tables))
+    assert fates(flow) == {
         "/w/kept": "result",
         "/w/dropped": "deleted unread",
         "/w/scratch": "scratch",
         "/w/given": "input",
     }
-    assert found.of("deleted unread")["path"].to_list() == ["/w/dropped"]
+    assert flow.of("deleted unread")["path"].to_list() == ["/w/dropped"]
 
 
 @pytest.mark.parametrize(("open_flags", "fate"), [(EXCLUSIVE, "deleted unread"), (0, "result")])
-def test_a_writer_may_have_removed_what_was_there_before_unless_it_made_the_file(
+def test_a_writer_may_have_removed_an_earlier_file_unless_it_created_the_file(
     load: Load, open_flags: int, fate: str
 ) -> None:
     process = Process(10, "ld", 0, 5).use("/w/prog", write=100, calls={"remove": 1}, open_flags=open_flags)
@@ -238,33 +238,31 @@ def test_a_writer_may_have_removed_what_was_there_before_unless_it_made_the_file
 @pytest.mark.parametrize(
     "facts",
     [
-        {"failed": {"open": 1}, "errno": errno.EEXIST},  # gzip -f, tar: open, remove what is there, open again
+        {"failed": {"open": 1}, "errno": errno.EEXIST},  # gzip -f, tar: open, remove the existing file, open again
         {"failed": {"open": 1}, "errno": errno.ENOTDIR},  # install
         {"replaced": 1},  # it wrote a file, removed it, and wrote it again
     ],
     ids=["was there", "is no directory", "came again"],
 )
-def test_a_writer_that_makes_the_file_itself_may_have_removed_an_older_one_to_do_so(
-    load: Load, facts: dict[str, Any]
-) -> None:
+def test_a_writer_that_creates_the_file_may_have_removed_an_older_one_first(load: Load, facts: dict[str, Any]) -> None:
     process = Process(10, "gzip -f x", 0, 5).use("/w/x.gz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE, **facts)
     assert fates(workflow(load(process.table))) == {"/w/x.gz": "result"}
 
 
-def test_a_file_that_an_open_did_not_find_was_not_there_before(load: Load) -> None:
+def test_a_file_that_was_absent_at_a_failed_open_has_no_predecessor(load: Load) -> None:
     process = Process(10, "sim", 0, 5)
     process.use("/w/x", write=100, calls=_REMOVED, failed={"open": 1}, errno=errno.ENOENT, open_flags=EXCLUSIVE)
     assert fates(workflow(load(process.table))) == {"/w/x": "deleted unread"}
 
 
 @pytest.mark.parametrize(("second", "fate"), [(0, "result"), (5, "deleted unread")])
-def test_a_removal_before_the_file_was_closed_is_of_the_one_before(load: Load, second: int, fate: str) -> None:
+def test_a_removal_before_the_close_removed_an_earlier_file(load: Load, second: int, fate: str) -> None:
     process = Process(10, "xz -f x", 0, 5).use("/w/x.xz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE)
     process.table.second("remove", second, 1)
     assert fates(workflow(load(process.table))) == {"/w/x.xz": fate}
 
 
-def test_what_is_written_again_after_it_was_removed_is_kept(load: Load) -> None:
+def test_a_file_written_again_after_its_removal_is_kept(load: Load) -> None:
     tables = [
         Process(10, "writer", 0, 1).use("/w/out", write=100).table,
         Process(11, "rm out", 2, 3).remove("/w/out").table,
@@ -273,7 +271,7 @@ def test_what_is_written_again_after_it_was_removed_is_kept(load: Load) -> None:
     assert fates(workflow(load(*tables))) == {"/w/out": "result"}
 
 
-def test_what_was_renamed_is_not_removed_with_its_old_name(load: Load) -> None:
+def test_a_renamed_file_is_not_removed_with_its_old_name(load: Load) -> None:
     tables = [
         Process(10, "writer", 0, 1).use("/w/log", write=100).table,
         Process(11, "logrotate", 2, 3).use("/w/log", calls={"rename": 1, "remove": 1}, is_opened=False).table,
@@ -281,13 +279,13 @@ def test_what_was_renamed_is_not_removed_with_its_old_name(load: Load) -> None:
     assert fates(workflow(load(*tables))) == {"/w/log": "result"}
 
 
-def test_a_name_that_goes_after_another_was_linked_may_leave_the_file(load: Load) -> None:
+def test_a_removed_name_of_a_linked_file_may_leave_the_file(load: Load) -> None:
     process = Process(10, "git add", 0, 5).use("/w/tmp_obj", write=100, calls={"remove": 1}, open_flags=EXCLUSIVE)
     process.use("/w/object", calls={"create": 1}, is_opened=False)
     assert fates(workflow(load(process.table)))["/w/tmp_obj"] == "result"
 
 
-def test_a_removal_before_the_file_was_written_is_none_of_it(load: Load) -> None:
+def test_a_removal_before_the_write_does_not_remove_the_file(load: Load) -> None:
     tables = [
         Process(10, "rm old", 0, 1).remove("/w/out").table,
         Process(11, "writer", 2, 3).use("/w/out", write=100).table,
@@ -295,16 +293,16 @@ def test_a_removal_before_the_file_was_written_is_none_of_it(load: Load) -> None
     assert fates(workflow(load(*tables))) == {"/w/out": "result"}
 
 
-def test_a_removal_that_failed_is_none(load: Load) -> None:
+def test_a_failed_removal_does_not_count(load: Load) -> None:
     remover = Process(11, "rm x", 2, 3)
     remover.table.file("/w/out", {"remove": 1}, {"remove": 1})
     profile = load(Process(10, "writer", 0, 1).use("/w/out", write=100).table, remover.table)
     assert fates(workflow(profile)) == {"/w/out": "result"}
 
 
-def test_a_source_that_does_not_say_who_used_a_file_has_no_workflow(load: Load) -> None:
-    found = workflow(replace(load(*pipeline()), file_processes=FILE_PROCESSES.to_frame()))
-    assert (found.steps, found.exchanges, found.files.height) == ((), (), 0)
+def test_a_source_without_users_of_files_has_no_workflow(load: Load) -> None:
+    flow = workflow(replace(load(*pipeline()), file_processes=FILE_PROCESSES.to_frame()))
+    assert (flow.steps, flow.exchanges, flow.files.height) == ((), (), 0)
 
 
 def test_reads_of_unknown_processes_are_reads(load: Load) -> None:
@@ -313,7 +311,7 @@ def test_reads_of_unknown_processes_are_reads(load: Load) -> None:
     assert fates(workflow(replace(profile, file_processes=known)))["/w/a.sorted"] == "scratch"
 
 
-def test_few_steps_of_a_layer_stand_for_all(load: Load) -> None:
+def test_a_condensed_layer_merges_its_smallest_steps(load: Load) -> None:
     writer, tools = Process(10, "gen", 0, 1), []
     for index in range(7):
         writer.use(f"/w/{index}", write=10 + index)
@@ -341,7 +339,7 @@ def test_few_steps_of_a_layer_stand_for_all(load: Load) -> None:
         ("", "unknown program"),
     ],
 )
-def test_the_name_of_what_a_process_runs(command: str, name: str) -> None:
+def test_program_names_name_scripts_and_subcommands(command: str, name: str) -> None:
     assert program_name(command) == name
 
 
@@ -354,7 +352,7 @@ def test_the_name_of_what_a_process_runs(command: str, name: str) -> None:
         (["relative", "/w/a"], "…"),
     ],
 )
-def test_what_paths_have_in_common(paths: list[str], name: str) -> None:
+def test_paths_have_a_common_pattern(paths: list[str], name: str) -> None:
     assert common_name(paths) == name
 
 
@@ -367,8 +365,8 @@ def test_bytes_that_were_written_and_deleted_unread_are_a_finding(load: Load) ->
         Process(10, "sim", 0, 5).use("/w/debug", write=9 * GIB, ns=3 * S).use("/w/out", write=GIB).table,
         Process(11, "rm debug", 6, 7).remove("/w/debug").table,
     ]
-    (found,) = deleted_unread(facts(load(*tables)))
-    evidence = found.evidence
+    (finding,) = deleted_unread(facts(load(*tables)))
+    evidence = finding.evidence
     assert isinstance(evidence, DeletedUnreadEvidence)
     assert (evidence.unread_bytes, evidence.written_bytes, evidence.files) == (9 * GIB, 10 * GIB, 1)
     assert (evidence.spent_ns, evidence.unrecorded) == (3 * S, 0)
@@ -378,8 +376,8 @@ def test_bytes_that_were_written_and_deleted_unread_are_a_finding(load: Load) ->
 def test_the_time_of_a_copy_that_was_deleted_unread_is_unknown(load: Load) -> None:
     copier = Process(10, "cp", 0, 5).use("/w/copy")
     copier.table.transfers(copier.table.file("/w/copy", inode=77), "copy to", {9 * GIB: 1})
-    (found,) = deleted_unread(facts(load(copier.table, Process(11, "rm copy", 6, 7).remove("/w/copy").table)))
-    evidence = found.evidence
+    (finding,) = deleted_unread(facts(load(copier.table, Process(11, "rm copy", 6, 7).remove("/w/copy").table)))
+    evidence = finding.evidence
     assert isinstance(evidence, DeletedUnreadEvidence)
     assert (evidence.unread_bytes, evidence.spent_ns, evidence.saves_ns) == (9 * GIB, None, None)
 
@@ -388,14 +386,14 @@ def test_processes_without_a_recorder_may_have_read_what_was_deleted(load: Load)
     writer = Process(10, "sim", 0, 5).use("/w/debug", write=GIB)
     replaced = Process(12, "sh", 0, 5, state=State.REPLACED)
     removes = Process(11, "rm debug", 6, 7).remove("/w/debug")
-    (found,) = deleted_unread(facts(load(writer.table, replaced.table, removes.table)))
-    assert isinstance(found.evidence, DeletedUnreadEvidence)
-    assert found.evidence.unrecorded == 1
+    (finding,) = deleted_unread(facts(load(writer.table, replaced.table, removes.table)))
+    assert isinstance(finding.evidence, DeletedUnreadEvidence)
+    assert finding.evidence.unrecorded == 1
 
 
-def test_hand_overs_are_a_finding_where_they_cost_time(load: Load) -> None:
-    (found,) = hand_overs(facts(load(*pipeline(ns=S // 2))))
-    evidence = found.evidence
+def test_hand_overs_are_a_finding_if_they_cost_time(load: Load) -> None:
+    (finding,) = hand_overs(facts(load(*pipeline(ns=S // 2))))
+    evidence = finding.evidence
     assert isinstance(evidence, HandOverEvidence)
     assert (evidence.files, evidence.removed_files, evidence.handed_on, evidence.same_node) == (4, 2, 2, True)
     assert (evidence.written_bytes, evidence.read_bytes, evidence.spent_ns) == (4 * MIB, 4 * MIB, 8 * S // 2)
@@ -403,9 +401,9 @@ def test_hand_overs_are_a_finding_where_they_cost_time(load: Load) -> None:
     assert not list(hand_overs(facts(load(*pipeline(ns=1000)))))
 
 
-def test_large_files_that_lie_for_long_before_they_are_read_are_a_finding(load: Load) -> None:
-    (found,) = idle_files(facts(load(*pipeline(size=GIB, wait_s=3600))))
-    evidence = found.evidence
+def test_large_files_that_are_idle_for_long_are_a_finding(load: Load) -> None:
+    (finding,) = idle_files(facts(load(*pipeline(size=GIB, wait_s=3600))))
+    evidence = finding.evidence
     assert isinstance(evidence, IdleFilesEvidence)
     assert (evidence.idle_bytes, evidence.files, evidence.longest_s) == (2 * GIB, 2, 3603)
     assert not list(idle_files(facts(load(*pipeline(size=GIB, wait_s=10)))))

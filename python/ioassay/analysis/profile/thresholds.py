@@ -1,8 +1,8 @@
-"""Limits of rules, and where each comes from: a published rule, the file system's own parameters, or a measured run.
+"""Limits of rules with their origins: a published rule, the file system's parameters, or a measured run.
 
 Drishti's are those of `drishti/includes/config.py` at https://github.com/hpc-io/drishti-io (Bez, Ather and Byna,
-*Drishti: Guiding End-Users in the I/O Optimization Journey*, PDSW 2022). The others are ours: conventions, each large
-enough that what it finds costs time on any storage.
+*Drishti: Guiding End-Users in the I/O Optimization Journey*, PDSW 2022). The others are conventions of ioassay, each
+large enough that findings cost time on any storage.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Threshold:
-    """A limit. Its unit stands in its name."""
+    """A limit. Its name contains its unit."""
 
     name: str
     value: float
     origin: Origin
     source: str
-    """Whose rule it is, which file system, which run."""
+    """The author of the rule, the file system, or the run."""
 
 
 def _drishti(name: str, value: float) -> Threshold:
     return Threshold(name, value, "rule", "Drishti")
 
 
-def _own(name: str, value: float) -> Threshold:
+def _ioassay(name: str, value: float) -> Threshold:
     return Threshold(name, value, "rule", "ioassay")
 
 
 class Thresholds(NamedTuple):
-    """All limits. Those that depend on the storage can be replaced by what a run measured on it."""
+    """All limits. Measurements of a run on the storage can replace those that depend on it."""
 
     small_request_bytes: Threshold = _drishti("small_request_bytes", MIB)
     small_requests_share: Threshold = _drishti("small_requests_share", 0.1)
@@ -51,42 +51,42 @@ class Thresholds(NamedTuple):
     stdio_share: Threshold = _drishti("stdio_share", 0.1)
     independent_calls: Threshold = _drishti("independent_calls", 1000)
     aggregators_by_node: Threshold = _drishti("aggregators_by_node", 1)
-    metadata_share: Threshold = _own("metadata_share", 0.3)
-    metadata_calls: Threshold = _own("metadata_calls", 10_000)
-    metadata_least_s: Threshold = _own("metadata_least_s", 0.5)
-    io_share: Threshold = _own("io_share", 0.05)
-    redundant_share: Threshold = _own("redundant_share", 0.1)
-    moved_bytes: Threshold = _own("moved_bytes", MIB)
-    sync_calls: Threshold = _own("sync_calls", 100)
-    sync_bytes: Threshold = _own("sync_bytes", MIB)
-    open_calls: Threshold = _own("open_calls", 1000)
-    open_calls_by_process: Threshold = _own("open_calls_by_process", 10)
-    stat_calls: Threshold = _own("stat_calls", 1000)
-    stat_calls_by_process: Threshold = _own("stat_calls_by_process", 10)
-    failed_calls: Threshold = _own("failed_calls", 100)
-    failed_share: Threshold = _own("failed_share", 0.1)
-    startup_calls: Threshold = _own("startup_calls", 10_000)
-    startup_s: Threshold = _own("startup_s", 1)
-    reading_processes: Threshold = _own("reading_processes", 4)
-    cached_share: Threshold = _own("cached_share", 0.5)
-    cached_read_ns: Threshold = _own("cached_read_ns", 8000)
-    cached_bytes_per_s: Threshold = _own("cached_bytes_per_s", 10e9)
-    fetched_share: Threshold = _own("fetched_share", 0.5)
-    network_block_bytes: Threshold = _own("network_block_bytes", MIB)
-    idle_s: Threshold = _own("idle_s", 600)
-    idle_bytes: Threshold = _own("idle_bytes", 1 << 30)
-    tail_share: Threshold = _own("tail_share", 0.1)
-    stall_s: Threshold = _own("stall_s", 1)
-    stall_medians: Threshold = _own("stall_medians", 1000)
+    metadata_share: Threshold = _ioassay("metadata_share", 0.3)
+    metadata_calls: Threshold = _ioassay("metadata_calls", 10_000)
+    metadata_least_s: Threshold = _ioassay("metadata_least_s", 0.5)
+    io_share: Threshold = _ioassay("io_share", 0.05)
+    redundant_share: Threshold = _ioassay("redundant_share", 0.1)
+    moved_bytes: Threshold = _ioassay("moved_bytes", MIB)
+    sync_calls: Threshold = _ioassay("sync_calls", 100)
+    sync_bytes: Threshold = _ioassay("sync_bytes", MIB)
+    open_calls: Threshold = _ioassay("open_calls", 1000)
+    open_calls_by_process: Threshold = _ioassay("open_calls_by_process", 10)
+    stat_calls: Threshold = _ioassay("stat_calls", 1000)
+    stat_calls_by_process: Threshold = _ioassay("stat_calls_by_process", 10)
+    failed_calls: Threshold = _ioassay("failed_calls", 100)
+    failed_share: Threshold = _ioassay("failed_share", 0.1)
+    startup_calls: Threshold = _ioassay("startup_calls", 10_000)
+    startup_s: Threshold = _ioassay("startup_s", 1)
+    reading_processes: Threshold = _ioassay("reading_processes", 4)
+    cached_share: Threshold = _ioassay("cached_share", 0.5)
+    cached_read_ns: Threshold = _ioassay("cached_read_ns", 8000)
+    cached_bytes_per_s: Threshold = _ioassay("cached_bytes_per_s", 10e9)
+    fetched_share: Threshold = _ioassay("fetched_share", 0.5)
+    network_block_bytes: Threshold = _ioassay("network_block_bytes", MIB)
+    idle_s: Threshold = _ioassay("idle_s", 600)
+    idle_bytes: Threshold = _ioassay("idle_bytes", 1 << 30)
+    tail_share: Threshold = _ioassay("tail_share", 0.1)
+    stall_s: Threshold = _ioassay("stall_s", 1)
+    stall_medians: Threshold = _ioassay("stall_medians", 1000)
     of_operation: Mapping[tuple[str, str], Threshold] = MappingProxyType({})
-    """What replaces a limit for a direction or an operation, by the name of the limit and of that."""
+    """Replacements of limits for a direction or an operation, by (name of the limit, direction or operation)."""
 
     def limit(self, name: str, about: str) -> Threshold:
-        """The limit of that name for a direction or an operation."""
+        """The limit of this name for a direction or an operation."""
         general: Threshold = getattr(self, name)
         return self.of_operation.get((name, about), general)
 
     def every(self) -> Iterator[tuple[str, Threshold]]:
-        """All limits: the direction or operation that each is for, empty of one for all, and the limit."""
-        yield from (("", one) for one in self if isinstance(one, Threshold))
-        yield from ((about, one) for (_, about), one in self.of_operation.items())
+        """All limits with their direction or operation (empty: all)."""
+        yield from (("", threshold) for threshold in self if isinstance(threshold, Threshold))
+        yield from ((about, threshold) for (_, about), threshold in self.of_operation.items())

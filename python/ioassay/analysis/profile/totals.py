@@ -1,6 +1,6 @@
-"""Sums of a profile: by direction, by operation, by directory; time in I/O against run time.
+"""Sums of a profile: by direction, by operation, by directory; time in I/O compared with run time.
 
-On storage only, where the files tell: what went through pipes, sockets and terminals is said apart.
+Only I/O on storage, as far as files are known: pipes, sockets and terminals are summed separately.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ REQUESTS: Mapping[Direction, tuple[str, ...]] = {
     "read": ("read", "submit read", "copy from"),
     "write": ("write", "submit write", "copy to"),
 }
-"""The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
+"""The operations that pass a program's requests to the file system unchanged. Streams gather theirs in buffers."""
 
 STREAMED: Mapping[Direction, str] = {"read": "stream read", "write": "stream write"}
 """The operations of streams by direction."""
 
 MOVED = {"read": "read_bytes", "write": "written_bytes"}
-"""The column of `PROCESSES` with the bytes of each direction that has any."""
+"""The column of `PROCESSES` with the bytes of each direction that moves any."""
 
 SPENT = {"read": "read_ns", "write": "write_ns", "metadata": "metadata_ns"}
 """The column of `PROCESSES` with the time of each direction."""
 
 IO_NS = pl.sum_horizontal(SPENT.values(), ignore_nulls=False).alias("io_ns")
-"""The time of a process in calls on storage; null where that of any direction is unknown."""
+"""The time of a process in calls on storage; null if that of any direction is unknown."""
 
 
 @dataclass(frozen=True)
 class DirectionTotal:
-    """What went in a direction, on storage. `None`: the source does not say."""
+    """The sums of a direction, on storage. `None`: unknown."""
 
     direction: Direction
     calls: int
@@ -46,38 +46,37 @@ class DirectionTotal:
 
 @dataclass(frozen=True)
 class Totals:
-    """What all processes did together. Times are added over processes."""
+    """The sums of all processes. Times are summed over processes."""
 
     directions: tuple[DirectionTotal, ...]
     elsewhere_ns: int | None
-    """In calls on what is no storage, such as pipes."""
+    """Time in calls on anything but storage, such as pipes."""
     run_ns: int
-    """From the beginning to the end of each process."""
+    """The sum of the run times of all processes."""
     recorder_ns: int | None
 
     def of(self, direction: Direction) -> DirectionTotal:
-        """The total of a direction."""
-        return next(one for one in self.directions if one.direction == direction)
+        return next(total for total in self.directions if total.direction == direction)
 
     @property
     def io_ns(self) -> int | None:
-        """In calls on storage."""
+        """Time in calls on storage."""
         return known_total([direction.spent_ns for direction in self.directions])
 
     @property
     def io_share(self) -> float | None:
-        """Of the run time. A process with several threads can spend more than its run time."""
+        """Share of the run time. A process with several threads can spend more than its run time."""
         return None if self.io_ns is None or not self.run_ns else self.io_ns / self.run_ns
 
     @property
     def metadata_share(self) -> float | None:
-        """Of the time in calls on storage."""
+        """Share of metadata in the time in calls on storage."""
         spent = self.of("metadata").spent_ns
         return None if spent is None or not self.io_ns else spent / self.io_ns
 
 
 def on_storage(profile: Profile) -> pl.DataFrame:
-    """`FILE_OPERATIONS` of what is on storage, with path, kind, block and the direction of each operation."""
+    """`FILE_OPERATIONS` of files on storage, with path, kind, block and the direction of each operation."""
     files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select(
         "file", "path", "node", "kind", "block_bytes", "last_errno", pl.col("processes").alias("users")
     )
@@ -85,7 +84,7 @@ def on_storage(profile: Profile) -> pl.DataFrame:
 
 
 def totals(profile: Profile, stored: pl.DataFrame | None = None) -> Totals:
-    """The sums of a profile. `stored` is what `on_storage` returned, where that is known already."""
+    """The sums of a profile. `stored` is the result of `on_storage`, if known already."""
     stored = on_storage(profile) if stored is None else stored
     processes = profile.processes
     return Totals(
@@ -106,7 +105,7 @@ def totals(profile: Profile, stored: pl.DataFrame | None = None) -> Totals:
 
 def operations(profile: Profile, stored: pl.DataFrame | None = None) -> pl.DataFrame:
     """Every operation, also those elsewhere, with calls, failed (null: unknown), bytes, duration_ns, slowest_ns, and
-    percentiles of its latency as `analysis.latency` has them (null where there is no histogram).
+    percentiles of its latency as `analysis.latency` has them (null without a histogram).
 
     In the order of the recorder's classes. `stored` as in `totals`.
     """
@@ -137,7 +136,7 @@ def _percentiles(profile: Profile) -> pl.DataFrame:
 
 
 def directory_of(path: str) -> str:
-    """The directory of a file, in words where its path has none."""
+    """The directory of a file, or words if its path has none."""
     return posixpath.dirname(path) or "(no directory)"
 
 
@@ -165,8 +164,8 @@ def by_file(profile: Profile, stored: pl.DataFrame | None = None) -> pl.DataFram
 
 
 def by_weight(files: pl.DataFrame) -> pl.DataFrame:
-    """Files (`by_file`, with what maps moved where that is known), those first that have the largest share of all time
-    or of all bytes: what a map moved takes no time in calls.
+    """Files (`by_file`, with the bytes of maps if known) by their share of all time or of all bytes, whichever is
+    larger, largest first: bytes of maps take no time in calls.
     """
     moved = pl.sum_horizontal(pl.col("^(read|written)(_most)?_bytes$").fill_null(0))
     shares = (amount.cast(pl.Float64) / amount.sum().clip(1) for amount in (pl.col("spent_ns").fill_null(0), moved))
@@ -188,15 +187,15 @@ def by_directory(files: pl.DataFrame) -> pl.DataFrame:
 
 
 def known_sum(column: str) -> pl.Expr:
-    """The sum of a column; null where all of it is unknown."""
+    """The sum of a column; null if all values are unknown."""
     return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).sum()).alias(column)
 
 
 def _of_direction(
     profile: Profile, stored: pl.DataFrame, direction: Direction, of_process: str, of_file: str
 ) -> int | None:
-    """The sum over processes; over files where the source knows some of it only of several processes together, as it
-    does of those that share a file.
+    """The sum over processes; or over files if the source knows some of it only for several processes together, as for
+    those that share a file.
     """
     together = profile.process_operations.filter(pl.col("process").is_null(), OF_OPERATION.eq(direction))
     if together.is_empty() and not profile.processes[of_process].has_nulls():
@@ -208,7 +207,7 @@ def _of_direction(
 
 
 def known_total(values: pl.Series | Sequence[int | None]) -> int | None:
-    """The sum of what is known; `None` where nothing is."""
+    """The sum of the known values; `None` without any."""
     if isinstance(values, pl.Series):
         return int(values.sum()) if values.null_count() < len(values) else None
     known = [value for value in values if value is not None]

@@ -1,10 +1,10 @@
-"""Who feeds whom: which step of an application read what another one had written, and how long it lay there.
+"""The workflow of an application: the steps that read files which another step wrote, and how long these were idle.
 
-Steps are what `workflow_steps` makes of processes; those of a program are divided where they stand at different places
-of the chain: a step reads nothing of itself. Only files of storage count; what goes through pipes and sockets leaves no
-trace that says between whom. Mapped files count as read: what a map reads makes no calls.
+`workflow_steps` groups processes; processes of one program at different places of the chain are different steps,
+because a step does not read its own output. Only files on storage count; pipes and sockets leave no trace of their two
+ends. Mapped files count as read, because maps read without calls.
 
-Not: judging (`findings.files_between_steps` and its like), words (`reports.profile`), drawing (`figures.profile`).
+Not: judging (`findings.files_between_steps` and others), words (`reports.profile`), drawing (`figures.profile`).
 """
 
 from __future__ import annotations
@@ -28,71 +28,69 @@ from ioassay.profiles.model import Profile
 _DIRECTORY = pl.col("path").str.replace(r"/[^/]*$", "").alias("directory")
 
 MOST_LAYERS = 100
-"""Steps one after another, at most: what comes later stands in the last layer."""
+"""The most layers of steps; later steps are in the last layer."""
 
 _O_EXCL = 0o200
 
 Fate = Literal["input", "between steps", "scratch", "result", "deleted unread"]
-"""What happened to a file: read and never written; written by a step and read by another; read by the step that wrote
-it, too, and by no other; written, never read and kept; written, never read and removed.
+"""What happened to a file: read and never written; written by a step and read by another; written and read by the same
+step only; written, never read and kept; written, never read and removed.
 """
 
 FATES: tuple[Fate, ...] = ("input", "between steps", "scratch", "result", "deleted unread")
 
 _KINDS = ("file", "unknown")
-"""Of files whose bytes can lie somewhere."""
+"""Kinds of files that can store bytes."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the workflow."""
-
     number: int
-    """In the order in which they began."""
+    """In the order of begin."""
     name: str
     layer: int
-    """Steps that come before it, one after another."""
+    """The longest chain of steps before it."""
     processes: int
     nodes: int
     begin_s: float
     end_s: float
     run_s: float
-    """Of its processes, added up."""
+    """Sum of the run times of its processes."""
     read_bytes: int
     written_bytes: int
     command: str
-    """Of its first process."""
+    """Command of its first process."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Files that a step wrote and another one read."""
+    """Files that one step wrote and another read."""
 
     writer: int
     reader: int
     files: int
     label: str
-    """The path of the file; of several, their directory and what their names have in common."""
+    """The path of the file, or a common pattern of several."""
     written_bytes: int
     read_bytes: int
-    """Without what maps read."""
+    """Without reads through maps."""
     mapped: Range
-    """What maps read."""
+    """Reads through maps."""
     longest_wait_s: float
-    """From the writer's last close of a file to the reader's first open of it; 0 where it read while that wrote."""
+    """From the writer's last close of a file to the reader's first open; 0 if it read while the writer wrote."""
     removed_files: int
-    """Of these, removed before the recording ended."""
+    """Files among them that were removed before the recording ended."""
     same_node: bool
-    """Each file was written and read on one node."""
+    """True if each file was written and read on one node."""
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """The steps, and what goes between them. Steps that exchange no file are left out."""
+    """The steps and the files between them. Steps that exchange no file are left out."""
 
     steps: tuple[Step, ...]
     exchanges: tuple[Exchange, ...]
-    """Those with most bytes first."""
+    """Exchanges with most bytes first."""
     files: pl.DataFrame
     """A row per file that was read or written: file, path, fate, is_removed, written_bytes, read_bytes, write_ns,
     read_ns, mapped_least_bytes and mapped_most_bytes (read by maps), writers, readers (steps), wait_s (the longest;
@@ -100,19 +98,19 @@ class Workflow:
     """
 
     def of(self, fate: Fate) -> pl.DataFrame:
-        """The files that this became of, largest first."""
+        """The files with this fate, largest first."""
         size = pl.max_horizontal("written_bytes", "read_bytes")
         return self.files.filter(pl.col("fate") == fate).sort(size, "file", descending=[True, False])
 
     @property
     def chain(self) -> int:
-        """How often data is handed on, one step after another, at most."""
+        """The most hand-overs of data in a row, from step to step."""
         return max((step.layer for step in self.steps), default=0)
 
 
 def workflow(profile: Profile, mapped: Maps | None = None) -> Workflow:
-    """The workflow of a profile; without steps where none reads what another wrote, or where the source does not say
-    which process used which file. `mapped` is what `maps.maps` returned, where that is known already.
+    """The workflow of a profile; without steps if none reads what another wrote, or if the source does not know which
+    process used which file. `mapped` is the result of `maps.maps`, if known already.
     """
     processes = workflow_steps.units(profile)
     used = _used(profile, processes, of_maps(profile) if mapped is None else mapped)
@@ -123,37 +121,36 @@ def workflow(profile: Profile, mapped: Maps | None = None) -> Workflow:
     numbers = sorted({*pairs["writer"], *pairs["reader"]})
     renumbered = {old: new for new, old in enumerate(numbers)}
     return Workflow(
-        steps=tuple(_described(profile, processes.join(steps, on="unit"), rows, renumbered)),
+        steps=tuple(_workflow_steps(profile, processes.join(steps, on="unit"), rows, renumbered)),
         exchanges=tuple(_exchanges(pairs, files, renumbered)),
         files=files,
     )
 
 
 def condensed(whole: Workflow, most: int) -> Workflow:
-    """The same with at most so many steps in a layer: those that exchange least become one of several programs."""
+    """The workflow with at most `most` steps in a layer: the steps that exchange the least are merged."""
     moved = dict.fromkeys(range(len(whole.steps)), 0)
     for exchange in whole.exchanges:
         for step in (exchange.writer, exchange.reader):
             moved[step] += max(exchange.written_bytes, exchange.read_bytes)
     groups: list[tuple[Step, ...]] = []
-    for _, own in groupby(sorted(whole.steps, key=lambda step: step.layer), key=lambda step: step.layer):
-        largest = sorted(own, key=lambda step: (-moved[step.number], step.number))
+    for _, layer_steps in groupby(sorted(whole.steps, key=lambda step: step.layer), key=lambda step: step.layer):
+        largest = sorted(layer_steps, key=lambda step: (-moved[step.number], step.number))
         alone = most if len(largest) <= most else most - 1
         groups += [(step,) for step in largest[:alone]]
         groups += [tuple(largest[alone:])] if largest[alone:] else []
     groups.sort(key=lambda group: min(step.number for step in group))
-    steps = tuple(_together(number, group) for number, group in enumerate(groups))
+    steps = tuple(_merged_step(number, group) for number, group in enumerate(groups))
     numbers = {step.number: number for number, group in enumerate(groups) for step in group}
     merged: dict[tuple[int, int], Exchange] = {}
-    for one in whole.exchanges:
-        key = numbers[one.writer], numbers[one.reader]
+    for exchange in whole.exchanges:
+        key = numbers[exchange.writer], numbers[exchange.reader]
         if key[0] != key[1]:
-            merged[key] = _added(merged.get(key), one, key)
+            merged[key] = _added(merged.get(key), exchange, key)
     return Workflow(steps, tuple(merged.values()), whole.files)
 
 
-def _together(number: int, steps: Sequence[Step]) -> Step:
-    """Several steps as one."""
+def _merged_step(number: int, steps: Sequence[Step]) -> Step:
     if len(steps) == 1:
         return replace(steps[0], number=number)
     return Step(
@@ -193,15 +190,15 @@ _MAPPED = ("mapped_least_bytes", "mapped_most_bytes")
 
 
 def _used(profile: Profile, processes: pl.DataFrame, maps: Maps) -> pl.DataFrame:
-    """A row per file and unit: what it moved, from when to when it had the file open (`rewritten_s`: when the last of
-    its processes that wrote it opened it), whether it removed or renamed it.
+    """A row per file and unit: bytes moved, the period in which it had the file open (`rewritten_s`: when the last of
+    its writing processes opened it), whether it removed or renamed the file.
     """
-    is_one = pl.col("kind").is_in(_KINDS)
-    files = profile.files.filter(is_one).select("file", "path", "replaced")
+    stores_bytes = pl.col("kind").is_in(_KINDS)
+    files = profile.files.filter(stores_bytes).select("file", "path", "replaced")
     seconds = [
         ((pl.col(name) - profile.origin_unix_ns) / 1e9).alias(f"{name[:-3]}_s") for name in ("begin_ns", "end_ns")
     ]
-    who = processes.select("process", "unit", *seconds)
+    units = processes.select("process", "unit", *seconds)
     nodes = profile.processes.select("process", "node")
     executed = _executed(profile, files)
     linking = _linking(profile)
@@ -209,7 +206,7 @@ def _used(profile: Profile, processes: pl.DataFrame, maps: Maps) -> pl.DataFrame
     rows = profile.file_processes.join(files.select("file"), on="file", how="semi")
     return (
         pl.concat([rows.with_columns(executed=pl.lit(False)), executed], how="diagonal")
-        .join(who, on="process")
+        .join(units, on="process")
         .join(nodes, on="process", how="left")
         .join(files, on="file")
         .with_columns(_DIRECTORY)
@@ -241,55 +238,55 @@ def _used(profile: Profile, processes: pl.DataFrame, maps: Maps) -> pl.DataFrame
 
 
 def _removes(profile: Profile) -> pl.Expr:
-    """Whether a process removed the file after it was written. A name that goes after another was linked may have been
-    one of two. One that writes the file, too, may have removed another file of that name before; it did not where
+    """Whether a process removed the file after it was written. A removed name may have been one of two if the process
+    made links. A process that also writes the file may have removed an earlier file of that name, unless
 
-    - it made the file itself (O_EXCL), and no open failed because there was one;
-    - more files of that name were removed than came after the first one;
-    - calls that remove were made after it had closed the file, as far as the time line tells.
+    - it created the file itself (O_EXCL), and no open failed because the file existed;
+    - more files of that name were removed than replaced the first one;
+    - there were removals after it closed the file, as far as the time line shows.
     """
     removals = profile.timeline.filter(pl.col("operation") == "remove")["start_s"].to_list()
     latest_s = max(removals) + profile.timeline_step_s if removals else math.inf
     is_later = pl.coalesce("last_close_s", "first_s") < latest_s
-    is_own = (
+    is_same_file = (
         (pl.col("open_flags").fill_null(0) & _O_EXCL > 0)
         & ~pl.col("was_there").fill_null(False)
         & (pl.col("removes").sum().over("file") > pl.col("replaced").fill_null(0))
         & is_later
     )
     is_last_name = pl.col("links").is_null()
-    return (pl.col("removes").fill_null(0) > 0) & (~pl.col("writes") | is_own) & is_last_name
+    return (pl.col("removes").fill_null(0) > 0) & (~pl.col("writes") | is_same_file) & is_last_name
 
 
 def _was_there(profile: Profile) -> pl.DataFrame:
-    """Files of which an open failed, not for lack of the file: file, was_there."""
+    """file, was_there: files with failed opens, and whether they failed although the file existed."""
     opens = profile.file_operations.filter(pl.col("operation") == "open", pl.col("failed") > 0)
     is_absent = (pl.col("last_errno") == errno.ENOENT).fill_null(False)
     return profile.files.join(opens, on="file", how="semi").select("file", was_there=~is_absent)
 
 
 def _linking(profile: Profile) -> pl.DataFrame:
-    """Processes that made names without opening them, by directory: process, directory, links."""
+    """Processes that created names without opening them, by directory: process, directory, links."""
     names = profile.files.filter(pl.col("kind").is_in(_KINDS)).select("file", "path")
     made = profile.file_processes.filter(pl.col("creates") > 0).join(names, on="file").with_columns(_DIRECTORY)
     return made.group_by("process", "directory").agg(links=pl.len())
 
 
 def _executed(profile: Profile, files: pl.DataFrame) -> pl.DataFrame:
-    """Programs are read without calls: rows for the processes that ran one of the files."""
+    """file, process, executed: processes that ran one of the files, which is read without calls."""
     programs = profile.processes.select("process", pl.col("executable").alias("path")).drop_nulls()
     return programs.join(files, on="path").select("file", "process", executed=pl.lit(True))
 
 
 def _steps(processes: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
-    """The step of each unit: unit, step, name, layer. A unit has the layer after the last of those that fed it."""
+    """The step of each unit: unit, step, name, layer. The layer of a unit is after all units that it reads from."""
     rows = used.filter(pl.col("reads") | pl.col("writes"))
     shared = rows.filter(pl.col("writes").any().over("file"), pl.len().over("file") > 1).sort("file", "unit")
     names = processes.group_by("unit").agg(pl.col("name").first())
     layers = names.select("unit", layer=pl.lit(0, pl.Int64))
     for _ in range(
         MOST_LAYERS if shared.height else 0
-    ):  # units are numbered as they began, and feed later ones, so the loop ends
+    ):  # units are numbered by begin and only feed later ones, so the loop ends
         fed = (
             shared.join(layers, on="unit", maintain_order="left")
             .with_columns(layer=pl.when("writes").then("layer"))
@@ -311,7 +308,7 @@ def _steps(processes: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_step(used: pl.DataFrame) -> pl.DataFrame:
-    """`_used` by steps."""
+    """`_used` summed by steps."""
     return used.group_by("file", "step").agg(
         pl.col("read_bytes", "written_bytes", "read_ns", "write_ns", *_MAPPED).sum(),
         pl.col("reads", "writes", "removes", "is_renamed").any(),
@@ -322,9 +319,7 @@ def _by_step(used: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
-    """A row per file, step that wrote it and other step that read it. One that had read before the other wrote is not
-    fed by it.
-    """
+    """A row per file, step that wrote it and other step that read it, unless it read before the other wrote."""
     writers = rows.filter("writes").select(
         "file", "written_bytes", "write_ns", "written_from_s", "written_until_s",
         writer="step", writer_node="node",
@@ -343,7 +338,6 @@ def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _files(profile: Profile, rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """`Workflow.files`."""
     exchanged = pairs.group_by("file").agg(pl.col("wait_s").max(), pl.col("same_node").all(), is_exchanged=pl.lit(True))
     removed_after = pl.col("removed_s").max() >= pl.col("rewritten_s").max()
     unknown = _read_by_unknown(profile)
@@ -374,14 +368,14 @@ def _files(profile: Profile, rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.Data
 
 
 def _read_by_unknown(profile: Profile) -> list[int]:
-    """Files with reads of which the source does not say whose they are."""
+    """Files with reads of unknown processes."""
     known = profile.file_processes.group_by("file").agg(known=pl.col("read_bytes").sum())
     reads = profile.file_operations.filter(pl.col("operation").str.contains("read|map|copy from"))
     every = reads.group_by("file").agg(pl.col("bytes").sum())
     return list(every.join(known, on="file", how="left").filter(pl.col("bytes") > pl.col("known").fill_null(0))["file"])
 
 
-def _described(profile: Profile, placed: pl.DataFrame, frame: pl.DataFrame, numbers: dict[int, int]) -> list[Step]:
+def _workflow_steps(profile: Profile, placed: pl.DataFrame, frame: pl.DataFrame, numbers: dict[int, int]) -> list[Step]:
     if not numbers:
         return []
     facts = profile.processes.select("process", "node", "command")
@@ -443,7 +437,7 @@ def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]
 
 
 def common_name(paths: Sequence[str]) -> str:
-    """What paths have in common: `/scratch/parts/part.*.txt`. They are sorted."""
+    """The common pattern of sorted paths: `/scratch/parts/part.*.txt`."""
     if len(set(paths)) == 1:
         return paths[0]
     directory = posixpath.commonpath(paths) if all(path.startswith("/") for path in paths) else ""

@@ -1,10 +1,10 @@
-"""Which processes are one step of a workflow, as its author would name it.
+"""Groups processes into steps of a workflow, as its author would name them.
 
-A program is a step with all its processes that stand at the same place between others: the ranks of a job, the workers
-of a pool, `sort` for each of ten files. A shell script that another script starts is one step with everything that it
-starts. The script that starts all others is not: what it starts are the steps.
+A step is a program with all its processes at the same place of the chain: the ranks of a job, the workers of a pool,
+`sort` for each of ten files. A shell script that another script starts is one step with all its children. The script
+that starts all others is no step; its children are.
 
-Not: which files go from one to another (`workflow`).
+Not: the files between steps (`workflow`).
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _WITH_COMMANDS = frozenset(
         "singularity",
     }
 )
-"""Programs of which the first argument says what they do."""
+"""Programs whose first argument is a subcommand."""
 
 _COMMAND = re.compile(r"[a-z][a-z-]*")
 
 _MODULE_OPTIONS = ("-m", "--module")
-"""What follows them is the program."""
+"""Options that the program's name follows."""
 
 _CODE_OPTIONS = ("-c", "-e")
-"""What follows them is no name."""
+"""Options that code follows, which is no name."""
 
 _MOST_CHARACTERS = 32
-"""Of a name that is the code of a shell."""
+"""The most characters of a name that is shell code."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class _Process:
     children: list[_Process] = field(default_factory=list)
 
     def with_ancestors(self) -> Iterator[_Process]:
-        """It, its parent, and so on."""
+        """The process, its parent, and so on."""
         process: _Process | None = self
         while process is not None:
             yield process
@@ -77,7 +77,7 @@ class _Process:
 
 
 def program_name(command: str, executable: str = "") -> str:
-    """What a process runs, as one would name it: the script of an interpreter, else the program."""
+    """The usual name of what a process runs: the script of an interpreter, otherwise the program."""
     words = command.split()
     if not words:
         return posixpath.basename(executable) or "unknown program"
@@ -90,7 +90,7 @@ def program_name(command: str, executable: str = "") -> str:
 
 
 def _script_name(interpreter: str, words: Sequence[str]) -> str:
-    """What an interpreter with these arguments runs."""
+    """The name of what an interpreter with these arguments runs."""
     is_shell = interpreter in _SHELLS
     for index, word in enumerate(words):
         after = words[index + 1 :]
@@ -109,8 +109,8 @@ def _shortened(code: str) -> str:
 
 
 def units(profile: Profile) -> pl.DataFrame:
-    """For each process the unit that it belongs to, which is never divided between steps, and the name of its program:
-    process, unit, name, begin_ns, end_ns. Units are numbered in the order in which they began.
+    """The unit of each process, which is never divided between steps, and the name of its program: process, unit, name,
+    begin_ns, end_ns. Units are numbered by begin.
     """
     processes = list(_processes(profile))
     _find_parents(processes)
@@ -161,27 +161,32 @@ def _find_parents(processes: list[_Process]) -> None:
 
 
 def _drivers(processes: list[_Process]) -> frozenset[int]:
-    """The scripts that start the steps: each root, its forks, and a script that alone does all the writing for it."""
+    """The scripts that start the steps: each root, its forks, and a script that does all the writing for it."""
     written: dict[int, int] = {}
-    for process in reversed(processes):  # children have higher numbers: processes are numbered as they began
-        own = process.written_bytes + sum(
+    for process in reversed(processes):  # children have higher numbers: processes are numbered by begin
+        subtree_bytes = process.written_bytes + sum(
             written[child.number] for child in process.children if child.number in written
         )
-        written[process.number] = own
-    found: set[int] = set()
+        written[process.number] = subtree_bytes
+    driver_numbers: set[int] = set()
     waiting = [process for process in processes if process.parent is None]
     while waiting:
         process = waiting.pop()
-        found.add(process.number)
+        driver_numbers.add(process.number)
         waiting += [child for child in process.children if child.is_shell and child.command == process.command]
         writers = [child for child in process.children if written.get(child.number)]
-        if len(writers) == 1 and writers[0].is_shell and writers[0].number not in found and not process.written_bytes:
+        if (
+            len(writers) == 1
+            and writers[0].is_shell
+            and writers[0].number not in driver_numbers
+            and not process.written_bytes
+        ):
             waiting.append(writers[0])
-    return frozenset(found)
+    return frozenset(driver_numbers)
 
 
 def _script(process: _Process, drivers: frozenset[int]) -> _Process | None:
-    """The script that it is a part of: the outermost one that is no driver."""
+    """The script that a process belongs to: the outermost one that is no driver."""
     outermost = None
     for ancestor in process.with_ancestors():
         if ancestor.is_shell and ancestor.number not in drivers:
@@ -192,7 +197,7 @@ def _script(process: _Process, drivers: frozenset[int]) -> _Process | None:
 def _numbered(
     processes: list[_Process], keys: Mapping[int, tuple[object, ...]], names: Mapping[int, str]
 ) -> pl.DataFrame:
-    """The processes of a key are one unit as long as they overlap in time."""
+    """Units of processes with the same key that overlap in time."""
     latest: dict[tuple[object, ...], tuple[int, int]] = {}
     rows = []
     count = 0

@@ -1,9 +1,9 @@
-"""Findings of a profile: what slows an application's I/O down, each with evidence, and the files, processes or moments
+"""Findings of a profile: causes of slow I/O of an application, each with evidence and the files, processes or steps
 that it rests on.
 
 How to add one: docs/development/adding-a-finding.md.
 
-Not: the estimates themselves (the other files of `ioassay.analysis.profile`), what is missing of a profile
+Not: the estimates themselves (the other files of `ioassay.analysis.profile`), gaps of a profile
 (`coverage`), how documents show findings (`ioassay.reports.findings`).
 """
 
@@ -66,17 +66,17 @@ FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
     streams,
     cached_reads,
 )
-"""Every kind of finding, in the order in which those that save alike are reported."""
+"""Every kind of finding, in the order in which findings with equal savings are reported."""
 
 
 def findings(facts: ProfileFacts) -> list[Finding]:
-    """The findings of a profile: warnings first, then those that save most time."""
-    found = [_capped(one, facts.totals.io_ns) for find in FINDERS for one in find(facts)]
-    return sorted(found, key=_order)
+    """The findings of a profile: warnings first, then those that save the most time."""
+    all_findings = [_capped(finding, facts.totals.io_ns) for find in FINDERS for finding in find(facts)]
+    return sorted(all_findings, key=_order)
 
 
 def _capped(finding: Finding, io_ns: int | None) -> Finding:
-    """With no more to save than the time in I/O."""
+    """The finding with its savings limited to the time in I/O."""
     evidence = _evidence(finding)
     if evidence.saves_ns is None or io_ns is None or evidence.saves_ns <= io_ns:
         return finding

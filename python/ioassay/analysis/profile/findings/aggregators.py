@@ -1,10 +1,10 @@
-"""Collective MPI-IO through more or fewer processes than there are nodes: fewer leave the network of nodes unused, more
-compete for that of one.
+"""Collective MPI-IO through more or fewer aggregators than nodes: fewer leave the network of nodes unused, more compete
+for that of one node.
 
 Drishti's rules M08 to M10 compare the hint `cb_nodes` with the number of nodes. The hints in Darshan's logs (`h=`) are
-those with which Darshan writes its log, not the application's. Here aggregators are the processes that were seen to
-move the bytes of collective operations: where fewer do than take part. A source that adds up all processes of a shared
-file does not distinguish them, and has no such finding.
+those with which Darshan writes its log, not the application's. Here aggregators are the processes that
+actually move the bytes of collective operations, if they are fewer than the participants. A source that adds up all
+processes of a shared file does not distinguish them, and has no such finding.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class AggregatorEvidence(DirectionEvidence):
 
     kind: ClassVar[str] = "aggregators"
     aggregators: int
-    """Of the file with most bytes."""
+    """Aggregators of the file with most bytes."""
     nodes: int
     participants: int
-    """Processes that call the collective operations on it."""
+    """Processes that call collective operations on it."""
     moved_bytes: int
-    """Of all files with so few or so many."""
+    """Bytes of all files with too few, or too many, aggregators."""
     files: int
 
     @property
     def is_few(self) -> bool:
-        """True if there are fewer than nodes."""
+        """True if there are fewer aggregators than nodes."""
         return self.aggregators < self.nodes
 
     @property
@@ -55,49 +55,49 @@ class AggregatorEvidence(DirectionEvidence):
 
 def aggregators(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one for each direction."""
-    of_a_node, least = facts.thresholds.aggregators_by_node, facts.thresholds.moved_bytes
+    aggregators_of_node, least = facts.thresholds.aggregators_by_node, facts.thresholds.moved_bytes
     nodes, ranks = _nodes(facts), facts.profile.processes["rank"].drop_nulls().n_unique()
     if nodes is None or nodes < 2:
         return
-    wanted = of_a_node.value * nodes
+    wanted = aggregators_of_node.value * nodes
     for direction, kinds in MPI_TRANSFERS.items():
         collective = _used(facts, kinds.collective, "participants", "duration_ns")
         moving = _used(facts, REQUESTS[direction], "aggregators", "bytes")
-        # Files that only some ranks open may be on some nodes only.
-        found = (
+        # Files that only some ranks open may be used on some nodes only.
+        collective_files = (
             collective.join(moving, on="file")
             .filter(pl.col("participants") >= ranks, pl.col("aggregators") < pl.col("participants"))
             .filter(pl.col("aggregators") != wanted)
             .sort("bytes", "file", descending=[True, False])
         )
-        if found.is_empty():
+        if collective_files.is_empty():
             continue
-        is_few = found["aggregators"][0] < wanted
-        alike = found.filter((pl.col("aggregators") < wanted) == is_few)
-        moved = int(alike["bytes"].sum())
+        is_few = collective_files["aggregators"][0] < wanted
+        same_kind = collective_files.filter((pl.col("aggregators") < wanted) == is_few)
+        moved = int(same_kind["bytes"].sum())
         if moved <= least.value:
             continue
-        spent = int(alike["duration_ns"].sum())
+        spent = int(same_kind["duration_ns"].sum())
         yield profile_finding(
             "warning" if is_few else "notice",
             AggregatorEvidence(
-                thresholds=(of_a_node, least),
+                thresholds=(aggregators_of_node, least),
                 spent_ns=spent,
-                saves_ns=less(spent, int(alike["aggregators"][0]), wanted) if is_few else None,
+                saves_ns=less(spent, int(same_kind["aggregators"][0]), wanted) if is_few else None,
                 direction=direction,
-                aggregators=int(alike["aggregators"][0]),
+                aggregators=int(same_kind["aggregators"][0]),
                 nodes=nodes,
-                participants=int(alike["participants"][0]),
+                participants=int(same_kind["participants"][0]),
                 moved_bytes=moved,
-                files=alike.height,
+                files=same_kind.height,
             ),
-            files(alike["file"]),
+            files(same_kind["file"]),
             _message,
         )
 
 
 def _used(facts: ProfileFacts, operations: tuple[str, ...], users: str, amount: str) -> pl.DataFrame:
-    """file, the most processes that used it by any of the operations, and the sum of an amount."""
+    """file, the most processes that used it by one of the operations, and the sum of an amount."""
     rows = facts.stored.filter(pl.col("operation").is_in(operations), pl.col("calls") > 0)
     return (
         rows.group_by("file", maintain_order=True)
@@ -107,19 +107,19 @@ def _used(facts: ProfileFacts, operations: tuple[str, ...], users: str, amount: 
 
 
 def _nodes(facts: ProfileFacts) -> int | None:
-    """How many nodes the ranks are on; `None`: unknown."""
+    """The number of nodes with ranks; `None`: unknown."""
     ranks = facts.profile.processes.filter(pl.col("rank").is_not_null())
     return None if ranks.is_empty() or ranks["node"].has_nulls() else ranks["node"].n_unique()
 
 
 def _message(evidence: AggregatorEvidence) -> Message:
-    did = "read" if evidence.direction == "read" else "written"
+    verb = "read" if evidence.direction == "read" else "written"
     through = format.count(evidence.aggregators, "process", "processes")
     callers = format.count(evidence.participants, "process", "processes")
     return Message(
         headline=f"Collective {evidence.direction}s of {callers} on {evidence.nodes:,} nodes "
         f"go through {through}: {'fewer' if evidence.is_few else 'more'} than nodes.",
-        details=f"{format.size(evidence.moved_bytes)} {did} so ({format.count(evidence.files, 'file')}).",
+        details=f"{format.size(evidence.moved_bytes)} {verb} so ({format.count(evidence.files, 'file')}).",
         remedy=f"Set the MPI-IO hint cb_nodes to {evidence.nodes}, one aggregator for each node; on Lustre, also try "
         "the number of the file's stripes.",
     )

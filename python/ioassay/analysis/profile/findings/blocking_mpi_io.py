@@ -1,6 +1,6 @@
 """MPI-IO that always blocks: ranks wait for the storage and compute nothing meanwhile.
 
-Drishti's rules M06 and M07, which have no limit. Ours is a share of the run time: no more than that can be won.
+Drishti's rules M06 and M07, which have no limit. The limit here is a share of the run time, the most that can be saved.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class BlockingEvidence(DirectionEvidence):
-    """Blocking operations of MPI-IO in one direction, where none is non-blocking."""
+    """Blocking operations of MPI-IO in a direction without non-blocking ones."""
 
     kind: ClassVar[str] = "blocking-mpi-io"
     calls: int
     share: float
-    """Of the run time of the processes that make them, spent in these calls."""
+    """Share of the run time of the calling processes that is spent in these calls."""
     uncounted: tuple[str, ...]
     """Non-blocking operations that the source does not count."""
     files: int
@@ -36,7 +36,7 @@ class BlockingEvidence(DirectionEvidence):
 
 
 def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction. None where the source does not count non-blocking operations apart."""
+    """A notice for each direction; none if the source does not count non-blocking operations separately."""
     least = facts.thresholds.io_share
     for direction, kinds in MPI_TRANSFERS.items():
         rows = facts.stored.filter(pl.col("operation").is_in([*kinds.independent, *kinds.collective]))
@@ -65,11 +65,11 @@ def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:
 
 
 def _run_ns(facts: ProfileFacts) -> int:
-    """From the beginning to the end of each rank; of each process where there are no ranks."""
+    """The sum of the run times of all ranks, or of all processes without ranks."""
     processes = facts.profile.processes
     ranks = processes.filter(pl.col("rank").is_not_null())
-    own = processes if ranks.is_empty() else ranks
-    return int((own["end_unix_ns"] - own["begin_unix_ns"]).sum())
+    rank_processes = processes if ranks.is_empty() else ranks
+    return int((rank_processes["end_unix_ns"] - rank_processes["begin_unix_ns"]).sum())
 
 
 def _message(evidence: BlockingEvidence) -> Message:

@@ -1,7 +1,7 @@
-"""Reads that the page cache answered: what they cost says nothing about the storage.
+"""Reads from the page cache: their time does not measure the storage.
 
-A read of a thread is cached where it took less than any storage needs: less than a few microseconds, and what copying
-its bytes in memory takes. Files are judged as wholes, by their means.
+A read counts as cached if it was faster than any storage: a few microseconds plus the time to copy its bytes in memory.
+Files are judged as a whole, by their mean.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class CachedReadEvidence(ProfileEvidence):
-    """Reads of files that were in memory."""
+    """Reads of files in the page cache."""
 
     kind: ClassVar[str] = "cached-reads"
     cached_bytes: int
     read_bytes: int
     mean_ns: float
-    """Of a read of these files."""
+    """Mean time of a read of these files."""
     files: int
 
     @property
     def called_operations(self) -> Collection[str]:
-        """All that read."""
         return OPERATIONS_OF["read"]
 
 
 def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:
-    """At most one."""
+    """At most one notice."""
     share, least = facts.thresholds.cached_share, facts.thresholds.moved_bytes
     latency, copying = facts.thresholds.cached_read_ns, facts.thresholds.cached_bytes_per_s
     reads = facts.data.filter(

@@ -1,21 +1,21 @@
-"""Which finding the requests on a file belong to: one cause, one finding.
+"""Assigns the requests on a file to one finding, their cause.
 
-The same requests can be small, and random, and misaligned, and read again. Each of these has a rule, but only one of
-them is what to change; changing it fixes the others, or makes them irrelevant:
+The same requests can be small, random, misaligned and repeated reads. Each of these has a rule, but only one of them is
+the cause; fixing that fixes the others, or makes them irrelevant:
 
     synchronous writes        wait for the storage, whatever their size and order
     synced one by one         so do small writes that fsync follows
-    data read again           most of what is read was read before: not reading it saves all of that
-    the same data             likewise, of several processes
+    data read again           most of the data was read before: not reading it saves all of that
+    the same data             the same, by several processes
     no collective MPI-IO      ranks make small, jumping requests in a file that they share
     random access             no buffer gathers requests that jump about in a large file
-    misaligned whole blocks   what stands before them is to blame; in a buffer they stay misaligned
-    small files               nothing larger can be asked of them
+    misaligned whole blocks   data before them shifts them; in a buffer they stay misaligned
+    small files               larger requests on them are impossible
     small requests            a buffer gathers them, which aligns them, too; few small files are no cause
-    misaligned                what is left
+    misaligned                all others
 
-In this order, the files that satisfy a rule belong to it if all of them together exceed its limits, and else are left
-for the rules after it. What else is true of them are symptoms. Files of start-up take no part.
+In this order, the files that satisfy a rule belong to it if all of them together exceed its limits; otherwise they are
+left for later rules. Other rules that they satisfy are symptoms. Files of start-up are left out.
 """
 
 from __future__ import annotations
@@ -38,36 +38,35 @@ SYNCHRONOUS = 0o10000
 """O_DSYNC, which O_SYNC includes: each write waits until its bytes are on stable storage."""
 
 WHOLE = 0.9
-"""A process reads the same as the others where it reads at least this share of what all of them touch."""
+"""A process reads the same data as the others if it reads at least this share of the extent that they touch."""
 
 _MOSTLY_AGAIN = 0.5
-"""Reading again is the cause from this share of the bytes read from a file."""
+"""Share of repeated bytes of a file above which repeated reading is the cause."""
 
 _REQUESTS_AT_A_TIME = 8
-"""A small file is moved with no more requests than this each time it is opened, or they are small themselves."""
+"""The most requests on a small file for each open; above this, the requests are small, not the file."""
 
 _WRITES_OF_A_SYNC = 4
-"""Writes belong to the syncs of their file where there are no more of them for each."""
+"""The most writes for each sync of a file; above this, writes are not caused by syncs."""
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """What else is true of the requests of a finding. A finding of its own would name them a second time."""
+    """Another property of the requests of a finding, which would otherwise be a second finding about them."""
 
     kind: str
-    """That of the finding that it would be."""
+    """The kind of that second finding."""
     count: int
-    """Of requests; of `redundant-reads` bytes; of `same-data` the processes that read."""
+    """Number of requests; bytes for `redundant-reads`; reading processes for `same-data`."""
     of: int
-    """Requests; of `redundant-reads` bytes; of `same-data` files."""
+    """Number of all requests; all bytes for `redundant-reads`; files for `same-data`."""
     thresholds: tuple[Threshold, ...]
-    """Those that were exceeded."""
+    """The thresholds that were exceeded."""
     limit_bytes: float | None = None
-    """What requests are smaller than, or begin at no multiple of."""
+    """The size that requests are below, or the block that they do not begin at multiples of."""
 
     @property
     def sentence(self) -> str:
-        """What it adds to the details of the finding."""
         share, limit = format.share(self.count / self.of), format.size(self.limit_bytes)
         match self.kind:
             case "small-requests":
@@ -85,35 +84,35 @@ class Symptom:
         raise TypeError(f"no sentence for the symptom {self.kind}")
 
 
-_ASKED = ("calls", "small")
-"""Of a stream on a small file, what it asks of the file system."""
+_REQUESTED = ("calls", "small")
+"""Columns of a stream on a small file that are replaced by its requests to the file system."""
 
 Causes = Mapping[tuple[str, str], pl.DataFrame]
-"""By kind of finding and direction: the rows of `requests` that belong to it."""
+"""The rows of `requests` by kind of finding and direction."""
 
 _Exceeds = Callable[[pl.DataFrame], bool]
 
 
 def causes(facts: ProfileFacts) -> Causes:
-    """The requests of each kind of finding that has any."""
-    found: dict[tuple[str, str], pl.DataFrame] = {}
+    """The requests of each kind of finding."""
+    rows_by_cause: dict[tuple[str, str], pl.DataFrame] = {}
     for direction in REQUESTS:
         rows = facts.requests(direction)
-        for kind, is_own, exceeds in _rules(facts, direction, rows):
-            own = rows.filter(is_own)
-            if not own.is_empty() and exceeds(own):
-                before = found.get((kind, direction), own.clear())
-                found[kind, direction] = pl.concat([before, own])
-                rows = rows.join(own.select("file"), on="file", how="anti", maintain_order="left")
-    return found
+        for kind, is_match, exceeds in _rules(facts, direction, rows):
+            matching = rows.filter(is_match)
+            if not matching.is_empty() and exceeds(matching):
+                before = rows_by_cause.get((kind, direction), matching.clear())
+                rows_by_cause[kind, direction] = pl.concat([before, matching])
+                rows = rows.join(matching.select("file"), on="file", how="anti", maintain_order="left")
+    return rows_by_cause
 
 
 def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
-    """Each of the application's files that it moved bytes to or from, with its requests in a direction (`calls`, of
-    which `small`, `random`, `misaligned`; those that found the end of a file are none), and with what rules ask. Of
-    streams, whose buffers gather what is asked, small files only: one small request each time that they are opened.
+    """Each of the application's files that it moved bytes to or from, with its requests in a direction (`calls`, and
+    among them `small`, `random` and `misaligned`; reads at the end of a file do not count) and other inputs of rules.
+    Streams gather requests in buffers, so they count only for small files: one small request for each open.
 
-    Where a source does not know how many requests are so, there is null.
+    A number that the source does not know is null.
     """
     names = REQUESTS[direction]
     key = ["file", "operation"]
@@ -128,11 +127,11 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
         small=pl.col("calls").filter(is_small.fill_null(False)).sum(),
     )
     in_order = pl.col("consecutive") + pl.col("forward")
-    # The first request after each open goes back nowhere.
+    # The first request after each open cannot go back.
     first = pl.max_horizontal(pl.col("processes").fill_null(1), "opens")
     whole = profile.common_sizes.filter(pl.col("operation").is_in(names), pl.col("bytes") > 0)
     is_stream = pl.col("operation") == STREAMED[direction]
-    own = (
+    requested = (
         facts.data.filter(
             pl.col("operation").is_in(names) | (is_stream & (pl.col("end_bytes") <= limit)), pl.col("calls") > 0
         )
@@ -147,13 +146,13 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
         .with_columns(
             *(
                 pl.when(is_stream).then(pl.min_horizontal("calls", first)).otherwise(name).alias(name)
-                for name in _ASKED
+                for name in _REQUESTED
             ),
             *(pl.when(is_stream.not_()).then(name).alias(name) for name in ("consecutive", "known_misaligned")),
             random=pl.when(is_stream).then(0).otherwise("random"),
         )
     )
-    rows = own.group_by("file", maintain_order=True).agg(
+    rows = requested.group_by("file", maintain_order=True).agg(
         pl.col("calls").sum(),
         *map(known_sum, ("bytes", "duration_ns", "small", "random", "consecutive")),
         known_sum("known_misaligned").alias("misaligned"),
@@ -184,10 +183,10 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
 
 
 def reads(facts: ProfileFacts) -> pl.DataFrame:
-    """Each of the application's files that it read by whatever call: `read_bytes`, `duration_ns`, `readers`, the part
-    of it that they touched (`extent`), and `again`, the bytes that a process had read before.
+    """Each of the application's files that was read by any call: `read_bytes`, `duration_ns`, `readers`, the part of it
+    that they touched (`extent`), and `again`, the bytes that a process had read before.
     """
-    # From the beginning of the file, where a source does not know where reads began: that is no less.
+    # From the beginning of the file if a source does not know where reads began, which is an upper bound.
     extent = pl.col("end_bytes").max() - pl.col("begin_bytes").fill_null(0).min()
     again = pl.col("read_bytes") - pl.col("extent") * pl.col("readers")
     return (
@@ -206,7 +205,7 @@ def reads(facts: ProfileFacts) -> pl.DataFrame:
 
 
 def is_same_data(facts: ProfileFacts) -> pl.Expr:
-    """Of rows with `read_bytes`, `extent` and `readers`: many processes read all of it."""
+    """True if many processes read all of a file; needs the columns `read_bytes`, `extent` and `readers`."""
     limits = facts.thresholds
     saved = pl.col("read_bytes") - pl.col("extent")
     return (
@@ -217,20 +216,20 @@ def is_same_data(facts: ProfileFacts) -> pl.Expr:
 
 
 def is_mostly_again() -> pl.Expr:
-    """Of rows with `read_bytes` and `again`: reading them once would have been enough."""
+    """True if most bytes of a file were read repeatedly; needs the columns `read_bytes` and `again`."""
     return pl.col("again") >= _MOSTLY_AGAIN * pl.col("read_bytes")
 
 
 def symptoms(facts: ProfileFacts, kind: str, direction: str, rows: pl.DataFrame) -> tuple[Symptom, ...]:
-    """What else is true of requests that belong to a kind of finding, beyond the share at which it would be one."""
+    """The symptoms of requests that belong to a kind of finding: other rules whose shares they exceed."""
     limits, calls = facts.thresholds, int(rows["calls"].sum())
     small, random = limits.limit("small_request_bytes", direction), limits.limit("random_share", direction)
-    found: list[Symptom] = []
+    all_symptoms: list[Symptom] = []
 
     def add(kind: str, column: str, share: Threshold, *more: Threshold, limit_bytes: float | None = None) -> None:
         count = int(rows[column].sum())
         if count > share.value * calls:
-            found.append(Symptom(kind, count, calls, (*more, share), limit_bytes))
+            all_symptoms.append(Symptom(kind, count, calls, (*more, share), limit_bytes))
 
     add("small-requests", "small", limits.small_requests_share, small, limit_bytes=small.value)
     add("random-access", "random", random)
@@ -240,38 +239,38 @@ def symptoms(facts: ProfileFacts, kind: str, direction: str, rows: pl.DataFrame)
     if direction == "read":
         again, read = int(rows["again"].sum()), int(rows["read_bytes"].sum())
         if again > limits.redundant_share.value * read:
-            found.append(Symptom("redundant-reads", again, read, (limits.redundant_share,)))
+            all_symptoms.append(Symptom("redundant-reads", again, read, (limits.redundant_share,)))
         same = rows.filter(is_same_data(facts))
         if same.height:
             readers = int(same["readers"].max())  # type: ignore[arg-type]
-            found.append(Symptom("same-data", readers, same.height, (limits.reading_processes,)))
-    return tuple(one for one in found if one.kind != kind)
+            all_symptoms.append(Symptom("same-data", readers, same.height, (limits.reading_processes,)))
+    return tuple(symptom for symptom in all_symptoms if symptom.kind != kind)
 
 
 def _rules(facts: ProfileFacts, direction: Direction, rows: pl.DataFrame) -> Iterator[tuple[str, pl.Expr, _Exceeds]]:
-    """In the order of the docstring above: a kind of finding, what of a file it is true of, and its limits."""
+    """Kind of finding, condition on files, and limits of each rule, in the order of the module's docstring."""
     limits, every = facts.thresholds, int(rows["calls"].sum())
     small = limits.limit("small_request_bytes", direction).value
     random_share = limits.limit("random_share", direction)
 
     def beyond(column: str, share: float, least: float) -> _Exceeds:
-        return lambda own: own[column].sum() > max(share * every, least)
+        return lambda matching: matching[column].sum() > max(share * every, least)
 
-    def any_of_them(_: pl.DataFrame) -> bool:
+    def always(_: pl.DataFrame) -> bool:
         return True
 
     if direction == "write":
         is_synchronous = pl.col("open_flags").fill_null(0) & SYNCHRONOUS != 0
         is_frequent = pl.col("bytes") < limits.sync_bytes.value * pl.col("calls")
         yield "synchronous-writes", is_synchronous & is_frequent, beyond("calls", 0, limits.sync_calls.value)
-        yield "sync-storm", _is_synced_one_by_one(facts), any_of_them
+        yield "sync-storm", _is_synced_one_by_one(facts), always
     else:
         read = int(rows["read_bytes"].sum())
         least = max(limits.redundant_share.value * read, limits.moved_bytes.value)
-        yield "redundant-reads", is_mostly_again(), lambda own: own["again"].sum() > least
-        yield "same-data", is_same_data(facts), any_of_them
+        yield "redundant-reads", is_mostly_again(), lambda matching: matching["again"].sum() > least
+        yield "same-data", is_same_data(facts), always
     independent = _independent(facts, direction)
-    yield "no-collectives", pl.col("file").is_in(independent) & (pl.col("processes") > 1), any_of_them
+    yield "no-collectives", pl.col("file").is_in(independent) & (pl.col("processes") > 1), always
     is_random = (pl.col("random") > random_share.value * pl.col("calls")) & (pl.col("extent_bytes") > small)
     yield "random-access", is_random, beyond("random", random_share.value, limits.random_requests.value)
     is_misaligned = pl.col("misaligned") > limits.misaligned_share.value * pl.col("calls")
@@ -288,7 +287,7 @@ def _rules(facts: ProfileFacts, direction: Direction, rows: pl.DataFrame) -> Ite
 
 
 def _is_synced_one_by_one(facts: ProfileFacts) -> pl.Expr:
-    """Small writes that take no longer than the syncs that follow them, of files with a sync storm."""
+    """True for files with a sync storm whose small writes take no longer than the syncs that follow them."""
     limits, sync_ns = facts.thresholds, facts.mean_ns("sync")
     is_paired = pl.col("calls") <= _WRITES_OF_A_SYNC * pl.col("syncs")
     is_minor = pl.lit(True) if sync_ns is None else pl.col("duration_ns").fill_null(0) <= pl.col("syncs") * sync_ns
@@ -299,7 +298,7 @@ def _is_synced_one_by_one(facts: ProfileFacts) -> pl.Expr:
 
 
 def _independent(facts: ProfileFacts, direction: Direction) -> list[int]:
-    """Files on which the application calls MPI-IO so often, and never collectively."""
+    """Files with many independent calls of MPI-IO, if the application makes no collective ones."""
     kinds = MPI_TRANSFERS[direction]
     if set(kinds.collective) & set(facts.on_storage["operation"]):
         return []

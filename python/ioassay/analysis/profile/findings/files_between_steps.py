@@ -1,7 +1,7 @@
-"""Files that the steps of a workflow leave for each other, or for nobody.
+"""Files between the steps of a workflow.
 
-Written and removed without a read, their bytes served nothing. Written by a step and read by the next, they could pass
-through memory or a node's own disk. Left for long before they are read, they have left every cache.
+Files that are written and removed without a read are wasted. Data that one step writes and the next reads could pass
+through memory or a node-local disk. Files that are read long after they were written have left every cache.
 """
 
 from __future__ import annotations
@@ -33,36 +33,36 @@ class DeletedUnreadEvidence(ProfileEvidence):
     kind: ClassVar[str] = "deleted-unread"
     unread_bytes: int
     written_bytes: int
-    """To all files."""
+    """Bytes written to all files."""
     files: int
     unrecorded: int
-    """Processes that were not recorded: one of them may have read them."""
+    """Processes without a record, which may have read them."""
 
 
 @dataclass(frozen=True)
 class HandOverEvidence(ProfileEvidence):
-    """Files that a step wrote and another one read."""
+    """Files that one step wrote and another read."""
 
     kind: ClassVar[str] = "hand-overs"
     written_bytes: int
     read_bytes: int
-    """By calls."""
+    """Bytes read by calls."""
     mapped: Range
-    """Read by maps."""
+    """Bytes read by maps."""
     files: int
     removed_files: int
-    """Of these, removed in the end."""
+    """Files among them that were removed in the end."""
     handed_on: int
-    """How often data is written and read again, one step after another, at most."""
+    """The most hand-overs in a row, from step to step."""
     share: float
-    """Of the run time of the steps."""
+    """Share of the run time of the steps."""
     same_node: bool
-    """Each file was written and read on one node."""
+    """True if each file was written and read on one node."""
 
 
 @dataclass(frozen=True)
 class IdleFilesEvidence(ProfileEvidence):
-    """Files that lay for long before a step read them."""
+    """Files that were idle for long before a step read them."""
 
     kind: ClassVar[str] = "idle-files"
     idle_bytes: int
@@ -73,13 +73,13 @@ class IdleFilesEvidence(ProfileEvidence):
 def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     share, least = facts.thresholds.redundant_share, facts.thresholds.moved_bytes
-    found = facts.workflow.of("deleted unread")
-    unread, written = int(found["written_bytes"].sum()), int(facts.workflow.files["written_bytes"].sum())
+    unread_files = facts.workflow.of("deleted unread")
+    unread, written = int(unread_files["written_bytes"].sum()), int(facts.workflow.files["written_bytes"].sum())
     if unread <= share.value * written or unread <= least.value:
         return
-    copied = facts.stored.filter(pl.col("operation") == "copy to", pl.col("file").is_in(found["file"].implode()))
+    copied = facts.stored.filter(pl.col("operation") == "copy to", pl.col("file").is_in(unread_files["file"].implode()))
     # A copy within the kernel has its time with the file that it reads.
-    spent_ns = None if 2 * int(copied["bytes"].sum()) > unread else known_total(found["write_ns"])
+    spent_ns = None if 2 * int(copied["bytes"].sum()) > unread else known_total(unread_files["write_ns"])
     yield profile_finding(
         "warning",
         DeletedUnreadEvidence(
@@ -88,10 +88,10 @@ def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
             saves_ns=spent_ns,
             unread_bytes=unread,
             written_bytes=written,
-            files=found.height,
+            files=unread_files.height,
             unrecorded=sum(loss.amount for loss in facts.profile.losses if loss.kind == "escaped"),
         ),
-        files(found["file"]),
+        files(unread_files["file"]),
         _deleted_unread_message,
     )
 
@@ -99,9 +99,9 @@ def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
 def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     share, least = facts.thresholds.io_share, facts.thresholds.moved_bytes
-    found = facts.workflow.of("between steps")
-    spent_ns = int(found["write_ns"].sum()) + int(found["read_ns"].sum())
-    moved, run_s = int(found["read_bytes"].sum()), sum(step.run_s for step in facts.workflow.steps)
+    files_between = facts.workflow.of("between steps")
+    spent_ns = int(files_between["write_ns"].sum()) + int(files_between["read_ns"].sum())
+    moved, run_s = int(files_between["read_bytes"].sum()), sum(step.run_s for step in facts.workflow.steps)
     if moved <= least.value or spent_ns <= share.value * run_s * 1e9:
         return
     yield profile_finding(
@@ -110,16 +110,16 @@ def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
             thresholds=(share, least),
             spent_ns=spent_ns,
             saves_ns=spent_ns,
-            written_bytes=int(found["written_bytes"].sum()),
+            written_bytes=int(files_between["written_bytes"].sum()),
             read_bytes=moved,
-            mapped=Range(int(found["mapped_least_bytes"].sum()), int(found["mapped_most_bytes"].sum())),
-            files=found.height,
-            removed_files=int(found["is_removed"].sum()),
+            mapped=Range(int(files_between["mapped_least_bytes"].sum()), int(files_between["mapped_most_bytes"].sum())),
+            files=files_between.height,
+            removed_files=int(files_between["is_removed"].sum()),
             handed_on=facts.workflow.chain,
             share=spent_ns / (run_s * 1e9),
-            same_node=bool(found["same_node"].all()),
+            same_node=bool(files_between["same_node"].all()),
         ),
-        files(found["file"]),
+        files(files_between["file"]),
         _hand_over_message,
     )
 
@@ -127,21 +127,21 @@ def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
 def idle_files(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     longest, least = facts.thresholds.idle_s, facts.thresholds.idle_bytes
-    found = facts.workflow.of("between steps").filter(pl.col("wait_s") > longest.value)
-    idle = int(found["written_bytes"].sum())
+    idle_rows = facts.workflow.of("between steps").filter(pl.col("wait_s") > longest.value)
+    idle = int(idle_rows["written_bytes"].sum())
     if idle <= least.value:
         return
     yield profile_finding(
         "notice",
         IdleFilesEvidence(
             thresholds=(longest, least),
-            spent_ns=known_total(found["read_ns"]),
-            saves_ns=beyond_copying(known_total(found["read_ns"]), idle),
+            spent_ns=known_total(idle_rows["read_ns"]),
+            saves_ns=beyond_copying(known_total(idle_rows["read_ns"]), idle),
             idle_bytes=idle,
-            files=found.height,
-            longest_s=float(found["wait_s"].max()),  # type: ignore[arg-type]
+            files=idle_rows.height,
+            longest_s=float(idle_rows["wait_s"].max()),  # type: ignore[arg-type]
         ),
-        files(found["file"]),
+        files(idle_rows["file"]),
         _idle_files_message,
     )
 

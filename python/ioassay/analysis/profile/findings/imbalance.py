@@ -1,7 +1,7 @@
-"""Processes that do the same work and do not share it equally: all wait for the one with most.
+"""Processes that do the same work but share it unequally: all wait for the process with the most.
 
-Drishti's rules P21 and P22 for bytes and, for time, its limit for stragglers (P19), here of the time in I/O of whole
-processes and not of a shared file alone.
+Drishti's rules P21 and P22 for bytes and, for time, its limit for stragglers (P19), applied to the time in I/O of
+whole processes and not only of a shared file.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ class TimeImbalanceEvidence(ProfileEvidence):
     kind: ClassVar[str] = "time-imbalance"
     imbalance: Imbalance
     most_share: float
-    """Of the run time of the process or rank with most. Several threads, or processes of a rank, can spend more."""
+    """Share of the run time of the process or rank with the most; above 1 with several threads, or processes of a rank.
+    """
     uneven: tuple[Imbalance, ...]
-    """Of the bytes of the same processes, where the one that spends most time also moves most."""
+    """Imbalances of bytes of the same processes, if the process with the most time also moves the most."""
 
 
 def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction and group of processes, unless it is why they do not spend equally long."""
+    """A notice for each direction and group of processes, unless it explains an imbalance of time."""
     limits = (facts.thresholds.size_imbalance_share, facts.thresholds.moved_bytes)
     explained = {
         (imbalance.peers, imbalance.measure) for evidence in _uneven_times(facts) for imbalance in evidence.uneven
@@ -49,7 +50,7 @@ def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
 
 
 def time_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each group of processes whose I/O takes a part of their time."""
+    """A warning for each group of processes whose I/O takes a considerable part of their time."""
     for evidence in _uneven_times(facts):
         yield profile_finding(
             "warning", evidence, (ProcessRow(evidence.imbalance.most_process),), _time_imbalance_message
@@ -75,7 +76,7 @@ def _uneven_times(facts: ProfileFacts) -> Iterator[TimeImbalanceEvidence]:
             or part <= limits[1].value
         ):
             continue
-        if own_ns is not None and waiting > own_ns:  # the first one reads libraries for the others' caches
+        if own_ns is not None and waiting > own_ns:  # the first process reads libraries into the others' caches
             continue
         yield TimeImbalanceEvidence(
             limits,
@@ -92,27 +93,31 @@ def _uneven_times(facts: ProfileFacts) -> Iterator[TimeImbalanceEvidence]:
 
 
 def _size_imbalance_message(evidence: SizeImbalanceEvidence) -> Message:
-    one = evidence.imbalance
-    verb, did = ("read", "read") if one.measure == "read_bytes" else ("write", "wrote")
+    imbalance = evidence.imbalance
+    verb, past = ("read", "read") if imbalance.measure == "read_bytes" else ("write", "wrote")
     doers = {"read": "readers", "write": "writers"}[verb]
+    most = format.size(imbalance.most)
     return Message(
-        f"{_peers(one)} do not {verb} equally much: {one.most_name} {did} {format.size(one.most)}, the median is "
-        f"{format.size(one.median)}, the least {format.size(one.least)}.",
+        f"{_peers(imbalance)} do not {verb} equally much: {imbalance.most_name} {past} {most}, the median is "
+        f"{format.size(imbalance.median)}, the least {format.size(imbalance.least)}.",
         f"Distribute the data evenly, or use more {doers} (MPI-IO hint cb_nodes) if a few are meant to {verb} for all.",
     )
 
 
 def _time_imbalance_message(evidence: TimeImbalanceEvidence) -> Message:
-    one = evidence.imbalance
+    imbalance = evidence.imbalance
     moved = [
         f"{'read' if size.measure == 'read_bytes' else 'wrote'} most: {format.size(size.most)}, the median is "
         f"{format.size(size.median)}"
         for size in evidence.uneven
     ]
+    most = format.duration(imbalance.most)
     return Message(
-        f"{_peers(one)} do not spend equally long in I/O: {one.most_name} spent {format.duration(one.most)}, "
-        f"{format.share(evidence.most_share)} of its run time; the median is {format.duration(one.median)}.",
-        "Distribute the data evenly." if moved else f"Check what {one.most_name} reads and writes alone, and its node.",
+        f"{_peers(imbalance)} do not spend equally long in I/O: {imbalance.most_name} spent {most}, "
+        f"{format.share(evidence.most_share)} of its run time; the median is {format.duration(imbalance.median)}.",
+        "Distribute the data evenly."
+        if moved
+        else f"Check what {imbalance.most_name} reads and writes alone, and its node.",
         f"It also {' and '.join(moved)}." if moved else "",
     )
 

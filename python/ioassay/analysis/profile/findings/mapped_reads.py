@@ -1,10 +1,10 @@
-"""Reads through maps that storage answered page by page: each first touch of a page that is not in memory waits for it
-alone, one at a time in each thread, and no call says so.
+"""Reads through maps that storage answered page by page: the first touch of each page that is not in memory waits for
+the storage, one at a time in each thread, without a call.
 
-Of a file of which little was in memory when its maps ended, a part was read. Nothing recorded says which: where faults
-are scattered, read-ahead fetches what nobody wants, or nothing; a part in one piece is fetched well. On a network file
-system, known by the large transfers that it asks for, each fault is a round trip even in order. Only what is proven to
-have come from storage counts (`maps`: least read).
+If little of a file was in memory when its maps ended, only a part was read; the record does not show which. With
+scattered faults, read-ahead fetches unneeded data or nothing; a contiguous part is fetched well. On a network file
+system (recognised by its large preferred transfers), each fault is a round trip even in order. Only bytes that provably
+came from storage count (`maps`: least read).
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ Cause = Literal["partial", "network"]
 
 @dataclass(frozen=True)
 class MappedReadEvidence(ProfileEvidence):
-    """Pages of maps that came from storage."""
+    """Bytes of maps that came from storage."""
 
     kind: ClassVar[str] = "mapped-reads"
     cause: Cause
     is_network: bool
-    """Any of the files is on a network file system."""
+    """True if any of the files is on a network file system."""
     fetched_bytes: int
-    """At least."""
+    """Lower bound of the bytes that came from storage."""
     extent_bytes: int
-    """Of the files, that maps covered."""
+    """Bytes of the files that maps covered."""
     files: int
 
 
 def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each cause."""
+    """A finding for each cause."""
     least, share, block = (
         facts.thresholds.moved_bytes, facts.thresholds.fetched_share, facts.thresholds.network_block_bytes
     )  # fmt: skip
@@ -63,11 +63,11 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
         ("partial", pl.col("is_partial")),
         ("network", pl.col("is_network") & ~pl.col("is_partial")),
     )
-    for cause, is_found in of_causes:
-        found = rows.filter(is_found)
-        if found.is_empty():
+    for cause, has_cause in of_causes:
+        cause_rows = rows.filter(has_cause)
+        if cause_rows.is_empty():
             continue
-        is_network = bool(found["is_network"].any())
+        is_network = bool(cause_rows["is_network"].any())
         yield profile_finding(
             "warning" if is_network else "notice",
             MappedReadEvidence(
@@ -76,11 +76,11 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
                 saves_ns=None,
                 cause=cause,
                 is_network=is_network,
-                fetched_bytes=int(found["read_least_bytes"].sum()),
-                extent_bytes=int(found["extent_bytes"].sum()),
-                files=found.height,
+                fetched_bytes=int(cause_rows["read_least_bytes"].sum()),
+                extent_bytes=int(cause_rows["extent_bytes"].sum()),
+                files=cause_rows.height,
             ),
-            files(found["file"]),
+            files(cause_rows["file"]),
             _message,
         )
 

@@ -1,8 +1,7 @@
 """Much time in calls that move no bytes: opening, looking up, creating, removing, syncing.
 
-Drishti's rule P17 has a limit for each rank; a large share of all time in I/O is the same for short runs. Time that
-other findings name (syncs one by one, files that are opened again and again, small files, …), and that of start-up, is
-theirs.
+Drishti's rule P17 has a limit for each rank; for short runs, a large share of all time in I/O means the same. The time
+of other findings (syncs one by one, reopened files, small files, …) and of start-up is left out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from ioassay.profiles.model import METADATA
 from ioassay.text import format
 
 MetadataGroup = Literal["open", "look up", "list", "create and remove", "sync", "seek", "lock", "change"]
-"""Operations that have a remedy in common."""
+"""Operations with a common remedy."""
 
 _GROUPS: dict[str, MetadataGroup] = {
     "open": "open",
@@ -46,45 +45,46 @@ _GROUPS: dict[str, MetadataGroup] = {
     "stream seek": "seek",
     "lock": "lock",
 }
-"""Of each operation; others change a file's size or attributes."""
+"""The group of each operation; others (group "change") change a file's size or attributes."""
 
 MOST_OPERATIONS = 3
-"""That the evidence names."""
+"""The most operations in the evidence."""
 
 OMPIO_LOCK_FILE = r"\.locktest\.\d+$"
-"""What Open MPI's own MPI-IO (OMPIO; seen in 4.1.4 and 5.0.11) creates and removes at each open, by each rank."""
+"""Files that Open MPI's MPI-IO (OMPIO; seen in 4.1.4 and 5.0.11) creates and removes at each open, by each rank."""
 
 _NAMED_SHARE = 0.01
-"""Of the time, of an operation that is worth a name."""
+"""The least share of the time of an operation that is named."""
 
 
 @dataclass(frozen=True)
 class MetadataEvidence(ProfileEvidence):
-    """Time in metadata operations that no other finding names."""
+    """Time in metadata operations that no other finding covers."""
 
     kind: ClassVar[str] = "metadata-time"
     share: float
-    """Of the time in I/O."""
+    """Share of the time in I/O."""
     processes: int
-    """That spent more than the limit of a rank."""
+    """Processes above the limit of a rank."""
     most_ns: int | None
-    """Of the process that spent most; `None` where the source knows it of no process."""
+    """Time of the process that spent the most; `None` if the source knows it of no process."""
     operation: str
-    """That took most of it; empty: unknown."""
+    """The operation with the most time; empty: unknown."""
     calls: int
-    """Of all these operations."""
+    """Calls of all these operations."""
     operations: tuple[tuple[str, int, int], ...]
-    """Those that took most of it, with calls and time; as far as each file's part is unknown, by calls."""
+    """The operations with the most time, with calls and time, which is estimated from calls if it is unknown for files.
+    """
     group: MetadataGroup | None
-    """The operations that took most of it together; `None`: unknown."""
+    """The group of operations with the most time; `None`: unknown."""
     group_share: float | None
-    """Of the time in metadata operations."""
+    """Share of the time in metadata operations."""
     lock_files: int
-    """Files that Open MPI's MPI-IO creates and removes for itself."""
+    """Lock files of Open MPI's MPI-IO."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """The one that took most of the time, or all if that is unknown."""
+        """The operation with the most time, or all if that is unknown."""
         return (self.operation,) if self.operation else METADATA
 
 
@@ -96,13 +96,13 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     if every_ns is None or not io_ns:
         return
     least_share_ns = max(share.value * io_ns, part.value * facts.totals.run_ns)
-    if every_ns <= min(limit.value * 1e9, least_share_ns):  # whatever part of it others name
+    if every_ns <= min(limit.value * 1e9, least_share_ns):  # even if no other finding covered any of it
         return
-    others = [one for find in (sync_storm, reopened_files, stat_storm, failed_lookups) for one in find(facts)]
+    others = [finding for find in (sync_storm, reopened_files, stat_storm, failed_lookups) for finding in find(facts)]
     packed = [facts.causes[key]["file"] for key in facts.causes if key[0] == "small-files"]
     elsewhere = pl.concat([facts.startup["file"], *packed]).unique()
-    theirs = known_total([other.evidence.spent_ns for other in others]) or 0  # type: ignore[attr-defined]
-    spent = max(0, every_ns - theirs - (facts.metadata_ns(elsewhere) or 0))
+    others_ns = known_total([other.evidence.spent_ns for other in others]) or 0  # type: ignore[attr-defined]
+    spent = max(0, every_ns - others_ns - (facts.metadata_ns(elsewhere) or 0))
     times = _times(facts, _named(others), elsewhere, spent)
     calls = sum(count for count, _ in times.values())
     longest = facts.profile.processes["metadata_ns"].drop_nulls()
@@ -121,7 +121,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
         MetadataEvidence(
             thresholds=((limit,) if beyond else ()) + ((share, part) if is_large else ()),
             spent_ns=spent,
-            # What another way with a whole tree would take is unknown.
+            # The time of another method for a whole tree is unknown.
             saves_ns=None if facts.tool else _saves(facts, frame, group, min(group_ns, spent)),
             tool=facts.tool,
             share=spent / io_ns,
@@ -142,7 +142,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
 
 
 def _named(others: list[Finding]) -> Counter[str]:
-    """Calls by operation that other findings name."""
+    """Calls by operation that other findings cover."""
     calls: Counter[str] = Counter()
     for other in others:
         match other.evidence:
@@ -156,14 +156,14 @@ def _named(others: list[Finding]) -> Counter[str]:
 
 
 def _times(facts: ProfileFacts, named: Counter[str], elsewhere: pl.Series, most_ns: int) -> dict[str, tuple[int, int]]:
-    """Calls and time of each operation, without those that are named and those on some files. Those of files that share
-    a row count too. Times are estimates from means, so they are cut to what all of them took.
+    """Calls and time of each operation, without the calls in `named` and those on the files `elsewhere`. Files that
+    share a row are included. Times are estimates from means, scaled down to at most `most_ns` in total.
     """
-    theirs = facts.stored.filter(pl.col("file").is_in(elsewhere.implode()))
+    other_rows = facts.stored.filter(pl.col("file").is_in(elsewhere.implode()))
     left = Counter[str]()
     for name, count in facts.profile.process_operations.select("operation", "calls").iter_rows():
         left[name] += count or 0
-    left.subtract(dict(theirs.group_by("operation").agg(pl.col("calls").sum()).iter_rows()))
+    left.subtract(dict(other_rows.group_by("operation").agg(pl.col("calls").sum()).iter_rows()))
     left.subtract(named)
     times = {name: facts.spent_ns(name, left[name]) or 0 for name in METADATA if left[name] > 0}
     part = min(1.0, most_ns / max(1, sum(times.values())))
@@ -179,7 +179,7 @@ def _dominating(times: dict[str, tuple[int, int]]) -> tuple[MetadataGroup, int]:
 
 
 def _saves(facts: ProfileFacts, frame: pl.DataFrame, group: MetadataGroup, spent_ns: int) -> int | None:
-    """Of the dominating operations. Each process has to open, look up or list a file once."""
+    """Savings in the dominating operations: each process must open, look up or list a file once."""
     match group:
         case "seek":
             return spent_ns

@@ -1,8 +1,7 @@
-"""Transfers that begin within a block of the file system: it reads the block before it can write it, locks two of them,
-or refuses direct I/O.
+"""Transfers that begin within a block of the file system, which must read the block before it writes it, locks two
+blocks, or refuses direct I/O.
 
-Drishti's rule P08. The block is that of the file system itself (`st_blksize`). A read that found the end of its file
-moved nothing, wherever that was.
+Drishti's rule P08. The block is that of the file system (`st_blksize`). A read at the end of its file does not count.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ class MisalignedEvidence(DirectionEvidence):
     misaligned: int
     requests: int
     block_bytes: int
-    """Of the file system with most of them."""
+    """Block of the file system with most of them."""
     files: int
     has_whole_blocks: bool
-    """True if most of them are whole blocks long: only where they begin is wrong."""
+    """True if most of them are whole blocks long, so only their begins are wrong."""
 
 
 def misaligned(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction."""
+    """A finding for each direction."""
     share, least = facts.thresholds.misaligned_share, facts.thresholds.small_requests
     for direction in REQUESTS:
-        found = facts.causes.get(("misaligned", direction))
-        if found is None:
+        cause_rows = facts.causes.get(("misaligned", direction))
+        if cause_rows is None:
             continue
-        rows = found.sort("misaligned", "file", descending=[True, False])
+        rows = cause_rows.sort("misaligned", "file", descending=[True, False])
         block, spent = int(rows["block_bytes"][0]), known_total(rows["duration_ns"])
         also = symptoms(facts, "misaligned", direction, rows)
         yield profile_finding(
-            "warning" if any(one.kind == "small-requests" for one in also) else "notice",
+            "warning" if any(symptom.kind == "small-requests" for symptom in also) else "notice",
             MisalignedEvidence(
                 thresholds=(share, least, Threshold("block_bytes", block, "file system", "st_blksize")),
                 spent_ns=spent,

@@ -37,19 +37,19 @@ class NoCollectiveEvidence(DirectionEvidence):
 
 
 def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction."""
+    """A warning for each direction."""
     least = facts.thresholds.independent_calls
     for direction, kinds in MPI_TRANSFERS.items():
         independent = pl.col("operation").is_in(kinds.independent)
         rows = facts.stored.filter(independent).sort("calls", "file", descending=[True, False])
         count = int(rows["calls"].sum())
         if count > least.value and not set(kinds.collective) & set(facts.on_storage["operation"]):
-            spent, own = known_total(rows["duration_ns"]), facts.causes.get(("no-collectives", direction))
+            spent, cause_rows = known_total(rows["duration_ns"]), facts.causes.get(("no-collectives", direction))
             evidence = NoCollectiveEvidence(
                 (least,),
                 spent,
                 saves_ns=beyond_copying(spent, known_total(rows["bytes"])),
-                symptoms=() if own is None else symptoms(facts, "no-collectives", direction, own),
+                symptoms=() if cause_rows is None else symptoms(facts, "no-collectives", direction, cause_rows),
                 direction=direction,
                 independent=count,
                 files=rows["file"].n_unique(),

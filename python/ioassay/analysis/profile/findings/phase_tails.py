@@ -1,7 +1,7 @@
 """Phases of I/O that end with few processes still at work, for which the others may wait.
 
-Among processes that do the same work (`peers`): the tail of a phase are its last steps in which at most a tenth of
-those that took part move anything. The steps are those of the heat, so tails shorter than these are not seen.
+Among processes that do the same work (`peers`), the tail of a phase are its last steps in which at most a tenth of the
+participants move bytes. The steps are those of the heat map, so shorter tails are not detected.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ioassay.analysis.profile.phases import Phase
 from ioassay.text import format
 
 FEWEST = 4
-"""Processes that take part in a phase."""
+"""The fewest participants of a phase."""
 
 FEW = 0.1
-"""The share of them that is in a tail at most; one always may be."""
+"""The largest share of them in a tail; one process is always allowed."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class TailEvidence(ProfileEvidence):
 
     kind: ClassVar[str] = "phase-tails"
     tail_s: float
-    """Of all phases together."""
+    """Length of all tails together."""
     phases_s: float
-    """How long the phases with a tail took together, with it."""
+    """Length of all phases with a tail, including the tails."""
     tails: int
     phases: int
     participants: int
-    """Of the phase with the longest tail."""
+    """Participants of the phase with the longest tail."""
     longest_start_s: float
-    """When that phase began."""
+    """Begin of that phase."""
     longest_tail_s: float
 
 
@@ -57,9 +57,9 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
     group = peers(profile).group_by("group").agg("process", pl.len().alias("count")).sort("count", "group")
     if group.is_empty():
         return
-    same = group["process"][-1]
+    group_processes = group["process"][-1]
     active = profile.heat.filter(
-        pl.col("process").is_in(same.implode()), pl.col("read_bytes") + pl.col("written_bytes") > 0
+        pl.col("process").is_in(group_processes.implode()), pl.col("read_bytes") + pl.col("written_bytes") > 0
     )
     bursts = [phase for phase in facts.phases if phase.direction != "metadata"]
     tails = [tail for burst in bursts if (tail := _tail(active, burst, profile.heat_step_s)) is not None]
@@ -88,12 +88,12 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
 
 
 def _tail(active: pl.DataFrame, phase: Phase, step_s: float) -> _Tail | None:
-    """The tail of a phase; `None` where it has none of a whole step."""
-    own = active.filter(pl.col("start_s") + step_s > phase.start_s, pl.col("start_s") < phase.end_s)
-    participants = own["process"].n_unique()
+    """The tail of a phase; `None` if it is shorter than a step."""
+    steps_of_phase = active.filter(pl.col("start_s") + step_s > phase.start_s, pl.col("start_s") < phase.end_s)
+    participants = steps_of_phase["process"].n_unique()
     if participants < FEWEST:
         return None
-    by_step = own.group_by("start_s").agg("process").sort("start_s", descending=True)
+    by_step = steps_of_phase.group_by("start_s").agg("process").sort("start_s", descending=True)
     late: set[int] = set()
     steps = 0
     for processes in by_step["process"]:

@@ -1,4 +1,4 @@
-"""What findings of a profile look at: the profile, the limits, and what several of them need."""
+"""The inputs of findings of a profile: the profile, the thresholds, and shared intermediate results."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ from ioassay.profiles.model import OPERATIONS_OF, STORED_FILES, Direction, Profi
 from ioassay.text import format
 
 COPIED_BYTES_PER_S = 10e9
-"""From memory to memory: no remedy makes a transfer faster than that."""
+"""Memory to memory: no remedy makes a transfer faster."""
 
 
 @dataclass(frozen=True)
 class ProfileEvidence(Evidence):
-    """What the evidence of all findings of a profile has."""
+    """Common fields of the evidence of all findings of a profile."""
 
     thresholds: tuple[Threshold, ...]
-    """Those that were exceeded."""
+    """The thresholds that were exceeded."""
     spent_ns: int | None
-    """Time in the calls that it is about, added over processes; `None`: unknown."""
+    """Time in the affected calls, summed over processes; `None`: unknown."""
     saves_ns: int | None = field(kw_only=True)
-    """Of that, what the remedy would save at most: less what the remedy still needs; `None`: unknown. Never more than
-    the time in I/O.
+    """The most of that time that the remedy saves, without the time that it still needs; `None`: unknown. Never more
+    than the time in I/O.
     """
     symptoms: tuple[Symptom, ...] = field(default=(), kw_only=True)
-    """What else these calls are."""
+    """Other properties of these calls."""
     tool: FileTool | None = field(default=None, kw_only=True)
-    """What kind of program for trees of files made these calls, which has a remedy of its own."""
+    """The kind of program for trees of files that made these calls, which has another remedy."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """The operations that it is about, whose callers are named with it; empty: none in particular."""
+        """The affected operations, whose callers are named with the finding; empty: none in particular."""
         return ()
 
 
 @dataclass(frozen=True)
 class DirectionEvidence(ProfileEvidence):
-    """What the evidence of findings about reads or about writes has."""
+    """Common fields of the evidence of findings about reads or writes."""
 
     direction: Direction
 
     @property
     def called_operations(self) -> Collection[str]:
-        """All that move bytes in this direction."""
+        """All operations that move bytes in this direction."""
         return OPERATIONS_OF[self.direction]
 
 
@@ -82,17 +82,17 @@ class ProfileFacts:
 
     @cached_property
     def stored(self) -> pl.DataFrame:
-        """The same without rows of many files: what rules on files look at."""
+        """`on_storage` without rows of many files: the input of rules about files."""
         return self.on_storage.filter(pl.col("kind").is_in(STORED_FILES))
 
     @cached_property
     def callers(self) -> Callers:
-        """Which code makes the calls: `callers.callers`."""
+        """The code that makes the calls: `callers.callers`."""
         return callers.callers(self.profile)
 
     @cached_property
     def maps(self) -> Maps:
-        """What went through maps: `maps.maps`."""
+        """I/O through maps: `maps.maps`."""
         return maps.maps(self.profile, self.stored)
 
     @cached_property
@@ -102,7 +102,7 @@ class ProfileFacts:
 
     @cached_property
     def startup_total(self) -> StartupTotal:
-        """What start-up took."""
+        """Calls and time of start-up."""
         return startup.startup_total(self.profile, self.stored, self.startup)
 
     @cached_property
@@ -112,12 +112,12 @@ class ProfileFacts:
 
     @cached_property
     def data(self) -> pl.DataFrame:
-        """`stored` without the files of start-up: the application's own."""
+        """`stored` without the files of start-up: the files of the application."""
         return self.stored.join(self.startup, on="file", how="anti", maintain_order="left")
 
     @cached_property
     def reads(self) -> pl.DataFrame:
-        """What the application read: `causes.reads`."""
+        """The files that the application read: `causes.reads`."""
         return causes.reads(self)
 
     @cached_property
@@ -127,16 +127,16 @@ class ProfileFacts:
 
     @cached_property
     def syncs(self) -> pl.DataFrame:
-        """The same of syncs: file, syncs."""
+        """Syncs of each of the application's files: file, syncs."""
         return self._calls("sync", "syncs")
 
     def _calls(self, operation: str, column: str) -> pl.DataFrame:
-        own = self.data.filter(pl.col("operation") == operation)
-        return own.group_by("file").agg(pl.col("calls").sum().alias(column))
+        operation_rows = self.data.filter(pl.col("operation") == operation)
+        return operation_rows.group_by("file").agg(pl.col("calls").sum().alias(column))
 
     @cached_property
     def causes(self) -> Causes:
-        """Which finding the requests on each file belong to."""
+        """The finding that the requests on each file belong to: `causes.causes`."""
         return causes.causes(self)
 
     @cached_property
@@ -146,17 +146,16 @@ class ProfileFacts:
 
     @cached_property
     def phases(self) -> list[Phase]:
-        """Bursts of I/O."""
         return phases(self.profile)
 
     @cached_property
     def imbalances(self) -> list[Imbalance]:
-        """How unequal processes are that do the same work."""
+        """Imbalances between processes that do the same work."""
         return imbalances(self.profile)
 
     @cached_property
     def workflow(self) -> Workflow:
-        """Which step feeds which."""
+        """The steps and the files between them."""
         return workflow(self.profile, self.maps)
 
     def requests(self, direction: Direction) -> pl.DataFrame:
@@ -183,32 +182,30 @@ class ProfileFacts:
         return known_total(self.profile.files.filter(pl.col("file").is_in(numbers.implode()))["metadata_ns"])
 
     def mean_ns(self, operation: str) -> float | None:
-        """Of a call of an operation on storage. `None`: unknown."""
+        """Mean time of a call of an operation on storage. `None`: unknown."""
         calls = int(self.profile.process_operations.filter(pl.col("operation") == operation)["calls"].sum())
         spent = self.spent_ns(operation)
         return spent / calls if spent is not None and calls else None
 
     def spent_ns(self, operation: str, calls: int | None = None) -> int | None:
-        """Time in all calls of an operation on storage; of some of them, what so many take on average.
-        `None`: unknown.
-        """
+        """Time in all calls of an operation on storage, or the mean time of `calls` of them. `None`: unknown."""
         rows = self.profile.process_operations.filter(pl.col("operation") == operation)
         every, spent = int(rows["calls"].sum()), known_total(rows["duration_ns"])
         return spent if calls is None or spent is None else round(spent * min(1, calls / max(1, every)))
 
 
 def less(spent_ns: int | None, needed: float, calls: float) -> int | None:
-    """What is saved of the time in some calls if so many of them are still needed."""
+    """The time saved if only `needed` of `calls` are still made."""
     return None if spent_ns is None else round(spent_ns * (1 - min(1.0, needed / max(1, calls))))
 
 
 def beyond_copying(spent_ns: int | None, moved_bytes: float | None) -> int | None:
-    """Time in transfers that is more than copying their bytes in memory takes."""
+    """Time in transfers beyond that of copying their bytes in memory."""
     return None if spent_ns is None else max(0, round(spent_ns - (moved_bytes or 0) * 1e9 / COPIED_BYTES_PER_S))
 
 
 def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:
-    """The files that a finding rests on, the weightiest first."""
+    """The files that a finding rests on, the most important first."""
     return tuple(map(FileRow, numbers))
 
 
@@ -221,8 +218,8 @@ def profile_finding(
     rests_on: tuple[Reference, ...],
     message: Callable[[_Evidence], Message],
 ) -> Finding:
-    """A finding with the words of its evidence and its symptoms, and the remedy of the tool that made the calls, whose
-    code its users will not change.
+    """A finding with the message of its evidence and the sentences of its symptoms. Its remedy is that of the tool that
+    made the calls, if any, because users will not change the code of a tool.
     """
     words = message(evidence)
     details = sentences(words.details, *(symptom.sentence for symptom in evidence.symptoms))

@@ -1,5 +1,5 @@
-"""Much time, or very many calls, before the application does anything: many processes look for the same modules and
-libraries, and read them. On a parallel file system the metadata server answers each process one by one.
+"""Much time, or very many calls, before the application starts its work: many processes search and read the same
+modules and libraries. On a parallel file system, the metadata server answers each process separately.
 
 Files of start-up are those of `startup`; rules about data leave them out.
 """
@@ -36,13 +36,13 @@ class StartupEvidence(ProfileEvidence):
 
     kind: ClassVar[str] = "program-startup"
     share: float | None
-    """Of the time in I/O."""
+    """Share of the time in I/O."""
     processes: int
-    """That use the file that most of them use."""
+    """Processes that use the most widely used file."""
     calls: int
     files: int
     runtimes: tuple[str, ...]
-    """Whose files they are (Python, shared libraries, …), those with most calls first."""
+    """The runtimes of these files (Python, shared libraries, …), those with most calls first."""
     lookups: int
     """Opens, stats and listings."""
     failed_lookups: FailedLookups
@@ -116,4 +116,4 @@ def _message(evidence: StartupEvidence) -> Message:
 
 
 _MOST_RUNTIMES = 3
-"""That a sentence names."""
+"""The most runtimes in a sentence."""

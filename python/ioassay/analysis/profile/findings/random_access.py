@@ -1,8 +1,8 @@
-"""Transfers that go back in their file: read-ahead fetches what nobody wants, and disks seek.
+"""Transfers that go back in their file: read-ahead fetches unneeded data, and disks seek.
 
-Drishti's rules P11 and P13. A transfer is random where it begins neither at the end of the last one of its thread nor
-beyond it; the first one after each open is none. Files no larger than a small request are not judged: they have no
-order to speak of.
+Drishti's rules P11 and P13. A transfer is random if it begins before the end of the previous one of its thread; the
+first one after each open is not. Files no larger than a small request are not judged, because they have hardly any
+order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ioassay.analysis.profile.totals import REQUESTS, known_total
 from ioassay.text import format
 
 _BACKWARD = 0.9
-"""Requests in random order go back in half of all cases."""
+"""Share of requests that go back above which a file is read backward; in random order, half of them do."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class RandomEvidence(DirectionEvidence):
 
 
 def random_access(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction."""
+    """A warning for each direction."""
     least = facts.thresholds.random_requests
     for direction in REQUESTS:
         rows = facts.causes.get(("random-access", direction))
         if rows is None:
             continue
         share, spent = facts.thresholds.limit("random_share", direction), known_total(rows["duration_ns"])
-        count, own = int(rows["random"].sum()), int(rows["calls"].sum())
+        count, calls = int(rows["random"].sum()), int(rows["calls"].sum())
         yield profile_finding(
             "warning",
             RandomEvidence(
@@ -59,7 +59,7 @@ def random_access(facts: ProfileFacts) -> Iterator[Finding]:
                 random=count,
                 requests=int(facts.requests(direction)["calls"].sum()),
                 files=rows.height,
-                is_backward=count >= _BACKWARD * own,
+                is_backward=count >= _BACKWARD * calls,
             ),
             files(rows.sort("random", "file", descending=[True, False])["file"]),
             _message,

@@ -1,4 +1,4 @@
-"""The same files opened, or looked at, again and again: the metadata server answers what the program knew already."""
+"""Files that are opened, or statted, again and again: the program knows the metadata server's answer already."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ class ReopenEvidence(ProfileEvidence):
     calls: int
     files: int
     most_of_a_process: float
-    """Of the worst file, on average over its processes."""
+    """Calls of each process on the worst file, on average."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """Opens."""
         return ("open",)
 
 
 @dataclass(frozen=True)
 class RestatEvidence(ProfileEvidence):
-    """Stats of files that each process looks at many times."""
+    """Stats of files that each process stats many times."""
 
     kind: ClassVar[str] = "stat-storm"
     calls: int
@@ -44,7 +43,6 @@ class RestatEvidence(ProfileEvidence):
 
     @property
     def called_operations(self) -> Collection[str]:
-        """Queries of attributes."""
         return ("stat",)
 
 
@@ -52,7 +50,7 @@ def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     limits = (facts.thresholds.open_calls, facts.thresholds.open_calls_by_process)
     rows = _repeated(facts, "open", *limits)
-    # Programs for trees of files open a directory for each file in it, which nobody will change.
+    # Programs for trees of files open a directory for each file in it, which users cannot change.
     if not rows.is_empty() and facts.tool is None:
         counts = _counts(rows)
         spent = known_total([facts.spent_ns(name, counts[0]) for name in ("open", "close")])
@@ -78,13 +76,13 @@ def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
 
 
 def _saves(rows: pl.DataFrame, spent_ns: int | None) -> int | None:
-    """Each process asks for each file once."""
+    """The savings if each process makes one call on each file."""
     return less(spent_ns, int(rows["processes"].fill_null(1).sum()), int(rows["calls"].sum()))
 
 
 def _repeated(facts: ProfileFacts, operation: str, least: Threshold, of_a_process: Threshold) -> pl.DataFrame:
-    """The files on which each process makes many such calls; none where these are few altogether. A file that is not
-    there is looked for, which is another finding.
+    """The files on which each process makes many such calls; none if these are few in total. Absent files belong to
+    another finding (`failed_lookups`).
     """
     each = pl.col("calls") / pl.col("processes").fill_null(1).clip(1)
     rows = (

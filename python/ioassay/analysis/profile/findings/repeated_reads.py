@@ -1,7 +1,7 @@
-"""Data that is read more often than it has to be.
+"""Data that is read more often than necessary.
 
-By one process again and again, as in Drishti's rule P09; or by every process of a job, which one of them could read and
-hand to the others over the network.
+By one process repeatedly, as in Drishti's rule P09; or by every process of a job, although one of them could read it
+and send it to the others over the network.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class RedundantReadEvidence(ProfileEvidence):
-    """Bytes that processes read again."""
+    """Bytes that processes read repeatedly."""
 
     kind: ClassVar[str] = "redundant-reads"
     redundant_bytes: int
     read_bytes: int
     files: int
     worst_times: float
-    """How often the file that is worst was read on average."""
+    """How often the worst file was read on average."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """All that read."""
         return OPERATIONS_OF["read"]
 
 
@@ -43,52 +42,51 @@ class SameDataEvidence(ProfileEvidence):
 
     kind: ClassVar[str] = "same-data"
     readers: int
-    """Of the file that most processes read."""
+    """Readers of the file that most processes read."""
     read_bytes: int
     distinct_bytes: int
     files: int
 
     @property
     def called_operations(self) -> Collection[str]:
-        """All that read."""
         return OPERATIONS_OF["read"]
 
 
 def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
-    """At most one. Files whose requests belong to another finding have it as a symptom there."""
+    """At most one warning. It is a symptom of files whose requests belong to another finding."""
     share, least = facts.thresholds.redundant_share, facts.thresholds.moved_bytes
     every = facts.reads
-    own, theirs = _of_kind(facts, "redundant-reads"), _of_other_kinds(facts, "redundant-reads")
-    is_own = pl.col("file").is_in(own.implode()) | ~pl.col("file").is_in(theirs.implode())
-    found = every.filter(pl.col("again") > 0, is_own).sort("again", "file", descending=[True, False])
-    redundant, read = int(found["again"].sum()), int(every["read_bytes"].sum())
+    own_files, other_files = _of_kind(facts, "redundant-reads"), _of_other_kinds(facts, "redundant-reads")
+    is_included = pl.col("file").is_in(own_files.implode()) | ~pl.col("file").is_in(other_files.implode())
+    repeated = every.filter(pl.col("again") > 0, is_included).sort("again", "file", descending=[True, False])
+    redundant, read = int(repeated["again"].sum()), int(every["read_bytes"].sum())
     if redundant <= share.value * read or redundant <= least.value:
         return
-    times = found["read_bytes"] / (found["extent"] * found["readers"])
+    times = repeated["read_bytes"] / (repeated["extent"] * repeated["readers"])
     in_again = pl.col("duration_ns") * (pl.col("again") / pl.col("read_bytes"))
-    rows = facts.requests("read").join(found.select("file"), on="file", how="semi")
+    rows = facts.requests("read").join(repeated.select("file"), on="file", how="semi")
     yield profile_finding(
         "warning",
         RedundantReadEvidence(
             thresholds=(share, least),
-            spent_ns=known_total(found["duration_ns"]),
-            saves_ns=known_total(found.select(in_again.round(0))["duration_ns"]),
+            spent_ns=known_total(repeated["duration_ns"]),
+            saves_ns=known_total(repeated.select(in_again.round(0))["duration_ns"]),
             symptoms=causes.symptoms(facts, "redundant-reads", "read", rows),
             redundant_bytes=redundant,
             read_bytes=read,
-            files=found.height,
+            files=repeated.height,
             worst_times=float(times[0]),
         ),
-        files(found["file"]),
+        files(repeated["file"]),
         _redundant_read_message,
     )
 
 
 def same_data(facts: ProfileFacts) -> Iterator[Finding]:
-    """At most one. Files whose requests belong to another finding have it as a symptom there."""
+    """At most one warning. It is a symptom of files whose requests belong to another finding."""
     limits = (facts.thresholds.reading_processes, facts.thresholds.moved_bytes)
-    theirs = _of_other_kinds(facts, "same-data")
-    rows = facts.reads.filter(causes.is_same_data(facts), ~pl.col("file").is_in(theirs.implode()))
+    other_files = _of_other_kinds(facts, "same-data")
+    rows = facts.reads.filter(causes.is_same_data(facts), ~pl.col("file").is_in(other_files.implode()))
     if rows.is_empty():
         return
     in_others = pl.col("duration_ns") * (1 - pl.col("extent") / pl.col("read_bytes"))
@@ -116,8 +114,12 @@ def _of_kind(facts: ProfileFacts, kind: str) -> pl.Series:
 
 
 def _of_other_kinds(facts: ProfileFacts, kind: str) -> pl.Series:
-    """Files that are read, of which another finding names the requests."""
-    others = [rows["file"] for (its, direction), rows in facts.causes.items() if direction == "read" and its != kind]
+    """Files whose read requests belong to another finding."""
+    others = [
+        rows["file"]
+        for (other_kind, direction), rows in facts.causes.items()
+        if direction == "read" and other_kind != kind
+    ]
     return pl.concat([pl.Series("file", [], pl.Int64), *others])
 
 

@@ -1,7 +1,7 @@
-"""Files that are looked for where they are not: each failed open or stat is a question to the metadata server.
+"""Lookups of absent files: each failed open or stat is a request to the metadata server.
 
-Many come from search paths: of programs (`PATH`), libraries (`LD_LIBRARY_PATH`), modules, headers. These look for one
-name in several directories. What interpreters and libraries look for is start-up (`program_startup`).
+Many come from search paths: of programs (`PATH`), libraries (`LD_LIBRARY_PATH`), modules, headers. These search a name
+in several directories. Lookups of interpreters and libraries belong to start-up (`program_startup`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from ioassay.text.control_characters import escaped
 LOOKUPS = ("open", "stat", "list")
 
 MOST_DIRECTORIES = 5
-"""That the evidence names."""
+"""The most directories in the evidence."""
 
 _AGAIN_AND_AGAIN = 10
-"""Failed lookups of a path by each process that looks for it."""
+"""Failed lookups of a path by each process above which the process polls for it."""
 
 _OTHER_REASONS = (61, 95, 22, 20, 17, 6)
-"""ENODATA and EOPNOTSUPP of attributes, EINVAL of reading a link that is none, ENOTDIR, EEXIST, ENXIO: the file is
-there.
+"""Errors other than absence: ENODATA and EOPNOTSUPP of attributes, EINVAL of readlink, ENOTDIR, EEXIST, ENXIO.
 """
 
 
@@ -43,30 +42,30 @@ _NAME = pl.col("path").str.split("/").list.last()
 
 @dataclass(frozen=True)
 class FailedLookups:
-    """Lookups that did not find what they looked for."""
+    """Lookups of absent files."""
 
     count: int
     directories: tuple[tuple[str, int], ...]
-    """Those with most, and how many failed in each."""
+    """The directories with most failed lookups, with their number."""
     names: int
-    """Different file names that were looked for in vain."""
+    """Different names of absent files."""
     searched: int
-    """Of these, such as were looked for in several directories, and found in fewer: where trees are copied, each
-    directory has a file of the name.
+    """Names among these that were searched in several directories, and exist in fewer: in copied trees, each directory
+    has a file of the name.
     """
     searched_count: int
     """Failed lookups of these names."""
     repeated_count: int
-    """Failed lookups of paths that were looked for again and again."""
+    """Failed lookups of paths that processes poll for."""
 
     @property
     def is_search_path(self) -> bool:
-        """True if most of them look for a name in several directories."""
+        """True if most of them search a name in several directories."""
         return 2 * self.searched_count >= self.count
 
     @property
     def is_polling(self) -> bool:
-        """True if most of them look for the same paths again and again."""
+        """True if most of them poll for the same paths."""
         return not self.is_search_path and 2 * self.repeated_count >= self.count
 
 
@@ -78,19 +77,18 @@ class SearchEvidence(ProfileEvidence):
     failed: int
     lookups: int
     directories: tuple[tuple[str, int], ...]
-    """Those with most, and how many failed in each."""
+    """The directories with most failed lookups, with their number."""
     names: int
-    """Different file names that were looked for in vain."""
+    """Different names of absent files."""
     searched: int
-    """Of these, such as were looked for in several directories."""
+    """Names among these that were searched in several directories."""
     is_search_path: bool
-    """True if most of them look for a name in several directories."""
+    """True if most of them search a name in several directories."""
     is_polling: bool
-    """True if most of them look for the same paths again and again."""
+    """True if most of them poll for the same paths."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """Look-ups."""
         return LOOKUPS
 
 
@@ -101,12 +99,12 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
     if lookups["failed"].sum() <= least.value:
         return
     every = int(lookups["calls"].sum())
-    lookups = lookups.join(_made_after_a_look(facts), on="file", how="anti", maintain_order="left")
-    rows, found = _absent(lookups), failed_among(lookups)
-    if found.count <= least.value or found.count <= share.value * every:
+    lookups = lookups.join(_created_after_lookup(facts), on="file", how="anti", maintain_order="left")
+    rows, absent = _absent(lookups), failed_among(lookups)
+    if absent.count <= least.value or absent.count <= share.value * every:
         return
-    # They ask for what they are about to make: the tree is to blame, which `metadata_time` says.
-    if facts.tool is not None and not found.is_polling:
+    # Tools check for files that they are about to create; `metadata_time` reports the tree of files instead.
+    if facts.tool is not None and not absent.is_polling:
         return
     by_operation = rows.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
     spent = known_total([facts.spent_ns(operation, count) for operation, count in by_operation])
@@ -116,22 +114,22 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
             thresholds=(least, share),
             spent_ns=spent,
             saves_ns=spent,
-            failed=found.count,
+            failed=absent.count,
             lookups=every,
-            directories=found.directories,
-            names=found.names,
-            searched=found.searched,
-            is_search_path=found.is_search_path,
-            is_polling=found.is_polling,
+            directories=absent.directories,
+            names=absent.names,
+            searched=absent.searched,
+            is_search_path=absent.is_search_path,
+            is_polling=absent.is_polling,
         ),
         files(_by_path(rows)["file"]),
         _message,
     )
 
 
-def _made_after_a_look(facts: ProfileFacts) -> pl.DataFrame:
-    """Files that a program made after it had seen that they were not there, as copies of trees do: file. One that is
-    waited for is looked for again and again.
+def _created_after_lookup(facts: ProfileFacts) -> pl.DataFrame:
+    """Files that a program created after a lookup showed that they were absent, as in copying a tree: file. Files that
+    processes poll for are left out.
     """
     makes = pl.col("operation").is_in(["create", "rename"]) | ((pl.col("direction") == "write") & (pl.col("bytes") > 0))
     failed = pl.col("failed").filter(pl.col("operation").is_in(LOOKUPS)).sum()
@@ -141,17 +139,17 @@ def _made_after_a_look(facts: ProfileFacts) -> pl.DataFrame:
 
 
 def failed_among(rows: pl.DataFrame) -> FailedLookups:
-    """Those among rows of `totals.on_storage`."""
+    """The failed lookups among rows of `totals.on_storage`."""
     named = _by_path(_absent(rows)).with_columns(
         directory=pl.col("path").map_elements(directory_of, return_dtype=pl.String), name=_NAME
     )
     directories = named.group_by("directory").agg(pl.col("failed").sum())
     top = directories.sort("failed", "directory", descending=[True, False]).head(MOST_DIRECTORIES)
-    are_there = pl.col("operation").is_in(LOOKUPS) & (pl.col("calls") > pl.col("failed").fill_null(0))
-    there = rows.filter(are_there).select("path").unique().group_by(name=_NAME).agg(found=pl.len())
+    is_present = pl.col("operation").is_in(LOOKUPS) & (pl.col("calls") > pl.col("failed").fill_null(0))
+    there = rows.filter(is_present).select("path").unique().group_by(name=_NAME).agg(present=pl.len())
     names = named.group_by("name").agg(pl.col("directory").n_unique(), pl.col("failed").sum())
     searched = names.join(there, on="name", how="left").filter(
-        pl.col("directory") > 1, pl.col("found").fill_null(0) < pl.col("directory")
+        pl.col("directory") > 1, pl.col("present").fill_null(0) < pl.col("directory")
     )
     return FailedLookups(
         count=int(named["failed"].sum()),
@@ -164,7 +162,7 @@ def failed_among(rows: pl.DataFrame) -> FailedLookups:
 
 
 def _absent(rows: pl.DataFrame) -> pl.DataFrame:
-    """Lookups that failed because nothing was there, as far as the source says why."""
+    """Lookups that failed because the file was absent, as far as the source states the error."""
     reason = pl.col("last_errno").fill_null(0)
     return rows.filter(
         pl.col("operation").is_in(LOOKUPS), pl.col("failed").fill_null(0) > 0, ~reason.is_in(_OTHER_REASONS)
@@ -204,5 +202,5 @@ def named_directories(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def searched_names(searched: int, names: int) -> str:
-    """How many names are looked for in several directories; empty for none."""
+    """A sentence about names that are searched in several directories; empty for none."""
     return f"{part_of(searched, names, 'name')} looked for in several directories." if searched else ""

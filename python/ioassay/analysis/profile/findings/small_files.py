@@ -1,7 +1,7 @@
-"""Files that are smaller than a request should be: opening each takes longer than moving its bytes. They are many, or
-a few that are opened again and again, such as a log to which each of many processes appends a line.
+"""Files that are smaller than a request should be: opening each takes longer than moving its bytes. They are many, or a
+few that are reopened again and again, such as a log to which many processes append lines.
 
-Drishti's rules P05 and P06 count their requests as small ones, of which no buffer makes larger ones.
+Drishti's rules P05 and P06 count their requests as small ones, but no buffer can make them larger.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ioassay.analysis.profile.totals import REQUESTS, known_total
 from ioassay.text import format
 
 _OF_SMALL_FILES = ("redundant-reads", "same-data")
-"""Symptoms that mean something where a request is a whole file."""
+"""Symptoms that are meaningful if a request is a whole file."""
 
 _OFTEN = 10
-"""Requests on a small file from which packing it with others is no remedy: it is used again and again."""
+"""Requests on a small file above which packing it with others is no remedy, because it is used again and again."""
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,20 @@ class SmallFileEvidence(DirectionEvidence):
 
     kind: ClassVar[str] = "small-files"
     small: int
-    """Requests on them."""
+    """Requests on the small files."""
     requests: int
-    """On all files of the application."""
+    """Requests on all files of the application."""
     moved_bytes: int
     files: int
     opens: int
     processes: int
-    """That use one of the files, at most."""
+    """The most processes that use one of the files."""
     is_again: bool
-    """Most requests are on files that are used again and again."""
+    """True if most requests are on files that are used again and again."""
 
 
 def small_files(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction. The time is that of all calls on these files, also of those that open them."""
+    """A warning for each direction. The time includes all calls on these files, also those that open them."""
     share, least = facts.thresholds.small_requests_share, facts.thresholds.small_requests
     for direction in REQUESTS:
         rows = facts.causes.get(("small-files", direction))
@@ -90,12 +90,12 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
 
 def _message(evidence: SmallFileEvidence) -> Message:
     limit = format.size(evidence.thresholds[0].value)
-    did = "read" if evidence.direction == "read" else "written"
+    verb = "read" if evidence.direction == "read" else "written"
     opened = f", opened {format.count(evidence.opens, 'time')}" if evidence.opens > evidence.files else ""
     if evidence.is_again and evidence.processes > 1:
         opened += f" by {format.count(evidence.processes, 'process', 'processes')}"
     return Message(
-        f"{format.count(evidence.files, 'file')} smaller than {limit} {'is' if evidence.files == 1 else 'are'} {did} "
+        f"{format.count(evidence.files, 'file')} smaller than {limit} {'is' if evidence.files == 1 else 'are'} {verb} "
         f"with {format.count(evidence.small, 'request')} for {format.size(evidence.moved_bytes)}{opened}: "
         f"{format.share(evidence.small / evidence.requests)} of the {evidence.direction} requests.",
         _small_file_remedy(evidence),

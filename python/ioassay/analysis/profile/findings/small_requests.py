@@ -1,6 +1,6 @@
-"""Many small requests: each costs a round trip to the servers, or a call for bytes that the page cache has.
+"""Many small requests: each costs a round trip to the servers, or a system call for cached bytes.
 
-Drishti's rules P05 and P06, of shared files P15 and P16, where small writes also contend for locks.
+Drishti's rules P05 and P06; for shared files P15 and P16, where small writes also contend for locks.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ class SmallRequestEvidence(DirectionEvidence):
 
     kind: ClassVar[str] = "small-requests"
     shared_only: bool
-    """Of files on which several processes make them."""
+    """True if they are on files that several processes use."""
     by_ranks: bool
-    """True if processes are ranks of an MPI job."""
+    """True if the processes are ranks of an MPI job."""
     small: int
     requests: int
     common_bytes: int | None
-    """The size of most of the small ones, where it is known."""
+    """The most frequent size of the small ones, if known."""
     consecutive_share: float | None
-    """Of the requests on these files, those that began where the last one ended; `None`: unknown."""
+    """Share of the requests on these files that began at the end of the previous one; `None`: unknown."""
     files: int
     small_files: int
-    """Of these, such as are smaller than the limit themselves: nothing larger can be asked of them."""
+    """Files among them that are smaller than the limit, so larger requests are impossible."""
 
     @property
     def share(self) -> float:
-        """Of all requests."""
+        """Share of all requests."""
         return self.small / self.requests
 
 
 def small_requests(facts: ProfileFacts) -> Iterator[Finding]:
-    """In each direction one for shared files and one for others, if both exceed the limits by themselves; else one for
-    all of them.
+    """For each direction, a warning about shared files and one about others if both exceed the limits by themselves;
+    otherwise one about all of them.
     """
     for direction in REQUESTS:
         rows = facts.causes.get(("small-requests", direction))
@@ -64,12 +64,12 @@ def small_requests(facts: ProfileFacts) -> Iterator[Finding]:
         shared = rows.filter(is_shared)
         requests, of_shared = int(every["calls"].sum()), int(every.filter(is_shared)["calls"].sum())
         if not _exceeds(facts, shared, of_shared):
-            yield _found(facts, direction, rows, requests, shared_only=False)
+            yield _finding(facts, direction, rows, requests, shared_only=False)
             continue
-        yield _found(facts, direction, shared, of_shared, shared_only=True)
+        yield _finding(facts, direction, shared, of_shared, shared_only=True)
         alone = rows.filter(~is_shared)
         if _exceeds(facts, alone, requests):
-            yield _found(facts, direction, alone, requests - of_shared, shared_only=False)
+            yield _finding(facts, direction, alone, requests - of_shared, shared_only=False)
 
 
 def _exceeds(facts: ProfileFacts, rows: pl.DataFrame, requests: int) -> bool:
@@ -77,7 +77,7 @@ def _exceeds(facts: ProfileFacts, rows: pl.DataFrame, requests: int) -> bool:
     return bool(rows["small"].sum() > max(share * requests, least))
 
 
-def _found(
+def _finding(
     facts: ProfileFacts, direction: Direction, rows: pl.DataFrame, requests: int, *, shared_only: bool
 ) -> Finding:
     limits = facts.thresholds
@@ -117,13 +117,13 @@ def _found(
 
 
 def _saves(spent_ns: int | None, needed: float, small: int, moved_bytes: int) -> int | None:
-    """Large requests take as long as small ones, and no less than copying the bytes."""
+    """Savings if a large request takes as long as a small one, but not less than copying its bytes."""
     fewer, copied = less(spent_ns, needed, small), beyond_copying(spent_ns, moved_bytes)
     return None if fewer is None or copied is None else min(fewer, copied)
 
 
 def _message(evidence: SmallRequestEvidence) -> Message:
-    of = " of shared files" if evidence.shared_only else ""
+    of_shared = " of shared files" if evidence.shared_only else ""
     limit = format.size(evidence.thresholds[0].value)
     usual = "" if evidence.common_bytes is None else f", most often {format.size(evidence.common_bytes)}"
     details = ""
@@ -141,7 +141,7 @@ def _message(evidence: SmallRequestEvidence) -> Message:
     else:
         remedy = f"Gather requests in a buffer of {limit} or more."
     return Message(
-        f"{format.share(evidence.share)} of the {evidence.direction} requests{of} are smaller than {limit} "
+        f"{format.share(evidence.share)} of the {evidence.direction} requests{of_shared} are smaller than {limit} "
         f"({format.count(evidence.small)} of {format.count(evidence.requests)}{usual}).",
         remedy,
         details,
@@ -149,4 +149,4 @@ def _message(evidence: SmallRequestEvidence) -> Message:
 
 
 _IN_ORDER = 0.5
-"""Requests of which so many begin where the last one ended are gathered by a buffer."""
+"""Share of consecutive requests above which a buffer gathers them."""

@@ -1,4 +1,4 @@
-"""Calls that took very much longer than most of their kind: the storage, the network or a lock held them up."""
+"""Calls that took much longer than most of their kind because of the storage, the network or a lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ioassay.profiles.model import DIRECTION
 from ioassay.text import format
 
 _WAITS = ("lock",)
-"""Operations that are meant to wait."""
+"""Operations that are expected to wait."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,17 @@ class StallEvidence(ProfileEvidence):
     slowest_ns: int
     median_ns: int
     steps: int
-    """Of the time line, with calls as slow as the limit."""
+    """Steps of the time line with calls as slow as the limit."""
     calls: int
-    """Of the operation, in all."""
+    """All calls of the operation."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """The one that stalled."""
         return (self.operation,)
 
 
 def stalls(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each operation, of those that reach the file system."""
+    """A warning for each operation that reaches the file system and stalled."""
     times = facts.thresholds.stall_medians
     known = facts.operations.drop_nulls(["p50_ns", "slowest_ns"])
     for row in known.iter_rows(named=True):
@@ -49,7 +48,7 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
         if slowest < limit_ns:
             continue
         slow = facts.profile.timeline.filter(pl.col("operation") == name, pl.col("slowest_ns") >= limit_ns)
-        if slow.is_empty():  # the source does not know when it was
+        if slow.is_empty():  # the source does not know the time of the stall
             continue
         steps = slow.sort("slowest_ns", "start_s", descending=[True, False])["start_s"]
         yield profile_finding(

@@ -25,7 +25,6 @@ class StreamEvidence(ProfileEvidence):
 
     @property
     def called_operations(self) -> Collection[str]:
-        """Calls of streams."""
         return ("stream read", "stream write")
 
 
@@ -36,12 +35,12 @@ def streams(facts: ProfileFacts) -> Iterator[Finding]:
     rows = moved.filter(pl.col("operation").str.starts_with("stream")).sort("bytes", "file", descending=[True, False])
     streamed, every = int(rows["bytes"].sum()), int(moved["bytes"].sum())
     if streamed > share.value * every and streamed > least.value:
-        found = rows["file"].unique(maintain_order=True)
+        stream_files = rows["file"].unique(maintain_order=True)
         spent = known_total(rows["duration_ns"])
         evidence = StreamEvidence(
-            (share, least), spent, saves_ns=None, stream_bytes=streamed, moved_bytes=every, files=len(found)
+            (share, least), spent, saves_ns=None, stream_bytes=streamed, moved_bytes=every, files=len(stream_files)
         )
-        yield profile_finding("notice", evidence, files(found), _message)
+        yield profile_finding("notice", evidence, files(stream_files), _message)
 
 
 def _message(evidence: StreamEvidence) -> Message:

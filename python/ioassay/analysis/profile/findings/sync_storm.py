@@ -14,17 +14,16 @@ from ioassay.text import format
 
 @dataclass(frozen=True)
 class SyncEvidence(ProfileEvidence):
-    """Calls of fsync and its like."""
+    """Calls of fsync and similar ones."""
 
     kind: ClassVar[str] = "sync-storm"
     syncs: int
     written_bytes: int
-    """To the files that were synced."""
+    """Bytes written to the synced files."""
     files: int
 
     @property
     def called_operations(self) -> Collection[str]:
-        """Syncs."""
         return ("sync",)
 
 

@@ -23,11 +23,10 @@ class SynchronousWriteEvidence(ProfileEvidence):
     written_bytes: int
     files: int
     share: float | None
-    """Of the time in I/O, in these writes."""
+    """Share of the time in I/O that these writes take."""
 
     @property
     def called_operations(self) -> Collection[str]:
-        """All that write."""
         return OPERATIONS_OF["write"]
 
 

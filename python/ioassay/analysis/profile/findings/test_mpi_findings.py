@@ -27,9 +27,11 @@ RANKS, NODES = 8, 4
 
 @pytest.fixture
 def job(tmp_path: Path) -> Callable[..., Profile]:
-    """A job of which so many ranks write what all of them write together, each in so many seconds of 100."""
+    """A job of 100 s in which `writers` ranks write the bytes of all ranks, each in `seconds`."""
 
-    def made(writers: int, *, seconds: int = 1, calls: int = 100, nodes: int = NODES, known: bool = True) -> Profile:
+    def job_profile(
+        writers: int, *, seconds: int = 1, calls: int = 100, nodes: int = NODES, known: bool = True
+    ) -> Profile:
         tables = []
         for rank in range(RANKS):
             table = TableBuilder(
@@ -46,35 +48,35 @@ def job(tmp_path: Path) -> Callable[..., Profile]:
         profile = load_profile([store_record(tmp_path / "record", *tables)])
         return replace(profile, uncounted=frozenset()) if known else profile
 
-    return made
+    return job_profile
 
 
-def blocking(profile: Profile) -> list[BlockingEvidence]:
-    found = [finding.evidence for finding in blocking_mpi_io(ProfileFacts(profile, Thresholds()))]
-    assert all(isinstance(one, BlockingEvidence) for one in found)
-    return found  # type: ignore[return-value]
+def blocking_evidence(profile: Profile) -> list[BlockingEvidence]:
+    evidences = [finding.evidence for finding in blocking_mpi_io(ProfileFacts(profile, Thresholds()))]
+    assert all(isinstance(evidence, BlockingEvidence) for evidence in evidences)
+    return evidences  # type: ignore[return-value]
 
 
-def aggregated(profile: Profile) -> list[AggregatorEvidence]:
-    found = [aggregator.evidence for aggregator in aggregators(ProfileFacts(profile, Thresholds()))]
-    assert all(isinstance(one, AggregatorEvidence) for one in found)
-    return found  # type: ignore[return-value]
+def aggregator_evidence(profile: Profile) -> list[AggregatorEvidence]:
+    evidences = [aggregator.evidence for aggregator in aggregators(ProfileFacts(profile, Thresholds()))]
+    assert all(isinstance(evidence, AggregatorEvidence) for evidence in evidences)
+    return evidences  # type: ignore[return-value]
 
 
 def messages(finder: Callable[[ProfileFacts], Iterable[Finding]], profile: Profile) -> list[Message]:
     return [finding.message for finding in finder(ProfileFacts(profile, Thresholds()))]
 
 
-def called(profile: Profile, operation: str, other: str) -> Profile:
-    """The profile with another operation in place of one."""
+def with_operation(profile: Profile, operation: str, other: str) -> Profile:
+    """The profile with an operation replaced by another."""
     operations = profile.file_operations.with_columns(pl.col("operation").replace({operation: other}))
     return replace(profile, file_operations=operations)
 
 
 def test_mpi_io_that_only_blocks_for_much_of_the_run_time(job: Callable[..., Profile]) -> None:
     profile = job(RANKS, seconds=20)
-    (found,) = blocking(profile)
-    assert (found.direction, found.calls, found.share, found.spent_ns) == ("write", 800, 0.2, 160 * S)
+    (evidence,) = blocking_evidence(profile)
+    assert (evidence.direction, evidence.calls, evidence.share, evidence.spent_ns) == ("write", 800, 0.2, 160 * S)
     (message,) = messages(blocking_mpi_io, profile)
     assert message.text == ("All 800 writes of MPI-IO block: the ranks spend 160 s in them, 20 % of their run time.")
     (finding,) = blocking_mpi_io(ProfileFacts(profile, Thresholds()))
@@ -82,31 +84,31 @@ def test_mpi_io_that_only_blocks_for_much_of_the_run_time(job: Callable[..., Pro
 
 
 def test_little_time_in_blocking_calls_is_no_finding(job: Callable[..., Profile]) -> None:
-    assert blocking(job(RANKS, seconds=5)) == []
+    assert blocking_evidence(job(RANKS, seconds=5)) == []
 
 
 @pytest.mark.parametrize(
     "operation", ["MPI non-blocking write", "MPI non-blocking collective write", "MPI split collective write"]
 )
-def test_one_kind_of_call_that_does_not_block_is_enough(job: Callable[..., Profile], operation: str) -> None:
+def test_one_kind_of_non_blocking_call_is_enough(job: Callable[..., Profile], operation: str) -> None:
     profile = job(RANKS, seconds=20)
-    assert blocking(called(profile, "MPI collective write", operation)) == []
+    assert blocking_evidence(with_operation(profile, "MPI collective write", operation)) == []
 
 
-def test_a_source_that_does_not_tell_non_blocking_calls_apart_says_nothing(job: Callable[..., Profile]) -> None:
+def test_a_source_without_separate_non_blocking_calls_has_no_finding(job: Callable[..., Profile]) -> None:
     profile = job(RANKS, seconds=20)
     unknown = replace(profile, uncounted=frozenset({"MPI non-blocking write"}))
-    assert blocking(unknown) == []
+    assert blocking_evidence(unknown) == []
     partly = replace(profile, uncounted=frozenset({"MPI non-blocking collective write"}))
     assert "does not count: MPI non-blocking collective write." in messages(blocking_mpi_io, partly)[0].text
 
 
 def test_non_blocking_independent_calls_are_independent(job: Callable[..., Profile]) -> None:
-    profile = called(job(RANKS, calls=200), "MPI collective write", "MPI non-blocking write")
-    (found,) = no_collectives(ProfileFacts(profile, Thresholds()))
-    assert isinstance(found.evidence, NoCollectiveEvidence)
-    assert found.evidence.independent == 1600
-    split = called(profile, "write", "MPI split collective write")
+    profile = with_operation(job(RANKS, calls=200), "MPI collective write", "MPI non-blocking write")
+    (finding,) = no_collectives(ProfileFacts(profile, Thresholds()))
+    assert isinstance(finding.evidence, NoCollectiveEvidence)
+    assert finding.evidence.independent == 1600
+    split = with_operation(profile, "write", "MPI split collective write")
     assert list(no_collectives(ProfileFacts(split, Thresholds()))) == []
 
 
@@ -115,16 +117,20 @@ def test_a_log_of_darshan_whose_collective_calls_block(tmp_path: Path) -> None:
     text = gzip.decompress(source.read_bytes()).decode().replace("MPIIO_INDEP_READS\t16\t", "MPIIO_INDEP_READS\t0\t")
     log = tmp_path / "log.txt"
     log.write_text(text)
-    (found,) = blocking(darshan.load_profile([log]))
-    assert (found.direction, found.calls, found.uncounted) == ("read", 16, ("MPI non-blocking collective read",))
+    (evidence,) = blocking_evidence(darshan.load_profile([log]))
+    assert (evidence.direction, evidence.calls, evidence.uncounted) == (
+        "read",
+        16,
+        ("MPI non-blocking collective read",),
+    )
     log.write_text(text.replace("MPIIO_NB_READS\t0\t", "MPIIO_NB_READS\t1\t"))
-    assert blocking(darshan.load_profile([log])) == []
+    assert blocking_evidence(darshan.load_profile([log])) == []
 
 
 def test_fewer_aggregators_than_nodes(job: Callable[..., Profile]) -> None:
     profile = job(1)
-    (found,) = aggregated(profile)
-    assert (found.aggregators, found.nodes, found.participants, found.is_few) == (1, NODES, RANKS, True)
+    (evidence,) = aggregator_evidence(profile)
+    assert (evidence.aggregators, evidence.nodes, evidence.participants, evidence.is_few) == (1, NODES, RANKS, True)
     (message,) = messages(aggregators, profile)
     assert message.headline == ("Collective writes of 8 processes on 4 nodes go through 1 process: fewer than nodes.")
     assert "cb_nodes to 4" in message.remedy
@@ -132,9 +138,9 @@ def test_fewer_aggregators_than_nodes(job: Callable[..., Profile]) -> None:
 
 def test_more_aggregators_than_nodes_are_a_notice(job: Callable[..., Profile]) -> None:
     profile = job(4, nodes=2)
-    (found,) = aggregators(ProfileFacts(profile, Thresholds()))
-    assert found.severity == "notice"
-    assert [threshold.name for threshold in found.evidence.thresholds] == [  # type: ignore[attr-defined]
+    (finding,) = aggregators(ProfileFacts(profile, Thresholds()))
+    assert finding.severity == "notice"
+    assert [threshold.name for threshold in finding.evidence.thresholds] == [  # type: ignore[attr-defined]
         "aggregators_by_node", "moved_bytes"
     ]  # fmt: skip
 
@@ -143,17 +149,19 @@ def test_more_aggregators_than_nodes_are_a_notice(job: Callable[..., Profile]) -
 def test_an_aggregator_for_each_node_and_ranks_that_all_write_are_no_finding(
     job: Callable[..., Profile], writers: int
 ) -> None:
-    assert aggregated(job(writers)) == []
+    assert aggregator_evidence(job(writers)) == []
 
 
-def test_of_one_node_and_of_unknown_nodes_aggregators_are_not_judged(job: Callable[..., Profile]) -> None:
+def test_aggregators_of_one_node_and_of_unknown_nodes_are_not_judged(job: Callable[..., Profile]) -> None:
     profile = job(1, nodes=1)
-    assert aggregated(profile) == []
+    assert aggregator_evidence(profile) == []
     unknown = profile.processes.with_columns(node=pl.lit(None, pl.String))
-    assert aggregated(replace(profile, processes=unknown)) == []
+    assert aggregator_evidence(replace(profile, processes=unknown)) == []
 
 
 def test_a_file_that_few_ranks_open_may_be_on_few_nodes(job: Callable[..., Profile]) -> None:
     profile = job(1)
     few = pl.when(pl.col("operation") == "MPI collective write").then(2).otherwise("processes")
-    assert aggregated(replace(profile, file_operations=profile.file_operations.with_columns(processes=few))) == []
+    assert (
+        aggregator_evidence(replace(profile, file_operations=profile.file_operations.with_columns(processes=few))) == []
+    )

@@ -1,4 +1,4 @@
-"""What is found in an application that does everything that slows I/O down, and not in one that does nothing."""
+"""Findings of an application with every fault, and of one without any."""
 
 from __future__ import annotations
 
@@ -50,39 +50,40 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
     return load_profile([store_record(tmp_path_factory.mktemp("faulty") / "record", *faulty())])
 
 
-def found_in(profile: Profile, thresholds: Thresholds | None = None) -> list[Finding]:
+def findings_of(profile: Profile, thresholds: Thresholds | None = None) -> list[Finding]:
     return findings(ProfileFacts(profile, thresholds or Thresholds()))
 
 
-def of_kind(profile: Profile, kind: type[Any], **fields: object) -> Finding:
-    """The only finding with such evidence."""
-    (one,) = (
-        found
-        for found in found_in(profile)
-        if isinstance(found.evidence, kind) and all(getattr(found.evidence, name) == fields[name] for name in fields)
+def finding_of_kind(profile: Profile, kind: type[Any], **fields: object) -> Finding:
+    """The only finding with evidence of this type and these fields."""
+    (match,) = (
+        finding
+        for finding in findings_of(profile)
+        if isinstance(finding.evidence, kind)
+        and all(getattr(finding.evidence, name) == fields[name] for name in fields)
     )
-    return one
+    return match
 
 
-def of_kinds(profile: Profile) -> set[str]:
-    return {one.kind for one in found_in(profile)}
+def kinds_of(profile: Profile) -> set[str]:
+    return {finding.kind for finding in findings_of(profile)}
 
 
 def paths(profile: Profile, finding: Finding) -> list[str]:
     names = dict(profile.files.select("file", "path").iter_rows())
-    return [names[one.file] for one in finding.rests_on if isinstance(one, FileRow)]
+    return [names[row.file] for row in finding.rests_on if isinstance(row, FileRow)]
 
 
-def test_every_finder_has_an_evidence_of_its_own_kind() -> None:
+def test_every_finder_has_its_kind_of_evidence() -> None:
     classes = {*ProfileEvidence.__subclasses__(), *DirectionEvidence.__subclasses__()} - {DirectionEvidence}
-    kinds = [one.kind for one in classes]
+    kinds = [evidence.kind for evidence in classes]
     assert len(set(kinds)) == len(kinds) == len(FINDERS)
 
 
-def test_every_kind_of_finding_is_found_in_an_application_that_does_it_all(profile: Profile) -> None:
+def test_an_application_with_every_fault_has_every_kind_of_finding(profile: Profile) -> None:
     facts = ProfileFacts(profile, Thresholds())
     silent = [find.__name__ for find in FINDERS if not list(find(facts))]
-    # They have tests of their own.
+    # They have separate tests.
     assert silent == [
         "synchronous_writes", "metadata_time", "small_requests", "small_files", "random_access", "mapped_reads",
         "deleted_unread", "hand_overs", "idle_files", "phase_tails", "aggregators", "blocking_mpi_io",
@@ -90,42 +91,42 @@ def test_every_kind_of_finding_is_found_in_an_application_that_does_it_all(profi
     ]  # fmt: skip
 
 
-def test_nothing_is_found_in_one_that_writes_large_blocks(load: Callable[..., Profile]) -> None:
-    assert found_in(load(*calm())) == []
+def test_an_application_that_writes_large_blocks_has_no_finding(load: Callable[..., Profile]) -> None:
+    assert findings_of(load(*calm())) == []
 
 
-def test_no_finding_takes_a_row_of_many_files_for_a_file(profile: Profile) -> None:
-    """Whatever such a row has: here it is each file by turns, then all."""
-    referred = {one.file for found in found_in(profile) for one in found.rests_on if isinstance(one, FileRow)}
+def test_no_finding_treats_a_row_of_many_files_as_a_file(profile: Profile) -> None:
+    """Folds each file in turn into such a row, then all files."""
+    referred = {row.file for finding in findings_of(profile) for row in finding.rests_on if isinstance(row, FileRow)}
     assert len(referred) > 5
     for rows in ({number} for number in referred), [referred]:
         for row in rows:
             folded = pl.when(pl.col("file").is_in(row)).then(pl.lit("others")).otherwise("kind")
             folded_profile = replace(profile, files=profile.files.with_columns(kind=folded))
-            for found in found_in(folded_profile):
-                assert row.isdisjoint(one.file for one in found.rests_on if isinstance(one, FileRow)), found
+            for finding in findings_of(folded_profile):
+                assert row.isdisjoint(item.file for item in finding.rests_on if isinstance(item, FileRow)), finding
 
 
-def test_opens_of_many_files_in_one_row_are_not_one_file_opened_again(load: Callable[..., Profile]) -> None:
+def test_opens_of_many_files_in_one_row_are_no_reopened_file(load: Callable[..., Profile]) -> None:
     table = TableBuilder(folded_calls=50_680)
     table.file("", {"open": 50_680}, kind=FileKind.OTHERS)
     loaded = load(table)
-    assert [one for one in found_in(loaded) if isinstance(one.evidence, ReopenEvidence)] == []
+    assert [finding for finding in findings_of(loaded) if isinstance(finding.evidence, ReopenEvidence)] == []
     assert ProfileFacts(loaded, Thresholds()).totals.of("metadata").calls == 50_680
 
 
-def test_a_profile_of_which_nothing_is_known_has_no_finding(profile: Profile) -> None:
+def test_an_empty_profile_has_no_finding(profile: Profile) -> None:
     nothing: dict[str, Any] = {name: schema.to_frame() for name, schema in FRAMES.items()}
     empty = replace(profile, **nothing)
-    assert found_in(empty) == []
+    assert findings_of(empty) == []
 
 
-def test_warnings_come_first_and_those_that_save_most_time_before_others(profile: Profile) -> None:
-    found = found_in(profile)
-    order = [(one.severity != "warning", -(one.evidence.saves_ns or 0)) for one in found]  # type: ignore[attr-defined]
+def test_warnings_come_first_and_then_findings_by_savings(profile: Profile) -> None:
+    all_findings = findings_of(profile)
+    order = [(finding.severity != "warning", -(finding.evidence.saves_ns or 0)) for finding in all_findings]  # type: ignore[attr-defined]
     assert order == sorted(order)
-    assert len(set(order)) > len(found) / 2
-    assert all(one.rests_on and one.evidence.thresholds for one in found)  # type: ignore[attr-defined]
+    assert len(set(order)) > len(all_findings) / 2
+    assert all(finding.rests_on and finding.evidence.thresholds for finding in all_findings)  # type: ignore[attr-defined]
 
 
 def test_small_requests_of_shared_files_and_of_files_of_a_process_are_two_causes(load: Callable[..., Profile]) -> None:
@@ -134,18 +135,18 @@ def test_small_requests_of_shared_files_and_of_files_of_a_process_are_two_causes
         table = TableBuilder(10 + rank, job={"SLURM_PROCID": str(rank)})
         shared = table.file("/out/shared", inode=1)
         table.transfers(shared, "write", {1000: 5000}, forward=4999, begin=rank * 10**9, end=rank * 10**9 + 10**8)
-        own = table.file(f"/out/{rank}", inode=2 + rank)
-        table.transfers(own, "write", {100: 30_000}, consecutive=29_999)
+        own_file = table.file(f"/out/{rank}", inode=2 + rank)
+        table.transfers(own_file, "write", {100: 30_000}, consecutive=29_999)
         tables.append(table)
     profile = load(*tables)
-    found = of_kind(profile, SmallRequestEvidence, shared_only=True)
-    evidence = found.evidence
+    shared_finding = finding_of_kind(profile, SmallRequestEvidence, shared_only=True)
+    evidence = shared_finding.evidence
     assert isinstance(evidence, SmallRequestEvidence)
     assert (evidence.small, evidence.requests, evidence.common_bytes, evidence.files) == (20_000, 20_000, 1000, 1)
     assert evidence.by_ranks
-    assert paths(profile, found) == ["/out/shared"]
-    assert "collective MPI-IO" in found.message.remedy
-    alone_finding = of_kind(profile, SmallRequestEvidence, shared_only=False)
+    assert paths(profile, shared_finding) == ["/out/shared"]
+    assert "collective MPI-IO" in shared_finding.message.remedy
+    alone_finding = finding_of_kind(profile, SmallRequestEvidence, shared_only=False)
     alone = alone_finding.evidence
     assert (alone.files, alone.small, alone.requests) == (4, 120_000, 120_000)  # type: ignore[attr-defined]
     assert alone_finding.message.remedy == "Gather requests in a buffer of 1 MiB or more."
@@ -157,8 +158,8 @@ def test_collective_mpi_io_is_no_remedy_for_processes_that_are_no_ranks(load: Ca
         table = TableBuilder(pid, command=["worker"])
         table.transfers(table.file("/out/shared", inode=1), "write", {1000: 5000}, forward=4999)
         tables.append(table)
-    found = of_kind(load(*tables), SmallRequestEvidence, shared_only=True)
-    assert "MPI" not in found.message.remedy
+    finding = finding_of_kind(load(*tables), SmallRequestEvidence, shared_only=True)
+    assert "MPI" not in finding.message.remedy
 
 
 def test_a_limit_of_a_measured_run_replaces_that_of_the_rule(load: Callable[..., Profile]) -> None:
@@ -166,23 +167,23 @@ def test_a_limit_of_a_measured_run_replaces_that_of_the_rule(load: Callable[...,
     table.transfers(table.file("/out/a", inode=1), "write", {32 * KIB: 5000}, consecutive=4999)
     profile = load(table)
     measured = Thresholds(small_request_bytes=Threshold("small_request_bytes", 32 << 10, "measured", "runs/nfs"))
-    assert found_in(profile, measured) == []
+    assert findings_of(profile, measured) == []
     larger = Thresholds(small_request_bytes=Threshold("small_request_bytes", 64 << 10, "measured", "runs/nfs"))
-    (small,) = found_in(profile, larger)
+    (small,) = findings_of(profile, larger)
     assert small.evidence.thresholds[0].source == "runs/nfs"  # type: ignore[attr-defined]
 
 
 def test_independent_mpi_io_on_a_shared_file_is_the_cause_of_small_and_misaligned_requests(profile: Profile) -> None:
-    found = of_kind(profile, NoCollectiveEvidence)
-    assert paths(profile, found) == ["/scratch/climate/diagnostics.bin"]
-    evidence = found.evidence
+    finding = finding_of_kind(profile, NoCollectiveEvidence)
+    assert paths(profile, finding) == ["/scratch/climate/diagnostics.bin"]
+    evidence = finding.evidence
     assert isinstance(evidence, NoCollectiveEvidence)
     assert [(symptom.kind, symptom.count, symptom.of) for symptom in evidence.symptoms] == [
         ("small-requests", 20_000, 20_000),
         ("random-access", 10_000 - RANKS, 20_000),
         ("misaligned", 20_000, 20_000),
     ]
-    assert "100 % of these requests are smaller than 1 MiB." in found.message.text
+    assert "100 % of these requests are smaller than 1 MiB." in finding.message.text
 
 
 def test_reads_that_found_the_end_of_a_file_are_neither_small_nor_misaligned(load: Callable[..., Profile]) -> None:
@@ -190,18 +191,18 @@ def test_reads_that_found_the_end_of_a_file_are_neither_small_nor_misaligned(loa
     for index in range(2000):
         file = table.file(f"/data/{index}", inode=1 + index, size=4 * MIB)
         table.transfers(file, "read", {4 * MIB: 1, 0: 1}, consecutive=1)
-    assert [one.kind for one in found_in(load(table))] == []
+    assert [finding.kind for finding in findings_of(load(table))] == []
 
 
-def test_small_requests_on_pipes_are_none(load: Callable[..., Profile]) -> None:
+def test_small_requests_on_pipes_are_ignored(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     pipe = table.file("pipe", kind=FileKind.PIPE)
     table.transfers(pipe, "read", {10: 100_000}, ns=9 * S)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
 def modules(table: TableBuilder, count: int = 12) -> None:
-    """What Python reads before a script does anything."""
+    """Files that Python reads before it runs a script."""
     for index in range(count):
         module = table.file(f"/usr/lib/python3.11/m{index}.py", {"open": 1, "stat": 2}, inode=1000 + index, size=9000)
         compiled = f"/usr/lib/python3.11/__pycache__/m{index}.cpython-311.pyc"
@@ -210,7 +211,7 @@ def modules(table: TableBuilder, count: int = 12) -> None:
 
 
 def one_large_file(verb: str = "read", size: int = 4 * KIB, **transfers: int) -> TableBuilder:
-    """A Python program with so many requests of a size on a file of 64 MiB."""
+    """A Python program that moves a file of 64 MiB in requests of `size` bytes."""
     table = TableBuilder(command=["python3", "app.py"])
     modules(table)
     file = table.file("/data/large", {"open": 1}, inode=1, size=64 * MIB)
@@ -220,55 +221,53 @@ def one_large_file(verb: str = "read", size: int = 4 * KIB, **transfers: int) ->
 
 
 @pytest.mark.parametrize("verb", ["read", "write"])
-def test_random_requests_in_one_large_file_are_not_mended_by_packing_small_files(
-    load: Callable[..., Profile], verb: str
-) -> None:
+def test_random_requests_in_one_large_file_are_no_small_files(load: Callable[..., Profile], verb: str) -> None:
     profile = load(one_large_file(verb, forward=8000, misaligned=16_384))
-    (found,) = [one for one in found_in(profile) if one.severity == "warning"]
-    evidence = found.evidence
+    (finding,) = [finding for finding in findings_of(profile) if finding.severity == "warning"]
+    evidence = finding.evidence
     assert isinstance(evidence, RandomEvidence)
     assert (evidence.random, evidence.requests, evidence.files, evidence.is_backward) == (8383, 16_384, 1, False)
-    assert paths(profile, found) == ["/data/large"]
+    assert paths(profile, finding) == ["/data/large"]
     assert [symptom.kind for symptom in evidence.symptoms] == ["small-requests", "misaligned"]
-    assert found.message.remedy.startswith("Sort requests by offset")
+    assert finding.message.remedy.startswith("Sort requests by offset")
 
 
-def test_requests_that_go_from_the_end_of_a_file_to_its_beginning_are_backward(load: Callable[..., Profile]) -> None:
-    found = of_kind(load(one_large_file()), RandomEvidence)
-    evidence = found.evidence
+def test_requests_from_the_end_of_a_file_to_its_beginning_are_backward(load: Callable[..., Profile]) -> None:
+    finding = finding_of_kind(load(one_large_file()), RandomEvidence)
+    evidence = finding.evidence
     assert evidence.is_backward  # type: ignore[attr-defined]
-    assert found.message.remedy == "Read in ascending order and in large blocks; reverse them in memory."
+    assert finding.message.remedy == "Read in ascending order and in large blocks; reverse them in memory."
 
 
 def test_whole_blocks_that_begin_between_blocks_are_misaligned_before_they_are_small(
     load: Callable[..., Profile],
 ) -> None:
     profile = load(one_large_file("write", consecutive=16_383, misaligned=16_384))
-    (found,) = found_in(profile)
-    evidence = found.evidence
-    assert found.severity == "warning"  # they are small, too
+    (finding,) = findings_of(profile)
+    evidence = finding.evidence
+    assert finding.severity == "warning"  # they are small, too
     assert isinstance(evidence, MisalignedEvidence)
     assert (evidence.misaligned, evidence.requests, evidence.block_bytes) == (16_384, 16_384, 4096)
     assert evidence.thresholds[-1].origin == "file system"
     assert [symptom.kind for symptom in evidence.symptoms] == ["small-requests"]
-    assert "Align records and headers to 4 KiB" in found.message.remedy
+    assert "Align records and headers to 4 KiB" in finding.message.remedy
 
 
 def test_records_that_are_no_blocks_are_small_before_they_are_misaligned(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     table.transfers(table.file("/out", inode=1), "write", {1000: 9000}, ns=S, consecutive=8999, misaligned=8990)
-    (found,) = found_in(load(table))
-    assert isinstance(found.evidence, SmallRequestEvidence)
-    assert [symptom.kind for symptom in found.evidence.symptoms] == ["misaligned"]
-    assert found.message.remedy == "Gather requests in a buffer of 1 MiB or more."
+    (finding,) = findings_of(load(table))
+    assert isinstance(finding.evidence, SmallRequestEvidence)
+    assert [symptom.kind for symptom in finding.evidence.symptoms] == ["misaligned"]
+    assert finding.message.remedy == "Gather requests in a buffer of 1 MiB or more."
 
 
-def test_small_requests_that_skip_ahead_are_no_work_for_a_buffer(load: Callable[..., Profile]) -> None:
+def test_small_requests_that_skip_ahead_have_another_remedy_than_a_buffer(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/in", inode=1, size=10**9)
     table.transfers(file, "read", {1000: 9000}, forward=8999, strided=8998, end=10**9)
-    found = of_kind(load(table), SmallRequestEvidence)
-    assert found.message.remedy == (
+    finding = finding_of_kind(load(table), SmallRequestEvidence)
+    assert finding.message.remedy == (
         "Read 1 MiB or more at once and pick out of it, or store together what is read together."
     )
 
@@ -283,12 +282,12 @@ def small_inputs(table: TableBuilder, count: int) -> None:
 def test_many_small_files_are_packed(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     small_inputs(table, 3000)
-    (found,) = [one for one in found_in(load(table)) if one.severity == "warning"]
-    evidence = found.evidence
+    (finding,) = [finding for finding in findings_of(load(table)) if finding.severity == "warning"]
+    evidence = finding.evidence
     assert isinstance(evidence, SmallFileEvidence)
     assert (evidence.files, evidence.small, evidence.moved_bytes, evidence.opens) == (3000, 3000, 6_000_000, 3000)
     assert evidence.spent_ns == 6 * S  # with the calls that open them
-    assert found.message.remedy.startswith("Pack small files")
+    assert finding.message.remedy.startswith("Pack small files")
 
 
 @pytest.mark.parametrize(
@@ -311,40 +310,38 @@ def test_a_small_file_that_is_used_again_and_again_is_not_packed(
             file, operation, {50: calls}, ns=MS, begin=50 * index * (operation == "write"), end=50 * (index + 1)
         )
         tables.append(table)
-    found = of_kind(load(*tables), SmallFileEvidence)
-    evidence = found.evidence
+    finding = finding_of_kind(load(*tables), SmallFileEvidence)
+    evidence = finding.evidence
     assert isinstance(evidence, SmallFileEvidence)
     assert (evidence.files, evidence.opens, evidence.processes, evidence.is_again) == (1, 2000, processes, True)
-    assert found.message.remedy.startswith(remedy)
-    assert ("by 2,000 processes" in found.message.headline) == (processes > 1)
+    assert finding.message.remedy.startswith(remedy)
+    assert ("by 2,000 processes" in finding.message.headline) == (processes > 1)
     assert evidence.saves_ns is not None
     assert evidence.saves_ns > 0.9 * (evidence.spent_ns or 0)  # one open is enough
 
 
 @pytest.mark.parametrize("operation", ["copy from", "stream read"])
-def test_small_files_are_found_whichever_calls_move_them(load: Callable[..., Profile], operation: str) -> None:
+def test_small_files_are_detected_for_all_calls(load: Callable[..., Profile], operation: str) -> None:
     table = TableBuilder()
     for index in range(3000):
         file = table.file(f"/data/{index}", {"open": 1, "close": 1}, inode=5000 + index, size=2000)
-        # As fgets reads lines, and as `copy_file_range` finds the end.
+        # Like lines of fgets, and like the end of the file in `copy_file_range`.
         table.transfers(file, operation, {200: 10, 0: 1} if operation == "stream read" else {2000: 1, 0: 1})
     profile = load(table)
-    evidence = of_kind(profile, SmallFileEvidence).evidence
+    evidence = finding_of_kind(profile, SmallFileEvidence).evidence
     assert (evidence.files, evidence.small) == (3000, 3000)  # type: ignore[attr-defined]
-    assert of_kinds(profile) & {"small-files", "small-requests", "random-access"} == {"small-files"}
+    assert kinds_of(profile) & {"small-files", "small-requests", "random-access"} == {"small-files"}
 
 
-def test_lines_of_a_large_file_that_a_stream_reads_are_no_small_files(load: Callable[..., Profile]) -> None:
+def test_lines_of_a_large_file_read_by_a_stream_are_no_small_files(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/data/large", {"open": 1}, inode=1, size=64 * MIB)
     table.transfers(file, "stream read", {100: 10_000}, consecutive=9_999)
-    assert "small-files" not in of_kinds(load(table))
+    assert "small-files" not in kinds_of(load(table))
 
 
 def copied(program: str) -> TableBuilder:
-    """A tree of small files that a program copies: it looks for each before it makes it, in a directory that it opens
-    for each.
-    """
+    """A tree of small files that a program copies: it looks up each before it creates it, and opens its directory."""
     table = TableBuilder(command=[program])
     for index in range(2000):
         name = f"d{index % 20}/f{index // 20}"
@@ -359,30 +356,30 @@ def copied(program: str) -> TableBuilder:
     return table
 
 
-def test_a_program_that_copies_a_tree_is_not_told_to_keep_files_open(load: Callable[..., Profile]) -> None:
-    found = [finding for finding in found_in(load(copied("rsync"))) if finding.severity == "warning"]
-    tools = [(finding.kind, finding.evidence.tool) for finding in found]  # type: ignore[attr-defined]
+def test_a_program_that_copies_a_tree_has_the_remedy_of_copies(load: Callable[..., Profile]) -> None:
+    warnings = [finding for finding in findings_of(load(copied("rsync"))) if finding.severity == "warning"]
+    tools = [(finding.kind, finding.evidence.tool) for finding in warnings]  # type: ignore[attr-defined]
     assert tools == [("small-files", "copy"), ("small-files", "copy")]
-    for finding in found:
+    for finding in warnings:
         assert finding.message.remedy.startswith("Pack the tree into one file and copy that")
 
 
-def test_names_that_are_missing_where_a_tree_is_copied_are_on_no_search_path(load: Callable[..., Profile]) -> None:
+def test_absent_names_in_a_copied_tree_are_on_no_search_path(load: Callable[..., Profile]) -> None:
     profile = load(copied("app"))
-    assert {"small-files", "reopened-files", "failed-lookups"} <= of_kinds(profile)
-    evidence = of_kind(profile, SearchEvidence).evidence
+    assert {"small-files", "reopened-files", "failed-lookups"} <= kinds_of(profile)
+    evidence = finding_of_kind(profile, SearchEvidence).evidence
     assert isinstance(evidence, SearchEvidence)
     assert (evidence.failed, evidence.names, evidence.is_search_path) == (2000, 100, False)
 
 
-def test_a_file_that_is_looked_for_before_it_is_made_is_no_failed_lookup(load: Callable[..., Profile]) -> None:
+def test_a_lookup_before_a_file_is_created_is_no_failed_lookup(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     for index in range(500):
         made = table.file(f"/out/{index}", {"stat": 3, "open": 1}, {"stat": 3}, errno=2, inode=10 + index)
         table.transfers(made, "write", {100: 1})
     awaited = table.file("/out/result", {"stat": 300, "open": 1}, {"stat": 299}, errno=2, inode=1)
     table.transfers(awaited, "write", {100: 1})
-    evidence = of_kind(load(table), SearchEvidence).evidence
+    evidence = finding_of_kind(load(table), SearchEvidence).evidence
     assert isinstance(evidence, SearchEvidence)
     assert (evidence.failed, evidence.names, evidence.is_polling) == (299, 1, True)
 
@@ -403,8 +400,8 @@ def test_metadata_time_of_a_program_for_trees_has_its_remedy(
     for index in range(2000):
         table.file(f"/data/{index}", {operation: 1}, ns=MS)
     table.second(operation, 0, 2000, ns=2 * S)
-    found = of_kind(load(table), MetadataEvidence)
-    assert found.message.remedy.startswith(remedy)
+    finding = finding_of_kind(load(table), MetadataEvidence)
+    assert finding.message.remedy.startswith(remedy)
 
 
 def test_a_program_for_trees_beside_an_application_changes_no_remedy(load: Callable[..., Profile]) -> None:
@@ -412,27 +409,27 @@ def test_a_program_for_trees_beside_an_application_changes_no_remedy(load: Calla
     tool.file("/data/0", {"open": 1}, ns=MS, inode=1)
     for index in range(2000):
         application.file(f"/data/{index}", {"remove": 1}, ns=MS)
-    evidence = of_kind(load(tool, application), MetadataEvidence).evidence
+    evidence = finding_of_kind(load(tool, application), MetadataEvidence).evidence
     assert evidence.tool is None  # type: ignore[attr-defined]
 
 
-def test_small_files_and_a_large_file_in_random_order_are_two_causes_with_a_remedy_each(
+def test_small_files_and_a_large_file_in_random_order_are_two_findings(
     load: Callable[..., Profile],
 ) -> None:
     table = one_large_file(forward=8000)
     small_inputs(table, 3000)
-    found = [one for one in found_in(load(table)) if one.severity == "warning"]
-    assert [one.kind for one in found] == ["small-files", "random-access"]  # 6 s and 3 s
-    requests = [(one.evidence.requests, one.evidence.files) for one in found]  # type: ignore[attr-defined]
+    warnings = [finding for finding in findings_of(load(table)) if finding.severity == "warning"]
+    assert [finding.kind for finding in warnings] == ["small-files", "random-access"]  # 6 s and 3 s
+    requests = [(finding.evidence.requests, finding.evidence.files) for finding in warnings]  # type: ignore[attr-defined]
     assert requests == [(19_384, 3000), (19_384, 1)]
 
 
-def test_a_large_file_of_which_a_little_is_read_is_no_small_file(load: Callable[..., Profile]) -> None:
+def test_a_partly_read_large_file_is_no_small_file(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     for index in range(3000):
         file = table.file(f"/data/{index}", {"open": 1}, inode=1 + index, size=64 * MIB)
         table.transfers(file, "read", {4 * KIB: 1}, ns=MS)
-    assert "small-files" not in {one.kind for one in found_in(load(table))}
+    assert "small-files" not in {finding.kind for finding in findings_of(load(table))}
 
 
 def test_a_file_that_is_opened_and_read_again_and_again_is_not_in_random_order(load: Callable[..., Profile]) -> None:
@@ -440,8 +437,8 @@ def test_a_file_that_is_opened_and_read_again_and_again_is_not_in_random_order(l
     file = table.file("/data/in", {"open": 5000, "close": 5000}, inode=1, size=2 * MIB)
     table.transfers(file, "read", {2 * MIB: 5000}, ns=S, end=2 * MIB)
     profile = load(table)
-    assert "random-access" not in {one.kind for one in found_in(profile)}
-    evidence = of_kind(profile, RedundantReadEvidence).evidence
+    assert "random-access" not in {finding.kind for finding in findings_of(profile)}
+    evidence = finding_of_kind(profile, RedundantReadEvidence).evidence
     assert isinstance(evidence, RedundantReadEvidence)
     assert (evidence.worst_times, evidence.saves_ns) == (5000, round(S * 4999 / 5000))
 
@@ -450,18 +447,18 @@ def test_transfers_that_skip_forward_are_not_random(load: Callable[..., Profile]
     table = TableBuilder()
     file = table.file("/data/strided", inode=1)
     table.transfers(file, "read", {4 * MIB: 5000}, forward=4999, strided=4998, end=10**12)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
-def test_data_that_is_read_again_and_data_that_every_process_reads(profile: Profile) -> None:
-    again = of_kind(profile, RedundantReadEvidence)
+def test_redundant_reads_and_data_that_every_process_reads(profile: Profile) -> None:
+    again = finding_of_kind(profile, RedundantReadEvidence)
     assert isinstance(again.evidence, RedundantReadEvidence)
     assert (again.evidence.redundant_bytes, again.evidence.worst_times) == (RANKS * 180 * MIB, 10)
     assert paths(profile, again) == ["/data/forcing.nc"]
     assert [symptom.kind for symptom in again.evidence.symptoms] == [
         "small-requests", "random-access", "misaligned", "same-data"
     ]  # fmt: skip
-    same = of_kind(profile, SameDataEvidence)
+    same = finding_of_kind(profile, SameDataEvidence)
     assert isinstance(same.evidence, SameDataEvidence)
     assert (same.evidence.readers, same.evidence.distinct_bytes) == (RANKS, 300 * MIB)
     assert paths(profile, same) == ["/data/grid.nc"]
@@ -476,62 +473,62 @@ def test_processes_that_read_a_part_each_do_not_read_the_same(load: Callable[...
         begin = rank * 100 * MIB
         table.transfers(file, "read", {4 * MIB: 25}, consecutive=24, begin=begin, end=begin + 100 * MIB)
         tables.append(table)
-    assert found_in(load(*tables)) == []
+    assert findings_of(load(*tables)) == []
 
 
-def test_the_rank_that_spends_more_time_than_the_others(profile: Profile) -> None:
-    found = of_kind(profile, TimeImbalanceEvidence)
-    assert isinstance(found.evidence, TimeImbalanceEvidence)
-    assert found.evidence.imbalance.most_name == "rank 3"
-    assert found.evidence.spent_ns == found.evidence.imbalance.most - found.evidence.imbalance.median
-    assert found.rests_on == (ProcessRow(3),)
+def test_a_rank_that_spends_more_time_than_the_others_is_reported(profile: Profile) -> None:
+    finding = finding_of_kind(profile, TimeImbalanceEvidence)
+    assert isinstance(finding.evidence, TimeImbalanceEvidence)
+    assert finding.evidence.imbalance.most_name == "rank 3"
+    assert finding.evidence.spent_ns == finding.evidence.imbalance.most - finding.evidence.imbalance.median
+    assert finding.rests_on == (ProcessRow(3),)
 
 
-def test_workers_that_do_not_write_equally_much(load: Callable[..., Profile]) -> None:
+def test_workers_that_write_unequally_are_reported(load: Callable[..., Profile]) -> None:
     tables = [TableBuilder(10 + index, command=["worker"]) for index in range(4)]
     for index, table in enumerate(tables):
         table.transfers(
             table.file(f"/out/{index}", inode=1 + index), "write", {4 * MIB: 10 if index else 30}, consecutive=29
         )
-    evidence = of_kind(load(*tables), SizeImbalanceEvidence).evidence
+    evidence = finding_of_kind(load(*tables), SizeImbalanceEvidence).evidence
     assert isinstance(evidence, SizeImbalanceEvidence)
     assert (evidence.imbalance.most, evidence.imbalance.median) == (120 * MIB, 40 * MIB)
 
 
-def test_a_worker_that_moves_most_bytes_spends_most_time_for_that_one_cause(load: Callable[..., Profile]) -> None:
+def test_an_imbalance_of_bytes_explains_an_imbalance_of_time(load: Callable[..., Profile]) -> None:
     tables = [TableBuilder(10 + index, command=["worker"]) for index in range(4)]
     for index, table in enumerate(tables):
         calls = 10 if index else 30
         file = table.file(f"/out/{index}", inode=1 + index)
         table.transfers(file, "write", {4 * MIB: calls}, ns=calls * 100 * MS, consecutive=calls - 1)
-    (found,) = found_in(load(*tables))
-    assert isinstance(found.evidence, TimeImbalanceEvidence)
-    said = found.message
-    assert said.details == "It also wrote most: 120 MiB, the median is 40 MiB."
-    assert (said.remedy, found.evidence.saves_ns) == ("Distribute the data evenly.", 2 * S)
+    (finding,) = findings_of(load(*tables))
+    assert isinstance(finding.evidence, TimeImbalanceEvidence)
+    message = finding.message
+    assert message.details == "It also wrote most: 120 MiB, the median is 40 MiB."
+    assert (message.remedy, finding.evidence.saves_ns) == ("Distribute the data evenly.", 2 * S)
 
 
-def test_workers_that_start_up_unequally_long_are_no_imbalance(load: Callable[..., Profile]) -> None:
+def test_unequal_start_up_times_are_no_imbalance(load: Callable[..., Profile]) -> None:
     tables = [TableBuilder(10 + index, command=["python3", "worker.py"]) for index in range(4)]
     for index, table in enumerate(tables):
         table.file("/usr/lib/python3.11/os.py", {"open": 1}, inode=1, ns=900 * MS if not index else 300 * MS)
         table.second("open", 0, 1, ns=900 * MS if not index else 300 * MS)
-    kinds = {one.kind for one in found_in(load(*tables))}
+    kinds = {finding.kind for finding in findings_of(load(*tables))}
     assert "time-imbalance" not in kinds
 
 
-def test_a_stat_after_each_open_belongs_to_files_that_are_opened_again_and_again(load: Callable[..., Profile]) -> None:
+def test_stats_after_opens_belong_to_reopened_files(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     table.file("/data/in", {"open": 3000, "stat": 3000, "close": 3000}, inode=1, size=64 * MIB)
-    assert [one.kind for one in found_in(load(table))] == ["reopened-files"]
+    assert [finding.kind for finding in findings_of(load(table))] == ["reopened-files"]
 
 
-def test_metadata_that_takes_a_large_share_of_the_time(load: Callable[..., Profile]) -> None:
+def test_metadata_with_a_large_share_of_the_time_is_reported(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     table.file("/data/many", {"create": 500, "remove": 500}, ns=2 * S)
     table.second("create", 1, 500, ns=1500 * MS)
     table.second("remove", 2, 500, ns=500 * MS)
-    evidence = of_kind(load(table), MetadataEvidence).evidence
+    evidence = finding_of_kind(load(table), MetadataEvidence).evidence
     assert isinstance(evidence, MetadataEvidence)
     assert (evidence.share, evidence.operation, evidence.processes, evidence.spent_ns) == (1, "create", 0, 2 * S)
 
@@ -547,111 +544,111 @@ def test_metadata_that_takes_a_large_share_of_the_time(load: Callable[..., Profi
         ("sync", "to wait for the storage (fsync)", "Sync once after many writes", None),
     ],
 )
-def test_the_remedy_of_metadata_time_is_that_of_the_operation_that_takes_most_of_it(
+def test_metadata_time_has_the_remedy_of_its_slowest_operation(
     load: Callable[..., Profile], operation: str, words: str, remedy: str, saves_ns: int | None
 ) -> None:
     table = TableBuilder()
-    # Fewer than a finding of their own needs.
+    # Fewer than a separate finding needs.
     calls = 90 if operation == "sync" else 1000
     table.file("/data/many", {operation: calls, "attribute": 10}, ns=2100 * MS)
     table.second(operation, 1, calls, ns=2 * S)
     table.second("attribute", 1, 10, ns=100 * MS)
-    found = of_kind(load(table), MetadataEvidence)
-    evidence = found.evidence
+    finding = finding_of_kind(load(table), MetadataEvidence)
+    evidence = finding.evidence
     assert isinstance(evidence, MetadataEvidence)
-    said = found.message
-    assert f"95 % of it {words} ({operation} 2.00 s in {calls:,} calls" in said.headline
-    assert said.remedy.startswith(remedy)
+    message = finding.message
+    assert f"95 % of it {words} ({operation} 2.00 s in {calls:,} calls" in message.headline
+    assert message.remedy.startswith(remedy)
     assert evidence.saves_ns == saves_ns
 
 
-def test_lock_files_of_mpi_io_are_told_apart_from_the_application_s(load: Callable[..., Profile]) -> None:
+def test_lock_files_of_mpi_io_are_distinguished_from_the_application_s(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     table.file("/data/many", {"create": 500, "remove": 500}, ns=2 * S)
     for rank in range(3):
         table.file(f"/data/out.h5.locktest.{rank}", {"create": 1, "remove": 1}, ns=S)
     table.second("create", 1, 503, ns=4 * S)
     table.second("remove", 2, 503, ns=S)
-    said = of_kind(load(table), MetadataEvidence).message
-    assert "3 files called NAME.locktest.RANK, which Open MPI's own MPI-IO creates and removes" in said.details
-    assert said.remedy.endswith("Try ROMIO (OMPI_MCA_io=^ompio), which has no such files.")
+    message = finding_of_kind(load(table), MetadataEvidence).message
+    assert "3 files called NAME.locktest.RANK, which Open MPI's own MPI-IO creates and removes" in message.details
+    assert message.remedy.endswith("Try ROMIO (OMPI_MCA_io=^ompio), which has no such files.")
 
 
-def test_time_in_metadata_that_another_finding_names_is_not_named_again(load: Callable[..., Profile]) -> None:
+def test_metadata_time_of_another_finding_is_not_reported_again(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/data/journal", {"sync": 600, "open": 1}, ns=4 * S, inode=1)
     table.second("sync", 1, 600, ns=4 * S)
     table.transfers(file, "write", {4096: 600}, ns=10 * MS, consecutive=599)
-    (found,) = found_in(load(table))
-    assert isinstance(found.evidence, SyncEvidence)
-    # 2.4 MB need a sync for each MiB.
-    assert found.evidence.saves_ns == round(4 * S * (1 - 600 * 4096 / MIB / 600))
+    (finding,) = findings_of(load(table))
+    assert isinstance(finding.evidence, SyncEvidence)
+    # 2.4 MB need one sync for each MiB.
+    assert finding.evidence.saves_ns == round(4 * S * (1 - 600 * 4096 / MIB / 600))
 
 
-def test_metadata_of_little_time_is_no_finding(load: Callable[..., Profile]) -> None:
+def test_little_metadata_time_is_no_finding(load: Callable[..., Profile]) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 30 * MS)
     table.file("/data/repository", {"stat": 200, "rename": 1}, ns=14 * MS)
     table.second("rename", 0, 1, ns=13 * MS)
     table.second("stat", 0, 200, ns=MS)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
-def test_small_writes_that_fsync_follows_are_a_symptom_of_it(load: Callable[..., Profile]) -> None:
+def test_small_writes_before_fsyncs_are_a_symptom_of_the_syncs(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/data/journal", {"sync": 1500}, ns=4 * S, inode=1)
     table.second("sync", 1, 1500, ns=4 * S)
     table.transfers(file, "write", {512: 3000}, ns=40 * MS, consecutive=2999)
-    (found,) = found_in(load(table))
-    assert isinstance(found.evidence, SyncEvidence)
-    assert [symptom.kind for symptom in found.evidence.symptoms] == ["small-requests"]
+    (finding,) = findings_of(load(table))
+    assert isinstance(finding.evidence, SyncEvidence)
+    assert [symptom.kind for symptom in finding.evidence.symptoms] == ["small-requests"]
 
 
 @pytest.mark.parametrize("flags", [os.O_DSYNC, os.O_SYNC, os.O_SYNC | os.O_DIRECT])
-def test_writes_with_o_sync_that_take_all_the_time_are_a_finding(load: Callable[..., Profile], flags: int) -> None:
+def test_slow_writes_with_o_sync_are_a_finding(load: Callable[..., Profile], flags: int) -> None:
     table = TableBuilder()
     file = table.file("/data/log", {"open": 1}, inode=1, open_flags=flags | os.O_WRONLY)
     table.transfers(file, "write", {4096: 300}, ns=3 * S, consecutive=299)
-    (found,) = found_in(load(table))
-    evidence = found.evidence
+    (finding,) = findings_of(load(table))
+    evidence = finding.evidence
     assert isinstance(evidence, SynchronousWriteEvidence)
-    assert (found.severity, evidence.writes, evidence.files, evidence.spent_ns) == ("warning", 300, 1, 3 * S)
+    assert (finding.severity, evidence.writes, evidence.files, evidence.spent_ns) == ("warning", 300, 1, 3 * S)
     assert evidence.saves_ns == round(3 * S * (1 - 300 * 4096 / MIB / 300))
-    assert "300 writes to files opened with O_SYNC or O_DSYNC wait for the storage" in found.message.headline
+    assert "300 writes to files opened with O_SYNC or O_DSYNC wait for the storage" in finding.message.headline
 
 
 def test_direct_writes_are_not_synchronous(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/data/log", {"open": 1}, inode=1, open_flags=os.O_DIRECT | os.O_WRONLY)
     table.transfers(file, "write", {4096: 300}, ns=3 * S, consecutive=299)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
 def test_no_finding_saves_more_than_the_time_in_io(profile: Profile) -> None:
     io_ns = ProfileFacts(profile, Thresholds()).totals.io_ns
     assert io_ns is not None
-    savings = [one.evidence.saves_ns for one in found_in(profile)]  # type: ignore[attr-defined]
+    savings = [finding.evidence.saves_ns for finding in findings_of(profile)]  # type: ignore[attr-defined]
     assert all(saving is None or 0 <= saving <= io_ns for saving in savings)
     assert any(savings)
 
 
-def test_metadata_of_more_than_half_a_minute_of_a_process(load: Callable[..., Profile]) -> None:
+def test_more_than_half_a_minute_of_metadata_in_a_process_is_reported(load: Callable[..., Profile]) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 3600 * S)
     table.file("/data/many", {"create": 900}, ns=31 * S)
     written = table.file("/data/out", inode=1)
     table.transfers(written, "write", {4 * MIB: 10_000}, ns=3000 * S, consecutive=9999)
-    evidence = of_kind(load(table), MetadataEvidence).evidence
+    evidence = finding_of_kind(load(table), MetadataEvidence).evidence
     assert isinstance(evidence, MetadataEvidence)
     assert (evidence.processes, evidence.most_ns, len(evidence.thresholds)) == (1, 31 * S, 1)
 
 
-def test_streams_collectives_and_syncs(profile: Profile) -> None:
-    stream = of_kind(profile, StreamEvidence).evidence
+def test_streams_collectives_and_syncs_are_reported(profile: Profile) -> None:
+    stream = finding_of_kind(profile, StreamEvidence).evidence
     assert isinstance(stream, StreamEvidence)
     assert (stream.stream_bytes, stream.files) == (RANKS * 10**9, RANKS)
-    mpi = of_kind(profile, NoCollectiveEvidence).evidence
+    mpi = finding_of_kind(profile, NoCollectiveEvidence).evidence
     assert isinstance(mpi, NoCollectiveEvidence)
     assert (mpi.direction, mpi.independent) == ("write", 20_000)
-    sync = of_kind(profile, SyncEvidence).evidence
+    sync = finding_of_kind(profile, SyncEvidence).evidence
     assert isinstance(sync, SyncEvidence)
     assert (sync.syncs, sync.written_bytes) == (10_000, 20_000_000)
 
@@ -662,15 +659,15 @@ def test_a_collective_operation_is_enough(load: Callable[..., Profile], kind: st
     file = table.file("/data/out", inode=1)
     table.transfers(file, "MPI write", {4 * MIB: 2000})
     table.transfers(file, f"MPI {kind} write", {4 * MIB: 1})
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
-def test_non_blocking_operations_are_independent_too(load: Callable[..., Profile]) -> None:
+def test_non_blocking_operations_are_also_independent(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/data/out", inode=1)
     table.transfers(file, "MPI write", {4 * MIB: 700})
     table.transfers(file, "MPI non-blocking write", {4 * MIB: 700})
-    evidence = of_kind(load(table), NoCollectiveEvidence).evidence
+    evidence = finding_of_kind(load(table), NoCollectiveEvidence).evidence
     assert isinstance(evidence, NoCollectiveEvidence)
     assert (evidence.independent, evidence.files) == (1400, 1)
 
@@ -679,11 +676,11 @@ def test_syncs_after_much_data_are_no_storm(load: Callable[..., Profile]) -> Non
     table = TableBuilder()
     file = table.file("/data/out", {"sync": 500}, inode=1)
     table.transfers(file, "write", {4 * MIB: 500}, consecutive=499)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
-def test_files_that_are_opened_or_looked_up_again_and_again(profile: Profile) -> None:
-    opened, looked_up = of_kind(profile, ReopenEvidence), of_kind(profile, RestatEvidence)
+def test_files_that_are_opened_or_looked_up_again_and_again_are_reported(profile: Profile) -> None:
+    opened, looked_up = finding_of_kind(profile, ReopenEvidence), finding_of_kind(profile, RestatEvidence)
     assert isinstance(opened.evidence, ReopenEvidence)
     assert (opened.evidence.calls, opened.evidence.most_of_a_process) == (RANKS * 200, 200)
     assert paths(profile, opened) == ["/data/forcing.nc"]
@@ -691,15 +688,15 @@ def test_files_that_are_opened_or_looked_up_again_and_again(profile: Profile) ->
     assert (looked_up.evidence.calls, looked_up.evidence.files) == (RANKS * 8000, 1)
 
 
-def test_libraries_that_every_rank_looks_for_along_a_path_are_start_up(profile: Profile) -> None:
-    found = of_kind(profile, StartupEvidence)
-    evidence = found.evidence
+def test_library_lookups_of_every_rank_along_a_path_are_start_up(profile: Profile) -> None:
+    finding = finding_of_kind(profile, StartupEvidence)
+    evidence = finding.evidence
     assert isinstance(evidence, StartupEvidence)
     assert (evidence.processes, evidence.calls, evidence.files) == (RANKS, RANKS * 1500, 6)
     failed = evidence.failed_lookups
     assert (failed.count, failed.names, failed.searched, failed.is_search_path) == (RANKS * 1500, 2, 2, True)
     assert failed.directories == (("/home/user/lib", 4000), ("/opt/a", 4000), ("/opt/b", 4000))
-    assert found.message.remedy.startswith("Shorten search paths")
+    assert finding.message.remedy.startswith("Shorten search paths")
 
 
 def looked_up(paths: Iterable[str], times: int = 1, errno: int = 2) -> TableBuilder:
@@ -709,9 +706,7 @@ def looked_up(paths: Iterable[str], times: int = 1, errno: int = 2) -> TableBuil
     return table
 
 
-def test_lookups_that_fail_name_the_directories_with_most_of_them_and_what_they_come_from(
-    load: Callable[..., Profile], tmp_path: Path
-) -> None:
+def test_failed_lookups_name_their_top_directories_and_a_remedy(load: Callable[..., Profile], tmp_path: Path) -> None:
     searched = [f"/data/{directory}/{index}.h" for directory in ("a", "b", "c") for index in range(70)]
     names = [f"/in/step{index}" for index in range(300)]
     for number, (table, directory, remedy) in enumerate(
@@ -722,25 +717,25 @@ def test_lookups_that_fail_name_the_directories_with_most_of_them_and_what_they_
         )
     ):
         profile = load_profile([store_record(tmp_path / str(number), table)])
-        finding = of_kind(profile, SearchEvidence)
+        finding = finding_of_kind(profile, SearchEvidence)
         assert finding.evidence.directories[0] == directory  # type: ignore[attr-defined]
         assert finding.message.remedy.startswith(remedy)
     assert (
         "All 70 names are looked for in several directories."
-        in of_kind(load(looked_up(searched)), SearchEvidence).message.text
+        in finding_of_kind(load(looked_up(searched)), SearchEvidence).message.text
     )
 
 
-def test_attributes_that_files_do_not_have_are_no_failed_lookups(load: Callable[..., Profile]) -> None:
+def test_absent_attributes_are_no_failed_lookups(load: Callable[..., Profile]) -> None:
     enodata = 61
-    assert found_in(load(looked_up([f"/data/{index}" for index in range(500)], 2, enodata))) == []
+    assert findings_of(load(looked_up([f"/data/{index}" for index in range(500)], 2, enodata))) == []
 
 
-def test_calls_that_stalled_with_their_moments(profile: Profile) -> None:
-    found = of_kind(profile, StallEvidence)
-    assert isinstance(found.evidence, StallEvidence)
-    assert (found.evidence.operation, found.evidence.slowest_ns, found.evidence.steps) == ("write", 12 * S, RANKS)
-    assert found.rests_on[0] == StepRow(250, "write")
+def test_stalled_calls_are_reported_with_their_times(profile: Profile) -> None:
+    finding = finding_of_kind(profile, StallEvidence)
+    assert isinstance(finding.evidence, StallEvidence)
+    assert (finding.evidence.operation, finding.evidence.slowest_ns, finding.evidence.steps) == ("write", 12 * S, RANKS)
+    assert finding.rests_on[0] == StepRow(250, "write")
 
 
 def test_a_reader_that_waits_at_a_pipe_is_no_stall(load: Callable[..., Profile]) -> None:
@@ -752,11 +747,11 @@ def test_a_reader_that_waits_at_a_pipe_is_no_stall(load: Callable[..., Profile])
     for name, kind, slowest in (("pipe", FileKind.PIPE, 5 * S), ("/data/in", FileKind.REGULAR, 1000)):
         file = table.file(name, kind=kind)
         table.transfers(file, "read", {10: 500}, slowest_ns=slowest, consecutive=499)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
 def writers(*busy_s: int) -> list[TableBuilder]:
-    """Ranks that write from second 10 on, each for so long."""
+    """Ranks that write from second 10 on, each for `busy_s` seconds."""
     tables = []
     for rank, length_s in enumerate(busy_s):
         table = TableBuilder(10 + rank, end_ns=BEGIN_NS + 200 * S, job={"PMI_RANK": str(rank)})
@@ -768,27 +763,29 @@ def writers(*busy_s: int) -> list[TableBuilder]:
     return tables
 
 
-def test_a_phase_that_one_of_many_ranks_prolongs(load: Callable[..., Profile]) -> None:
-    found = of_kind(load(*writers(20, 20, 20, 60)), TailEvidence)
-    assert isinstance(found.evidence, TailEvidence)
-    assert (found.evidence.tail_s, found.evidence.phases_s, found.evidence.participants) == (40, 60, 4)
-    assert found.rests_on == (ProcessRow(3),)
+def test_a_phase_that_one_of_many_ranks_prolongs_is_reported(load: Callable[..., Profile]) -> None:
+    finding = finding_of_kind(load(*writers(20, 20, 20, 60)), TailEvidence)
+    assert isinstance(finding.evidence, TailEvidence)
+    assert (finding.evidence.tail_s, finding.evidence.phases_s, finding.evidence.participants) == (40, 60, 4)
+    assert finding.rests_on == (ProcessRow(3),)
 
 
 @pytest.mark.parametrize("busy_s", [(20, 20, 20, 21), (20, 60), (60, 60, 60, 60)])
-def test_ranks_that_end_together_and_few_ranks_have_no_tail(load: Callable[..., Profile], busy_s: list[int]) -> None:
-    assert not [one for one in found_in(load(*writers(*busy_s))) if isinstance(one.evidence, TailEvidence)]
+def test_ranks_that_end_together_or_are_few_have_no_tail(load: Callable[..., Profile], busy_s: list[int]) -> None:
+    assert not [
+        finding for finding in findings_of(load(*writers(*busy_s))) if isinstance(finding.evidence, TailEvidence)
+    ]
 
 
-def test_few_cached_bytes_beside_many_of_the_storage_are_no_finding(load: Callable[..., Profile]) -> None:
+def test_few_cached_bytes_are_no_finding(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     for name, size, calls, call_ns in (("hot", 4 * KIB, 900, 5000), ("cold", MIB, 100, 500_000)):
         file = table.file(f"/data/{name}", inode=len(name))
         table.transfers(file, "read", {size: calls}, ns=calls * call_ns, consecutive=calls - 1)
-    assert found_in(load(table)) == []
+    assert findings_of(load(table)) == []
 
 
-def test_reads_from_the_page_cache(load: Callable[..., Profile]) -> None:
+def test_reads_from_the_page_cache_are_reported(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     for name, size, calls, call_ns in (
         ("hot", 16 * KIB, 900, 5000),
@@ -797,12 +794,12 @@ def test_reads_from_the_page_cache(load: Callable[..., Profile]) -> None:
     ):
         file = table.file(f"/data/{name}", inode=len(name))
         table.transfers(file, "read", {size: calls}, ns=calls * call_ns, consecutive=calls - 1)
-    found = of_kind(load(table), CachedReadEvidence)
-    assert isinstance(found.evidence, CachedReadEvidence)
-    assert (found.evidence.cached_bytes, found.evidence.files) == (900 * 16 * KIB + 40 * MIB, 2)
+    finding = finding_of_kind(load(table), CachedReadEvidence)
+    assert isinstance(finding.evidence, CachedReadEvidence)
+    assert (finding.evidence.cached_bytes, finding.evidence.files) == (900 * 16 * KIB + 40 * MIB, 2)
 
 
-def test_sources_that_know_neither_order_nor_sizes_are_judged_by_what_they_know(profile: Profile) -> None:
+def test_sources_without_order_and_sizes_are_judged_by_their_other_data(profile: Profile) -> None:
     unknown = ("consecutive", "forward", "strided", "misaligned", "failed", "processes", "slowest_ns")
     operations = profile.file_operations.with_columns(pl.lit(None, dtype=pl.Int64).alias(name) for name in unknown)
     poor = replace(
@@ -812,19 +809,19 @@ def test_sources_that_know_neither_order_nor_sizes_are_judged_by_what_they_know(
         common_sizes=profile.common_sizes.clear(),
         latencies=profile.latencies.clear(),
     )
-    kinds = {one.kind for one in found_in(poor)}
+    kinds = {finding.kind for finding in findings_of(poor)}
     assert {"streams", "no-collectives", "sync-storm", "redundant-reads"} <= kinds
     assert not {"random-access", "misaligned", "small-requests", "failed-lookups", "stalled-calls"} & kinds
 
 
-def test_time_that_a_source_does_not_know_is_unknown_and_not_0(profile: Profile) -> None:
+def test_unknown_times_are_unknown_and_not_0(profile: Profile) -> None:
     timeless = replace(
         profile,
         file_operations=profile.file_operations.with_columns(duration_ns=pl.lit(None, pl.Int64)),
         process_operations=profile.process_operations.with_columns(duration_ns=pl.lit(None, pl.Int64)),
         files=profile.files.with_columns(metadata_ns=pl.lit(None, pl.Int64)),
     )
-    spent = {one.kind: one.evidence.spent_ns for one in found_in(timeless)}  # type: ignore[attr-defined]
+    spent = {finding.kind: finding.evidence.spent_ns for finding in findings_of(timeless)}  # type: ignore[attr-defined]
     assert {kind for kind, ns in spent.items() if ns is not None} == {"stalled-calls", "time-imbalance"}
-    known = {one.kind for one in found_in(profile)}
+    known = {finding.kind for finding in findings_of(profile)}
     assert known - spent.keys() == set()
