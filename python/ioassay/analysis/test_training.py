@@ -64,7 +64,7 @@ def test_ours_counts_from_the_start_and_dlios_leave_out_the_first_step(run: Load
     assert second.is_limited_by_processors
 
 
-def test_of_a_single_step_dlio_has_no_utilisation(run: LoadedRun) -> None:
-    one = run.training.with_columns(pl.lit(1, pl.Int64).alias("steps"))
-    ((first, _),) = (case.epochs for case in training(replace(run, training=one)))
+def test_a_single_step_has_no_utilisation_of_dlio(run: LoadedRun) -> None:
+    single_step = run.training.with_columns(pl.lit(1, pl.Int64).alias("steps"))
+    ((first, _),) = (case.epochs for case in training(replace(run, training=single_step)))
     assert (first.dlio_repository, first.dlio_release) == (None, None)

@@ -105,22 +105,22 @@ def training(run: LoadedRun) -> list[Training]:
         (row["case"], row["phase"], row["job"]): row
         for row in run.measurements.filter(pl.col("operation") == "read").iter_rows(named=True)
     }
-    found = []
+    trainings = []
     for (case,), of_case in run.training.group_by("case", maintain_order=True):
         epochs = [
             _epoch(str(phase), ranks, reads.get((case, phase, job)))
             for (phase, job), ranks in of_case.group_by("phase", "job", maintain_order=True)
         ]
-        found.append(Training(str(case), of_case["rank"].n_unique(), epochs))
-    return found
+        trainings.append(Training(str(case), of_case["rank"].n_unique(), epochs))
+    return trainings
 
 
 def _epoch(phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoch:
     time = pl.col("last_step_ns").clip(lower_bound=1)
-    own = pl.col("compute_ns") / time
+    utilisation = pl.col("compute_ns") / time
     rest_ns = (pl.col("last_step_ns") - pl.col("first_step_ns")).clip(lower_bound=1)
     each = ranks.with_columns(
-        own.alias("utilisation"),
+        utilisation.alias("utilisation"),
         ((pl.col("compute_ns") - pl.col("first_compute_ns")) / rest_ns).alias("repository"),
         ((pl.col("steps") - 1) * pl.col("asked_compute_ns") / rest_ns).alias("release"),
         # Without threads the rank loads itself.
