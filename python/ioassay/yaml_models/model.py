@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, NoReturn, Self, T
 
 Path = tuple[int | str, ...]
 
-_ErrorKind = Literal["extra", "missing", "word", "value", "list_type", "mapping_type", "too_short", "too_small", "type"]
+_ErrorKind = Literal["extra", "missing", "word", "value", "list_type", "mapping_type", "too_short", "type"]
 
 _REQUIRED: Any = object()
 _INVALID: Any = object()
@@ -46,7 +46,9 @@ class InvalidDocument(ValueError):
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         super().__init__(
-            "; ".join(f"{'.'.join(map(str, one.path))}: {one.message or one.error or one.kind}" for one in errors)
+            "; ".join(
+                f"{'.'.join(map(str, error.path))}: {error.message or error.error or error.kind}" for error in errors
+            )
         )
         self.errors = tuple(errors)
 
@@ -130,17 +132,17 @@ class _OfClass(Generic[_Value]):
 
     def __init__(self, compute: Callable[[Any], _Value]) -> None:
         self._compute = compute
-        self._found: dict[type, _Value] = {}
+        self._computed: dict[type, _Value] = {}
 
     def __get__(self, _: object, owner: type) -> _Value:
-        if owner not in self._found:
-            self._found[owner] = self._compute(owner)
-        return self._found[owner]
+        if owner not in self._computed:
+            self._computed[owner] = self._compute(owner)
+        return self._computed[owner]
 
 
 def _fields(part: type[Part]) -> dict[str, FieldInfo]:
     """The fields of a part by name, those of its bases first, with the types that their annotations name."""
-    found: dict[str, FieldInfo] = {}
+    fields: dict[str, FieldInfo] = {}
     for base in reversed(part.__mro__):
         names = vars(sys.modules[base.__module__])
         for name, field in base.__dict__.get("_declared", {}).items():
@@ -149,8 +151,8 @@ def _fields(part: type[Part]) -> dict[str, FieldInfo]:
             if typing.get_origin(annotation) is Annotated:
                 annotation, *more = typing.get_args(annotation)
                 notes = tuple(more)
-            found[name] = replace(field, annotation=annotation, metadata=notes)
-    return found
+            fields[name] = replace(field, annotation=annotation, metadata=notes)
+    return fields
 
 
 def _methods(part: type[Part], of: Callable[[Any], bool]) -> list[str]:
@@ -165,7 +167,7 @@ def _validates(method: object) -> Any:
 
 def _keys(part: type[Part]) -> list[tuple[str, str, _Check, FieldInfo]]:
     """Of each field its key, its name, and the check of its value."""
-    found = []
+    keys = []
     for name, field in part.model_fields.items():
         check = _noted(_check_of(field.annotation), field.metadata)
         if field.min_length is not None:
@@ -174,8 +176,8 @@ def _keys(part: type[Part]) -> list[tuple[str, str, _Check, FieldInfo]]:
             check = _with_least(check, field.ge)
         for method in _methods(part, lambda fields, name=name: isinstance(fields, tuple) and name in fields):  # type: ignore[misc]
             check = _noted(check, [AfterValidator(getattr(part, method))])
-        found.append((field.alias or name, name, check, field))
-    return found
+        keys.append((field.alias or name, name, check, field))
+    return keys
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
@@ -225,9 +227,9 @@ class Part:
 
     def model_copy(self, *, update: Mapping[str, Any] = MappingProxyType({})) -> Self:
         """A copy with some fields changed, which are not checked."""
-        own = {name: getattr(self, name) for name in type(self).model_fields} | dict(update)
+        values = {name: getattr(self, name) for name in type(self).model_fields} | dict(update)
         made = type(self).__new__(type(self))
-        made.__dict__.update(own, model_fields_set=self.model_fields_set | frozenset(update))
+        made.__dict__.update(values, model_fields_set=self.model_fields_set | frozenset(update))
         return made
 
     def model_dump(self, *, exclude_none: bool = False, exclude_defaults: bool = False) -> dict[str, Any]:
@@ -264,9 +266,9 @@ def _dumped(value: Any, options: Mapping[str, bool]) -> Any:
         case Part():
             return value.model_dump(**options)
         case list():
-            return [_dumped(one, options) for one in value]
+            return [_dumped(item, options) for item in value]
         case dict():
-            return {key: _dumped(one, options) for key, one in value.items()}
+            return {key: _dumped(item, options) for key, item in value.items()}
     return value
 
 
@@ -292,7 +294,7 @@ def _validated(part: type[Part], written: Any, path: Path, errors: list[FieldErr
                 errors.append(FieldError("missing", (*path, key), written))
             else:
                 values[name] = field.get_default()
-        errors += [FieldError("extra", (*path, key), one) for key, one in written.items() if key not in known]
+        errors += [FieldError("extra", (*path, key), extra) for key, extra in written.items() if key not in known]
         if len(errors) > before:
             return _INVALID
         made = part.__new__(part)
@@ -318,7 +320,7 @@ def _check_of(annotation: Any) -> _Check:  # noqa: PLR0911
     if annotation is Any:
         return lambda value, _path, _errors: value
     if origin in (typing.Union, types.UnionType):
-        return _union([one for one in arguments if one is not type(None)], type(None) in arguments)
+        return _union([choice for choice in arguments if choice is not type(None)], type(None) in arguments)
     if origin is Literal:
         return _choice(arguments)
     if origin is list:
@@ -356,9 +358,9 @@ def _after_making(make: Callable[[Any], object], check: _Check) -> _Check:
 
 def _before_making(check: _Check, make: Callable[[Any], object]) -> _Check:
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
-        found = check(value, path, errors)
+        checked_value = check(value, path, errors)
         try:
-            return found if found is _INVALID else make(found)
+            return checked_value if checked_value is _INVALID else make(checked_value)
         except ValueError as error:
             errors.append(FieldError("value", path, value, error=error))
             return _INVALID
@@ -368,29 +370,29 @@ def _before_making(check: _Check, make: Callable[[Any], object]) -> _Check:
 
 def _with_least_length(check: _Check, least: int) -> _Check:
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
-        found = check(value, path, errors)
-        if found is not _INVALID and len(found) < least:
+        checked_value = check(value, path, errors)
+        if checked_value is not _INVALID and len(checked_value) < least:
             errors.append(FieldError("too_short", path, value))
             return _INVALID
-        return found
+        return checked_value
 
     return checked
 
 
 def _with_least(check: _Check, least: float) -> _Check:
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
-        found = check(value, path, errors)
-        if found is not _INVALID and found < least:
+        number = check(value, path, errors)
+        if number is not _INVALID and number < least:
             message = f"Input should be greater than or equal to {least}"
             errors.append(FieldError("type", path, value, message=message))
             return _INVALID
-        return found
+        return number
 
     return checked
 
 
 def _union(choices: Sequence[Any], has_none: bool) -> _Check:
-    """One of several types, or nothing. Where none fits, everything that is wrong with each of them is said."""
+    """One of several types, or nothing. Where none fits, the errors of all of them are reported."""
     checks = [_check_of(choice) for choice in choices]
 
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
@@ -400,11 +402,11 @@ def _union(choices: Sequence[Any], has_none: bool) -> _Check:
             return checks[0](value, path, errors)
         wrong: list[FieldError] = []
         for check in checks:
-            own: list[FieldError] = []
-            found = check(value, path, own)
-            if not own:
-                return found
-            wrong += own
+            of_choice: list[FieldError] = []
+            checked_value = check(value, path, of_choice)
+            if not of_choice:
+                return checked_value
+            wrong += of_choice
         errors += wrong
         return _INVALID
 
@@ -428,7 +430,7 @@ def _list(item: _Check) -> _Check:
             errors.append(FieldError("list_type", path, value))
             return _INVALID
         before = len(errors)
-        items = [item(one, (*path, index), errors) for index, one in enumerate(value)]
+        items = [item(element, (*path, index), errors) for index, element in enumerate(value)]
         return items if len(errors) == before else _INVALID
 
     return checked
@@ -441,7 +443,8 @@ def _mapping(key: _Check, item: _Check) -> _Check:
             return _INVALID
         before = len(errors)
         items = {
-            key(name, (*path, name, "[key]"), errors): item(one, (*path, name), errors) for name, one in value.items()
+            key(name, (*path, name, "[key]"), errors): item(element, (*path, name), errors)
+            for name, element in value.items()
         }
         return items if len(errors) == before else _INVALID
 

@@ -72,7 +72,7 @@ def _lower(key: str) -> str:
 def errors(written: Any, model: type[Part] = Outer) -> list[tuple[str, tuple[int | str, ...]]]:
     with pytest.raises(InvalidDocument) as raised:
         model.model_validate(written)
-    return [(one.kind, one.path) for one in raised.value.errors]
+    return [(error.kind, error.path) for error in raised.value.errors]
 
 
 def test_what_is_written_becomes_values() -> None:

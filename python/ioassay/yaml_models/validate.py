@@ -49,7 +49,7 @@ def validate(model: type[Model], tree: Entries, advise: Advise = nearest_key) ->
         return model.model_validate(plain(tree))
     except InvalidDocument as error:
         errors = _without_echoes(error.errors)
-        raise SourceError(_problem(model, tree, one, advise) for one in errors) from None
+        raise SourceError(_problem(model, tree, details, advise) for details in errors) from None
 
 
 def keys(model: type[Part]) -> dict[str, FieldInfo]:
@@ -87,35 +87,37 @@ def leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str
 
 def _without_echoes(errors: Sequence[FieldError]) -> Iterator[FieldError]:
     """Drops the missing key of a misspelt one: it is a single problem."""
-    unknown = [one.path for one in errors if one.kind == "extra"]
-    for one in errors:
-        *part, key = one.path or ("",)
+    unknown = [error.path for error in errors if error.kind == "extra"]
+    for error in errors:
+        *part, key = error.path or ("",)
         misspelt = (difflib.get_close_matches(str(path[-1]), [str(key)]) for path in unknown if list(path[:-1]) == part)
-        if one.kind != "missing" or not any(misspelt):
-            yield one
+        if error.kind != "missing" or not any(misspelt):
+            yield error
 
 
-def _problem(model: type[Part], tree: Entries, found: FieldError, advise: Advise) -> Problem:
-    path = [step for step in found.path if step != "[key]"]
+def _problem(model: type[Part], tree: Entries, details: FieldError, advise: Advise) -> Problem:
+    path = [step for step in details.path if step != "[key]"]
     origin = locate(tree, path)
-    match found.kind:
+    match details.kind:
         case "extra":
             return _at_key(tree, path, origin).problem("unknown key", advise(_part_at(model, path[:-1]), str(path[-1])))
         case "missing":
             field = keys(_part_at(model, path[:-1]))[str(path[-1])]
             return _below(origin, str(path[-1])).problem("is missing", f"add it: {field.description}")
         case "word":
-            word = found.value if isinstance(found.value, str) else ""
-            return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, found.words))
+            word = details.value if isinstance(details.value, str) else ""
+            return origin.problem(
+                f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, details.words)
+            )
         case "value":
-            assert found.error is not None
-            if isinstance(found.error, ProblemAt):
-                origin = locate(tree, [*path, *found.error.path])
-            return origin.problem(*wrong_and_meant(found.error))
+            assert details.error is not None
+            if isinstance(details.error, ProblemAt):
+                origin = locate(tree, [*path, *details.error.path])
+            return origin.problem(*wrong_and_meant(details.error))
         case kind if kind in _WRONG_SHAPE:
             return origin.problem(*_WRONG_SHAPE[kind])
         case _:
-            return origin.problem(found.message, "")
+            return origin.problem(details.message, "")
 
 
 def _below(origin: Origin, key: str) -> Origin:
