@@ -142,7 +142,7 @@ class _OfClass(Generic[_Value]):
 
 def _fields(part: type[Part]) -> dict[str, FieldInfo]:
     """The fields of a part by name, those of its bases first, with the types that their annotations name."""
-    fields: dict[str, FieldInfo] = {}
+    fields_of_part: dict[str, FieldInfo] = {}
     for base in reversed(part.__mro__):
         names = vars(sys.modules[base.__module__])
         for name, field in base.__dict__.get("_declared", {}).items():
@@ -151,8 +151,8 @@ def _fields(part: type[Part]) -> dict[str, FieldInfo]:
             if typing.get_origin(annotation) is Annotated:
                 annotation, *more = typing.get_args(annotation)
                 notes = tuple(more)
-            fields[name] = replace(field, annotation=annotation, metadata=notes)
-    return fields
+            fields_of_part[name] = replace(field, annotation=annotation, metadata=notes)
+    return fields_of_part
 
 
 def _methods(part: type[Part], of: Callable[[Any], bool]) -> list[str]:
@@ -266,9 +266,9 @@ def _dumped(value: Any, options: Mapping[str, bool]) -> Any:
         case Part():
             return value.model_dump(**options)
         case list():
-            return [_dumped(item, options) for item in value]
+            return [_dumped(element, options) for element in value]
         case dict():
-            return {key: _dumped(item, options) for key, item in value.items()}
+            return {key: _dumped(element, options) for key, element in value.items()}
     return value
 
 
@@ -320,7 +320,7 @@ def _check_of(annotation: Any) -> _Check:  # noqa: PLR0911
     if annotation is Any:
         return lambda value, _path, _errors: value
     if origin in (typing.Union, types.UnionType):
-        return _union([choice for choice in arguments if choice is not type(None)], type(None) in arguments)
+        return _union([argument for argument in arguments if argument is not type(None)], type(None) in arguments)
     if origin is Literal:
         return _choice(arguments)
     if origin is list:
@@ -358,9 +358,9 @@ def _after_making(make: Callable[[Any], object], check: _Check) -> _Check:
 
 def _before_making(check: _Check, make: Callable[[Any], object]) -> _Check:
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
-        checked_value = check(value, path, errors)
+        parsed = check(value, path, errors)
         try:
-            return checked_value if checked_value is _INVALID else make(checked_value)
+            return parsed if parsed is _INVALID else make(parsed)
         except ValueError as error:
             errors.append(FieldError("value", path, value, error=error))
             return _INVALID
@@ -370,29 +370,29 @@ def _before_making(check: _Check, make: Callable[[Any], object]) -> _Check:
 
 def _with_least_length(check: _Check, least: int) -> _Check:
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
-        checked_value = check(value, path, errors)
-        if checked_value is not _INVALID and len(checked_value) < least:
+        parsed = check(value, path, errors)
+        if parsed is not _INVALID and len(parsed) < least:
             errors.append(FieldError("too_short", path, value))
             return _INVALID
-        return checked_value
+        return parsed
 
     return checked
 
 
 def _with_least(check: _Check, least: float) -> _Check:
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
-        number = check(value, path, errors)
-        if number is not _INVALID and number < least:
+        parsed = check(value, path, errors)
+        if parsed is not _INVALID and parsed < least:
             message = f"Input should be greater than or equal to {least}"
             errors.append(FieldError("type", path, value, message=message))
             return _INVALID
-        return number
+        return parsed
 
     return checked
 
 
 def _union(choices: Sequence[Any], has_none: bool) -> _Check:
-    """One of several types, or nothing. Where none fits, the errors of all of them are reported."""
+    """One of several types, or nothing. Where none fits, the errors of each of them are reported."""
     checks = [_check_of(choice) for choice in choices]
 
     def checked(value: Any, path: Path, errors: list[FieldError]) -> Any:
@@ -402,11 +402,11 @@ def _union(choices: Sequence[Any], has_none: bool) -> _Check:
             return checks[0](value, path, errors)
         wrong: list[FieldError] = []
         for check in checks:
-            of_choice: list[FieldError] = []
-            checked_value = check(value, path, of_choice)
-            if not of_choice:
-                return checked_value
-            wrong += of_choice
+            choice_errors: list[FieldError] = []
+            parsed = check(value, path, choice_errors)
+            if not choice_errors:
+                return parsed
+            wrong += choice_errors
         errors += wrong
         return _INVALID
 

@@ -49,7 +49,7 @@ def validate(model: type[Model], tree: Entries, advise: Advise = nearest_key) ->
         return model.model_validate(plain(tree))
     except InvalidDocument as error:
         errors = _without_echoes(error.errors)
-        raise SourceError(_problem(model, tree, details, advise) for details in errors) from None
+        raise SourceError(_problem(model, tree, error, advise) for error in errors) from None
 
 
 def keys(model: type[Part]) -> dict[str, FieldInfo]:
@@ -95,29 +95,27 @@ def _without_echoes(errors: Sequence[FieldError]) -> Iterator[FieldError]:
             yield error
 
 
-def _problem(model: type[Part], tree: Entries, details: FieldError, advise: Advise) -> Problem:
-    path = [step for step in details.path if step != "[key]"]
+def _problem(model: type[Part], tree: Entries, error: FieldError, advise: Advise) -> Problem:
+    path = [step for step in error.path if step != "[key]"]
     origin = locate(tree, path)
-    match details.kind:
+    match error.kind:
         case "extra":
             return _at_key(tree, path, origin).problem("unknown key", advise(_part_at(model, path[:-1]), str(path[-1])))
         case "missing":
             field = keys(_part_at(model, path[:-1]))[str(path[-1])]
             return _below(origin, str(path[-1])).problem("is missing", f"add it: {field.description}")
         case "word":
-            word = details.value if isinstance(details.value, str) else ""
-            return origin.problem(
-                f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, details.words)
-            )
+            word = error.value if isinstance(error.value, str) else ""
+            return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, error.words))
         case "value":
-            assert details.error is not None
-            if isinstance(details.error, ProblemAt):
-                origin = locate(tree, [*path, *details.error.path])
-            return origin.problem(*wrong_and_meant(details.error))
+            assert error.error is not None
+            if isinstance(error.error, ProblemAt):
+                origin = locate(tree, [*path, *error.error.path])
+            return origin.problem(*wrong_and_meant(error.error))
         case kind if kind in _WRONG_SHAPE:
             return origin.problem(*_WRONG_SHAPE[kind])
         case _:
-            return origin.problem(details.message, "")
+            return origin.problem(error.message, "")
 
 
 def _below(origin: Origin, key: str) -> Origin:

@@ -41,8 +41,8 @@ def blocks(every: list[Training], names: Names) -> list[Block]:
     """The answer and the table of each case."""
     if not every:
         return []
-    told = [block for one in every for block in (Paragraph(sentence(one, names)), table(one, names))]
-    return [*told, Paragraph(NOTE, note=True)]
+    per_case = [block for training in every for block in (Paragraph(sentence(training, names)), table(training, names))]
+    return [*per_case, Paragraph(NOTE, note=True)]
 
 
 def sentence(training: Training, names: Names) -> str:
@@ -53,17 +53,17 @@ def sentence(training: Training, names: Names) -> str:
     low, high = format.share(min(shares)), format.share(max(shares))
     busy = low if low == high else f"{low} to {high}"
     count = format.count(len(epochs), "epoch")
-    said = [f"{names.case(training.case)}: storage kept {accelerators} {busy} busy over {count}."]
+    sentences = [f"{names.case(training.case)}: storage kept {accelerators} {busy} busy over {count}."]
     if limited := [epoch.phase for epoch in epochs if epoch.is_limited_by_processors]:
-        said.append(
+        sentences.append(
             f"In {listed(limited)} the clients' processors were the limit, not the storage: loader threads loaded all "
             "the time, and were on a processor all that time."
         )
     cached = [epoch for epoch in epochs if epoch.cached_share is not None and epoch.cached_share > COLD_SHARE]
     if cached:
         each = listed([f"{epoch.phase} ({format.share(epoch.cached_share)})" for epoch in cached])
-        said.append(f"Partly served from memory: {each}.")
-    return " ".join(said)
+        sentences.append(f"Partly served from memory: {each}.")
+    return " ".join(sentences)
 
 
 def table(training: Training, names: Names) -> Table:
