@@ -38,7 +38,7 @@ class Formula:
     rule: Literal["product", "quotient", "sum", "difference", "lowest", "function"]
     operands: tuple[Value, ...]
     text: str = ""
-    """Of a `function`: the formula in words and symbols, such as `ceil(d / k) × p`."""
+    """Only of a `function`: the formula in words and symbols, such as `ceil(d / k) × p`."""
     source: str = ""
     """Where the method comes from: a book, a paper, a source file. Empty for plain arithmetic."""
 

@@ -148,7 +148,7 @@ class _Walk:
 
 
 def _summary(directory: StoredDirectory, kind: Kind[Any]) -> Summary:
-    """That of a stored directory. A run that says that it is running, and that nobody works on, was interrupted."""
+    """The summary of a stored directory. A run in state running that no process works on was interrupted."""
     if kind is RUN and not directory.exists(RUN.document):
         from ioassay.store import front_ends  # noqa: PLC0415  (it builds documents of runs)
 

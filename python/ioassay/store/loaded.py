@@ -30,7 +30,7 @@ class LoadedRun:
     first_bytes: pl.DataFrame
     """As latencies, from the beginning of reads to their first byte; empty where no storage API knows it."""
     training: pl.DataFrame
-    """Of each accelerator in each epoch what it and its data loader did; empty where nothing trained."""
+    """The activity of each accelerator and its data loader in each epoch; empty where nothing trained."""
     doubts: pl.DataFrame
     sources: pl.DataFrame
     """Where imported measurements were read; empty for a run of our own."""

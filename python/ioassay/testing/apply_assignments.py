@@ -71,7 +71,7 @@ def _sysctl(name: str) -> str:
 
 
 def _written(text: str, value: str) -> str:
-    """What a file says after `value` was written: the choice in brackets moves, everything else is replaced."""
+    """The content of a file after `value` was written: the choice in brackets moves, everything else is replaced."""
     choices = text.replace("[", "").replace("]", "").split()
     if not re.search(r"\[[^\]]+\]", text):
         return value
@@ -79,7 +79,7 @@ def _written(text: str, value: str) -> str:
 
 
 def _after_reload(before: Snapshot, where: str, value: str) -> dict[str, bytes]:
-    """What the adapters of a module look like once it is loaded with the option."""
+    """The adapters of a module once it is loaded with the option."""
     option = where.partition("/")[2]
     attribute = {"max_sgl_entries": "sg_tablesize", "max_queue_depth": "can_queue"}[option]
     hosts = [f"sys/class/scsi_host/{name}" for name in before.names("sys/class/scsi_host")]

@@ -206,7 +206,7 @@ def _reachable(name: str, imported: Mapping[str, set[str]]) -> set[str]:
 
 
 def changed_circles(groups: Sequence[Sequence[str]], known: Mapping[str, int]) -> Iterator[str]:
-    """What to do about rooms whose modules in circles are more or fewer than `known`, in words."""
+    """The advice about rooms whose modules in circles are more or fewer than `known`, in words."""
     of_room: dict[str, list[Sequence[str]]] = {}
     for group in groups:
         of_room.setdefault(Module(group[0]).room, []).append(group)

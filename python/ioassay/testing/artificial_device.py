@@ -44,7 +44,7 @@ class ArtificialDevice:
     fail: Callable[[int], RunState | None] = lambda number: None
     """By the number of the run, from 0: how it ends instead of `complete`."""
     leftovers: list[str] = field(default_factory=list)
-    """What every run leaves on the target."""
+    """The files that every run leaves on the target."""
 
     def __post_init__(self) -> None:
         self.values = dict(self.today)

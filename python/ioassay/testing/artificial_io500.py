@@ -50,7 +50,7 @@ class ArtificialSystem:
     """The system. `noise` is the standard deviation of a rate as a share of it, `drift` what a run costs later ones."""
 
     bandwidth: Curve
-    """Of ior-easy, in bytes per second; ior-hard has a quarter."""
+    """The bandwidth of ior-easy, in bytes per second; ior-hard has a quarter."""
     metadata: Curve
     """Operations per second of every metadata phase."""
     noise: float = 0.02

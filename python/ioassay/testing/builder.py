@@ -75,7 +75,7 @@ class RunBuilder:
     titled: str = "I/O performance against the number of clients"
     other: Axis | None = None
     values: tuple[int | str, ...] = ()
-    """Of the axis `other`: each of them halves the rates of the one before."""
+    """The values of the axis `other`: each of them halves the rates of the one before."""
 
     def title(self, title: str) -> RunBuilder:
         """Sets the title of the study."""

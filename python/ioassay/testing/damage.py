@@ -42,10 +42,10 @@ LIMIT_S = 600
 """However busy the machine is."""
 
 LIMIT_BYTES = 4 << 30
-"""Of resident memory, for all of them."""
+"""The limit of resident memory, for all of them."""
 
 FOREIGN_FILES = ("/etc/passwd", "/dev/zero")
-"""What links of a damaged directory lead to."""
+"""The targets of links in a damaged directory."""
 
 _VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2, 7, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, -(2**63), 10**30, 10**400),
@@ -97,7 +97,7 @@ def damaged_copy(source: Path, target: Path, dice: random.Random) -> str:
 
 
 def _of(file: Path) -> Sequence[Callable[[Path, random.Random], None]]:
-    """What can be done to a file; what is done to its content most often."""
+    """The ways to damage a file, damage to its content being the most frequent."""
     any_file: list[Callable[[Path, random.Random], None]] = [_cut, _flip, _replace]
     match file.suffix:
         case ".json":

@@ -1,4 +1,4 @@
-"""What a program prints in processes of its own, for tests of what must be the same everywhere."""
+"""The output of a program in several processes, for tests of what must be the same everywhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def printed_elsewhere(program: str) -> set[str]:
-    """What a Python program prints in two processes that order their sets and hashes differently."""
+    """The output of a Python program in two processes that order their sets and hashes differently."""
     return {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -16,7 +16,7 @@ S, MS, US = 10**9, 10**6, 10**3
 KIB, MIB = 1 << 10, 1 << 20
 
 CHECKPOINT_S, CHECKPOINT_BYTES = 12, 64 * MIB
-"""Of each checkpoint: how long it takes, and what each rank writes in each of these seconds."""
+"""The duration of each checkpoint, and the bytes that each rank writes in each of its seconds."""
 
 
 def faulty() -> list[TableBuilder]:

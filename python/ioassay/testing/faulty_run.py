@@ -69,7 +69,7 @@ _SERVERS = ("oss1", "oss2", "oss3", "oss4")
 
 
 def _watched(run: LoadedRun) -> Watch:
-    """What the agents on the servers and on a client reported."""
+    """The reports of the agents on the servers and on a client."""
     hosts = [WatchedHost(name=name, role="server", file=f"{name}.jsonl") for name in _SERVERS]
     link = WatchedHost(name="client01", role="client", file="client01.jsonl", link_bits_per_s=10**9)
     moved: dict[tuple[str, int], HostSecond] = {}

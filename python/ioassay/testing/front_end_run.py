@@ -1,4 +1,4 @@
-"""What a front end of the engine leaves in a run directory, but for the events, which a test adds.
+"""The run directory of a front end of the engine, but for the events, which a test adds.
 
 The plan is one as the front end of IOR makes it.
 """

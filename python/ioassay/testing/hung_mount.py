@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 SOURCE = "hung-server:/export"
-"""What /proc/self/mountinfo says is mounted."""
+"""The list of mounts in /proc/self/mountinfo."""
 
 FILE_SYSTEM = "fuse"
 
@@ -52,7 +52,7 @@ OPERATIONS = {
     "create": 35,
     "rename2": 45,
 }
-"""What may hang, with the number of each in the kernel's protocol (linux/fuse.h)."""
+"""The operations that may hang, with their numbers in the kernel's protocol (linux/fuse.h)."""
 
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 _INIT, _DESTROY = 26, 38

@@ -19,7 +19,7 @@ from ioassay.importers.model import Case, Measurement, OpenSibling
 from ioassay.importers.source import Refused, Source
 
 FILES = Path(__file__).parent / "imports"
-"""What the tools printed, by tool."""
+"""The output of the tools, by tool."""
 _WORD = re.compile(r"[^\s,]*[\s,]?")
 
 
@@ -40,7 +40,7 @@ def source(text: str) -> Source:
 
 
 def cases(read: Reader, text: str) -> list[Case]:
-    """What a reader makes of a text."""
+    """The results that a reader parses from a text."""
     return read(source(text), lambda _: None)
 
 
@@ -103,7 +103,7 @@ def _numbers(measurement: Measurement, other: Measurement) -> Iterator[tuple[flo
 
 
 Numbers = list[tuple[int, str, str, float | None, float | None, int | None]]
-"""Of each measurement its line, phase, operation, rates and bytes."""
+"""The line, phase, operation, rates and bytes of each measurement."""
 
 
 def printed(name: str) -> Source:
@@ -122,7 +122,7 @@ def beside_of(source: Source) -> OpenSibling:
 
 
 def numbers(cases: list[Case]) -> Numbers:
-    """What an importer took for results."""
+    """The results that an importer read."""
     return [
         (
             measurement.line,

@@ -76,7 +76,7 @@ def lustre_client_snapshot(
 
 
 def lustre_client(pages_per_rpc: int = 256, stripe_count: int = 1) -> System:
-    """That client as a system."""
+    """The Lustre client as a system."""
     return System(lustre_client_snapshot(pages_per_rpc, stripe_count))
 
 

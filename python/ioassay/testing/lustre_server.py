@@ -22,14 +22,14 @@ _PRINTED: Final = ".@-_:/"
 
 @dataclass
 class Counters:
-    """What a job or a client has done to a target so far."""
+    """The counters of a job or a client on a target so far."""
 
     read_bytes: int = 0
     write_bytes: int = 0
     operations: dict[str, int] = field(default_factory=dict)
     """Others than reads and writes."""
     rpc_bytes: int = 1 << 20
-    """Of a read or a write."""
+    """The size of each read or write."""
 
 
 @dataclass

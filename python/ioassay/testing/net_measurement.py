@@ -1,4 +1,4 @@
-"""What `ioassay net` would have measured, from rates."""
+"""A measurement of `ioassay net`, made from rates."""
 
 from __future__ import annotations
 

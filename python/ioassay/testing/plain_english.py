@@ -199,13 +199,13 @@ _RUST = re.compile(
 )
 _C = re.compile(r'(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)|(?P<message>"(?:[^"\\\n]|\\.)*"|' + _CHARACTERS + ")")
 _LANGUAGES = {".py": _PYTHON, ".rs": _RUST, ".c": _C, ".h": _C}
-"""What is no code of a language. A string in three quotes counts as a docstring."""
+"""The parts of a language that are no code. A string in three quotes counts as a docstring."""
 
 _RUST_TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{", re.MULTILINE)
 
 
 def faults(file: str, text: str, rooms: Sequence[str] = ()) -> Iterator[Fault]:
-    """What is wrong in a file, which is named as in the checkout. `rooms` count as clean."""
+    """The faults in a file, which is named as in the checkout. `rooms` count as clean."""
     is_document, is_program = _DOCUMENTS.fullmatch(file), _PROGRAMS.fullmatch(file) and not _UNSEEN.search(file)
     checked = {
         "message": bool(is_document or is_program),

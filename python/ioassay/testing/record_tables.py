@@ -41,7 +41,7 @@ BEGIN_NS = 1_764_000_000 * 10**9
 
 _NODE = "node1"
 _CHUNK_BYTES = 4096
-"""Of tables, with a checksum of its own."""
+"""The part of tables with a checksum of its own."""
 
 
 class TableBuilder:

@@ -1,4 +1,4 @@
-"""What a rule says of a made-up system, in few words for tests."""
+"""The judgements of a rule on a made-up system, in few words for tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def judged(
     *,
     unreadable: str | None = None,
 ) -> list[Judgement]:
-    """What a rule says of a node, a snapshot, or a snapshot of these files, of which `unreadable` cannot be read."""
+    """The judgements on a node, a snapshot, or a snapshot of these files, of which `unreadable` cannot be read."""
     if isinstance(about, Node):
         about = about.snapshot()
     elif not isinstance(about, Snapshot):
@@ -83,5 +83,5 @@ def settings_of(judgements: Iterable[Judgement]) -> list[str]:
 
 
 def assignments(recommended: Change) -> dict[str, str]:
-    """What a change would set."""
+    """The settings of a change."""
     return {assignment.name: assignment.value for assignment in recommended.assignments}

@@ -29,7 +29,7 @@ _Schema = Mapping[str, Any]
 
 
 def documents(name: str) -> st.SearchStrategy[Any]:
-    """What the schema `name` allows."""
+    """Documents that the schema `name` allows."""
     schema = json.loads(resources.files("ioassay").joinpath("schemas", f"{name}.json").read_bytes())
     return _Documents(schema.get("$defs", {})).of(schema)
 

@@ -173,7 +173,7 @@ NFS_OPTIONS = (
     "rw,vers=3,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,nconnect=8,timeo=600,retrans=2,sec=sys,"
     "mountaddr=10.1.0.9,mountvers=3,mountport=300,mountproto=udp,local_lock=none,addr=10.1.0.9"
 )
-"""Of /scratch on `nfs_client`, as the kernel lists them."""
+"""The options of /scratch on `nfs_client`, as the kernel lists them."""
 
 
 def nfs_client() -> Node:

@@ -42,7 +42,7 @@ class Store:
     command: Sequence[object]
     port: int
     ready: str
-    """What it answers with success once it can be used."""
+    """A request that it answers with success once it can be used."""
     directory: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[bytes] | None = None
@@ -92,7 +92,7 @@ class Store:
         self.process.send_signal(signal.SIGCONT)
 
     def ask(self, path: str, data: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
-        """What it answers. Raises `urllib.error.HTTPError`."""
+        """The answer. Raises `urllib.error.HTTPError`."""
         request = urllib.request.Request(self.url + path, data=data, headers=dict(headers or {}))
         with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
             body: bytes = answer.read()
@@ -176,7 +176,7 @@ def victoria_metrics(directory: Path) -> Store:
 
 
 def missing() -> str | None:
-    """What is not installed."""
+    """The stores that are not installed."""
     programs = [PLACE / "usr/bin" / program for program in ("influxd", "prometheus", "victoria-metrics")]
     needed = [*programs, _OPENSEARCH / "classes/Server.class", _OPENSEARCH / "jars"]
     absent = [str(path) for path in needed if not path.exists()] + ([] if shutil.which("java") else ["java"])

@@ -1,4 +1,4 @@
-"""What a terminal shows of a report, for tests."""
+"""The text of a report on a terminal, for tests."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ioassay.tuning.system import Array
 GIB = 1 << 30
 
 MD3460 = Array(8, 128 << 10, 2)
-"""What the study says of its disk groups, and nothing of the controllers' caches."""
+"""The study's statement about its disk groups, without the controllers' caches."""
 MD3460_UNTUNED = Array(
     8,
     128 << 10,
@@ -140,7 +140,7 @@ def nvme_node() -> Snapshot:
 
 
 def brw_stats(pieces: Mapping[int, tuple[int, int]], sizes: Mapping[str, tuple[int, int]]) -> str:
-    """What a target counts, reads and writes of each: RPCs by the disk requests they became, disk requests by size."""
+    """The counters of a target, for reads and writes: RPCs by their disk requests, disk requests by size."""
     return (
         "snapshot_time:         1400000000.123456 (secs.usecs)\n"
         + _histogram("disk fragmented I/Os  ", "ios", {str(key): value for key, value in pieces.items()})
@@ -149,7 +149,7 @@ def brw_stats(pieces: Mapping[int, tuple[int, int]], sizes: Mapping[str, tuple[i
 
 
 def rpc_stats(pages: Mapping[int, tuple[int, int]]) -> str:
-    """What a client counts: RPCs by the number of their pages; reads and writes of each."""
+    """The counters of a client: RPCs by the number of their pages, for reads and writes."""
     rows = {str(key): value for key, value in pages.items()}
     return "snapshot_time:         1400000000.123456 (secs.usecs)\n" + _histogram(
         "pages per rpc         ", "rpcs", rows

@@ -1,4 +1,4 @@
-"""What agents on watched hosts report, made up second by second."""
+"""The reports of agents on watched hosts, made up second by second."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HostSecond(NamedTuple):
 
 
 def watched(hosts: Sequence[WatchedHost], seconds: Iterable[HostSecond]) -> Watch:
-    """What was watched of these hosts."""
+    """The watch of these hosts."""
     document = WatchDocument(hosts=list(hosts))
     roles = {host.name: host.role for host in hosts}
     rows = pl.DataFrame(list(seconds), schema=HostSecond._fields, orient="row")

@@ -248,7 +248,7 @@ class Applied:
                 self._record_change(of, None, value)
 
     def _note_failure(self, before: Mapping[str, str], after: Mapping[str, str | None], error: CannotRun) -> None:
-        """Of a refused change: what has changed all the same is ours."""
+        """Notes the settings that a refused change has changed all the same: they are ours."""
         self._note(
             *(
                 Failed(name=name, why=error.message) if value == before[name] else Set(name=name, read_back=value)

@@ -48,7 +48,7 @@ class Command:
     text: str
     assignments: tuple[Assignment, ...]
     names: tuple[str, ...] = ()
-    """Those that `PLACEHOLDER` stands for in the text."""
+    """The names that `PLACEHOLDER` stands for in the text."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ChangeGroup:
 
     @property
     def hosts(self) -> list[str]:
-        """Those that need it."""
+        """The hosts that need it."""
         return list(dict.fromkeys(host for place in self.places for host in place.hosts))
 
 

@@ -54,7 +54,7 @@ class ChangePlan:
 
     @property
     def live(self) -> list[Step]:
-        """Those that are made now."""
+        """The steps that are made on the running system."""
         return [step for step in self.steps if not step.not_live]
 
     @property

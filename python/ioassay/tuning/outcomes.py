@@ -24,7 +24,7 @@ class Outcome:
 
     kind: Kind
     rules: tuple[str, ...]
-    """Those that recommend a change."""
+    """The rules that recommend a change."""
     text: str
     """A sentence."""
 

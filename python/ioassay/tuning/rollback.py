@@ -212,7 +212,7 @@ def _result(case: _Case) -> PutBack:
 
 
 def _attempted(case: _Case, result: PutBack) -> Iterator[Record]:
-    """Of what could not be put back: what the attempt has left is ours, what something else sets later is not."""
+    """The record of a failed attempt: its changes are ours, those that something else makes later are not."""
     if result.outcome == "failed" and case.instance is not None and case.target is not None:
         with contextlib.suppress(IoassayError):
             yield Set(name=case.entry.name, read_back=case.instance.read())

@@ -120,7 +120,7 @@ class NotJudged:
     subject: str
     value: str
     why: str
-    """What it depends on, as a clause, with the option that says it where one does: "depends on …: say --transfer"."""
+    """The reason, as a clause, with the option that decides where there is one: "depends on …: say --transfer"."""
 
 
 @dataclass(frozen=True)

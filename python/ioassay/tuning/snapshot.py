@@ -47,7 +47,7 @@ VERSION = 1
 _DOCUMENT = "snapshot.json"
 _ROOT = "root/"
 _MOST_BYTES = 256 << 20
-"""Of an archive when it is unpacked; the engine writes at most a quarter of this."""
+"""The largest archive when it is unpacked; the engine writes at most a quarter of this."""
 _MOST_MEMBERS = 200_000
 _BLOCK = 512
 _LINK, _DIRECTORY, _LONG_NAME = b"2", b"5", b"L"
@@ -341,7 +341,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 _HEADER = struct.Struct("100s 24x 11s 21x c 100s 6s 82x 155s 12x")
-"""Of a member: its name, size, kind, where it leads if it is a link, the format, what stands before the name."""
+"""The header of a member: name, size, kind, target of a link, format, prefix of the name."""
 
 
 def _plain_members(text: bytes) -> list[_Member]:

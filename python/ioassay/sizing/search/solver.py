@@ -70,7 +70,7 @@ class Solver:
 
     @property
     def process_id(self) -> int:
-        """That of the process that solves."""
+        """The ID of the process that solves."""
         return self.start().pid
 
     def __enter__(self) -> Self:

@@ -112,7 +112,7 @@ def _settings(asked: Io500Request) -> dict[str, str]:
 
 
 def _stonewall(asked: Io500Request, chosen: dict[str, str]) -> str:
-    """That of the option, of --set, of the scale, or the short one."""
+    """The stonewall of the option, of --set, of the scale, or the short one."""
     if typed_one := asked.stonewall or chosen.get("stonewall"):
         return typed_one
     return str(_of_study(asked, {})["stonewall"]) if asked.scale else STONEWALL
@@ -151,6 +151,6 @@ def _striping(asked: Io500Request, snapshot: Snapshot | None, settings: dict[str
 
 
 def easy_settings(document: TuneIo500Document, api: str) -> dict[str, str]:
-    """Of the settings of every run those that the study of ior-easy has too."""
+    """The settings of every run that the study of ior-easy has too."""
     known = resolve(find_study(ior_easy_study()), document.scale, [], api).entry.settings
     return {key: value for key, value in typed(document.study_settings).items() if key in known}

@@ -103,7 +103,7 @@ class RampStep:
     higher: int
     pairs: Sequence[Pair]
     lower_rates: Sequence[Rates]
-    """Of every valid run with so many ranks, also in the step before."""
+    """The rates of every valid run with so many ranks, also in the step before."""
     higher_rates: Sequence[Rates]
     verdict: Verdict
     failed: str = ""

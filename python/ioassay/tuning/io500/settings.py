@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ioassay.errors import UsageError
 
 STONEWALL = "10s"
-"""Of each write phase, instead of the 300 s of the rules, so that many rank counts can be measured."""
+"""The stonewall of each write phase, instead of the 300 s of the rules, so that many rank counts can be measured."""
 
 DECIDED = ("clients", "ranks")
 """Settings that the procedure decides."""

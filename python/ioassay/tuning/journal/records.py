@@ -103,7 +103,7 @@ class WillWrite(_Record):
     path: Text = Field(alias="will-write")
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     directories: list[Text] = Field(default_factory=list)
-    """Those that are made for it, the uppermost first."""
+    """The directories that are made for it, the uppermost first."""
 
 
 class Removed(_Record):

@@ -21,7 +21,7 @@ class Cause:
     subjects: tuple[str, ...] = ()
     """The devices that have it; empty where it is of no device."""
     areas: tuple[Area, ...] = ()
-    """Of the rules that know it here: the same word is another setting elsewhere."""
+    """The areas of the rules that know it here: the same word is another setting elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Conclusion:
     text: str
     is_problem: bool = False
     causes: tuple[Cause, ...] = ()
-    """Of a problem: the settings to look at, the most effective first."""
+    """Only of a problem: the settings to look at, the most effective first."""
 
 
 def conclusions(path: IoPath) -> list[Conclusion]:

@@ -50,7 +50,7 @@ def _difference(now: Pair, before: Pair) -> Pair:
 
 
 def block_counters(text: str) -> BlockCounters | None:
-    """Of a `stat` file; `None` of what is none."""
+    """The counters in a `stat` file; `None` for other text."""
     words = text.split()
     if len(words) < 11 or not all(map(is_whole, words)):
         return None
@@ -114,7 +114,7 @@ class NfsCounters:
 
 
 def nfs_counters(text: str, point: str) -> NfsCounters | None:
-    """Of the mount at `point` in mountstats, the last one there; `None` where there is none."""
+    """The counters of the mount at `point` in mountstats, the last one there; `None` where there is none."""
     counters = None
     for block in _mounts(text):
         head = re.match(r"device .*? mounted on (\S+) with fstype nfs", block)

@@ -107,7 +107,7 @@ class MeasuredHost:
     elapsed_s: float
     layers: tuple[MeasuredLayer, ...]
     devices: tuple[DeviceActivity, ...]
-    """Those that did something."""
+    """The devices that were active."""
     problems: tuple[str, ...]
     """Counters that could not be compared, in sentences."""
 
@@ -412,7 +412,7 @@ def _requests(comparison: Comparison, operation: str) -> str:
 
 
 def _fragments(comparison: Comparison, operation: str) -> Iterator[str]:
-    """Of a Lustre server: how many RPCs became several disk I/Os."""
+    """Only of a Lustre server: how many RPCs became several disk I/Os."""
     counted = comparison.others.get("disk fragmented I/Os")
     if comparison.layer.kind != "server" or not counted:
         return

@@ -26,7 +26,7 @@ class Transfer:
     """The I/O of the application, as far as it is known."""
 
     size_bytes: int | None = None
-    """Of each call. `None`: not known; the size of an RPC is taken, or else 1 MiB."""
+    """The size of each call. `None`: not known; the size of an RPC is taken, or else 1 MiB."""
     operation: Operation = "write"
     is_direct: bool = False
     """O_DIRECT: nothing joins requests in a page cache."""
@@ -102,7 +102,7 @@ class Layer:
     step: Step
     arriving: tuple[Request, ...]
     requests: tuple[Request, ...]
-    """Those that leave it, in the order of the file."""
+    """The requests that leave it, in the order of the file."""
     split_into: int
     """The most requests that it makes of one that arrives; 1 where it splits none."""
 
@@ -214,7 +214,7 @@ class IoPath:
     targets: tuple[str, ...]
     """The object storage targets or mount points on the devices."""
     volume_names: tuple[tuple[str, ...], ...]
-    """Of each layer that is a stacked device, the devices that are alike: `dm-0`, `md0`."""
+    """The devices that are alike, for each layer that is a stacked device: `dm-0`, `md0`."""
     layers: tuple[Layer, ...]
     stripe_writes: tuple[StripeWrite, ...]
     """The work of the array for the requests that are shown; empty for reads, or without an array."""
@@ -228,7 +228,7 @@ class IoPath:
     alike_hosts: tuple[str, ...] = ()
     """All hosts with this path, of which `representative` is the first: clients, or else servers."""
     reads_alike: bool = False
-    """Of writes: whether reads meet the same limits, so that their path is not shown."""
+    """Only of writes: whether reads meet the same limits, so that their path is not shown."""
 
     @property
     def size_bytes(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 PAGE_BYTES = 4096
-"""Of memory. A segment of a request is at worst one page of it."""
+"""The size of a page of memory. A segment of a request is at worst one page of it."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Request:
     address_bytes: int
     """On what the layer addresses: the file, the object, the device, the member of a RAID."""
     member: int = 0
-    """Which object or member it goes to, where a layer above has several."""
+    """The object or member that it goes to, where a layer above has several."""
 
     @property
     def end_bytes(self) -> int:

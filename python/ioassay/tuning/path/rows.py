@@ -50,12 +50,12 @@ class Row:
     sizes: str
     """The sizes of its requests: `2 × 512 KiB`."""
     segments: tuple[Box, ...] = ()
-    """Of a RAID: the data segments of the stripes that it writes to, behind the boxes."""
+    """Only of a RAID: the data segments of the stripes that it writes to, behind the boxes."""
     parity: tuple[Parity, ...] = ()
     cuts: tuple[int, ...] = ()
     """Where this layer splits requests."""
     cause: str = ""
-    """Of a split: the limits, `max_sectors_kb 512`."""
+    """Only of a split: the limits, `max_sectors_kb 512`."""
     problem: str = ""
     """The parts that are misaligned."""
     note: str = ""
@@ -179,7 +179,7 @@ def sizes_of(writes: Sequence[StripeWrite]) -> str:
 
 
 def _request_numbers(writes: Sequence[StripeWrite], total: int) -> str:
-    """Which of the requests that reach the array a row is of."""
+    """The numbers of the requests at the array that a row shows."""
     if total == 1:
         return ""
     numbers = [str(number) for number in sorted({write.request + 1 for write in writes})]

@@ -23,9 +23,9 @@ from ioassay.tuning.path.requests import (
 from ioassay.tuning.system import Array
 
 MOST_BYTES = 16 << 20
-"""Of a file that are traced at once."""
+"""The largest part of a file that is traced at once."""
 MOST_TRANSFERS = 4096
-"""That are traced one by one; smaller transfers that a page cache joins are traced in groups."""
+"""The most transfers traced one by one; smaller ones that a page cache joins are traced in groups."""
 _MOST_TURNS = 128
 """Parts of the file that are traced until the pattern of stripes repeats; then what was found so far counts."""
 

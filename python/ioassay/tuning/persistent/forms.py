@@ -1,4 +1,4 @@
-"""Which file a setting belongs into so that it lasts, and its line there."""
+"""The file that makes a setting last, and its line there."""
 
 from __future__ import annotations
 

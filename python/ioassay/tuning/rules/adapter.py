@@ -55,7 +55,7 @@ def each_sas_adapter(system: System, judge: Callable[[Adapter], Iterable[Judgeme
 
 
 def _of_other_drivers(known: Iterable[Adapter]) -> str:
-    """That no adapter has these options, and what drives those that there are."""
+    """The reason where no adapter has these options, with the drivers that there are."""
     drivers = sorted({adapter.driver for adapter in known if adapter.driver})
     if not drivers:
         return "no disk hangs on a SCSI adapter"

@@ -311,7 +311,7 @@ BEEGFS_METADATA_ATTRIBUTES = Rule(
 
 
 def _metadata_raid(service: Service, system: System) -> Iterator[Judgement]:
-    """Which RAID a metadata server stores on."""
+    """The RAID that a metadata server stores on."""
     for directory in service.directories:
         mount = mounts.covering(system.mounts, directory)
         device = block.by_number(system.devices, mount.device) if mount is not None else None

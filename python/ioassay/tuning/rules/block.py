@@ -280,7 +280,7 @@ NR_REQUESTS = Rule(
 
 
 _ASYNC_DEPTH_SHARE = {"mq-deadline": 1.0, "kyber": 0.75, "bfq": 0.75}
-"""Of nr_requests, what each scheduler sets by itself."""
+"""The share of nr_requests that each scheduler sets by itself."""
 
 
 def _async_depth(device: BlockDevice) -> Iterator[Judgement]:

@@ -53,7 +53,7 @@ def weka_mounts(system: System) -> list[Mount]:
 
 
 _TRANSFER_SIZE_OBJECT = 4 << 20
-"""Of CephFS, unless a directory's layout says otherwise."""
+"""The object size of CephFS, unless a directory's layout has another."""
 
 
 def _transfer_size(mount: Mount) -> Iterator[Judgement]:

@@ -43,7 +43,7 @@ class Geometry:
     chunk_bytes: int
     data_disks: int
     name: str
-    """Of the array: `md0`, or that it is the controller's."""
+    """The name of the array: `md0`, or that it is the controller's."""
 
     @property
     def stripe_bytes(self) -> int:

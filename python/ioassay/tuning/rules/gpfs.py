@@ -51,7 +51,7 @@ _PAGE_POOL_DEFAULT = 1 << 30
 _PAGE_POOL_WANTED = 4 << 30
 _PAGE_POOL_LEAST_MEMORY = 16 << 30
 _PAGE_POOL_MOST_PERCENT = 75
-"""Of memory, where `pagepoolMaxPhysMemPct` is not set."""
+"""The share of memory where `pagepoolMaxPhysMemPct` is not set."""
 
 
 def _page_pool(system: System, config: GpfsConfig) -> Iterator[Judgement]:

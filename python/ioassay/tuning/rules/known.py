@@ -1,4 +1,4 @@
-"""Which rule knows a setting, by the name that `ioassay tune apply` gives it, and whether a value is out of its bounds.
+"""The rule that knows a setting, by its name in `ioassay tune apply`, and whether a value is out of its bounds.
 
 Not: what the rule says of a system.
 """

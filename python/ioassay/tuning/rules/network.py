@@ -84,7 +84,7 @@ PCIE_LINK = Rule(
 
 
 _LANES = 4
-"""Of InfiniBand cables; links of one lane are what is left of them."""
+"""The lanes of InfiniBand cables; a link of one lane has lost the others."""
 
 
 def _network_link(system: System) -> Iterator[Judgement]:
@@ -311,7 +311,7 @@ _SOCKET_LIMITS_WANTED = {
     "tcp_window_scaling": 1,
     "tcp_sack": 1,
 }
-"""Of sockets and the backlog Linux 6.1's own values."""
+"""The kernel's own values for sockets and the backlog (Linux 6.1)."""
 
 
 def _socket_limits(system: System) -> Iterator[Judgement]:

@@ -525,7 +525,7 @@ _SERVER_THREADS_DEFAULT = 8
 _SERVER_THREADS_LEAST = 64
 _PER_PROCESSOR = 4
 _MANY_WAITS = 0.05
-"""Of packets, so that the odd burst is no finding."""
+"""The share of packets above which waits count, so that an odd burst is no finding."""
 
 
 def _server_threads(system: System) -> Iterator[Judgement]:

@@ -96,7 +96,7 @@ _NUMA_PLACEMENT_FAST_MEGABITS = 10_000
 
 
 def _numa_placement(system: System) -> Iterator[Judgement]:
-    """Which NUMA node adapters and flash hang on."""
+    """The NUMA nodes of adapters and flash."""
     known = nodes(system.snapshot)
     if len(known) < 2:
         yield NotApplicable("this node has one NUMA node")
@@ -178,7 +178,7 @@ _INTERRUPT_AFFINITY_SEVERAL = 4
 
 
 def _interrupt_affinity(system: System) -> Iterator[Judgement]:
-    """Which processors handle interrupts of adapters."""
+    """The processors that handle interrupts of adapters."""
     links = [
         (link.name, link.pci)
         for link in interfaces(system.snapshot)

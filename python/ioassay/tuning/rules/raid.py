@@ -27,7 +27,7 @@ def with_array(
 
 
 def not_readable_by_hosts(setting: str, key: str, where: str = "") -> NotReadable:
-    """That only the controller knows a setting, and how to say it."""
+    """The judgement on a setting that only the controller knows, with the option that states it."""
     place = f" ({where})" if where else ""
     return NotReadable(
         f"{setting} of the {CONTROLLER}{place}",

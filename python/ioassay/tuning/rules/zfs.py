@@ -419,7 +419,7 @@ ZFS_PREFETCH = Rule(
 _ARC_LIMIT_LEAST = 64 << 20
 _GIB = 1 << 30
 _SMALL_SHARE = 1 / 32
-"""Of memory: the least that the cache keeps by default."""
+"""The share of memory that the cache keeps at least by default."""
 _ARC_LIMIT_PATH = "sys/module/zfs/parameters/zfs_arc_max"
 
 

@@ -1,4 +1,4 @@
-"""Which settings move others when they are set: in one place, because apply and rollback go by the same order.
+"""The settings that move others when they are set: in one place, because apply and rollback go by the same order.
 
 A leader is set before its followers, forth and back, because setting it would undo them.
 """

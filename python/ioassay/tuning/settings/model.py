@@ -14,7 +14,7 @@ Lifetime = Literal["reboot", "remount", "kept", "unknown"]
 """How long a live change lasts: until a reboot, until a remount at most, beyond both, or as the user's command does."""
 
 MOST_CHARACTERS = 4096
-"""Of a value: the kernel's files take a page."""
+"""The longest value: the kernel's files take a page."""
 
 
 class Instance(ABC):

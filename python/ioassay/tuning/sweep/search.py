@@ -1,4 +1,4 @@
-"""Which point of the parameters is tried next.
+"""The choice of the next point of the parameters.
 
 A grid that fits the budget is tried whole. Of a larger one, Optuna's tree-structured Parzen estimator chooses (Bergstra
 et al., *Algorithms for Hyper-Parameter Optimization*, NIPS 2011), after the points that the rules suggest. Values are

@@ -30,9 +30,9 @@ class Trial:
     stage: Stage
     number: int
     values: Values
-    """Of the point."""
+    """The values of the point."""
     today: Values
-    """Of what it is compared with."""
+    """The values that it is compared with."""
     measurements: Sequence[SweepMeasurement]
     document: SweepDocument
 

@@ -16,7 +16,7 @@ from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system.numbers import is_whole
 
 SECTOR_BYTES = 512
-"""Of sizes and counters in /sys, whatever the device's own sectors are."""
+"""The unit of sizes and counters in /sys, whatever the device's own sectors are."""
 
 Kind = Literal["nvme", "scsi", "virtio", "md", "multipath", "lvm", "dm", "loop", "zram", "other"]
 Medium = Literal["hdd", "ssd", "memory", "array"]

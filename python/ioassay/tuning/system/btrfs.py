@@ -43,7 +43,7 @@ class BtrfsFileSystem:
 
     @property
     def errors(self) -> dict[str, str]:
-        """Of devices that have failed reads or writes, by number, the counters. Raises `Unreadable`."""
+        """The error counters of devices that have failed reads or writes, by number. Raises `Unreadable`."""
         options: dict[str, str] = {}
         for number in self.snapshot.names(f"{self.path}/devinfo"):
             text = self.snapshot.text(f"{self.path}/devinfo/{number}/error_stats") or ""

@@ -15,7 +15,7 @@ from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system.filesystem import byte_count
 
 _FIELDS = 8
-"""Of a line of `mmlsfs -Y`, up to the value."""
+"""The fields of a line of `mmlsfs -Y`, up to the value."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _BUCKET = re.compile(r"\s*(\d{1,15})([KMG]?):\s+(\d{1,18})(?:\s+\d+){2}\s+\|\s+(
 _TITLE = re.compile(r"([A-Za-z].*?)\s+(?:rpcs|ios|count)\s+% cum %")
 
 Pair = tuple[int, int]
-"""Of reads and of writes."""
+"""The counts of reads and of writes."""
 Histogram = Mapping[int, Pair]
 """By the number of a bucket, how many reads and writes."""
 

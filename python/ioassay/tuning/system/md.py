@@ -15,7 +15,7 @@ PARITY_DISKS = {"raid4": 1, "raid5": 1, "raid6": 2}
 """By level, how many members of one stripe hold parity."""
 _UNSTRIPED = ("raid1", "linear")
 _USUAL_LAYOUT = 0x102
-"""Of RAID10: two copies side by side (the lower byte), one far away (the next)."""
+"""The layout of RAID10: two copies side by side (the lower byte), one far away (the next)."""
 
 
 @dataclass(frozen=True)

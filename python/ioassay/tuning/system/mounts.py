@@ -12,7 +12,7 @@ from ioassay.tuning.snapshot import Snapshot
 _LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "ldiskfs", "zfs")
 
 _FIELDS = 6
-"""Of a line before those that vary in number; what has fewer is no line of the kernel."""
+"""The fields of a line before those that vary in number; a line with fewer is not the kernel's."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Mount:
     device: str
     """Its number, `8:1`; of file systems without a device one that the kernel made up."""
     options: Mapping[str, str]
-    """Of the mount and of the file system; those without a value have an empty one."""
+    """The options of the mount and of the file system; those without a value have an empty one."""
 
     @property
     def is_local(self) -> bool:

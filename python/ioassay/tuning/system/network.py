@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ETHERNET = 1
-"""Of the kernel's types of links (`if_arp.h`)."""
+"""The kernel's number of the type of link (`if_arp.h`)."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class PciDevice:
 
     @property
     def speed(self) -> float | None:
-        """Of one lane, GT/s. Raises `Unreadable`."""
+        """The speed of one lane, GT/s. Raises `Unreadable`."""
         return self._speed("current_link_speed")
 
     @property
     def max_speed(self) -> float | None:
-        """Of one lane at most, GT/s. Raises `Unreadable`."""
+        """The highest speed of one lane, GT/s. Raises `Unreadable`."""
         return self._speed("max_link_speed")
 
     @property

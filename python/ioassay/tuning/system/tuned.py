@@ -171,7 +171,7 @@ class ActiveProfile:
     """The profile that TuneD applies at its next start."""
 
     name: str
-    """Of several, of which each adds to those before, all names with spaces. Empty: none (`tuned-adm off`)."""
+    """The name; of several profiles, which add to each other, all names with spaces. Empty: none (`tuned-adm off`)."""
     post_loaded: str
     """The profile that TuneD applies after it; empty: none."""
     is_automatic: bool
