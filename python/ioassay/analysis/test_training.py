@@ -50,7 +50,7 @@ def run() -> LoadedRun:
     return replace(run, training=pl.DataFrame(rows, schema=schema.TRAINING))
 
 
-def test_ours_counts_from_the_start_and_dlios_leave_out_the_first_step(run: LoadedRun) -> None:
+def test_utilisation_counts_from_the_start_and_dlio_leaves_out_the_first_step(run: LoadedRun) -> None:
     ((first, second),) = (case.epochs for case in training(run))
     assert first.utilisation == pytest.approx((100 + 60) / 2 / 240)
     assert first.lowest_rank == 1

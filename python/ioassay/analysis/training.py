@@ -1,4 +1,4 @@
-"""How busy storage kept accelerators in training: utilisation, rates and waits of each epoch.
+"""Utilisation of accelerators in training, with rates and waits of each epoch.
 
     utilisation      computing / time, both of one accelerator; time runs from the start of the epoch, before the first
                      request, to the end of its last step. The mean of all accelerators.
@@ -7,7 +7,7 @@
     DLIO release     (steps - 1) × nominal computing of a step / (time - time of the first step): DLIO 2.0.0 takes the
                      time that the computation was to last
 
-Neither of DLIO's counts the wait for the first batch. None of them is a result of MLPerf Storage.
+Neither of DLIO's values includes the wait for the first batch. None of them is a result of MLPerf Storage.
 
 Not here: finding what limits an epoch beyond these shares.
 """
@@ -24,8 +24,8 @@ from ioassay.store.loaded import LoadedRun
 _NS_PER_S = 1e9
 
 BUSY = 0.9
-"""From this share of their time on, loader threads are busy all the time; and from this share of that on a processor,
-they wait for processors and not for storage."""
+"""Share of the time above which loader threads count as always busy, and share of that on a processor above which they
+wait for processors and not for storage."""
 
 
 @dataclass(frozen=True)
@@ -35,58 +35,58 @@ class Epoch:
     phase: str
     is_valid: bool
     steps: int
-    """Of each accelerator."""
+    """For each accelerator."""
     samples: int
-    """Of all accelerators."""
+    """Sum of all accelerators."""
     utilisation: float
     lowest_utilisation: float
-    """Of the accelerator that waited most."""
+    """Utilisation of the accelerator that waited most."""
     lowest_rank: int
     lowest_node: str
     dlio_repository: float | None
-    """`None` of a single step."""
+    """`None` for a single step."""
     dlio_release: float | None
     duration_ns: int
-    """From the start to the end of the last step of all."""
+    """From the start to the end of the last step of any accelerator."""
     asked_bytes: int
     read_bytes: int
-    """Those that were read: more than were asked for where reads are aligned."""
+    """Bytes that were actually read: more than requested if reads are aligned."""
     cached_bytes: int | None
-    """Of the dataset, in the page cache before; `None` where nothing measured it."""
+    """Bytes of the dataset in the page cache before the epoch; `None` if not measured."""
     first_batch_ns: int
-    """Until the last of all accelerators had its first batch."""
+    """Until all accelerators had their first batch."""
     wait_ns: float
-    """The mean of all steps."""
+    """Mean of all steps."""
     loader_threads: int
-    """Of each accelerator."""
+    """For each accelerator."""
     loader_busy_ns: int
     loader_processor_ns: int
     loader_busy_share: float
-    """Of the time of loader threads, they loaded."""
+    """Share of their time in which loader threads loaded."""
 
     @property
     def samples_per_s(self) -> float:
-        """Of all accelerators together."""
+        """Samples of all accelerators together."""
         return self.samples * _NS_PER_S / max(1, self.duration_ns)
 
     @property
     def read_bytes_per_s(self) -> float:
-        """Bytes that were really read."""
+        """Rate of the bytes that were actually read."""
         return self.read_bytes * _NS_PER_S / max(1, self.duration_ns)
 
     @property
     def cached_share(self) -> float | None:
-        """Of what was read, in memory before."""
+        """Share of the read bytes that was in the page cache before."""
         return None if self.cached_bytes is None else min(1.0, self.cached_bytes / max(1, self.read_bytes))
 
     @property
     def loader_processor_share(self) -> float:
-        """Of the time in which loader threads loaded, they were on a processor."""
+        """Share of the loading time in which loader threads were on a processor."""
         return min(1.0, self.loader_processor_ns / max(1, self.loader_busy_ns))
 
     @property
     def is_limited_by_processors(self) -> bool:
-        """Loader threads loaded all the time, and were on a processor all that time: faster storage would not help."""
+        """True if loader threads loaded on a processor nearly all the time, so faster storage would not help."""
         return self.loader_busy_share >= BUSY and self.loader_processor_share >= BUSY
 
 
@@ -100,7 +100,7 @@ class Training:
 
 
 def training(run: LoadedRun) -> list[Training]:
-    """The epochs of each case that trains, in the order in which they ran."""
+    """The epochs of each case that trains, in the order of the run."""
     reads = {
         (row["case"], row["phase"], row["job"]): row
         for row in run.measurements.filter(pl.col("operation") == "read").iter_rows(named=True)
@@ -123,7 +123,7 @@ def _epoch(phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoc
         utilisation.alias("utilisation"),
         ((pl.col("compute_ns") - pl.col("first_compute_ns")) / rest_ns).alias("repository"),
         ((pl.col("steps") - 1) * pl.col("asked_compute_ns") / rest_ns).alias("release"),
-        # Without threads the rank loads itself.
+        # Without loader threads, the rank itself loads.
         (pl.col("loader_busy_ns") / (time * pl.col("loader_threads").clip(lower_bound=1))).alias("busy"),
     )
     lowest = each.row(int(each["utilisation"].arg_min() or 0), named=True)
@@ -153,7 +153,7 @@ def _epoch(phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoc
 
 
 def _whole(number: object) -> int:
-    """A largest or smallest number of a column; 0 of an empty one."""
+    """The maximum or minimum of a column as an integer; 0 for an empty column."""
     return number if isinstance(number, int) else 0
 
 
