@@ -91,9 +91,7 @@ def _checked(gathered: Gathered, command: Sequence[str]) -> Run | str:
     """The run of the cases, or why it cannot be stored."""
     try:
         imported_run = Run(*run(gathered, command))
-        columns = (
-            impossible_column(name, table.lazy(), imported_run.document) for name, table in imported_run.tables.items()
-        )
+        columns = (impossible_column(name, table, imported_run.document) for name, table in imported_run.tables.items())
         column = next(filter(None, columns), None)
     except (pl.exceptions.PolarsError, OSError, OverflowError, ValueError, TypeError) as error:
         return f"has a value that no measurement can have ({str(error).splitlines()[0][:120]})"

@@ -103,7 +103,8 @@ def check(path: Path, document: RunDocument, tables: dict[str, pl.DataFrame], sa
         schema=dict.fromkeys(KEY, pl.String),
         orient="row",
     )
-    for name, table in {**{name: table.lazy() for name, table in tables.items()}, "samples": samples}.items():
+    every: dict[str, pl.DataFrame | pl.LazyFrame] = {**tables, "samples": samples}
+    for name, table in every.items():
         file = path / table_name(name)
         with _undamaged(file), _unheard():
             column = impossible_column(name, table, document)
@@ -157,15 +158,15 @@ def _most_rows(name: str, document: RunDocument) -> int:
             return _LARGEST
 
 
-def impossible_column(name: str, table: pl.LazyFrame, document: RunDocument) -> str | None:
+def impossible_column(name: str, table: pl.DataFrame | pl.LazyFrame, document: RunDocument) -> str | None:
     """The first column of a table with a value that nothing measured could have."""
     required = schema.required(name, imported=document.imported is not None)
     impossible = [
         _impossible_values(column, kind, column in required).any().alias(column)
         for column, kind in schema.TABLES[name].items()
     ]
-    bad_columns = table.select(impossible).collect().row(0, named=True)
-    return next((column for column, bad in bad_columns.items() if bad), None)
+    found = _collected(table.select(impossible)).row(0, named=True)
+    return next((column for column, bad in found.items() if bad), None)
 
 
 def _impossible_values(name: str, kind: pl.DataType | type[pl.DataType], required: bool) -> pl.Expr:
@@ -186,12 +187,19 @@ def _impossible_values(name: str, kind: pl.DataType | type[pl.DataType], require
     return bad
 
 
-def _row_of_no_measurement(table: pl.LazyFrame, known: pl.DataFrame) -> str | None:
+def _collected(rows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """A query of samples, which may be more than memory holds, is run now. Of a table in memory it has been: planning
+    it as one of a file takes a millisecond, many times as long.
+    """
+    return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
+
+
+def _stranger(table: pl.DataFrame | pl.LazyFrame, known: pl.DataFrame) -> str | None:
     """A row that is of no measurement of the run."""
     # A measurement's rows lie together, so few are left to be made unique of millions.
     changes = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in KEY)
-    keys = table.select(KEY).filter(changes).unique().collect()
-    strangers = keys.join(known, on=KEY, how="anti", nulls_equal=True)
+    found = _collected(table.select(KEY).filter(changes).unique())
+    strangers = found.join(known, on=KEY, how="anti", nulls_equal=True)
     if strangers.is_empty():
         return None
     return f"it has rows of {' '.join(map(str, strangers.row(0)))}, which run.json does not have"
