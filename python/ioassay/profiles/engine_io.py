@@ -54,8 +54,8 @@ _ORDER = pl.col("operation").cast(pl.Enum(OPERATIONS))
 def with_engine_io(profile: Profile, recorded: Iterable[RecordedCase]) -> Profile:
     """The profile of records, with what the engines of these cases did through io_uring. Raises `UsageError`."""
     added = _Added(profile)
-    for run, cases in groupby(recorded, key=lambda one: one.run):
-        names = {one.case for one in cases}
+    for run, cases in groupby(recorded, key=lambda recording: recording.run):
+        names = {recording.case for recording in cases}
         wanted = [case for case in read_document(run).cases if case.id in names and any(_through_rings(case))]
         loaded = load(run) if wanted else None
         for case in wanted:
@@ -111,8 +111,8 @@ class _Added:
         )
 
     def _has_transfers(self, engines: pl.DataFrame) -> bool:
-        own = self._profile.process_operations.join(engines.select("process"), on="process", how="semi")
-        return own["operation"].is_in([*_COLUMNS]).any()
+        operations = self._profile.process_operations.join(engines.select("process"), on="process", how="semi")
+        return operations["operation"].is_in([*_COLUMNS]).any()
 
     def _add(self, run: LoadedRun, case: CaseEntry, row: Mapping[str, Any], process_of: Mapping[int, int]) -> None:
         """Adds a measurement."""
@@ -151,8 +151,8 @@ class _Added:
         """The files of a file set as the record has them, else one that stands for all."""
         path = posixpath.join(run.document.workspace or "", name)
         rest = pl.col("path").str.strip_prefix(path)
-        found = self._profile.files.filter(pl.col("path").str.starts_with(path), rest.str.contains(r"^(\.\d{8})?$"))
-        return sorted(found["path"]) or [f"{path}.*"]
+        files = self._profile.files.filter(pl.col("path").str.starts_with(path), rest.str.contains(r"^(\.\d{8})?$"))
+        return sorted(files["path"]) or [f"{path}.*"]
 
     def _add_over_time(self, samples: pl.DataFrame, row: Mapping[str, Any]) -> None:
         """Adds samples to the time line and the heat."""
@@ -160,12 +160,12 @@ class _Added:
         begin_s = (row["started_unix_ns"] - profile.origin_unix_ns) / 1e9
         interval_s, end_s = row["sample_interval_ns"] / 1e9, begin_s + row["duration_ns"] / 1e9
 
-        def in_steps(own: pl.DataFrame, step_s: float) -> pl.DataFrame:
+        def in_steps(of_process: pl.DataFrame, step_s: float) -> pl.DataFrame:
             """start_s, calls, bytes, duration_ns."""
-            start = begin_s + own["sample"].to_numpy().astype(np.float64) * interval_s
+            start = begin_s + of_process["sample"].to_numpy().astype(np.float64) * interval_s
             end = np.maximum(start, np.minimum(start + interval_s, end_s))
             bins = int(profile.end_s / step_s) + 2
-            amounts = {name: own[name].cast(pl.Float64).to_numpy() for name in _AMOUNTS}
+            amounts = {name: of_process[name].cast(pl.Float64).to_numpy() for name in _AMOUNTS}
             sums = {name: spread(start, end, of, step_s, bins) for name, of in amounts.items()}
             (busy,) = np.nonzero(sums["calls"])
             return pl.DataFrame({"start_s": busy * step_s} | {name: of[busy] for name, of in sums.items()})
@@ -174,8 +174,8 @@ class _Added:
         self._timeline.append(_shaped(together.with_columns(operation=pl.lit(operation)), TIMELINE))
         moved, spent = _COLUMNS[operation]
         none = [pl.lit(0.0).alias(name) for name in list(HEAT)[2:] if name not in (moved, spent)]
-        for (process,), own in samples.drop_nulls("process").group_by("process", maintain_order=True):
-            cells = in_steps(own, profile.heat_step_s).rename({"bytes": moved, "duration_ns": spent})
+        for (process,), of_process in samples.drop_nulls("process").group_by("process", maintain_order=True):
+            cells = in_steps(of_process, profile.heat_step_s).rename({"bytes": moved, "duration_ns": spent})
             self._heat.append(_shaped(cells.with_columns(*none, process=pl.lit(process)), HEAT))
 
     def profile(self) -> Profile:
@@ -240,11 +240,11 @@ def _of_files(ranks: pl.DataFrame, paths: Sequence[str]) -> pl.DataFrame:
     what its rank did; else all have equal parts.
     """
     if len(paths) == ranks.height:
-        own = ranks.with_columns(path=pl.Series(paths, dtype=pl.String), processes=pl.lit(1, pl.Int64))
+        files = ranks.with_columns(path=pl.Series(paths, dtype=pl.String), processes=pl.lit(1, pl.Int64))
     else:
         sums = ranks.group_by("operation").agg(pl.col(_AMOUNTS).sum(), pl.col("slowest_ns").max())
         number, count = pl.int_range(pl.len()), len(paths)
-        own = (
+        files = (
             pl.DataFrame({"path": paths})
             .join(sums, how="cross")
             .with_columns(
@@ -252,7 +252,7 @@ def _of_files(ranks: pl.DataFrame, paths: Sequence[str]) -> pl.DataFrame:
                 processes=pl.lit(ranks.height if count == 1 else None, pl.Int64),
             )
         )
-    return own.select("path", "operation", *_AMOUNTS, "slowest_ns", "processes")
+    return files.select("path", "operation", *_AMOUNTS, "slowest_ns", "processes")
 
 
 def _with_all(files: pl.DataFrame, paths: Sequence[str]) -> pl.DataFrame:
@@ -265,10 +265,10 @@ def _with_all(files: pl.DataFrame, paths: Sequence[str]) -> pl.DataFrame:
 
 
 def _with_sums(processes: pl.DataFrame, ranks: pl.DataFrame, unattributed: set[int]) -> pl.DataFrame:
-    """`PROCESSES`, with bytes and times added; unknown of those that cannot be told apart."""
+    """`PROCESSES`, with bytes and times added; unknown of those that cannot be distinguished."""
     for operation, names in _COLUMNS.items():
-        own = ranks.filter(pl.col("operation") == operation).drop_nulls("process")
-        sums = own.group_by("process").agg(pl.col("bytes", "duration_ns").sum())
+        of_operation = ranks.filter(pl.col("operation") == operation).drop_nulls("process")
+        sums = of_operation.group_by("process").agg(pl.col("bytes", "duration_ns").sum())
         joined = processes.join(sums, on="process", how="left", maintain_order="left")
         is_known = ~pl.col("process").is_in(list(unattributed))
         processes = joined.with_columns(
@@ -289,7 +289,7 @@ def _joined(
     """A table of the profile with more rows, `amounts` added up."""
     most = [pl.col("slowest_ns").max()] if "slowest_ns" in schema else []
     key = [name for name in schema if name not in {*amounts, "slowest_ns"}]
-    every = pl.concat([frame, *(_shaped(one, schema) for one in more)])
+    every = pl.concat([frame, *(_shaped(added, schema) for added in more)])
     # What the source did not know of some stays unknown.
     sums = [pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name) for name in amounts]
     return every.group_by(key, maintain_order=True).agg(*sums, *most).select(list(schema))

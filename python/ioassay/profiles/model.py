@@ -92,7 +92,7 @@ MPI_TRANSFERS: Mapping[Direction, MpiTransfers] = {
     "read": _mpi_transfers("read"),
     "write": _mpi_transfers("write"),
 }
-"""By direction. A source that does not tell them apart names those that it does not count: `Profile.uncounted`."""
+"""By direction. A source that does not distinguish them names those that it does not count: `Profile.uncounted`."""
 
 ProcessState = Literal["ended", "running", "killed", "replaced"]
 """Of a process: it ended by itself, runs, was killed, or `exec` replaced it by a program that was not recorded."""
@@ -118,7 +118,7 @@ STORED_FILES: tuple[FileKind, ...] = ("unknown", "file", "directory", "block dev
 """The kinds that are, or may be, a file on storage."""
 
 ON_STORAGE: tuple[FileKind, ...] = (*STORED_FILES, "others")
-"""These, and rows of many files: they belong to every sum, but what is said of files is not said of them."""
+"""These, and rows of many files: they belong to every sum, but statements about files do not include them."""
 
 PROCESSES = pl.Schema(
     {
@@ -356,7 +356,7 @@ REGION_OPERATIONS = pl.Schema(  # of a region without those within it; on storag
 INTERPRETER = re.compile(r"(libpython3[\w.]*\.so.*|python3?(\.\d+)?m?)$")
 """The name of a file with Python's interpreter."""
 
-CALLERS = pl.Schema(  # of calls whose stack was looked at; all but `samples` is an estimate for all calls
+CALLERS = pl.Schema(  # of calls whose stack was sampled; all but `samples` is an estimate for all calls
     {
         "caller": pl.Int64,  # the number of the stack in this profile, from 0
         "file": pl.Int64,  # null: none in particular, or unknown which

@@ -35,10 +35,10 @@ def _case_of(record: Path) -> Iterator[RecordedCase]:
 def records_of(paths: Sequence[Path]) -> list[Path]:
     """The records that are meant, each once: of a run those of its cases, of a folder all that are below it.
 
-    What is none of these stays, for whoever reads it to refuse. Raises `UsageError` for a run without records.
+    Other paths stay: their reader refuses them. Raises `UsageError` for a run without records.
     """
-    found = [record for path in paths for record in _records_of(path)]
-    return list({record.absolute(): record for record in found}.values())
+    records = [record for path in paths for record in _records_of(path)]
+    return list({record.absolute(): record for record in records}.values())
 
 
 def _records_of(path: Path) -> list[Path]:

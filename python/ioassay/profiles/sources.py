@@ -101,9 +101,9 @@ def load_profile(paths: Sequence[Path]) -> Profile:
     """The profile of all paths together. Raises `UsageError` where they are of several sources, or of none."""
     by_source: dict[ProfileSource, list[Path]] = {}
     for path in paths:
-        by_source.setdefault(next(one for one in SOURCES if one.recognises(path)), []).append(path)
+        by_source.setdefault(next(kind for kind in SOURCES if kind.recognises(path)), []).append(path)
     if len(by_source) > 1:
-        named = " and ".join(f"{source.title} ({own[0]})" for source, own in by_source.items())
+        named = " and ".join(f"{source.title} ({of_source[0]})" for source, of_source in by_source.items())
         raise UsageError(f"These are {named}: one profile is read from one of them.", "Name either.")
-    ((source, own),) = by_source.items()
-    return source.load(own)
+    ((source, of_source),) = by_source.items()
+    return source.load(of_source)

@@ -25,7 +25,7 @@ def spread(start: Floats, end: Floats, amount: Floats, step_s: float, bins: int)
     sums: Floats = np.bincount(first[is_within], amount[is_within], bins).astype(np.float64)
     if is_within.all():
         return sums
-    start, end, first, last = (one[~is_within] for one in (start, end, first, last))
+    start, end, first, last = (column[~is_within] for column in (start, end, first, last))
     amount, length = amount[~is_within], length[~is_within]
     rate = amount / length
     head = np.clip(((first + 1) * step_s - start) * rate, 0, amount)

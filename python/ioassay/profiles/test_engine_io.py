@@ -58,12 +58,12 @@ def recorded(tmp_path: Path) -> Callable[..., Path]:
     return made
 
 
-OWN = [f".{at:08}" for at in range(CLIENTS)]
+OWN = [f".{client:08}" for client in range(CLIENTS)]
 
 
 def sums(profile: Profile, frame: pl.DataFrame) -> list[tuple[Any, ...]]:
-    own = frame.filter(pl.col("operation").str.starts_with("submit")).group_by("operation")
-    return sorted(own.agg(pl.col("calls", "bytes").sum()).rows())
+    submitted = frame.filter(pl.col("operation").str.starts_with("submit")).group_by("operation")
+    return sorted(submitted.agg(pl.col("calls", "bytes").sum()).rows())
 
 
 WHOLE = [("submit read", TRANSFERS, GIB), ("submit write", TRANSFERS, GIB)]
@@ -84,20 +84,24 @@ def test_transfers_through_rings_are_in_all_tables_once(recorded: Callable[..., 
     assert profile.latencies["operation"].unique().sort().to_list() == ["submit read", "submit write"]
     assert {name: getattr(profile, name).schema for name in FRAMES} == dict(FRAMES)
     assert set(profile.file_operations["operation"]) <= {*DIRECTION}
-    (said,) = profile.supplements
-    assert (said.calls, said.bytes) == (2 * TRANSFERS, 2 * GIB)
-    found = totals.totals(profile)
-    assert (found.of("write").bytes, found.of("write").calls) == (GIB, TRANSFERS)
+    (supplement,) = profile.supplements
+    assert (supplement.calls, supplement.bytes) == (2 * TRANSFERS, 2 * GIB)
+    counted = totals.totals(profile)
+    assert (counted.of("write").bytes, counted.of("write").calls) == (GIB, TRANSFERS)
     assert not coverage.coverage(profile).doubts
-    assert [one.kind for one in findings(ProfileFacts(profile, Thresholds()))] == []
+    assert [finding.kind for finding in findings(ProfileFacts(profile, Thresholds()))] == []
 
 
 def test_each_rank_is_a_process_and_has_its_file(recorded: Callable[..., Path]) -> None:
     profile = load_profile([recorded(OWN)])
     moved = profile.processes.filter(pl.col("written_bytes") > 0)
     assert moved["pid"].sort().to_list() == [60, 61, 62, 63]
-    own = profile.file_operations.join(profile.files.select("file", "path"), on="file").filter(operation="submit write")
-    assert own.select(pl.col("path").str.tail(9), "bytes", "processes").rows() == [(end, GIB // 4, 1) for end in OWN]
+    by_file = profile.file_operations.join(profile.files.select("file", "path"), on="file").filter(
+        operation="submit write"
+    )
+    assert by_file.select(pl.col("path").str.tail(9), "bytes", "processes").rows() == [
+        (end, GIB // 4, 1) for end in OWN
+    ]
 
 
 @pytest.mark.parametrize(("paths", "users"), [([""], CLIENTS), (OWN[:3], None), ([], CLIENTS)])
@@ -106,9 +110,9 @@ def test_bytes_of_other_numbers_of_files_are_spread_over_them(
 ) -> None:
     profile = load_profile([recorded(paths)])
     assert sums(profile, profile.file_operations) == WHOLE
-    own = profile.file_operations.filter(operation="submit write")
-    assert own.height == max(1, len(paths))
-    assert set(own["processes"]) == {users}
+    by_file = profile.file_operations.filter(operation="submit write")
+    assert by_file.height == max(1, len(paths))
+    assert set(by_file["processes"]) == {users}
     if not paths:
         assert profile.files["path"].to_list() == [f"{WORKSPACE}/seq-c4-r1.data.*"]
 

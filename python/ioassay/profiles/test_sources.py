@@ -119,8 +119,8 @@ def recorded_run(path: Path, *recorded: int, of: int = 2) -> Path:
     run = run_of_writes(*[1e9] * of)
     run.document.recorded = bool(recorded)
     store(run, path)
-    for at in recorded:
-        store_record(path / "logs" / run.document.cases[at].id / "record", TableBuilder(100 + at))
+    for number in recorded:
+        store_record(path / "logs" / run.document.cases[number].id / "record", TableBuilder(100 + number))
     return path
 
 
@@ -130,10 +130,10 @@ def pids(*paths: Path) -> list[int]:
 
 def test_a_run_stands_for_the_records_of_its_cases_alone_or_among_others(tmp_path: Path) -> None:
     first, second = recorded_run(tmp_path / "a" / "first", 0, 1), recorded_run(tmp_path / "a" / "second", 2, of=3)
-    own = store_record(tmp_path / "a" / "app", TableBuilder(7))
+    record = store_record(tmp_path / "a" / "app", TableBuilder(7))
     assert pids(first) == [100, 101]
     assert pids(first, second) == [100, 101, 102]
-    assert pids(own, second) == [7, 102]
+    assert pids(record, second) == [7, 102]
     assert pids(tmp_path / "a") == [7, 100, 101, 102]
     (case, *_) = (first / "logs").iterdir()
     assert pids(first, case / "record") == [100, 101]

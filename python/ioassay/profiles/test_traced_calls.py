@@ -25,12 +25,12 @@ def profile_of(*parts: Sequence[Call]) -> Profile:
     second = 0
     for part in parts:
         rows = []
-        for one in part:
-            rows.append({"begin_s": float(second), "end_s": second + 0.001, "ns": 10**6} | one)
+        for traced_call in part:
+            rows.append({"begin_s": float(second), "end_s": second + 0.001, "ns": 10**6} | traced_call)
             second += 1
         names = {name for row in rows for name in row}
         traced.add(pl.DataFrame(rows, schema={name: kind for name, kind in CALLS.items() if name in names}))
-    processes = pl.DataFrame({"process": sorted({one["process"] for part in parts for one in part})})
+    processes = pl.DataFrame({"process": sorted({traced_call["process"] for part in parts for traced_call in part})})
     return traced.profile(
         processes.cast(pl.Int64), source="recorder", names=(), commands=(), begin_unix_ns=0, end_unix_ns=10**11,
         origin_unix_ns=0, losses=(), unknown=(), uncounted=frozenset(),
@@ -91,8 +91,8 @@ def test_calls_that_failed_move_nothing_and_have_no_size() -> None:
 
 
 def test_failures_are_known_only_where_each_call_says() -> None:
-    for said, failed in (([True, False], 1), ([True, None], None)):
-        profile = profile_of([call("read", failed=one) for one in said])
+    for failures, failed in (([True, False], 1), ([True, None], None)):
+        profile = profile_of([call("read", failed=failure) for failure in failures])
         assert profile.file_operations["failed"].to_list() == [failed]
 
 
@@ -109,9 +109,9 @@ def test_a_directory_of_the_kernel_is_no_storage_when_it_is_listed() -> None:
 
 
 def test_calls_added_trace_by_trace_are_as_if_added_at_once() -> None:
-    one = [call("open"), *(call("read", bytes=size) for size in (10, 10, 4096)), call("rename", new_path="/new")]
-    other = [{**each, "process": 1} for each in (*one, call("write", "/new", bytes=5), call("stat", "/dev/null"))]
-    apart, together = profile_of(one, other), profile_of([*one, *other])
+    first = [call("open"), *(call("read", bytes=size) for size in (10, 10, 4096)), call("rename", new_path="/new")]
+    second = [{**each, "process": 1} for each in (*first, call("write", "/new", bytes=5), call("stat", "/dev/null"))]
+    apart, together = profile_of(first, second), profile_of([*first, *second])
     for name in FRAMES:
         assert_frame_equal(getattr(apart, name), getattr(together, name))
 

@@ -52,7 +52,7 @@ CALLS = pl.Schema(  # on files, those of each process in their order; what a sou
         "bytes": pl.Int64(),  # that it moved, 0 if none
         "offset": pl.Int64(),  # of a read or write that has one of its own (pread)
         "seek_to": pl.Int64(),  # of a seek: from the beginning
-        "seek_by": pl.Int64(),  # of a seek: from where it was. Neither: nobody knows where to.
+        "seek_by": pl.Int64(),  # of a seek: from where it was. Neither: the target is unknown.
         "open_flags": pl.Int64(),  # of an open
         "is_stream": pl.Boolean(),  # of an open or a close: it is of a stream, whose calls move no descriptor
         "failed": pl.Boolean(),
@@ -209,7 +209,7 @@ def _of_files(counts: list[pl.DataFrame], numbers: pl.DataFrame) -> pl.DataFrame
 
 def _numbered(first_s: Mapping[str, float], renames: Sequence[tuple[str, str, float]]) -> dict[str, int]:
     """The number of the file of each path, by when it was used first. A file keeps its number when it is renamed."""
-    old_of = {new: (old, at) for old, new, at in renames if new and first_s.get(new, at) >= at}
+    old_of = {new: (old, second) for old, new, second in renames if new and first_s.get(new, second) >= second}
     files: dict[str, int] = {}
     known = 0
     for path in first_s:

@@ -25,10 +25,10 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     """The object of a line; `None` where it is none."""
     try:
         text = line.decode()
-        found, end = _decode(text)
+        document, end = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and end == len(text) else None
+    return document if isinstance(document, dict) and end == len(text) else None
 
 
 def _stripped(line: bytes) -> bytes:
@@ -62,9 +62,9 @@ class Lines:
     def objects(self) -> Iterator[dict[str, Any]]:
         """The objects of all lines. Raises `OSError`."""
         for line in self.raw():
-            found = parsed(line)
-            if found is not None:
-                yield found
+            document = parsed(line)
+            if document is not None:
+                yield document
             else:
                 self.unread_bytes += len(line)
 
@@ -86,9 +86,9 @@ class Lines:
                 if not packed:
                     break
             if not is_within:
-                at = packed.find(_MEMBER)
-                self.unread_bytes += len(packed) if at < 0 else at
-                packed = b"" if at < 0 else packed[at:]
+                begin = packed.find(_MEMBER)
+                self.unread_bytes += len(packed) if begin < 0 else begin
+                packed = b"" if begin < 0 else packed[begin:]
                 if not packed:
                     continue
                 unpack, is_within = zlib.decompressobj(31), True

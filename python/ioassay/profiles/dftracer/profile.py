@@ -162,12 +162,12 @@ class _Reading:
                     raise other_files.not_a_profile(trace, beginning)
 
     def _add_region(self, line: bytes, trace: Path, unit_ns: int) -> None:
-        found = parsed(line)
-        if found is None or not is_annotated(found):
+        event = parsed(line)
+        if event is None or not is_annotated(event):
             return
-        thread = self._thread(found, trace)
+        thread = self._thread(event, trace)
         if thread is not None:
-            self._regions.add(thread, found, unit_ns)
+            self._regions.add(thread, event, unit_ns)
 
     def _thread(self, line: Mapping[str, Any], trace: Path) -> Thread | None:
         """The thread of a line; `None` where a damaged line does not say it."""
@@ -179,12 +179,12 @@ class _Reading:
 
     def _add_name(self, line: bytes, unit_ns: int) -> int:
         """Adds what a hash stands for. Returns the unit of times, which a line may say."""
-        found = parsed(line)
-        if found is None:
+        event = parsed(line)
+        if event is None:
             return unit_ns
-        arguments = _arguments(found)
+        arguments = _arguments(event)
         name, value = arguments.get("name"), arguments.get("value")
-        if found.get("name") == "CM" and name == "time_metric":
+        if event.get("name") == "CM" and name == "time_metric":
             return _UNITS_NS.get(str(value), unit_ns)
         if isinstance(name, str) and isinstance(value, str | int):
             self._texts[str(value)] = name
@@ -247,14 +247,14 @@ class _Reading:
         """The process of a thread, which is heard of."""
         end_ns = begin_ns + ns
         key = thread.node, thread.process
-        found = self._processes.get(key)
-        if found is None:
-            found = _Process(*key, len(self._processes), begin_ns, end_ns)
-            self._processes[key] = found
-        found.begin_ns = min(found.begin_ns, begin_ns)
-        found.end_ns = max(found.end_ns, end_ns)
-        found.threads.add(thread.number)
-        return found
+        process = self._processes.get(key)
+        if process is None:
+            process = _Process(*key, len(self._processes), begin_ns, end_ns)
+            self._processes[key] = process
+        process.begin_ns = min(process.begin_ns, begin_ns)
+        process.end_ns = max(process.end_ns, end_ns)
+        process.threads.add(thread.number)
+        return process
 
     def _add_state(self, process: _Process, line: Mapping[str, Any]) -> int | None:
         """What a trace says of its process when that begins and ends. Returns how many calls it has, at its end."""
@@ -344,11 +344,11 @@ class _Reading:
 
     def profile(self) -> Profile:
         """The profile of all traces."""
-        processes = sorted(self._processes.values(), key=lambda one: one.number)
-        commands = dict.fromkeys(one.command for one in processes if one.command)
-        roots = [one.command for one in processes if one.command and not self._has_parent(one)]
-        end_ns = max(one.end_ns for one in processes)
-        numbers = {key: one.number for key, one in self._processes.items()}
+        processes = sorted(self._processes.values(), key=lambda process: process.number)
+        commands = dict.fromkeys(process.command for process in processes if process.command)
+        roots = [process.command for process in processes if process.command and not self._has_parent(process)]
+        end_ns = max(process.end_ns for process in processes)
+        numbers = {key: process.number for key, process in self._processes.items()}
         return self._calls.profile(
             self._process_frame(processes),
             source="dftracer",
@@ -375,31 +375,31 @@ class _Reading:
             named = ", ".join(f"{name} ({count:,})" for name, count in self._own_categories.most_common(5))
             yield f"Events that are no call of POSIX or of streams are left out: {named}."
 
-    def _has_parent(self, one: _Process) -> bool:
-        return one.parent is not None and (one.node, one.parent) in self._processes
+    def _has_parent(self, process: _Process) -> bool:
+        return process.parent is not None and (process.node, process.parent) in self._processes
 
     def _process_frame(self, processes: Sequence[_Process]) -> pl.DataFrame:
         rows = [
             {
-                "process": one.number,
-                "node": one.node or None,
-                "pid": one.pid,
-                "parent_pid": one.parent,
-                "command": one.command,
-                "begin_unix_ns": one.begin_ns,
-                "end_unix_ns": one.end_ns,
-                "state": "ended" if one.has_ended else "killed",
-                "threads": len(one.threads),
+                "process": process.number,
+                "node": process.node or None,
+                "pid": process.pid,
+                "parent_pid": process.parent,
+                "command": process.command,
+                "begin_unix_ns": process.begin_ns,
+                "end_unix_ns": process.end_ns,
+                "state": "ended" if process.has_ended else "killed",
+                "threads": len(process.threads),
                 "images": 1,
             }
-            for one in processes
+            for process in processes
         ]
         return pl.DataFrame(rows, schema={name: PROCESSES[name] for name in rows[0]})
 
 
 def _arguments(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = line.get("args")
-    return found if isinstance(found, dict) else {}
+    arguments = line.get("args")
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _absolute(directory: str, name: str) -> str:

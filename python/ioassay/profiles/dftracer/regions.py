@@ -66,36 +66,43 @@ class _Events:
     def order(self) -> None:
         """Sorts by beginning; of those that begin at once, what encloses comes before what is within it."""
         line = np.arange(len(self.begin_ns), dtype=np.int32)
-        begin, end = (np.frombuffer(one, np.int64) for one in (self.begin_ns, self.end_ns))
+        begin, end = (np.frombuffer(column, np.int64) for column in (self.begin_ns, self.end_ns))
         order = np.lexsort((-line, -end, begin))
         name = np.frombuffer(self.name, np.int32)
         self.line = array("i", line[order].tobytes())
-        self.begin_ns, self.end_ns = (array("q", one[order].tobytes()) for one in (begin, end))
+        self.begin_ns, self.end_ns = (array("q", column[order].tobytes()) for column in (begin, end))
         self.name = array("i", name[order].tobytes())
 
-    def encloses(self, outer: int, at: int) -> bool:
+    def encloses(self, outer: int, event: int) -> bool:
         """Whether an event encloses one that began no earlier. Times are whole microseconds: where one ends as the
         other begins, the line of what is within comes first.
         """
-        its_begin, its_end, begin, end = self.begin_ns[outer], self.end_ns[outer], self.begin_ns[at], self.end_ns[at]
-        return its_begin < its_end >= end and (begin < its_end or self.line[at] < self.line[outer])
+        its_begin, its_end, begin, end = (
+            self.begin_ns[outer],
+            self.end_ns[outer],
+            self.begin_ns[event],
+            self.end_ns[event],
+        )
+        return its_begin < its_end >= end and (begin < its_end or self.line[event] < self.line[outer])
 
-    def is_beside(self, outer: int, at: int) -> bool:
+    def is_beside(self, outer: int, event: int) -> bool:
         """Whether an event of less than 1 µs came before the one of its own name that encloses it, as far as times say:
         functions are called in loops more often than by themselves.
         """
-        began = self.begin_ns[at]
-        return self.end_ns[at] == began == self.begin_ns[outer] and self.name[at] == self.name[outer]
+        began = self.begin_ns[event]
+        return self.end_ns[event] == began == self.begin_ns[outer] and self.name[event] == self.name[outer]
 
     def innermost(self, begin_ns: int, end_ns: int) -> int:
         """The region of the innermost event that encloses a call; -1: none."""
-        at = bisect_right(self.begin_ns, begin_ns) - 1
-        while at >= 0 and (
-            self.end_ns[at] < end_ns
-            or (self.end_ns[at] == begin_ns and self.line[at] < self.lines_read)  # it had ended when the call began
+        event = bisect_right(self.begin_ns, begin_ns) - 1
+        while event >= 0 and (
+            self.end_ns[event] < end_ns
+            or (
+                self.end_ns[event] == begin_ns and self.line[event] < self.lines_read
+            )  # it had ended when the call began
         ):
-            at = self.around[at]
-        return self.region[at] if at >= 0 else -1
+            event = self.around[event]
+        return self.region[event] if event >= 0 else -1
 
 
 @dataclass
@@ -136,9 +143,9 @@ class _OfProcess:
 
     def enter(self, outer: int, name: str) -> int | None:
         """The number of the region of a name within another (-1: none). `None`: there is no place for it."""
-        found = self._numbers.get((outer, name))
-        if found is not None:
-            return found
+        known = self._numbers.get((outer, name))
+        if known is not None:
+            return known
         around = self.regions[outer] if outer >= 0 else None
         depth = around.depth + 1 if around else 0
         if len(self.regions) >= _MOST_REGIONS or depth >= REGION_DEPTH:
@@ -172,19 +179,19 @@ class Regions:
         """Finds which events are within which, once all were added."""
         names = list(self._names)
         for thread, events in self._events.items():
-            own = self._processes.setdefault((thread.node, thread.process), _OfProcess())
+            of_process = self._processes.setdefault((thread.node, thread.process), _OfProcess())
             events.order()
             open_events: list[int] = []
-            for at, (begin, end, name) in enumerate(zip(events.begin_ns, events.end_ns, events.name, strict=True)):
-                while open_events and not events.encloses(open_events[-1], at):
+            for event, (begin, end, name) in enumerate(zip(events.begin_ns, events.end_ns, events.name, strict=True)):
+                while open_events and not events.encloses(open_events[-1], event):
                     open_events.pop()
                 around = open_events[-1] if open_events else -1
-                open_events.append(at)
-                named_in = events.around[around] if around >= 0 and events.is_beside(around, at) else around
+                open_events.append(event)
+                named_in = events.around[around] if around >= 0 and events.is_beside(around, event) else around
                 outer = events.region[named_in] if named_in >= 0 else -1
-                region = own.enter(outer, names[name])
+                region = of_process.enter(outer, names[name])
                 if region is not None:
-                    own.regions[region].stay(begin, end)
+                    of_process.regions[region].stay(begin, end)
                 events.around.append(around)
                 events.region.append(outer if region is None else region)
 
@@ -206,32 +213,32 @@ class Regions:
 
     def lost(self) -> Iterator[tuple[int, int]]:
         """Processes that had too many regions, with the number of events that are none."""
-        for (_, pid), own in self._processes.items():
-            if own.lost:
-                yield pid, own.lost
+        for (_, pid), of_process in self._processes.items():
+            if of_process.lost:
+                yield pid, of_process.lost
 
     def stays(self, numbers: Mapping[tuple[str, int], int], origin_ns: int) -> pl.DataFrame:
         """`REGIONS`. `numbers` has that of each process, by its node and pid."""
         rows = []
-        for process, one in self._of(numbers):
-            moments = ((moment - origin_ns) / 1e9 for moment in (one.first_ns, one.last_ns))
-            rows.append((process, one.name, one.entries, one.stayed_ns, one.longest_ns, *moments))
+        for process, region in self._of(numbers):
+            moments = ((moment - origin_ns) / 1e9 for moment in (region.first_ns, region.last_ns))
+            rows.append((process, region.name, region.entries, region.stayed_ns, region.longest_ns, *moments))
         return pl.DataFrame(rows, schema=REGIONS, orient="row")
 
     def operations(self, numbers: Mapping[tuple[str, int], int]) -> pl.DataFrame:
         """`REGION_OPERATIONS`."""
         rows = [
-            (process, one.name, operation, *sums)
-            for process, one in self._of(numbers)
-            for operation, sums in one.operations.items()
+            (process, region.name, operation, *sums)
+            for process, region in self._of(numbers)
+            for operation, sums in region.operations.items()
         ]
         return pl.DataFrame(rows, schema=REGION_OPERATIONS, orient="row")
 
     def _of(self, numbers: Mapping[tuple[str, int], int]) -> Iterator[tuple[int, _Region]]:
         """All regions with the number of their process, if any of its lines is from a moment that can be."""
-        for key, own in self._processes.items():
+        for key, of_process in self._processes.items():
             if key in numbers:
-                yield from ((numbers[key], one) for one in own.regions)
+                yield from ((numbers[key], region) for region in of_process.regions)
 
 
 def _shown_name(line: Mapping[str, Any]) -> str:

@@ -50,9 +50,9 @@ def test_what_the_program_did(writer: Profile) -> None:
     assert (process["node"], process["state"], process["threads"]) == ("vm", "ended", 1)
     assert (process["read_bytes"], process["written_bytes"]) == (8000 + 500, 655360 + 8000 + 1000 + 20004)
     assert process["elsewhere_ns"] >= 0
-    found = totals(writer)
-    assert (found.of("read").calls, found.of("write").calls) == (8 + 1, 10 + 9 + 22)
-    assert found.of("write").bytes == process["written_bytes"]
+    sums = totals(writer)
+    assert (sums.of("read").calls, sums.of("write").calls) == (8 + 1, 10 + 9 + 22)
+    assert sums.of("write").bytes == process["written_bytes"]
     assert not writer.losses
 
 
@@ -88,8 +88,8 @@ def test_sizes_and_common_sizes(writer: Profile) -> None:
 def test_time_lines_and_latencies_have_all_calls(writer: Profile) -> None:
     calls = writer.process_operations.group_by("operation").agg(pl.col("calls").sum()).sort("operation")
     for frame in (writer.timeline, writer.latencies):
-        own = frame.group_by("operation").agg(pl.col("calls").sum().cast(pl.Int64)).sort("operation")
-        assert own.rows() == calls.rows()
+        counted = frame.group_by("operation").agg(pl.col("calls").sum().cast(pl.Int64)).sort("operation")
+        assert counted.rows() == calls.rows()
     moved = writer.process_operations.filter(pl.col("operation") == "write")["bytes"].sum()
     assert writer.timeline.filter(pl.col("operation") == "write")["bytes"].sum() == pytest.approx(moved)
     assert writer.heat["written_bytes"].sum() == pytest.approx(writer.processes["written_bytes"].sum())
@@ -108,14 +108,14 @@ def test_traces_of_several_processes_are_one_profile_and_a_workflow(tmp_path: Pa
         shutil.copy(TRACES / name, tmp_path)
     profile = load_profile([tmp_path])
     assert profile.processes["command"].to_list() == ["./writer", "./reader"]
-    found = workflow(profile)
-    assert [step.name for step in found.steps] == ["writer", "reader"]
-    (one,) = found.exchanges
-    assert (one.files, one.written_bytes, one.read_bytes) == (1, 655360, 655360)
+    flow = workflow(profile)
+    assert [step.name for step in flow.steps] == ["writer", "reader"]
+    (exchange,) = flow.exchanges
+    assert (exchange.files, exchange.written_bytes, exchange.read_bytes) == (1, 655360, 655360)
 
 
 def test_findings_rest_on_a_trace(writer: Profile) -> None:
-    assert all(one.rests_on for one in findings(ProfileFacts(writer, Thresholds())))
+    assert all(finding.rests_on for finding in findings(ProfileFacts(writer, Thresholds())))
 
 
 def test_a_trace_without_arguments_is_refused_with_what_to_do() -> None:
@@ -128,8 +128,8 @@ def test_a_decorated_function_is_a_region_with_its_calls() -> None:
     profile = load_profile([TRACES / "python.pfw.gz"])
     assert profile.regions["entries"].to_list() == [3]
     assert profile.region_operations.filter(operation="write")["bytes"].to_list() == [300_000]
-    own = profile.files.filter(pl.col("path").str.starts_with("/scratch/app/py."))
-    assert profile.file_operations.join(own, on="file").filter(operation="write")["bytes"].sum() == 300_000
+    files = profile.files.filter(pl.col("path").str.starts_with("/scratch/app/py."))
+    assert profile.file_operations.join(files, on="file").filter(operation="write")["bytes"].sum() == 300_000
 
 
 def test_the_form_before_version_2_2_has_letters_for_phases_and_a_bracket(tmp_path: Path, writer: Profile) -> None:
@@ -168,7 +168,7 @@ def test_bytes_that_are_no_lines_are_counted_and_the_calls_that_are_missing(tmp_
 
 def test_reading_goes_on_behind_a_damaged_piece_of_gzip(tmp_path: Path) -> None:
     lines = lines_of("writer.pfw")
-    pieces = [gzip.compress(b"".join(lines[at : at + 10])) for at in range(0, len(lines), 10)]
+    pieces = [gzip.compress(b"".join(lines[first : first + 10])) for first in range(0, len(lines), 10)]
     pieces[2] = pieces[2][:30] + bytes(20) + pieces[2][50:]
     (tmp_path / "damaged.pfw.gz").write_bytes(b"".join(pieces))
     profile = load_profile([tmp_path])
@@ -182,8 +182,8 @@ def test_no_damage_ends_in_a_traceback(tmp_path: Path) -> None:
     read = 0
     for _ in range(40):
         damaged = content.copy()
-        at = dice.integers(0, len(content), 200)
-        damaged[at] = dice.integers(0, 256, 200)
+        positions = dice.integers(0, len(content), 200)
+        damaged[positions] = dice.integers(0, 256, 200)
         (tmp_path / "damaged.pfw").write_bytes(damaged.tobytes())
         try:
             profile = load_profile([tmp_path])

@@ -28,10 +28,10 @@ def training() -> Profile:
 def moved(profile: Profile) -> dict[str, tuple[int, int, int]]:
     """Of each region how often it was entered, and the bytes read and written in it without those within it."""
     rows = profile.region_operations.group_by("region", "operation").agg(pl.col("bytes").sum())
-    own = {(region, operation): size for region, operation, size in rows.iter_rows()}
+    sizes = {(region, operation): size for region, operation, size in rows.iter_rows()}
     entries = profile.regions.group_by("region").agg(pl.col("entries").sum()).sort("region")
     return {
-        region: (count, own.get((region, "read"), 0), own.get((region, "write"), 0))
+        region: (count, sizes.get((region, "read"), 0), sizes.get((region, "write"), 0))
         for region, count in entries.iter_rows()
     }
 
@@ -65,8 +65,8 @@ def test_what_has_no_end_is_in_no_region(training: Profile) -> None:
 
 
 def test_time_in_a_region_is_that_of_its_events(training: Profile) -> None:
-    found = {row["region"]: row for row in training.regions.iter_rows(named=True)}
-    epoch, fetch = found["pipeline.epoch.block"], found["pipeline.epoch.block > dataloader.fetch.block"]
+    by_region = {row["region"]: row for row in training.regions.iter_rows(named=True)}
+    epoch, fetch = by_region["pipeline.epoch.block"], by_region["pipeline.epoch.block > dataloader.fetch.block"]
     assert epoch["stayed_ns"] > fetch["stayed_ns"] > 6 * 30_000
     assert epoch["longest_ns"] < epoch["stayed_ns"]
     assert 0 < epoch["first_s"] < fetch["first_s"] < fetch["last_s"] < epoch["last_s"] < training.duration_s
@@ -74,31 +74,31 @@ def test_time_in_a_region_is_that_of_its_events(training: Profile) -> None:
 
 def test_functions_of_c_that_are_shorter_than_the_clock_are_beside_each_other_and_recursion_within() -> None:
     profile = load_profile([TRACES / "annotated.pfw.gz"])
-    found = moved(profile)
+    by_region = moved(profile)
     assert profile.processes.height == 1
-    assert found["loop"] == (1, 0, 100 * 3)
-    assert found["loop > tiny"] == (300, 0, 100 * 10)
-    assert "loop > tiny > tiny" not in found
+    assert by_region["loop"] == (1, 0, 100 * 3)
+    assert by_region["loop > tiny"] == (300, 0, 100 * 10)
+    assert "loop > tiny > tiny" not in by_region
     deepest = " > ".join(["recurse"] * 16)
-    assert found[deepest] == (1, 0, (21 - 15) * 5)
+    assert by_region[deepest] == (1, 0, (21 - 15) * 5)
     assert [(loss.kind, loss.amount) for loss in profile.losses] == [("lost-regions", 5)]
 
 
 def nested(events: Iterable[tuple[str, int, int]]) -> Regions:
     """Events (name, begin, end) of a thread in the order of their lines."""
-    found = Regions()
+    regions = Regions()
     for name, begin, end in events:
-        found.add(THREAD, {"name": name, "cat": "APP", "ts": begin, "dur": end - begin}, UNIT_NS)
-    found.nest()
-    return found
+        regions.add(THREAD, {"name": name, "cat": "APP", "ts": begin, "dur": end - begin}, UNIT_NS)
+    regions.nest()
+    return regions
 
 
-def entered(found: Regions) -> dict[str, int]:
-    return dict(found.stays({THREAD[:2]: 0}, 0).select("region", "entries").iter_rows())
+def entered(regions: Regions) -> dict[str, int]:
+    return dict(regions.stays({THREAD[:2]: 0}, 0).select("region", "entries").iter_rows())
 
 
-def bytes_of(found: Regions) -> dict[str, int]:
-    return dict(found.operations({THREAD[:2]: 0}).select("region", "bytes").iter_rows())
+def bytes_of(regions: Regions) -> dict[str, int]:
+    return dict(regions.operations({THREAD[:2]: 0}).select("region", "bytes").iter_rows())
 
 
 def test_what_is_within_what_follows_from_times_in_any_order_of_lines() -> None:
@@ -114,47 +114,47 @@ def test_where_two_events_touch_the_one_written_first_is_within() -> None:
 
 
 def test_a_call_that_begins_when_an_event_has_ended_is_not_in_it() -> None:
-    found = nested([("load", 5, 10), ("step", 0, 20)])
-    found.add_call(THREAD, "read", 10 * UNIT_NS, 0, 1)
-    found.pass_event(THREAD)
-    found.add_call(THREAD, "read", 10 * UNIT_NS, 0, 100)
-    assert bytes_of(found) == {"step > load": 1, "step": 100}
+    regions = nested([("load", 5, 10), ("step", 0, 20)])
+    regions.add_call(THREAD, "read", 10 * UNIT_NS, 0, 1)
+    regions.pass_event(THREAD)
+    regions.add_call(THREAD, "read", 10 * UNIT_NS, 0, 100)
+    assert bytes_of(regions) == {"step > load": 1, "step": 100}
 
 
 def test_blocks_that_overlap_have_what_began_since_they_did() -> None:
     """Generators and coroutines leave blocks in another order than they entered them."""
-    found = nested([("first", 0, 10), ("second", 5, 15)])
+    regions = nested([("first", 0, 10), ("second", 5, 15)])
     for begin in (2, 7, 12):
-        found.add_call(THREAD, "read", begin * UNIT_NS, UNIT_NS, begin)
-    assert bytes_of(found) == {"first": 2, "second": 7 + 12}
+        regions.add_call(THREAD, "read", begin * UNIT_NS, UNIT_NS, begin)
+    assert bytes_of(regions) == {"first": 2, "second": 7 + 12}
 
 
 def test_a_call_is_in_no_region_of_another_thread() -> None:
-    found = nested([("step", 0, 10)])
-    found.add_call(Thread("node", 1, 2), "read", 5 * UNIT_NS, UNIT_NS, 1)
-    assert bytes_of(found) == {}
+    regions = nested([("step", 0, 10)])
+    regions.add_call(Thread("node", 1, 2), "read", 5 * UNIT_NS, UNIT_NS, 1)
+    assert bytes_of(regions) == {}
 
 
 def test_many_names_are_those_around_them_and_counted() -> None:
-    found = nested([*((f"step {number}", number, number + 1) for number in range(1000)), ("run", 0, 1000)])
+    regions = nested([*((f"step {number}", number, number + 1) for number in range(1000)), ("run", 0, 1000)])
     for number in range(1000):
-        found.add_call(THREAD, "read", number * UNIT_NS, UNIT_NS, 1)
-    assert len(entered(found)) == 256
-    assert sum(bytes_of(found).values()) == 1000
-    assert bytes_of(found)["run"] == 1000 - 255
-    assert list(found.lost()) == [(1, 1000 - 255)]
+        regions.add_call(THREAD, "read", number * UNIT_NS, UNIT_NS, 1)
+    assert len(entered(regions)) == 256
+    assert sum(bytes_of(regions).values()) == 1000
+    assert bytes_of(regions)["run"] == 1000 - 255
+    assert list(regions.lost()) == [(1, 1000 - 255)]
 
 
 def test_a_name_that_was_entered_many_times_is_one_region() -> None:
-    found = nested([*(("step", 2 * number, 2 * number + 1) for number in range(50_000)), ("run", 0, 100_000)])
-    assert entered(found) == {"run": 1, "run > step": 50_000}
+    regions = nested([*(("step", 2 * number, 2 * number + 1) for number in range(50_000)), ("run", 0, 100_000)])
+    assert entered(regions) == {"run": 1, "run > step": 50_000}
 
 
 def test_events_of_libraries_are_no_regions() -> None:
     event = {"name": "step", "cat": "APP", "ph": 1}
     assert [kind for kind in range(15) if is_annotated(event | {"type": kind})] == [2, 6, 9]
     assert is_annotated(event | {"ph": "X", "cat": "CPP_APP"})
-    assert not any(is_annotated(event | {"cat": one}) for one in ("POSIX", "STDIO", "MPI", "HDF5", "dftracer"))
+    assert not any(is_annotated(event | {"cat": library}) for library in ("POSIX", "STDIO", "MPI", "HDF5", "dftracer"))
 
 
 class RandomProgram:
@@ -202,8 +202,8 @@ def test_no_damage_of_annotated_events_ends_in_a_traceback(tmp_path: Path) -> No
     odd: tuple[object, ...] = (None, -1, 2**80, "x", [], {}, True, 1.5)
     call = {"name": "read", "cat": "POSIX", "type": 3, "pid": 1, "tid": 1, "ts": 6, "dur": 1, "ph": 1}
     lines = [line | {key: value} for key in line for value in odd]
-    content = "".join(f"{json.dumps(one)}\n" for one in [*lines, call | {"args": {"fname": "/f", "ret": 9}}])
+    content = "".join(f"{json.dumps(document)}\n" for document in [*lines, call | {"args": {"fname": "/f", "ret": 9}}])
     (tmp_path / "odd.pfw").write_text(content)
-    found = load_profile([tmp_path / "odd.pfw"])
-    assert found.process_operations["bytes"].sum() == 9
-    assert profile.regions.schema == found.regions.schema
+    damaged_profile = load_profile([tmp_path / "odd.pfw"])
+    assert damaged_profile.process_operations["bytes"].sum() == 9
+    assert profile.regions.schema == damaged_profile.regions.schema

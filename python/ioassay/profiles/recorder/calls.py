@@ -129,8 +129,8 @@ def described(rows: pl.DataFrame, functions: Mapping[str, Function], category: i
     """The rows of a category that are an operation, with `operation`, `name` (the path, or MPI-IO's handle), `bytes`
     and `offset`. Bytes are null where a type of MPI has an unknown size.
     """
-    own = rows.filter((pl.col("cat") == category) & pl.col("func_id").is_in(list(functions)))
-    own = own.filter((pl.col("func_id") != "fcntl") | argument(2).is_in(_LOCKS))
+    of_category = rows.filter((pl.col("cat") == category) & pl.col("func_id").is_in(list(functions)))
+    of_category = of_category.filter((pl.col("func_id") != "fcntl") | argument(2).is_in(_LOCKS))
 
     alike: dict[Function, list[str]] = {}
     for name, function in functions.items():
@@ -146,7 +146,7 @@ def described(rows: pl.DataFrame, functions: Mapping[str, Function], category: i
             offset = pl.when(is_one).then(whole(function.offset)).otherwise(offset)
     ends = pl.when(pl.col("func_id") == _ENDS_WITH_ZERO).then(1).otherwise(0)
     moved = (size - ends).clip(0, MOST).cast(pl.Int64, strict=False)
-    return own.with_columns(operation=operation, name=path, bytes=moved, offset=offset.clip(0, MOST)).filter(
+    return of_category.with_columns(operation=operation, name=path, bytes=moved, offset=offset.clip(0, MOST)).filter(
         pl.col("name").is_not_null() & (pl.col("name") != "")
     )
 

@@ -190,9 +190,9 @@ class _Reading:
         hdf5 = self._rows.filter(cat=calls.OF_HDF5).height
         if hdf5:
             yield f"{hdf5:,} calls of HDF5 are left out; what they did through MPI-IO and POSIX counts."
-        own = self._rows.filter(cat=calls.OF_PROGRAM).height
-        if own:
-            yield f"{own:,} calls of functions of the application are left out."
+        of_program = self._rows.filter(cat=calls.OF_PROGRAM).height
+        if of_program:
+            yield f"{of_program:,} calls of functions of the application are left out."
 
     def _processes(self) -> pl.DataFrame:
         lived = self._rows.group_by("process").agg(
@@ -213,8 +213,8 @@ class _Reading:
 def _rows_of(file: Path) -> pl.DataFrame:
     """The rows of a file. Raises `UsageError` for what is no Parquet, or another."""
     try:
-        found = pl.read_parquet_schema(file)
-        missing = [name for name in _COLUMNS if name not in found]
+        columns = pl.read_parquet_schema(file)
+        missing = [name for name in _COLUMNS if name not in columns]
         if missing:
             raise UsageError(f"{file} is Parquet, but not of Recorder: it has no column {missing[0]}.", TAKES)
         rows = pl.read_parquet(file, columns=list(_COLUMNS))

@@ -60,7 +60,7 @@ def trace_at(path: Path) -> Trace:
 
 
 def _converted(folder: Path) -> Iterator[Path]:
-    return iter(sorted(one for one in folder.iterdir() if _NAME.fullmatch(one.name)))
+    return iter(sorted(file for file in folder.iterdir() if _NAME.fullmatch(file.name)))
 
 
 def _trace(files: tuple[Path, ...], folder: Path) -> Trace:

@@ -55,10 +55,10 @@ def test_every_table_has_its_columns(posix: Profile, mpi: Profile) -> None:
 def test_totals_are_what_the_program_did_and_strace_counts(posix: Profile) -> None:
     assert posix.source == "recorder"
     assert posix.commands == ("posix",)
-    found = totals(posix)
-    assert found.of("write").bytes == 10 * 65536 + 8 * 512 + 1000 + 3 * 1000 + 20 * 500 + 6 + 6
-    assert found.of("write").calls == 10 + 8 + 1 + 3 + 20 + 2
-    assert found.of("read").bytes == 4 * 2000 + 8 * 100 + 1000 + 4096
+    sums = totals(posix)
+    assert sums.of("write").bytes == 10 * 65536 + 8 * 512 + 1000 + 3 * 1000 + 20 * 500 + 6 + 6
+    assert sums.of("write").calls == 10 + 8 + 1 + 3 + 20 + 2
+    assert sums.of("read").bytes == 4 * 2000 + 8 * 100 + 1000 + 4096
     assert not posix.losses
 
 
@@ -92,8 +92,8 @@ def test_time_lines_sizes_and_latencies_have_all_calls(posix: Profile, mpi: Prof
     for profile in (posix, mpi):
         calls = profile.process_operations.group_by("operation").agg(pl.col("calls").sum()).sort("operation")
         for frame in (profile.timeline, profile.latencies):
-            own = frame.group_by("operation").agg(pl.col("calls").sum().cast(pl.Int64)).sort("operation")
-            assert own.rows() == calls.rows()
+            counted = frame.group_by("operation").agg(pl.col("calls").sum().cast(pl.Int64)).sort("operation")
+            assert counted.rows() == calls.rows()
         assert profile.heat["written_bytes"].sum() == pytest.approx(profile.processes["written_bytes"].sum())
         sizes = profile.file_sizes.filter(operation="write")["calls"].sum()
         assert sizes == profile.file_operations.filter(operation="write")["calls"].sum()
@@ -114,12 +114,12 @@ def test_mpi_io_and_what_it_did_through_posix_are_apart(mpi: Profile) -> None:
     }
     assert shared["write"]["bytes"] == 4 * 4 * 1000 + 4 * 8192 * 8 + 4 * 10 * 12
     assert any("4 calls of MPI-IO have a type" in sentence for sentence in mpi.unknown)
-    own = [of_file(mpi, f"/scratch/app/own.{rank}")["write"]["bytes"] for rank in range(4)]
-    assert own == [5 * 4 * KIB, 6 * 4 * KIB, 7 * 4 * KIB, 8 * 4 * KIB]
+    written = [of_file(mpi, f"/scratch/app/own.{rank}")["write"]["bytes"] for rank in range(4)]
+    assert written == [5 * 4 * KIB, 6 * 4 * KIB, 7 * 4 * KIB, 8 * 4 * KIB]
 
 
 def test_findings_rest_on_a_trace(mpi: Profile) -> None:
-    assert all(one.rests_on for one in findings(ProfileFacts(mpi, Thresholds())))
+    assert all(finding.rests_on for finding in findings(ProfileFacts(mpi, Thresholds())))
 
 
 def test_the_trace_its_folder_and_its_files_are_one_profile(posix: Profile) -> None:

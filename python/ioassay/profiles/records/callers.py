@@ -1,4 +1,4 @@
-"""Where calls came from: the stacks that a recorder looked at (`record --stacks`), with the names of their functions.
+"""Where calls came from: the stacks that a recorder sampled (`record --stacks`), with the names of their functions.
 
 Native frames are addresses in a file; their functions were looked up when the recording ended, and stand beside the
 tables (`NODE.symbols`). What the interpreter of Python does for it is left out: its frames are Python's.
@@ -67,11 +67,11 @@ def read_symbols(content: bytes) -> tuple[Symbols, int]:
     damaged = 0
     for line in content.splitlines():
         try:
-            one = json.loads(line)
-            module, address = str(one["module"]), int(one["address"])
+            symbol = json.loads(line)
+            module, address = str(symbol["module"]), int(symbol["address"])
             symbols[module, address] = tuple(
                 StackFrame(module, address, str(function["name"]), function.get("file"), function.get("line"))
-                for function in one["functions"]
+                for function in symbol["functions"]
             )
         except (ValueError, KeyError, TypeError):
             damaged += 1
@@ -108,8 +108,8 @@ class Callers:
     def frames(self, file_of: pl.Series) -> dict[str, pl.DataFrame]:
         """`callers` and `caller_frames` of a profile. `file_of` is the file of each entry."""
         rows = self._rows.frame()
-        at = pl.when(pl.col("entry") >= 0).then(pl.col("entry"))
-        file = pl.lit(file_of).gather(at) if len(file_of) else pl.lit(None, pl.Int64)
+        entry = pl.when(pl.col("entry") >= 0).then(pl.col("entry"))
+        file = pl.lit(file_of).gather(entry) if len(file_of) else pl.lit(None, pl.Int64)
         word = pl.lit(pl.Series(OPERATIONS)).gather("operation")
         callers = (
             rows.with_columns(file.alias("file"), word.alias("operation"))
@@ -132,12 +132,12 @@ class Callers:
         _, stacks = table.rows(BlockKind.STACK)
         numbers = np.empty(len(stacks), dtype=np.int64)
         contents = table.after(BlockKind.STACK)
-        for at, (stack, content) in enumerate(zip(stacks, contents, strict=True)):
+        for index, (stack, content) in enumerate(zip(stacks, contents, strict=True)):
             places = np.frombuffer(content, "<u4", count=min(len(content) // 4, _MOST_FRAMES)).tolist()
             native, python = places[: int(stack["native"])], places[int(stack["native"]) :]
             beyond = (BEYOND,) if stack["is_cut"] else ()
             whole_stack = (*_native(native, frames, has_python=bool(python)), *_known(python, frames), *beyond)
-            numbers[at] = self._stacks.setdefault(whole_stack, len(self._stacks))
+            numbers[index] = self._stacks.setdefault(whole_stack, len(self._stacks))
         return numbers
 
 

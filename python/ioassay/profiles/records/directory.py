@@ -93,7 +93,7 @@ class Record:
 
     @property
     def is_running(self) -> bool:
-        """True if its processes may run. Of tables without a document nobody knows: they are taken for ended."""
+        """True if its processes may run. Of tables without a document that is unknown: they are taken for ended."""
         return self.document is not None and self.document["state"] == "running" and not self.was_killed
 
 

@@ -169,25 +169,25 @@ class Files:
 
     def _find_entries(self, node: str, directory: str, table: Table, files: Rows) -> NDArray[np.int64]:
         names = self._names_seen.setdefault((node, directory), {})
-        found = []
+        entries = []
         for raw, kind in zip(table.after(BlockKind.FILE), files["kind"].tolist(), strict=True):
             entry = names.get((raw, kind))
             if entry is None:
                 key = (node, _path(directory, raw, kind))
                 entry = names[raw, kind] = self._entries.setdefault(key, len(self._entries))
-            found.append(entry)
-        return np.array(found, dtype=np.int64)
+            entries.append(entry)
+        return np.array(entries, dtype=np.int64)
 
     def _add_names(
         self, image: Image, table: Table, entries: NDArray[np.int64], files: Rows, stored: NDArray[np.bool]
     ) -> None:
-        moved = {name: files["calls"][:, at] > files["failed"][:, at] for name, at in _MOVED.items()}
+        moved = {name: files["calls"][:, index] > files["failed"][:, index] for name, index in _MOVED.items()}
         ns = files["ticks"] * image.ns_per_tick
         self._names.add({"entry": entries, "kind": files["kind"], "errno": files["error"], "metadata_ns": ns} | moved)
         self._add_spent(image, stored, np.full(len(files), _METADATA), np.zeros(len(files)), ns)
         places, opened = table.rows(BlockKind.OPENED)
-        at, is_opened = find_places(places, files["opened"])
-        known = opened[at[is_opened]]
+        index, is_opened = find_places(places, files["opened"])
+        known = opened[index[is_opened]]
         if len(known):
             self._identities.add({"entry": entries[is_opened]} | {name: known[name] for name in _IDENTITY})
             columns = {name: known[name] for name in ("size_bytes", "block_bytes", "open_flags", "replaced")}
@@ -252,9 +252,9 @@ class Files:
         stored: NDArray[np.bool],
     ) -> None:
         _, rows = table.rows(BlockKind.TRANSFERS)
-        at, is_known = find_places(places, rows["file"])
+        index, is_known = find_places(places, rows["file"])
         is_known &= (rows["operation"] < len(OPERATIONS)) & (rows["calls"] > 0)
-        rows, entry, stored = rows[is_known], entries[at[is_known]], stored[at[is_known]]
+        rows, entry, stored = rows[is_known], entries[index[is_known]], stored[index[is_known]]
         if not len(rows):
             return
         key: dict[str, NDArray[Any]] = {"entry": entry, "operation": rows["operation"]}
@@ -320,7 +320,7 @@ class Files:
 
 
 def _path(directory: str, raw: bytes, kind: int) -> str:
-    """The path of a name: absolute, without `.`, `..` and repeated slashes. Links are not looked at."""
+    """The path of a name: absolute, without `.`, `..` and repeated slashes. Links are not resolved."""
     name = raw.decode(errors="replace")
     if kind == FileKind.OTHERS:
         name = posixpath.join(name, OTHERS)
@@ -340,12 +340,12 @@ def folded(table: Table) -> tuple[int, int]:
     places, files = table.rows(BlockKind.FILE)
     _, transfers = table.rows(BlockKind.TRANSFERS)
     is_folded = files["kind"] == FileKind.OTHERS
-    at, is_known = find_places(places[is_folded], transfers["file"])
+    index, is_known = find_places(places[is_folded], transfers["file"])
     calls = files["calls"][is_folded].sum() + transfers["calls"][is_known].sum()
     sketches, registers = table.rows(BlockKind.FOLDED)
-    at, is_known = find_places(sketches, files["folded"][is_folded])
+    index, is_known = find_places(sketches, files["folded"][is_folded])
     # Whatever the directories: their names differ.
-    return int(calls), _different(registers["registers"][at[is_known]].max(axis=0, initial=0))
+    return int(calls), _different(registers["registers"][index[is_known]].max(axis=0, initial=0))
 
 
 def _different(registers: NDArray[np.uint8]) -> int:
@@ -386,8 +386,8 @@ def _groups(facts: pl.DataFrame, identities: pl.DataFrame) -> list[int]:
         return of
 
     def join(entry: int, other: int) -> None:
-        first, own = root(other), root(entry)
-        parent[max(first, own)] = min(first, own)
+        first, this = root(other), root(entry)
+        parent[max(first, this)] = min(first, this)
 
     known: dict[tuple[Any, ...], int] = {}
     """The first entry of each path with its inode, and of each file of a node."""
@@ -514,7 +514,7 @@ def _by_file(
 ) -> pl.DataFrame:
     """Rows of entries as rows of files, added up but for `others`; operations by their words."""
     if sums is None:
-        special = {one.meta.output_name() for one in others}
+        special = {other.meta.output_name() for other in others}
         sums = [name for name in rows.columns if name not in {"entry", *keys, *special}]
     return (
         rows.with_columns(file=pl.lit(file_of).gather("entry"))

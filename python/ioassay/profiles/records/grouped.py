@@ -25,7 +25,7 @@ class GroupedRows:
         """
         self._schema = pl.Schema(schema)
         self._keys = list(keys)
-        special = {one.meta.output_name() for one in others}
+        special = {other.meta.output_name() for other in others}
         self._merge = [*(pl.col(name).sum() for name in schema if name not in {*keys, *special}), *others]
         self._merged = self._schema.to_frame()
         self._pending: list[Mapping[str, NDArray[Any]]] = []
@@ -47,7 +47,7 @@ class GroupedRows:
     def _add_up(self) -> None:
         if not self._pending:
             return
-        columns = {name: np.concatenate([one[name] for one in self._pending]) for name in self._schema}
+        columns = {name: np.concatenate([part[name] for part in self._pending]) for name in self._schema}
         rows = pl.DataFrame(columns, nan_to_null=True)
         every = pl.concat(
             [self._merged, rows.select(pl.col(name).cast(kind, strict=False) for name, kind in self._schema.items())]

@@ -56,9 +56,9 @@ class Maps:
         """Adds the maps of a table. `entries` are those of its files, in the order of their blocks."""
         places, _ = table.rows(BlockKind.FILE)
         _, rows = table.rows(BlockKind.MAP)
-        at, is_known = find_places(places, rows["file"])
+        index, is_known = find_places(places, rows["file"])
         is_known &= (rows["maps"] > 0) & np.isin(rows["access"], list(_ACCESS))
-        rows, entry = rows[is_known], entries[at[is_known]]
+        rows, entry = rows[is_known], entries[index[is_known]]
         if not len(rows):
             return
         ends = rows["last_end_ticks"]
@@ -114,8 +114,8 @@ def _is_scaled(asked: str) -> pl.Expr:
     return (pl.col(asked) < pl.col("bytes")) & (pl.col(asked) >= _ENOUGH * pl.col("bytes")) & (pl.col(asked) > 0)
 
 
-def _of_all(found: str, asked: str) -> pl.Expr:
+def _of_all(column: str, asked: str) -> pl.Expr:
     """What was found among the bytes that the kernel was asked about, of all bytes; null where it was asked of few."""
     share = pl.col(asked) / pl.col("bytes")
-    of_all = (pl.col(found) / share).round().clip(0, 2.0**62).cast(pl.Int64)
+    of_all = (pl.col(column) / share).round().clip(0, 2.0**62).cast(pl.Int64)
     return pl.when((pl.col(asked) > 0) & (share >= _ENOUGH)).then(of_all)

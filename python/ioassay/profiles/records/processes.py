@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ioassay.profiles.model import PROCESSES, ProcessState
-from ioassay.profiles.records.tables import Found, Table
+from ioassay.profiles.records.tables import FoundTable, Table
 from ioassay.protocol.record_layout import HEADER, KERNEL_COUNTERS, STORAGE_COUNTERS, BlockKind, Clock, State, TextKind
 
 _SURE_NS = 10_000_000
@@ -34,58 +34,60 @@ class Image:
     """An image of a process: one table."""
 
     record: int
-    found: Found
+    table: FoundTable
     ns_per_tick: float = 1.0
     process: int = 0
 
     @property
     def pid(self) -> int:
         """Its number on its node."""
-        return int(self.found.header["process"])
+        return int(self.table.header["process"])
 
     @property
     def state(self) -> State:
-        """What became of it."""
-        return State(int(self.found.header["state"]))
+        """How it ended, if it did."""
+        return State(int(self.table.header["state"]))
 
     @property
     def is_announcement(self) -> bool:
         """True if it is no image: a process without a table says what will replace it."""
-        header = self.found.header
+        header = self.table.header
         return self.state == State.REPLACED and bool(header["begin_ticks"] == header["latest_ticks"])
 
     @property
     def begin_ns(self) -> int:
         """When it began, since 1970."""
-        return int(self.found.header["begin_ns"])
+        return int(self.table.header["begin_ns"])
 
     @property
     def end_ns(self) -> int:
         """When it ended, or was last heard."""
-        return max(self.begin_ns, int(self.found.header["latest_ns"]))
+        return max(self.begin_ns, int(self.table.header["latest_ns"]))
 
     def unix_ns(self, ticks: int) -> int:
         """The time of a moment of its clock."""
-        return self.begin_ns + round((ticks - int(self.found.header["begin_ticks"])) * self.ns_per_tick)
+        return self.begin_ns + round((ticks - int(self.table.header["begin_ticks"])) * self.ns_per_tick)
 
     def all_unix_ns(self, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The times of moments of its clock; none is before its beginning, or long after its end."""
-        after = (ticks.astype(np.float64) - int(self.found.header["begin_ticks"])) * self.ns_per_tick
+        after = (ticks.astype(np.float64) - int(self.table.header["begin_ticks"])) * self.ns_per_tick
         return self.begin_ns + np.clip(after, 0, self.end_ns - self.begin_ns + 1e9).astype(np.int64)
 
 
 def measure_ticks(images: Sequence[Image]) -> None:
     """Sets how long a tick is, of images of one node. Of a short one, the longest knows it better."""
-    counting = [one for one in images if int(one.found.header["clock"]) == Clock.COUNTER]
-    told = [(one.end_ns - one.begin_ns, length) for one in counting if (length := _tick_ns(one)) is not None]
-    longest = max(told)[1] if told else 1.0
-    for one in counting:
-        own = _tick_ns(one)
-        one.ns_per_tick = longest if own is None or one.end_ns - one.begin_ns < _SURE_NS else own
+    counting = [image for image in images if int(image.table.header["clock"]) == Clock.COUNTER]
+    measured = [
+        (image.end_ns - image.begin_ns, length) for image in counting if (length := _tick_ns(image)) is not None
+    ]
+    longest = max(measured)[1] if measured else 1.0
+    for image in counting:
+        of_image = _tick_ns(image)
+        image.ns_per_tick = longest if of_image is None or image.end_ns - image.begin_ns < _SURE_NS else of_image
 
 
 def _tick_ns(image: Image) -> float | None:
-    header = image.found.header
+    header = image.table.header
     ticks = int(header["latest_ticks"]) - int(header["begin_ticks"])
     length = (image.end_ns - image.begin_ns) / ticks if ticks > 0 else 0.0
     return length if _POSSIBLE_TICKS[0] <= length <= _POSSIBLE_TICKS[1] else None
@@ -99,14 +101,14 @@ def current(images: Iterable[Image]) -> list[Image]:
     """
     latest: dict[tuple[int, int, int, int], Image] = {}
     announced: dict[tuple[int, int], tuple[int, int, int, int]] = {}
-    for one in sorted(images, key=lambda image: image.begin_ns):
-        process = (one.record, one.pid)
-        key = (*process, one.begin_ns, int(one.found.header["begin_ticks"]))
-        if one.state == State.STAYED:
+    for each in sorted(images, key=lambda image: image.begin_ns):
+        process = (each.record, each.pid)
+        key = (*process, each.begin_ns, int(each.table.header["begin_ticks"]))
+        if each.state == State.STAYED:
             latest.pop(announced.pop(process, key), None)
             continue
-        latest[key] = one
-        if one.is_announcement:
+        latest[key] = each
+        if each.is_announcement:
             announced[process] = key
     return list(latest.values())
 
@@ -115,13 +117,13 @@ def number(images: Iterable[Image]) -> int:
     """Gives every image the number of its process, in the order in which they began. Returns how many there are."""
     before: dict[tuple[int, int], Image] = {}
     processes = 0
-    for one in sorted(images, key=lambda image: (image.begin_ns, image.record, image.pid, image.found.offset)):
-        key = (one.record, one.pid)
-        if key in before and _goes_on(before[key], one):
-            one.process = before[key].process
+    for each in sorted(images, key=lambda image: (image.begin_ns, image.record, image.pid, image.table.offset)):
+        key = (each.record, each.pid)
+        if key in before and _goes_on(before[key], each):
+            each.process = before[key].process
         else:
-            one.process, processes = processes, processes + 1
-        before[key] = one
+            each.process, processes = processes, processes + 1
+        before[key] = each
     return processes
 
 
@@ -131,7 +133,7 @@ def _goes_on(before: Image, after: Image) -> bool:
         case State.REPLACED:
             return after.begin_ns >= before.end_ns - _SLACK_NS
         case State.RUNNING:
-            return bool(before.found.header["parent"] == after.found.header["parent"])
+            return bool(before.table.header["parent"] == after.table.header["parent"])
     return False
 
 
@@ -182,7 +184,7 @@ class _Known:
         counted = list(self.kernel_of_process)
         if not any(counted):
             counted = [*map(sum, zip(self.kernel_of_main, self.kernel_of_others, strict=True))]
-        earlier = self.recorder_bytes - int(self.last.found.header["used_bytes"])
+        earlier = self.recorder_bytes - int(self.last.table.header["used_bytes"])
         counted[_WRITTEN] = max(0, counted[_WRITTEN] - earlier)
         known = _COUNTERS if self.counts_storage else len(KERNEL_COUNTERS)
         return [*counted[:known], *[None] * (_COUNTERS - known)]
@@ -197,45 +199,46 @@ class Processes:
     def add(self, image: Image, table: Table, node: str) -> None:
         """Adds what a table says of its process. `node` is where it does not say it."""
         texts = table.texts
-        one = self._known.setdefault(image.process, _Known(image, image))
-        if image.begin_ns < one.first.begin_ns:
-            one.first = image
-        if image.begin_ns >= one.last.begin_ns:
-            one.last = image
-            one.node = texts.get(TextKind.NODE, "") or node
-            one.command = texts.get(TextKind.COMMAND, "").rstrip("\0").replace("\0", " ")
-            one.executable = texts.get(TextKind.EXECUTABLE, "")
-            one.replacement = texts.get(TextKind.REPLACEMENT, "")
-            one.rank = _rank(texts.get(TextKind.JOB, ""))
-            whole = (image.found.header[f"{name}_of_process"] for name in ("kernel", "storage"))
-            one.kernel_of_process = _counts(np.concatenate([*whole]))
+        known = self._known.setdefault(image.process, _Known(image, image))
+        if image.begin_ns < known.first.begin_ns:
+            known.first = image
+        if image.begin_ns >= known.last.begin_ns:
+            known.last = image
+            known.node = texts.get(TextKind.NODE, "") or node
+            known.command = texts.get(TextKind.COMMAND, "").rstrip("\0").replace("\0", " ")
+            known.executable = texts.get(TextKind.EXECUTABLE, "")
+            known.replacement = texts.get(TextKind.REPLACEMENT, "")
+            known.rank = _rank(texts.get(TextKind.JOB, ""))
+            whole = (image.table.header[f"{name}_of_process"] for name in ("kernel", "storage"))
+            known.kernel_of_process = _counts(np.concatenate([*whole]))
         _, threads = table.rows(BlockKind.THREAD)
-        one.threads = max(one.threads, len(threads))
-        one.images += not image.is_announcement
+        known.threads = max(known.threads, len(threads))
+        known.images += not image.is_announcement
         is_main = threads["thread"] == image.pid
-        header = image.found.header
-        one.counts_storage &= bool(header["header_bytes"] > HEADER.fields["storage_of_ended"][1])  # type: ignore[index]
+        header = image.table.header
+        known.counts_storage &= bool(header["header_bytes"] > HEADER.fields["storage_of_ended"][1])  # type: ignore[index]
         counters = np.concatenate([threads["kernel"], threads["storage"]], axis=1).astype(float)
         of_ended = np.concatenate([header["kernel_of_ended"], header["storage_of_ended"]])
         others = _counts(counters[~is_main].sum(axis=0) + of_ended)
-        one.kernel_of_others = [*map(sum, zip(one.kernel_of_others, others, strict=True))]
-        own = _counts(counters[is_main].sum(axis=0))
-        one.kernel_of_main = [*map(max, zip(one.kernel_of_main, own, strict=True))]
-        one.recorder_ns += int(header["own_ticks"]) * image.ns_per_tick
-        one.recorder_bytes += int(header["used_bytes"])
+        known.kernel_of_others = [*map(sum, zip(known.kernel_of_others, others, strict=True))]
+        of_main = _counts(counters[is_main].sum(axis=0))
+        known.kernel_of_main = [*map(max, zip(known.kernel_of_main, of_main, strict=True))]
+        known.recorder_ns += int(header["own_ticks"]) * image.ns_per_tick
+        known.recorder_bytes += int(header["used_bytes"])
 
     def frame(self, is_running: bool, spent: Mapping[str, NDArray[np.float64]]) -> pl.DataFrame:
         """`PROCESSES`. `spent` has its columns about files, with a value for each process."""
         rows = []
-        for process, one in sorted(self._known.items()):
-            header = one.last.found.header
-            kernel = one.kernel
+        for process, known in sorted(self._known.items()):
+            header = known.last.table.header
+            kernel = known.kernel
             times = _counts(spent[name][process] for name in spent)
             rows.append(
                 (
-                    process, one.node, one.last.pid, int(header["parent"]), int(header["user"]), one.rank, one.command,
-                    one.executable, one.first.begin_ns, one.last.end_ns, _state(one.last, is_running), one.threads,
-                    one.images, *times, *kernel, *_counts([one.recorder_ns, one.recorder_bytes]),
+                    process, known.node, known.last.pid, int(header["parent"]), int(header["user"]), known.rank,
+                    known.command, known.executable, known.first.begin_ns, known.last.end_ns,
+                    _state(known.last, is_running), known.threads, known.images, *times, *kernel,
+                    *_counts([known.recorder_ns, known.recorder_bytes]),
                 )
             )  # fmt: skip
         return pl.DataFrame(rows, schema=PROCESSES, orient="row")
@@ -243,9 +246,9 @@ class Processes:
     def escaped(self) -> list[tuple[int, str]]:
         """Processes that `exec` replaced by a program that was not recorded: number on the node, and the program."""
         return [
-            (one.last.pid, one.replacement)
-            for _, one in sorted(self._known.items())
-            if one.last.state == State.REPLACED
+            (known.last.pid, known.replacement)
+            for _, known in sorted(self._known.items())
+            if known.last.state == State.REPLACED
         ]
 
 
@@ -259,6 +262,6 @@ def _state(last: Image, is_running: bool) -> ProcessState:
 
 
 def _rank(job: str) -> int | None:
-    said = dict(one.split("=", 1) for one in job.split("\0") if "=" in one)
-    found = next((said[name] for name in _RANKS if name in said), "")
-    return int(found) if found.isdecimal() and len(found) < 10 else None
+    variables = dict(variable.split("=", 1) for variable in job.split("\0") if "=" in variable)
+    rank = next((variables[name] for name in _RANKS if name in variables), "")
+    return int(rank) if rank.isdecimal() and len(rank) < 10 else None

@@ -66,16 +66,16 @@ class _Reading:
         self._reader = reader
         self._losses = list(_losses_of_documents(records))
         self._versions: set[int] = set()
-        found, lost = reader.headers()
+        tables, lost = reader.headers()
         for row in lost:
             self._lose(LossCause(int(row["cause"])), int(row["length"]), row)
         record_of = [number for number, record in enumerate(records) for _ in record.files]
-        self._images = current(Image(record_of[one.file], one) for one in found)
+        self._images = current(Image(record_of[table.file], table) for table in tables)
         if not self._images:
             raise self._nothing()
         self._refuse_same()
-        for _, own in groupby(self._images, key=lambda image: image.record):
-            measure_ticks(list(own))
+        for _, images in groupby(self._images, key=lambda image: image.record):
+            measure_ticks(list(images))
         self._count = number(self._images)
         self._begin_ns = min(image.begin_ns for image in self._images)
         end_ns = max(image.end_ns for image in self._images)
@@ -86,7 +86,7 @@ class _Reading:
             end_ns,
             self._count,
             growing_ns=growing_ns,
-            has_steps=any(image.found.header["keeps_steps"] for image in self._images),
+            has_steps=any(image.table.header["keeps_steps"] for image in self._images),
         )
         self._file_rows = Files()
         self._regions = Regions()
@@ -102,23 +102,23 @@ class _Reading:
 
     def _refuse_same(self) -> None:
         """Raises `UsageError` where two records have the same process: everything in it would count twice."""
-        found: dict[tuple[int, int, int, int], int] = {}
+        first_record: dict[tuple[int, int, int, int], int] = {}
         for image in self._images:
-            header = image.found.header
+            header = image.table.header
             key = (image.pid, int(header["parent"]), image.begin_ns, int(header["begin_ticks"]))
-            first = found.setdefault(key, image.record)
+            first = first_record.setdefault(key, image.record)
             if first != image.record:
-                both = " and ".join(str(self._records[at].path) for at in (first, image.record))
+                both = " and ".join(str(self._records[number].path) for number in (first, image.record))
                 raise UsageError(
                     f"{both} are the same record, or one of them is a part or a copy.", "Name one of them."
                 )
 
     def profile(self) -> Profile:
         """The profile of all tables."""
-        images = {image.found.number: image for image in self._images}
-        for found, table in self._reader.tables([image.found for image in self._images]):
-            image = images[found.number]
-            image.found = replace(found, header=table.header)
+        images = {image.table.number: image for image in self._images}
+        for table_found, table in self._reader.tables([image.table for image in self._images]):
+            image = images[table_found.number]
+            image.table = replace(table_found, header=table.header)
             self._add(image, table)
         is_running = any(record.is_running for record in self._records)
         processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
@@ -153,14 +153,14 @@ class _Reading:
             **self._callers.frames(files.of_entries),
         )
 
-    def _symbols_of(self, at: int) -> Symbols:
+    def _symbols_of(self, file: int) -> Symbols:
         """The names of functions in the stacks of a file of tables."""
-        if at not in self._symbols:
-            self._symbols[at], damaged = read_symbols(self._files[at].read_symbols() or b"")
+        if file not in self._symbols:
+            self._symbols[file], damaged = read_symbols(self._files[file].read_symbols() or b"")
             if damaged:
                 reason = "lines of it are damaged: the functions that they name are addresses here"
-                self._losses.append(Loss("damaged-bytes", damaged, str(self._files[at].symbols_path), reason))
-        return self._symbols[at]
+                self._losses.append(Loss("damaged-bytes", damaged, str(self._files[file].symbols_path), reason))
+        return self._symbols[file]
 
     def _lose(self, cause: LossCause, length: int, lost: Any) -> None:
         """`lost` is a row of `LOST_BYTES`."""
@@ -182,9 +182,9 @@ class _Reading:
     def _nothing(self) -> UsageError:
         names = ", ".join(str(record.path) for record in self._records)
         if self._versions:
-            found = " and ".join(map(str, sorted(self._versions)))
+            versions = " and ".join(map(str, sorted(self._versions)))
             return UsageError(
-                f"The tables of {names} have version {found}; this ioassay reads version {VERSION}.",
+                f"The tables of {names} have version {versions}; this ioassay reads version {VERSION}.",
                 "Use the ioassay that recorded them, or record again.",
             )
         if any(loss.kind == "damaged-bytes" for loss in self._losses):
@@ -204,8 +204,8 @@ class _Reading:
         document = self._records[image.record].document
         node = document["host"] if document else ""
         self._processes.add(image, table, node)
-        where = f"{self._files[image.found.file].path}, process {image.pid}"
-        header = image.found.header
+        where = f"{self._files[image.table.file].path}, process {image.pid}"
+        header = image.table.header
         for kind, amount in (
             ("rows-outside", self._timelines.add(image, table)),
             ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING or table.is_damaged else 0),
@@ -228,7 +228,7 @@ class _Reading:
         entries = self._file_rows.add(image, table, node)
         self._regions.add(image, table)
         self._maps.add(image, table, entries)
-        self._callers.add(image, table, entries, lambda: self._symbols_of(image.found.file))
+        self._callers.add(image, table, entries, lambda: self._symbols_of(image.table.file))
         self._add_latencies(image, table)
         self._add_errors(table)
         if image.state == State.RUNNING:
@@ -292,7 +292,10 @@ class _Reading:
     def _escaped(self) -> Iterator[Loss]:
         """Processes that went on as a program without a table, where the document does not name them."""
         named = {
-            one["pid"] for record in self._records if record.document for one in record.document.get("escaped", ())
+            escape["pid"]
+            for record in self._records
+            if record.document
+            for escape in record.document.get("escaped", ())
         }
         for pid, program in self._processes.escaped():
             if pid not in named:
@@ -304,14 +307,14 @@ def _losses_of_documents(records: Sequence[Record]) -> Iterator[Loss]:
         document = record.document
         if document is None:
             continue
-        for one in document.get("escaped", ()):
-            yield Loss("escaped", 1, f"process {one['pid']}", f"{one['path']}: {one['reason']}")
+        for escape in document.get("escaped", ()):
+            yield Loss("escaped", 1, f"process {escape['pid']}", f"{escape['path']}: {escape['reason']}")
         for pid in document.get("still_running", ()):
             yield Loss("still-running", 1, f"process {pid}")
         if lost := document.get("lost_tables"):
             yield Loss("lost-tables", lost, str(record.path))
         is_left = document["state"] == "incomplete" or record.was_killed
-        # Somebody may have moved them by hand.
+        # A user may have moved them by hand.
         if is_left and (record.has_live_tables or not record.files):
             why = "the recording was killed" if record.was_killed else document.get("reason")
             complete = f"are still in {document.get('tables')} (to move them: ioassay-engine complete {record.path})"

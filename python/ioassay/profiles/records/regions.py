@@ -45,7 +45,7 @@ class Regions:
         _, threads = table.rows(BlockKind.THREAD)
         _add_threads(image, rows, chains, threads[np.isin(threads["region"], places)], places)
         names = [name.decode(errors="replace") for name in table.after(BlockKind.REGION)]
-        paths = [REGION_SEPARATOR.join(names[one] for one in reversed(chain)) for chain in chains]
+        paths = [REGION_SEPARATOR.join(names[place] for place in reversed(chain)) for chain in chains]
         region = np.array([self._names.setdefault(path, len(self._names)) for path in paths], dtype=np.int64)
         process = np.full(len(rows), image.process)
         moments = {name: image.all_unix_ns(rows[f"{name}_ticks"]) for name in ("first", "last")}
@@ -72,7 +72,7 @@ class Regions:
         """`regions` and `region_operations`."""
         name = pl.lit(pl.Series([*self._names], dtype=pl.String)).gather("region").alias("region")
         word = pl.lit(pl.Series(OPERATIONS)).gather("operation").alias("operation")
-        seconds = [((pl.col(f"{one}_ns") - origin_ns) / 1e9).alias(f"{one}_s") for one in ("first", "last")]
+        seconds = [((pl.col(f"{moment}_ns") - origin_ns) / 1e9).alias(f"{moment}_s") for moment in ("first", "last")]
         stays = self._stays.frame().select(
             "process", name, *map(whole, ("entries", "stayed_ns", "longest_ns")), *seconds
         )
@@ -86,10 +86,10 @@ def _chains(places: NDArray[np.int64], rows: Rows) -> list[list[int]]:
     """For each row its own index and those of the regions around it, from the inside out; of a damaged table, as far as
     they can be followed.
     """
-    index = {place: at for at, place in enumerate(places.tolist())}
+    index = {place: number for number, place in enumerate(places.tolist())}
     chains = []
-    for at in range(len(rows)):
-        chain = [at]
+    for number in range(len(rows)):
+        chain = [number]
         while len(chain) < REGION_DEPTH and (outer := index.get(int(rows["parent"][chain[-1]]))) is not None:
             chain.append(outer)
         chains.append(chain)
@@ -98,15 +98,15 @@ def _chains(places: NDArray[np.int64], rows: Rows) -> list[list[int]]:
 
 def _add_threads(image: Image, rows: Rows, chains: list[list[int]], threads: Rows, places: NDArray[np.int64]) -> None:
     """Adds what threads did since their totals were added to a region last, and how long they have been in it."""
-    end = int(image.found.header["latest_ticks"])
-    for thread, at in zip(threads, np.searchsorted(places, threads["region"]).tolist(), strict=True):
-        own = rows["totals"][at].reshape(MOST_OPERATIONS, len(TOTALS))
+    end = int(image.table.header["latest_ticks"])
+    for thread, number in zip(threads, np.searchsorted(places, threads["region"]).tolist(), strict=True):
+        totals = rows["totals"][number].reshape(MOST_OPERATIONS, len(TOTALS))
         more = thread["totals"].reshape(MOST_OPERATIONS, len(TOTALS))
-        slowest = np.maximum(own[:, -1], more[:, -1])
-        own += more
-        own[:, -1] = slowest
-        for one in chains[at]:
-            stayed = max(0, end - int(thread["region_begin_ticks"][int(rows["depth"][one]) % REGION_DEPTH]))
-            rows["ticks"][one] += np.uint64(stayed)
-            rows["slowest_ticks"][one] = max(int(rows["slowest_ticks"][one]), stayed)
-            rows["last_ticks"][one] = max(int(rows["last_ticks"][one]), end)
+        slowest = np.maximum(totals[:, -1], more[:, -1])
+        totals += more
+        totals[:, -1] = slowest
+        for region in chains[number]:
+            stayed = max(0, end - int(thread["region_begin_ticks"][int(rows["depth"][region]) % REGION_DEPTH]))
+            rows["ticks"][region] += np.uint64(stayed)
+            rows["slowest_ticks"][region] = max(int(rows["slowest_ticks"][region]), stayed)
+            rows["last_ticks"][region] = max(int(rows["last_ticks"][region]), end)

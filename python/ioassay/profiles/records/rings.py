@@ -55,14 +55,14 @@ class Rings:
         """One for each process and cause. `processes` is that of the profile."""
         counted = {row["process"]: row for row in processes.iter_rows(named=True)}
         requests: dict[tuple[int, str, str], int] = {}
-        for one in self._unread:
-            key = (one.process, one.where, one.why)
-            requests[key] = requests.get(key, 0) + one.requests
-        said: set[int] = set()
+        for unread in self._unread:
+            key = (unread.process, unread.where, unread.why)
+            requests[key] = requests.get(key, 0) + unread.requests
+        reported: set[int] = set()
         for (process, where, why), amount in requests.items():
             storage = _storage(counted[process])
-            unsaid = None if process in said else storage
-            said.add(process)
+            unsaid = None if process in reported else storage
+            reported.add(process)
             yield Loss("unread-rings", amount, where, why + _instead(storage), storage_bytes=unsaid)
 
 

@@ -54,7 +54,7 @@ Rows = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTable:
     """Where a table lies in its file, and its header."""
 
     number: int
@@ -75,12 +75,12 @@ class TableReader:
         self._errors = errors
         self._request(b"".join(os.fsencode(path) + b"\0" for path in files) + b"\0")
 
-    def headers(self) -> tuple[list[Found], Rows]:
+    def headers(self) -> tuple[list[FoundTable], Rows]:
         """The tables in the files, and bytes that are in none, as rows of `LOST_BYTES`, both in the order of the files.
         To be called once.
         """
         lost: list[Rows] = [np.empty(0, LOST_BYTES)]
-        found: list[Found] = []
+        found_tables: list[FoundTable] = []
         while (part := self._part()) is not None:
             kind, _, rows, _ = part
             if kind == PartKind.LOST:
@@ -89,15 +89,15 @@ class TableReader:
                 tables = np.frombuffer(rows, _TABLE)
                 places = tables["found"]
                 columns = (places[name].tolist() for name in ("file", "offset", "length"))
-                found += map(Found, count(len(found)), *columns, tables["header"])
-        return found, np.concatenate(lost)
+                found_tables += map(FoundTable, count(len(found_tables)), *columns, tables["header"])
+        return found_tables, np.concatenate(lost)
 
-    def tables(self, wanted: Sequence[Found]) -> Iterator[tuple[Found, Table]]:
+    def tables(self, wanted: Sequence[FoundTable]) -> Iterator[tuple[FoundTable, Table]]:
         """Tables that were found, in this order. One that is there no more is left out. Its header may be later than
         that which was found. To be called once.
         """
         assert self._process.stdin
-        self._request(np.array([one.number for one in wanted], "<u4").tobytes())
+        self._request(np.array([table.number for table in wanted], "<u4").tobytes())
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         rest = iter(wanted)
@@ -107,9 +107,9 @@ class TableReader:
             if kind != PartKind.TABLES:
                 blocks[kind] = _Blocks(_STRUCTURES[BlockKind(kind)], tables, rows, content)
                 continue
-            for at, row in enumerate(np.frombuffer(rows, _TABLE)):
+            for number, row in enumerate(np.frombuffer(rows, _TABLE)):
                 place = (int(row["found"]["file"]), int(row["found"]["offset"]))
-                yield next(one for one in rest if (one.file, one.offset) == place), Table(row, at, blocks)
+                yield next(table for table in rest if (table.file, table.offset) == place), Table(row, number, blocks)
             blocks = {}
 
     def _request(self, content: bytes) -> None:
@@ -137,8 +137,8 @@ class TableReader:
     def _failure(self) -> CannotRun:
         self._process.wait()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip()
-        return CannotRun(f"The engine could not read the tables: {said or 'it ended without a word'}", "Try again.")
+        errors = self._errors.read().decode(errors="replace").strip()
+        return CannotRun(f"The engine could not read the tables: {errors or 'it ended without a word'}", "Try again.")
 
 
 @contextlib.contextmanager
@@ -186,7 +186,7 @@ class _Blocks:
 class Table:
     """A table."""
 
-    def __init__(self, row: Any, at: int, blocks: dict[int, _Blocks]) -> None:
+    def __init__(self, row: Any, number: int, blocks: dict[int, _Blocks]) -> None:
         self.header = row["header"].copy()
         self.is_damaged = bool(row["found"]["is_damaged"])
         """Its checksums say that some of it is damaged."""
@@ -194,7 +194,7 @@ class Table:
         """In damaged blocks, and behind one that cannot be. Of a table that is being written these may be a block that
         just begins.
         """
-        self._at = at
+        self._at = number
         self._blocks = blocks
         self._rows: dict[BlockKind, tuple[NDArray[np.int64], Rows]] = {}
 
@@ -239,5 +239,5 @@ def find_places(places: NDArray[np.int64], wanted: NDArray[Any]) -> tuple[NDArra
     """Where each of `wanted` is among `places`, which ascend, and whether it is there at all."""
     if not len(places):
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool)
-    at = np.minimum(np.searchsorted(places, wanted.astype(np.int64)), len(places) - 1)
-    return at, places[at] == wanted
+    index = np.minimum(np.searchsorted(places, wanted.astype(np.int64)), len(places) - 1)
+    return index, places[index] == wanted

@@ -19,12 +19,12 @@ FILES = 60
 
 def table(pid: int) -> bytes:
     """A process with as many files that it has written to: more than ten chunks."""
-    one = TableBuilder(pid)
-    one.second("write", 0, FILES, moved=FILES * 1000)
+    builder = TableBuilder(pid)
+    builder.second("write", 0, FILES, moved=FILES * 1000)
     for number in range(FILES):
-        file = one.file(f"/data/{pid}/{number}", {"open": 1}, inode=100 * pid + number)
-        one.transfers(file, "write", {1000: 1})
-    return one.build()
+        file = builder.file(f"/data/{pid}/{number}", {"open": 1}, inode=100 * pid + number)
+        builder.transfers(file, "write", {1000: 1})
+    return builder.build()
 
 
 def store(path: Path, tables: Sequence[bytes]) -> bytearray:

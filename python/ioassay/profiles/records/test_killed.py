@@ -30,7 +30,7 @@ def tables(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def locked(tables: Path) -> Iterator[None]:
-    """Somebody records."""
+    """A recorder is running."""
     descriptor = os.open(tables, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     yield
@@ -54,8 +54,8 @@ def test_a_recording_that_holds_its_lock_goes_on(tables: Path) -> None:
 
 
 def test_a_recording_whose_process_still_has_its_table_goes_on(tables: Path) -> None:
-    own = (tables / "999999999-1.table").rename(tables / f"{os.getpid()}-1.table")
-    with own.open("r+b") as file, mmap.mmap(file.fileno(), 0):
+    renamed = (tables / "999999999-1.table").rename(tables / f"{os.getpid()}-1.table")
+    with renamed.open("r+b") as file, mmap.mmap(file.fileno(), 0):
         assert opened(tables, THIS_NODE, BOOT_ID).is_running
 
 

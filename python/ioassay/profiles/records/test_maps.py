@@ -1,4 +1,4 @@
-"""What becomes of mapped files in a profile."""
+"""Mapped files in a profile."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_maps_are_added_up_by_process_file_and_access(tmp_path: Path) -> None:
     for pid in (100, 101):
         table = TableBuilder(pid)
         names = [table.file(name, {"stat": 1}, inode=5) for name in ("/data/a", "/data/same")]
-        for at, name in enumerate(names):
-            begin = at * 4 * MIB
+        for index, name in enumerate(names):
+            begin = index * 4 * MIB
             table.map(
-                name, MapAccess.READ, first_ns=BEGIN_NS + S, last_end_ns=BEGIN_NS + (2 + at) * S,
+                name, MapAccess.READ, first_ns=BEGIN_NS + S, last_end_ns=BEGIN_NS + (2 + index) * S,
                 bytes=4 * MIB, begin=begin, end=begin + 4 * MIB, syncs=1, synced_bytes=4096,
             )  # fmt: skip
         table.map(names[0], MapAccess.PRIVATE_WRITE, first_ns=BEGIN_NS + 2 * S, bytes=MIB, begin=0, end=MIB)
@@ -70,9 +70,9 @@ def test_residency_is_of_all_bytes_where_most_were_asked_about(tmp_path: Path) -
     assert dict(maps.select("path", "is_scaled").iter_rows()) == {
         "/data/all": False, "/data/most": True, "/data/few": False, "/data/none": False
     }  # fmt: skip
-    found = maps.select("path", "resident_begin_bytes", "resident_end_bytes", "dirty_end_bytes").rows()
+    rows = maps.select("path", "resident_begin_bytes", "resident_end_bytes", "dirty_end_bytes").rows()
     known = (2 * MIB, 4 * MIB, MIB)
-    assert {path: numbers for path, *numbers in found} == {
+    assert {path: numbers for path, *numbers in rows} == {
         "/data/all": [*known],
         "/data/most": [*known],
         "/data/few": [None] * 3,

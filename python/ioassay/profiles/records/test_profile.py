@@ -1,4 +1,4 @@
-"""What becomes of tables in a profile."""
+"""Tables in a profile."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def load(tmp_path: Path) -> Any:
 
     def loaded(*records: list[TableBuilder]) -> Profile:
         paths = []
-        for at, tables in enumerate(records):
-            path = tmp_path / f"record{at}"
+        for number, tables in enumerate(records):
+            path = tmp_path / f"record{number}"
             path.mkdir()
             (path / "node.tables").write_bytes(joined(tables))
             paths.append(path)
@@ -56,8 +56,8 @@ def test_a_wide_row_is_spread_over_its_seconds_but_not_beyond_the_end_of_the_pro
     table.second("write", 4, 8, moved=800, width=3)
     profile = load([table])
     assert rows(profile.timeline, "start_s", "bytes") == [
-        *((float(at), 200.0) for at in range(4)),
-        *((float(at), 400.0) for at in (4, 5)),
+        *((float(second), 200.0) for second in range(4)),
+        *((float(second), 400.0) for second in (4, 5)),
     ]
     assert profile.process_operations["bytes"].to_list() == [1600]
 
@@ -293,11 +293,17 @@ def test_the_same_processes_do_not_count_twice(tmp_path: Path, again: str) -> No
 
 def test_transfers_of_all_threads_and_processes_are_added_up_for_each_file(load: Any) -> None:
     tables = [TableBuilder(1), TableBuilder(2)]
-    for at, table in enumerate(tables, start=1):
+    for number, table in enumerate(tables, start=1):
         file = table.file("/shared", inode=3, size=100, block=512)
         for _ in range(2):
             table.transfers(
-                file, "write", {100: 5 * at, 7: 1}, ns=1000 * at, slowest_ns=at, misaligned=4, begin=50 * at
+                file,
+                "write",
+                {100: 5 * number, 7: 1},
+                ns=1000 * number,
+                slowest_ns=number,
+                misaligned=4,
+                begin=50 * number,
             )
     profile = load(tables)
     (row,) = profile.file_operations.to_dicts()

@@ -35,8 +35,8 @@ def lengths(directory: Path, content: bytes) -> list[tuple[str, int]]:
     file = directory / "node.tables"
     file.write_bytes(content)
     with open_tables([file]) as reader:
-        found, lost = reader.headers()
-    parts = [(one.offset, "found", one.length) for one in found]
+        tables, lost = reader.headers()
+    parts = [(table.offset, "found", table.length) for table in tables]
     parts += [(int(row["offset"]), "lost", int(row["length"])) for row in lost]
     return [(kind, length) for _, kind, length in sorted(parts)]
 
@@ -45,8 +45,8 @@ def only_table(directory: Path, content: bytes) -> Table:
     file = directory / "node.tables"
     file.write_bytes(content)
     with open_tables([file]) as reader:
-        found, _ = reader.headers()
-        ((_, table),) = reader.tables(found)
+        tables, _ = reader.headers()
+        ((_, table),) = reader.tables(tables)
     return table
 
 
@@ -107,8 +107,8 @@ def test_a_block_too_short_for_its_structure_is_left_out(tmp_path: Path) -> None
 
 
 def store(directory: Path, *contents: bytes) -> Path:
-    for at, content in enumerate(contents):
-        (directory / f"node{at}.tables").write_bytes(content)
+    for number, content in enumerate(contents):
+        (directory / f"node{number}.tables").write_bytes(content)
     return directory
 
 
@@ -124,7 +124,7 @@ def test_tables_of_another_version_are_refused_with_both_versions(tmp_path: Path
 
 
 def test_a_damaged_table_among_good_ones_is_a_loss(tmp_path: Path) -> None:
-    tables = [busy(100 + at).build() for at in range(3)]
+    tables = [busy(100 + number).build() for number in range(3)]
     tables[1] = b"X" + tables[1][1:]
     profile = load_profile([store(tmp_path, b"".join(tables))])
     assert profile.processes["pid"].to_list() == [100, 102]

@@ -116,10 +116,10 @@ class Timelines:
         return lost if self._add(image, amounts) else lost + len(amounts.begin)
 
     def _add_to_process(self, image: Image, amounts: _Amounts) -> None:
-        own = self._of_processes[image.process]
-        for at, value in enumerate(amounts.values.T[:3] * _factors(image)[:3, None]):
-            own[at] += np.bincount(amounts.operation, value, _N)
-        np.maximum.at(own[3], amounts.operation, amounts.values[:, 3] * image.ns_per_tick)
+        sums = self._of_processes[image.process]
+        for column, value in enumerate(amounts.values.T[:3] * _factors(image)[:3, None]):
+            sums[column] += np.bincount(amounts.operation, value, _N)
+        np.maximum.at(sums[3], amounts.operation, amounts.values[:, 3] * image.ns_per_tick)
 
     def _add(self, image: Image, amounts: _Amounts) -> bool:
         # Few of all operations happen in a process: what is added up has a column for each of these.
@@ -145,8 +145,8 @@ class Timelines:
         low, steps = int(bins.min()), int(bins.max() - bins.min()) + 1
         places = (bins - low) * len(used) + operation
         sums = [np.bincount(places, value, steps * len(used)).reshape(steps, len(used)) for value in values]
-        for at, grid in enumerate(sums):
-            self._sums[at, low : low + steps, used] += grid.T
+        for column, grid in enumerate(sums):
+            self._sums[column, low : low + steps, used] += grid.T
         self._add_heat(image.process, low, sums[1] @ _MEMBERS[used, :2], sums[2] @ _MEMBERS[used])
         return True
 
@@ -179,7 +179,7 @@ class Timelines:
         sums = np.clip(self._of_processes[process, :, operation].round(), 0, 2.0**62).astype(np.int64)
         return _frame(
             {"process": process, "operation": operation}
-            | {name: sums[:, at] for at, name in enumerate(("calls", "bytes", "duration_ns", "slowest_ns"))},
+            | {name: sums[:, column] for column, name in enumerate(("calls", "bytes", "duration_ns", "slowest_ns"))},
             PROCESS_OPERATIONS,
         )
 
@@ -189,7 +189,7 @@ class Timelines:
         columns = ("calls", "bytes", "duration_ns")
         return _frame(
             {"start_s": step * self.step_s, "operation": operation}
-            | {name: self._sums[at, step, operation] for at, name in enumerate(columns)}
+            | {name: self._sums[column, step, operation] for column, name in enumerate(columns)}
             | {"slowest_ns": self._slowest[step * _N + operation]},
             TIMELINE,
         )
@@ -202,7 +202,7 @@ class Timelines:
         start = np.concatenate([steps for _, steps, _ in self._heat]) * self.heat_step_s
         values = np.concatenate([summed for _, _, summed in self._heat])
         columns = {"process": process, "start_s": start} | {
-            name: values[:, at] for at, name in enumerate(list(HEAT)[2:])
+            name: values[:, column] for column, name in enumerate(list(HEAT)[2:])
         }
         return pl.DataFrame(columns, schema=HEAT).group_by("process", "start_s").sum().sort("process", "start_s")
 
@@ -210,7 +210,7 @@ class Timelines:
 def _current(image: Image, table: Table) -> Rows:
     """What threads did in the second that is not over, as rows of seconds."""
     rows = _current_rows(table, "second")
-    rows["width"] = min(int(image.found.header["width"]), _WIDEST)
+    rows["width"] = min(int(image.table.header["width"]), _WIDEST)
     return rows
 
 
@@ -223,8 +223,8 @@ def _current_rows(table: Table, begin: str) -> Rows:
     rows["second"] = threads[begin][thread]
     rows["operation"] = operation
     rows["width"] = np.minimum(threads["step_width"], _WIDEST)[thread]
-    for at, name in enumerate(TOTALS):
-        rows[name] = totals[thread, operation, at]
+    for column, name in enumerate(TOTALS):
+        rows[name] = totals[thread, operation, column]
     return rows
 
 
@@ -245,17 +245,17 @@ def _steps(image: Image, table: Table) -> _Amounts:
 
 
 def _rest(of_seconds: _Amounts, steps: _Amounts) -> _Amounts:
-    """What rows of seconds have more than their steps: nobody knows when within the second."""
+    """What rows of seconds have more than their steps: their time within the second is unknown."""
     is_second = of_seconds.length == 1 << _SECOND  # there are no steps of wider rows
     rows = of_seconds.where(is_second)
     key = np.concatenate([rows.begin >> _SECOND, steps.begin >> _SECOND]) * _N
     keys, key = np.unique(key + np.concatenate([rows.operation, steps.operation]), return_inverse=True)
-    own, taken = key[: len(rows.begin)], key[len(rows.begin) :]
+    of_rows, taken = key[: len(rows.begin)], key[len(rows.begin) :]
     left = np.zeros((len(keys), len(TOTALS)))
-    np.maximum.at(left[:, 3], own, rows.values[:, 3])
-    for at in range(3):
-        left[:, at] = np.bincount(own, rows.values[:, at], len(keys))
-        left[:, at] -= np.bincount(taken, steps.values[:, at], len(keys))
+    np.maximum.at(left[:, 3], of_rows, rows.values[:, 3])
+    for column in range(3):
+        left[:, column] = np.bincount(of_rows, rows.values[:, column], len(keys))
+        left[:, column] -= np.bincount(taken, steps.values[:, column], len(keys))
     left[:, :3] = left[:, :3].clip(0)
     rest = _Amounts(keys // _N << _SECOND, np.full(len(keys), 1 << _SECOND), keys % _N, left)
     return rest.where(left[:, :3].sum(axis=1) > 0).and_also(of_seconds.where(~is_second))
