@@ -10,7 +10,7 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use ioassay_capture::library;
-use ioassay_record::names::STACKS_WISH;
+use ioassay_record::names::STACKS_REQUESTED_FILE;
 
 use crate::{Result, median};
 
@@ -198,7 +198,7 @@ fn modes(scratch: &Path) -> Result<Vec<Mode>> {
     fs::create_dir(&tables)?;
     let stacks = scratch.join("stacks");
     fs::create_dir(&stacks)?;
-    fs::write(stacks.join(STACKS_WISH), "")?;
+    fs::write(stacks.join(STACKS_REQUESTED_FILE), "")?;
     let mut modes = vec![nothing(), recorded("the recorder", &tables)?, recorded("its stacks", &stacks)?];
     if let Some(earlier) = std::env::var_os("EARLIER") {
         let tables = scratch.join("earlier");

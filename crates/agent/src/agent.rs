@@ -139,7 +139,7 @@ impl Agent {
                     self.look_at(directory, span, &mut Refused::default());
                     self.forget(directory);
                 }
-                registrations.let_go(&name);
+                registrations.release(&name);
             }
         }
         self.registrations = Some(registrations);

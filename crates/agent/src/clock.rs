@@ -77,8 +77,8 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         ticks.learn();
         let real = began.elapsed().as_nanos() as u64;
-        let told = ticks.ago_ns(then, true);
-        assert!(told > 19_000_000 && told < real + real / 10, "{told} {real}");
+        let measured = ticks.ago_ns(then, true);
+        assert!(measured > 19_000_000 && measured < real + real / 10, "{measured} {real}");
         assert_eq!(ticks.ns(7, false), 7);
     }
 }

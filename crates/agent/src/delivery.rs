@@ -99,7 +99,7 @@ impl Remainder {
 
 /// The sinks of an agent, at work.
 pub struct Deliveries {
-    lanes: Vec<Lane>,
+    lanes: Vec<SinkWorker>,
 }
 
 impl Deliveries {
@@ -116,8 +116,10 @@ impl Deliveries {
                 spool.map(|spool| Spool::open(&spool.directory, &sink.directory, spool.most_bytes)).transpose()?;
             opened.push((sink, Backlog::new(spool)));
         }
-        let lanes =
-            opened.into_iter().map(|(sink, backlog)| Lane::start(sink, backlog, pauses)).collect::<Result<_, _>>()?;
+        let lanes = opened
+            .into_iter()
+            .map(|(sink, backlog)| SinkWorker::start(sink, backlog, pauses))
+            .collect::<Result<_, _>>()?;
         Ok(Self { lanes })
     }
 
@@ -133,7 +135,7 @@ impl Deliveries {
 
     /// How the sinks fare. It never waits.
     pub fn state(&self) -> Vec<SinkState> {
-        self.lanes.iter().map(Lane::state).collect()
+        self.lanes.iter().map(SinkWorker::state).collect()
     }
 
     /// Delivers what it can within this time, leaves the rest in the spool, and says how much that is.
@@ -149,7 +151,7 @@ impl Deliveries {
             });
         }
         drop(ended);
-        let mut left: Vec<_> = self.lanes.iter().map(Lane::stuck).collect();
+        let mut left: Vec<_> = self.lanes.iter().map(SinkWorker::stuck).collect();
         while let Ok((place, Remains { spooled, dropped })) = ends.recv_timeout(left_until(deadline) + GRACE) {
             let lane = &self.lanes[place];
             left[place] = Remainder {
@@ -165,7 +167,7 @@ impl Deliveries {
 }
 
 /// A sink at work.
-struct Lane {
+struct SinkWorker {
     name: String,
     shared: Arc<Shared>,
 }
@@ -175,7 +177,7 @@ struct Shared {
     queue_changed: Condvar,
     waiting: Mutex<Waiting>,
     waiting_changed: Condvar,
-    words: Mutex<Words>,
+    words: Mutex<LastErrors>,
     /// What [`Waiting`] last came to: it may be held by a thread that waits for a disk.
     documents: AtomicU64,
     bytes: AtomicU64,
@@ -203,12 +205,12 @@ struct Waiting {
 }
 
 #[derive(Default)]
-struct Words {
+struct LastErrors {
     problem: Option<String>,
     refusal: Option<String>,
 }
 
-impl Words {
+impl LastErrors {
     /// Why documents wait, or were given up.
     fn last(&self) -> Option<String> {
         self.problem.clone().or_else(|| self.refusal.clone())
@@ -220,7 +222,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Lane {
+impl SinkWorker {
     fn start(sink: Sink, backlog: Backlog, pauses: (Duration, Duration)) -> Result<Self, StartError> {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
@@ -363,7 +365,7 @@ impl Shared {
                     }
                     Err(Refusal::Never { reason, documents }) => {
                         lost += documents;
-                        *lock(&self.words) = Words { problem: None, refusal: Some(reason) };
+                        *lock(&self.words) = LastErrors { problem: None, refusal: Some(reason) };
                         break;
                     }
                     Err(Refusal::Later { reason, after }) => (reason, after),
@@ -484,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_in_the_end_is_said_and_nothing_else() {
+    fn only_what_is_left_in_the_end_is_reported() {
         let words = |spooled_documents, dropped_documents, problem: Option<&str>| {
             let (name, problem) = ("a store".to_owned(), problem.map(str::to_owned));
             Remainder { name, spooled_documents, spooled_bytes: 0, dropped_documents, problem }.in_words()
@@ -639,7 +641,7 @@ mod tests {
 
     #[test]
     fn what_an_encoder_holds_is_let_go_before_the_agent_ends() {
-        let (let_go, is_let_go) = mpsc::channel::<()>();
+        let (release, is_let_go) = mpsc::channel::<()>();
         struct Holding(mpsc::Sender<()>);
         impl Encoder for Holding {
             fn encode(&mut self, _: &[Document]) -> Vec<Payload> {
@@ -650,7 +652,7 @@ mod tests {
         let sink = Sink {
             name: "holding".to_owned(),
             directory: "holding".to_owned(),
-            encoder: Box::new(Holding(let_go)),
+            encoder: Box::new(Holding(release)),
             transport: Box::new(Store(|_| Ok(()))),
         };
         Deliveries::with(vec![sink], None, SOON).unwrap().finish(LONG);

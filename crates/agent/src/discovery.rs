@@ -92,13 +92,13 @@ mod tests {
             std::thread::yield_now();
         }
         let mut discovery = Discovery::default();
-        let found: Vec<RecordedProcess> = (0..5).flat_map(|_| discovery.look()).collect();
+        let processes: Vec<RecordedProcess> = (0..5).flat_map(|_| discovery.look()).collect();
         for child in &mut children {
             child.kill().unwrap();
             child.wait().unwrap();
         }
         let directory = PathBuf::from("/some/tables");
-        let of = |pid| found.iter().filter(move |found| found.pid == pid).collect::<Vec<_>>();
+        let of = |pid| processes.iter().filter(move |process| process.pid == pid).collect::<Vec<_>>();
         assert_eq!(of(named), [&RecordedProcess { pid: named, number: named, directory }]);
         assert!(of(other).is_empty());
     }

@@ -136,7 +136,7 @@ mod tests {
     const PHASE: &str = r#"{"event":"phase","step":0,"name":"write","job":"big","operation":"write","started_unix_ns":5000000000,"duration_ns":2000000000,"bytes":7,"operations":3,"ranks":[]}"#;
 
     #[test]
-    fn a_phase_is_told_once_when_its_line_is_whole() {
+    fn a_phase_is_reported_once_when_its_line_is_whole() {
         let run = tempfile::tempdir().unwrap();
         let mut phases = Phases::new(run.path().to_owned());
         assert!(phases.documents("n").is_empty());

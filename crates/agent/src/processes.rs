@@ -146,10 +146,10 @@ mod tests {
     fn a_process_is_found_if_it_can_be_that_of_the_table() {
         let me = std::process::id();
         let owner = nix::unistd::geteuid().as_raw();
-        let mut found = Process::find(me, owner, &identity(u64::MAX)).unwrap();
+        let mut process = Process::find(me, owner, &identity(u64::MAX)).unwrap();
         let work = (0..20_000_000_u64).fold(0, |sum, number| std::hint::black_box(sum ^ number));
         std::hint::black_box(work);
-        let change = found.look();
+        let change = process.look();
         assert!(change.runs && change.usage.resident_bytes > 100_000);
         assert!(Process::find(me, owner + 1, &identity(u64::MAX)).is_none());
         assert!(Process::find(me, owner, &identity(0)).is_none());
@@ -159,10 +159,10 @@ mod tests {
     fn a_process_that_has_ended_does_not_run() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let owner = nix::unistd::geteuid().as_raw();
-        let mut found = Process::find(child.id(), owner, &identity(u64::MAX)).unwrap();
-        assert!(found.look().runs);
+        let mut process = Process::find(child.id(), owner, &identity(u64::MAX)).unwrap();
+        assert!(process.look().runs);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(found.look(), Change::default());
+        assert_eq!(process.look(), Change::default());
     }
 }

@@ -164,7 +164,7 @@ impl Registrations {
     }
 
     /// Lets one go: the agent has read its tables for the last time.
-    pub fn let_go(&self, name: &str) {
+    pub fn release(&self, name: &str) {
         for extension in [LEAVING, HOLDS] {
             let _ = fs::remove_file(self.path.join(format!("{name}.{extension}")));
         }
@@ -244,14 +244,14 @@ mod tests {
         let place = place();
         let mut served = Registrations::serve(place.path(), &setup(Tables::Registered)).unwrap();
         let _held = register(place.path(), "a");
-        let found = served.look().unwrap();
-        assert_eq!(found.holding.into_iter().collect::<Vec<_>>(), [("a".to_owned(), Holder::Unknown)]);
+        let registered = served.look().unwrap();
+        assert_eq!(registered.holding.into_iter().collect::<Vec<_>>(), [("a".to_owned(), Holder::Unknown)]);
         assert_eq!(served.read("a").unwrap().job, "a");
         assert!(!served.end_if_empty());
         fs::rename(place.path().join("a.json"), place.path().join("a.leaving")).unwrap();
         assert_eq!(served.look().unwrap().leaving, ["a"]);
         assert!(!served.end_if_empty());
-        served.let_go("a");
+        served.release("a");
         assert!(served.end_if_empty());
         assert!(!place.path().exists());
     }
@@ -264,7 +264,7 @@ mod tests {
         assert!(served.look().unwrap().leaving.is_empty());
         drop(held);
         assert_eq!(served.look().unwrap().leaving, ["a"]);
-        served.let_go("a");
+        served.release("a");
         assert!(served.end_if_empty());
     }
 
@@ -290,10 +290,10 @@ mod tests {
         let _held = register(&path, "a");
         let _long = register(&path, "b");
         fs::write(path.join("b.json"), vec![b' '; MOST_BYTES as usize + 1]).unwrap();
-        let found = served.look().unwrap();
-        assert_eq!(found.holding.into_keys().collect::<Vec<_>>(), ["a", "b"]);
-        for name in &found.leaving {
-            served.let_go(name);
+        let registered = served.look().unwrap();
+        assert_eq!(registered.holding.into_keys().collect::<Vec<_>>(), ["a", "b"]);
+        for name in &registered.leaving {
+            served.release(name);
         }
         assert!(served.read("a").is_ok() && served.read("b").is_err());
         let left: BTreeMap<_, _> = fs::read_dir(&path).unwrap().map(|entry| (entry.unwrap().file_name(), ())).collect();

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_is_not_there_is_said() {
+    fn a_missing_root_is_reported() {
         let asked = setup::Servers { named: 1, job_id: None, root: "/nowhere".into() };
         let mut servers = Servers::new(&asked).unwrap();
         while servers.problem.is_none() {

@@ -376,15 +376,15 @@ mod tests {
         fs::write(foreign.join("thesis.tex"), "").unwrap();
         assert!(refused(&foreign).contains("no spool"));
         let link = above.path().join("link");
-        let own = above.path().join("own");
-        drop(Spool::open(&own, "sink", MOST).unwrap());
-        symlink(&own, &link).unwrap();
+        let directory = above.path().join("own");
+        drop(Spool::open(&directory, "sink", MOST).unwrap());
+        symlink(&directory, &link).unwrap();
         assert!(refused(&link).contains("cannot be used"));
-        symlink(&foreign, own.join("other")).unwrap();
-        assert!(Spool::open(&own, "other", MOST).is_err());
+        symlink(&foreign, directory.join("other")).unwrap();
+        assert!(Spool::open(&directory, "other", MOST).is_err());
         if geteuid().is_root() {
-            std::os::unix::fs::chown(&own, Some(12345), None).unwrap();
-            assert!(refused(&own).contains("belongs to user 12345"));
+            std::os::unix::fs::chown(&directory, Some(12345), None).unwrap();
+            assert!(refused(&directory).contains("belongs to user 12345"));
         }
     }
 
@@ -426,7 +426,7 @@ mod tests {
         drop(Spool::open(&directory, "sink", MOST).unwrap());
         let path = directory.join("sink").join(name_of(u64::MAX));
         for seed in 0..200_u64 {
-            let bytes: Vec<u8> = (0..seed).map(|at| (at * seed % 251) as u8).collect();
+            let bytes: Vec<u8> = (0..seed).map(|index| (index * seed % 251) as u8).collect();
             fs::write(&path, bytes).unwrap();
             let mut spool = Spool::open(&directory, "sink", MOST).unwrap();
             assert_eq!(spool.take_lost(), u64::from(seed > 0));

@@ -22,7 +22,7 @@ const PAUSE: u32 = 9;
 
 /// Why the agent was woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woken {
+pub enum WakeReason {
     /// Another second is over: this one.
     Second(u32),
     /// The agents of other nodes have had time to say what happened there in the last second.
@@ -105,7 +105,7 @@ impl Wake {
     }
 
     /// Waits for what comes next.
-    pub fn wait(&mut self) -> Woken {
+    pub fn wait(&mut self) -> WakeReason {
         if let Some(reported) = self.reported.take() {
             self.report_again = Instant::now() + reported.elapsed() * PAUSE;
         }
@@ -118,11 +118,11 @@ impl Wake {
             if now >= self.next {
                 self.next = first_look(now);
                 self.others = None;
-                return Woken::Second((self.next.as_secs() - 2) as u32);
+                return WakeReason::Second((self.next.as_secs() - 2) as u32);
             }
             if self.others.is_some_and(|others| now >= others) {
                 self.others = None;
-                return Woken::Others;
+                return WakeReason::Others;
             }
             // It counts whole milliseconds, and must not wake too early.
             let pause = self.report_again.saturating_duration_since(Instant::now());
@@ -136,7 +136,7 @@ impl Wake {
             let polled = poll(&mut waited, left);
             let has_gone = |waited: &PollFd| waited.revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR));
             if waited.iter().any(has_gone) {
-                return Woken::Stop;
+                return WakeReason::Stop;
             }
             match polled {
                 Ok(0) | Err(Errno::EINTR) => continue,
@@ -145,11 +145,11 @@ impl Wake {
                 Ok(_) => {}
             }
             if let Ok(Some(_)) = self.signals.read_signal() {
-                return Woken::Stop;
+                return WakeReason::Stop;
             }
             if reported.is_some_and(|watch| watch.read_events().is_ok_and(|events| !events.is_empty())) {
                 self.reported = Some(Instant::now());
-                return Woken::Registrations;
+                return WakeReason::Registrations;
             }
         }
     }
@@ -182,13 +182,13 @@ mod tests {
     fn seconds_follow_each_other_and_a_registration_wakes() {
         let place = tempfile::tempdir().unwrap();
         let mut wake = Wake::new(Some(place.path()), false).unwrap();
-        let Woken::Second(first) = wake.wait() else { panic!() };
+        let WakeReason::Second(first) = wake.wait() else { panic!() };
         assert_eq!(first, wake.began());
         std::fs::write(place.path().join("1.json"), "").unwrap();
-        assert_eq!(wake.wait(), Woken::Registrations);
-        assert_eq!(wake.wait(), Woken::Second(first + 1));
+        assert_eq!(wake.wait(), WakeReason::Registrations);
+        assert_eq!(wake.wait(), WakeReason::Second(first + 1));
         wake.expect_others();
-        assert_eq!(wake.wait(), Woken::Others);
-        assert_eq!(wake.wait(), Woken::Second(first + 2));
+        assert_eq!(wake.wait(), WakeReason::Others);
+        assert_eq!(wake.wait(), WakeReason::Second(first + 2));
     }
 }

@@ -128,13 +128,13 @@ mod tests {
         assert_eq!((head.magic, head.bytes), (MAGIC, written.len() as u64));
         let (header, second) = (size_of::<Header>() as u64, tables[0].len() as u64);
         let begins = [header, header + 3000, second + header];
-        for (at, (chunk, bytes)) in
+        for (number, (chunk, bytes)) in
             all[size_of::<Checksums>()..].chunks(size_of::<ChunkChecksum>()).zip(written.chunks(CHUNK)).enumerate()
         {
             let chunk: ChunkChecksum = copy(chunk).unwrap();
-            assert_eq!(chunk.crc32, crc32fast::hash(bytes), "{at}");
-            let first = begins.iter().find(|begin| **begin / CHUNK as u64 == at as u64);
-            assert_eq!(chunk.first_block, first.map_or(NO_BLOCK, |begin| (begin % CHUNK as u64) as u16), "{at}");
+            assert_eq!(chunk.crc32, crc32fast::hash(bytes), "{number}");
+            let first = begins.iter().find(|begin| **begin / CHUNK as u64 == number as u64);
+            assert_eq!(chunk.first_block, first.map_or(NO_BLOCK, |begin| (begin % CHUNK as u64) as u16), "{number}");
         }
         assert_eq!(all.len(), size_of::<Checksums>() + size_of::<ChunkChecksum>() * written.len().div_ceil(CHUNK));
     }

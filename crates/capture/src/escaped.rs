@@ -154,20 +154,20 @@ mod tests {
 
     #[test]
     fn the_headers_of_a_program_say_which_linker_it_asks_for() {
-        let own = Elf::of(&File::open("/proc/self/exe").unwrap()).unwrap();
-        assert!(own.ours && own.interpreter.unwrap().contains("ld-linux"));
+        let headers = Elf::of(&File::open("/proc/self/exe").unwrap()).unwrap();
+        assert!(headers.ours && headers.interpreter.unwrap().contains("ld-linux"));
     }
 
     #[test]
     fn a_program_that_is_cut_or_damaged_is_read_as_far_as_it_goes() {
-        let own = fs::read("/proc/self/exe").unwrap();
+        let program = fs::read("/proc/self/exe").unwrap();
         let length = size_of::<Elf64_Ehdr>();
         for cut in 0..length {
-            let read = elf(&own[..cut]);
+            let read = elf(&program[..cut]);
             assert!(read.is_none_or(|read| read.interpreter.is_none()), "{cut}");
         }
         // Its table of headers would be at the end of all addresses.
-        let mut damaged = own[..length].to_vec();
+        let mut damaged = program[..length].to_vec();
         damaged[offset_of!(Elf64_Ehdr, e_phoff)..][..8].fill(0xff);
         assert_eq!(elf(&damaged), Some(Elf { ours: true, interpreter: None }));
         assert_eq!(elf(b"#!/bin/sh\n"), None);

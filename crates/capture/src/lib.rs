@@ -49,23 +49,23 @@ use crate::watch::Watch;
 pub fn record(request: &Request) -> Exit {
     match try_record(request) {
         Ok(code) => Exit { code, ..Exit::default() },
-        Err(failure) => Exit::could_not(failure),
+        Err(failure) => Exit::could_not_run(failure),
     }
 }
 
 /// Writes the recorder's library and what applications name their steps with into a directory, and prints the library's path.
 pub fn write_library(directory: &Path) -> Exit {
-    try_write_library(directory).map_or_else(Exit::could_not, |()| Exit::default())
+    try_write_library(directory).map_or_else(Exit::could_not_run, |()| Exit::default())
 }
 
 /// Prints the calls of a record that was made with a trace.
 pub fn print_calls(record: &Path) -> Exit {
-    traces::print(record).map_or_else(Exit::could_not, |()| Exit::default())
+    traces::print(record).map_or_else(Exit::could_not_run, |()| Exit::default())
 }
 
 /// Prints the tables of the files that standard input names as arrays ([`ioassay_record::rows`]).
 pub fn print_tables() -> Exit {
-    table_rows::print().map_or_else(Exit::could_not, |()| Exit::default())
+    table_rows::print().map_or_else(Exit::could_not_run, |()| Exit::default())
 }
 
 fn try_write_library(directory: &Path) -> Result<(), Failure> {
@@ -173,7 +173,7 @@ fn finish(
 
 /// Moves the tables of an incomplete record into it.
 pub fn complete(record: &Path) -> Exit {
-    try_complete(record).map_or_else(Exit::could_not, |()| Exit::default())
+    try_complete(record).map_or_else(Exit::could_not_run, |()| Exit::default())
 }
 
 fn try_complete(record: &Path) -> Result<(), Failure> {

@@ -15,7 +15,7 @@ use ioassay_engine::failure::{about_path, on_path};
 use ioassay_protocol::events::Failure;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::names::{
-    CHECKSUMS, CLOCK, COUNTER_CLOCK, DIRECTORY_PREFIX, FINISHED, RUNNING, STACKS_WISH, TRACE_WISH,
+    CHECKSUMS, CLOCK, COUNTER_CLOCK, DIRECTORY_PREFIX, FINISHED, RUNNING, STACKS_REQUESTED_FILE, TRACE_REQUESTED_FILE,
 };
 use ioassay_record::read::copy;
 use ioassay_record::rules;
@@ -86,7 +86,7 @@ impl Tables {
             let path = path.join(rules::NAME);
             write_rules(&path).map_err(|error| on_path("write", &path, &error))?;
         }
-        for (is_asked, name) in [(request.trace, TRACE_WISH), (request.stacks, STACKS_WISH)] {
+        for (is_asked, name) in [(request.trace, TRACE_REQUESTED_FILE), (request.stacks, STACKS_REQUESTED_FILE)] {
             let wish = path.join(name);
             if is_asked {
                 fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
@@ -152,7 +152,8 @@ impl Tables {
         for path in [FINISHED, RUNNING, TRACE].iter().flat_map(|suffix| with_suffix(&paths, suffix)) {
             let _ = fs::remove_file(path);
         }
-        let asked = [LOST, CLOCK, TRACE_WISH, STACKS_WISH, rules::NAME].map(|name| self.path.join(name));
+        let asked =
+            [LOST, CLOCK, TRACE_REQUESTED_FILE, STACKS_REQUESTED_FILE, rules::NAME].map(|name| self.path.join(name));
         for path in asked.iter().map(PathBuf::as_path).chain(self.library()) {
             let _ = fs::remove_file(path);
         }
@@ -414,13 +415,13 @@ mod tests {
     /// The file of a table that grows whenever it was read.
     struct Growing {
         table: Vec<u8>,
-        at: usize,
+        position: usize,
     }
 
     impl Read for Growing {
         fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-            let read = (&self.table[self.at..]).read(bytes)?;
-            self.at += read;
+            let read = (&self.table[self.position..]).read(bytes)?;
+            self.position += read;
             let used = &mut self.table[offset_of!(Header, used_bytes)..][..8];
             let grown = number_of(used) + 1000;
             used.copy_from_slice(&grown.to_le_bytes());
@@ -430,7 +431,7 @@ mod tests {
 
     #[test]
     fn a_table_that_grows_while_it_is_read_is_as_long_as_it_says() {
-        let mut growing = Growing { table: table(200_000, 1), at: 0 };
+        let mut growing = Growing { table: table(200_000, 1), position: 0 };
         growing.table[offset_of!(Header, used_bytes)..][..8].copy_from_slice(&5000_u64.to_le_bytes());
         let read = read_table(&mut growing).unwrap();
         assert_eq!((read.len(), Table::first(&read).unwrap().bytes().len()), (5000, 5000));

@@ -199,12 +199,12 @@ mod tests {
         // SAFETY: the same memory.
         let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), 8192) };
         bytes[..8].copy_from_slice(&CHUNK_MAGIC);
-        for (at, number) in [
+        for (offset_of_field, number) in [
             (offset_of!(Chunk, version), VERSION),
             (CAPACITY, 8192),
             (offset_of!(Chunk, used_bytes), size_of::<Chunk>() as u32),
         ] {
-            bytes[at..][..4].copy_from_slice(&number.to_le_bytes());
+            bytes[offset_of_field..][..4].copy_from_slice(&number.to_le_bytes());
         }
         let (operation, file) = (Operation::Read, 640);
         let call = Traced { operation, file, offset: Some(0), bytes: 10, errno: None, begin: 5, end: 9 };

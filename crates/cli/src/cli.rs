@@ -362,7 +362,7 @@ impl Command {
             | Self::Amounts { events, .. }
             | Self::Clean { events, .. }
             | Self::Survey { events, .. } => command::not_begun(events, failure),
-            _ => Exit::could_not(failure),
+            _ => Exit::could_not_run(failure),
         }
     }
 

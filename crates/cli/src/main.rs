@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 fn print_instead(message: &clap::Error) -> ExitCode {
     match stdio::printed(message.print()) {
         Err(failure) if !message.use_stderr() => {
-            let ended = Exit::could_not(failure);
+            let ended = Exit::could_not_run(failure);
             ended.say();
             ExitCode::from(ended.code)
         }

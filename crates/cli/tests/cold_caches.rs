@@ -215,7 +215,7 @@ fn storage_that_keeps_files_registered_or_mapped_is_remounted_all_the_same() {
 }
 
 #[test]
-fn a_remount_that_unmounts_nothing_is_told_by_what_is_still_in_memory() {
+fn a_remount_that_unmounts_nothing_shows_in_the_residency() {
     let Some(disk) = Disk::new() else { return };
     // As people do who believe that this empties the cache.
     let ran = disk.run(remount("mount -o remount \"$IOASSAY_MOUNT_POINT\""));

@@ -218,8 +218,8 @@ mod tests {
 
         /// Both ways of opening: by the kernel, and component by component.
         fn roots(&self) -> [Root; 2] {
-            let own = self.path("own");
-            let hold = || Root::hold(&own, File::open(&own).unwrap().into());
+            let path = self.path("own");
+            let hold = || Root::hold(&path, File::open(&path).unwrap().into());
             assert!(hold().by_kernel, "these tests need openat2");
             [hold(), Root { by_kernel: false, ..hold() }]
         }
@@ -286,8 +286,8 @@ mod tests {
             let path = CString::new(ground.path("own/deep/file").as_os_str().as_bytes()).unwrap();
             root.check_file(&path).unwrap();
             assert!(mount_of(root.directory()).is_some());
-            let own = CString::new(ground.path("own").as_os_str().as_bytes()).unwrap();
-            assert_eq!(root.relative(&own).unwrap(), c".");
+            let own_path = CString::new(ground.path("own").as_os_str().as_bytes()).unwrap();
+            assert_eq!(root.relative(&own_path).unwrap(), c".");
         }
     }
 }

@@ -70,7 +70,7 @@ impl Exit {
     }
 
     /// The machine or the target would not do it.
-    pub fn could_not(failure: Failure) -> Self {
+    pub fn could_not_run(failure: Failure) -> Self {
         Self::with(COULD_NOT_RUN, failure)
     }
 }

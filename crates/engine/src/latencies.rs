@@ -80,13 +80,13 @@ mod tests {
 
         #[test]
         fn adding_buckets_loses_no_operation(ns in proptest::collection::vec(1..=SLOWEST_NS, 0..200)) {
-            let mut one = Latencies::default();
-            ns.iter().for_each(|&ns| one.record(ns));
+            let mut latencies = Latencies::default();
+            ns.iter().for_each(|&ns| latencies.record(ns));
             let mut sum = Latencies::default();
-            sum.add(&one.buckets());
-            sum.add(&one.buckets());
+            sum.add(&latencies.buckets());
+            sum.add(&latencies.buckets());
             prop_assert_eq!(sum.buckets().count.iter().sum::<u64>(), 2 * ns.len() as u64);
-            prop_assert_eq!(sum.buckets().lowest_ns, one.buckets().lowest_ns);
+            prop_assert_eq!(sum.buckets().lowest_ns, latencies.buckets().lowest_ns);
         }
     }
 }

@@ -193,7 +193,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// When this process went on after its last pause, on the node's time line; 0 where there was none.
-    pub fn went_on_ns(&self) -> u64 {
+    pub fn resumed_ns(&self) -> u64 {
         self.pauses.ended_ns()
     }
 

@@ -146,7 +146,7 @@ mod tests {
         assert!(asks(Tool::Ior, "-w -a mpiio --run /r"));
         assert!(asks(Tool::Ior, "-waHDF5"));
         assert!(!asks(Tool::Ior, "-w -a POSIX -o MPIIO"));
-        assert!(!asks(Tool::Ior, "-w -a nonsense"), "what is refused is said later");
+        assert!(!asks(Tool::Ior, "-w -a nonsense"), "what is refused is reported later");
         let script = file("script", "IOR START\n  api = NCMPI\nRUN\nIOR STOP\n");
         assert!(asks(Tool::Ior, &format!("-f {script}")));
         let ini = file("all.ini", "[global]\napi = POSIX\n[ior-hard]\nAPI = MPIIO --mpiio.showHints\n");

@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         // The plan is kept also where it is refused: it says what was meant.
         let (mut log, mut reader) = match self.open(plan) {
             Ok(opened) => opened,
-            Err(failure) => return Exit::could_not(failure),
+            Err(failure) => return Exit::could_not_run(failure),
         };
         if let Err(refusal) = validate(plan) {
             return command::refuse(&refusal, &mut log);
@@ -191,13 +191,13 @@ impl<'a> Session<'a> {
         self.doubts.sum_up(self.directory.as_deref());
         let ended = Exit { remains: self.remains.take(), ..ended }.with_what_remains();
         let ended = match self.console.lost.take() {
-            Some(failure) if ended.code == 0 => Exit::could_not(failure),
+            Some(failure) if ended.code == 0 => Exit::could_not_run(failure),
             _ => ended,
         };
         self.document.ended_unix_ns = Some(clock::unix_ns());
         self.document.exit_code = Some(ended.code);
         match self.write_document() {
-            Err(failure) if ended.code == 0 => Exit::could_not(failure),
+            Err(failure) if ended.code == 0 => Exit::could_not_run(failure),
             _ => ended,
         }
     }

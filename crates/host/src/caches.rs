@@ -413,8 +413,8 @@ mod tests {
 
     #[test]
     fn every_entry_has_a_name_of_its_own_and_a_source() {
-        for (at, cache) in CACHES.iter().enumerate() {
-            assert!(CACHES[..at].iter().all(|other| other.name != cache.name), "{}", cache.name);
+        for (index, cache) in CACHES.iter().enumerate() {
+            assert!(CACHES[..index].iter().all(|other| other.name != cache.name), "{}", cache.name);
             assert!(!cache.source.is_empty() && !cache.otherwise.is_empty(), "{}", cache.name);
         }
     }

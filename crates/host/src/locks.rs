@@ -94,7 +94,7 @@ mod tests {
     fn the_kernel_says_which_process_holds_a_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = file.reopen().unwrap();
-        let (mut told, tell) = std::io::pipe().unwrap();
+        let (mut from_child, tell) = std::io::pipe().unwrap();
         // SAFETY: the child calls nothing but system calls, and ends without returning.
         let child = match unsafe { fork() }.unwrap() {
             ForkResult::Parent { child } => child,
@@ -107,7 +107,7 @@ mod tests {
             }
         };
         let mut is_locked = [0];
-        told.read_exact(&mut is_locked).unwrap();
+        from_child.read_exact(&mut is_locked).unwrap();
         assert_eq!(is_locked, [1]);
         assert_eq!(holder(&opened).unwrap(), Some(Holder::Process(child.as_raw() as u32)));
         assert_eq!(lock_for_process(&opened).unwrap_err().kind(), io::ErrorKind::WouldBlock);

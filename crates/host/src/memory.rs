@@ -105,14 +105,15 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_told_by_name_and_those_that_are_missing_are_left_out() {
+    fn settings_are_read_by_name_and_missing_ones_left_out() {
         let root = tree(&[
             ("proc/sys/vm/dirty_ratio", "20\n"),
             ("proc/sys/vm/drop_caches", "3\n"),
             ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
         ]);
-        let told = [("transparent_hugepage", "madvise"), ("vm.dirty_ratio", "20")];
-        let told: BTreeMap<String, String> = told.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        assert_eq!(settings(root.path()), told);
+        let expected = [("transparent_hugepage", "madvise"), ("vm.dirty_ratio", "20")];
+        let expected: BTreeMap<String, String> =
+            expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        assert_eq!(settings(root.path()), expected);
     }
 }

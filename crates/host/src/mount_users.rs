@@ -56,8 +56,8 @@ mod tests {
         let path = place.join("held");
         let _held = fs::File::create(&path).unwrap();
         let named = by(&place);
-        let own = format!("({}), {}", std::process::id(), path.display());
-        assert!(named.len() == 1 && named[0].ends_with(&own), "{named:?}");
+        let ending = format!("({}), {}", std::process::id(), path.display());
+        assert!(named.len() == 1 && named[0].ends_with(&ending), "{named:?}");
         let mut child = std::process::Command::new("sleep").arg("600").current_dir(&place).spawn().unwrap();
         let beside = format!("({}), its working directory", child.id());
         let named = by(&place);

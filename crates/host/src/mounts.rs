@@ -127,11 +127,11 @@ mod tests {
         let agreed = agreed();
         let lines: Vec<&str> = texts(&agreed["mountinfo"]).into_iter().map(Option::unwrap).collect();
         let mountinfo = lines.join("\n");
-        for found in agreed["found"].as_array().unwrap() {
-            let [path, point, source, file_system] = texts(found)[..] else { panic!("{found}") };
+        for case in agreed["found"].as_array().unwrap() {
+            let [path, point, source, file_system] = texts(case)[..] else { panic!("{case}") };
             let line = covering(mountinfo.as_bytes(), Path::new(path.unwrap())).unwrap();
             let is = (line.point.to_str(), line.source.as_deref(), Some(line.file_system.as_str()));
-            assert_eq!(is, (point, source, file_system), "{found}");
+            assert_eq!(is, (point, source, file_system), "{case}");
         }
         assert_eq!(covering(b"no list of mounts\n", Path::new("/data")), None);
     }

@@ -79,17 +79,17 @@ mod tests {
 
     #[test]
     fn ranks_that_are_bound_alike_say_it_once() {
-        let said = |bindings: &[&str]| {
+        let merged = |bindings: &[&str]| {
             let mut bindings: Vec<String> = bindings.iter().map(|&binding| binding.to_owned()).collect();
             merge_equal(&mut bindings);
             bindings
         };
-        assert_eq!(said(&["0-3", "0-3"]), ["0-3"]);
-        assert_eq!(said(&["0-1", "2-3", "0-1"]), ["0-1", "2-3", "0-1"]);
+        assert_eq!(merged(&["0-3", "0-3"]), ["0-3"]);
+        assert_eq!(merged(&["0-1", "2-3", "0-1"]), ["0-1", "2-3", "0-1"]);
     }
 
     #[test]
-    fn governors_are_told_once_and_memory_is_told_with_the_processors_beside_it() {
+    fn governors_are_listed_once_and_memory_with_its_local_processors() {
         let root = tree(&[
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
             ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),

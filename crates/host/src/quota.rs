@@ -43,8 +43,8 @@ mod tests {
             ("sys/fs/cgroup/slurm/cpu.stat", "usage_usec 9\nnr_periods 0\nnr_throttled 0\n"),
             ("sys/fs/cgroup/cpu.stat", "usage_usec 9\n"),
         ];
-        let told = [Quota { periods: 40, throttled: 30 }, Quota { periods: 0, throttled: 0 }];
-        assert_eq!(quotas(tree(&job).path()), told);
+        let expected = [Quota { periods: 40, throttled: 30 }, Quota { periods: 0, throttled: 0 }];
+        assert_eq!(quotas(tree(&job).path()), expected);
         let old = [
             ("proc/self/cgroup", "4:cpu,cpuacct:/job_7\n0::/\n"),
             ("sys/fs/cgroup/cpu/job_7/cpu.stat", "nr_periods 3\nnr_throttled 1\nthrottled_time 5\n"),

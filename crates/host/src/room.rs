@@ -129,7 +129,7 @@ mod tests {
         assert!(!rooms.is_empty());
         for case in rooms {
             let number = |name: &str| case["said"][name].as_u64().unwrap();
-            let said = Reported {
+            let reported = Reported {
                 fuse: case["said"]["fuse"].as_bool().unwrap(),
                 fragment_bytes: number("fragment_bytes"),
                 blocks: number("blocks"),
@@ -139,7 +139,7 @@ mod tests {
                 inodes_free: number("inodes_free"),
                 inodes_available: number("inodes_available"),
             };
-            let room = said.judged(4096);
+            let room = reported.judged(4096);
             let optional = |name: &str| case["room"][name].as_u64();
             let notes: Vec<&str> = case["room"]["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
             assert_eq!(room.total_bytes, optional("total_bytes"), "{case}");

@@ -202,19 +202,20 @@ mod tests {
         map.count(Extent { offset: 8192, bytes: 4096 }, Some(Cached { asked: 4096, resident: 0, dirty: Some(0) }));
         map.count(Extent { offset: 4096, bytes: 8192 }, None);
         map.end(7, Some(Cached { asked: 4096, resident: 4096, dirty: None }));
-        let [maps, bytes, begin, end] = [&map.maps, &map.bytes, &map.begin, &map.end].map(|one| one.load(Relaxed));
+        let [maps, bytes, begin, end] =
+            [&map.maps, &map.bytes, &map.begin, &map.end].map(|number| number.load(Relaxed));
         assert_eq!((maps, bytes, begin, end, map.open.load(Relaxed)), (2, 12_288, 4096, 12_288, 1));
         let asked = [&map.begin_asked_bytes, &map.end_asked_bytes, &map.end_dirty_asked_bytes];
-        assert_eq!(asked.map(|one| one.load(Relaxed)), [4096, 4096, 0]);
+        assert_eq!(asked.map(|number| number.load(Relaxed)), [4096, 4096, 0]);
     }
 
     #[test]
-    fn what_is_left_is_said_anew_each_time() {
+    fn remaining_maps_are_reported_anew_each_time() {
         let map: Map = zeroed();
         for _ in 0..2 {
             map.forget_left();
             map.leave(Some(Cached { asked: 100, resident: 60, dirty: Some(20) }));
         }
-        assert_eq!(map.left().map(|one| one.load(Relaxed)), [100, 60, 100, 20]);
+        assert_eq!(map.left().map(|number| number.load(Relaxed)), [100, 60, 100, 20]);
     }
 }

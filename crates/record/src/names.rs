@@ -12,9 +12,9 @@ pub const CLOCK: &str = "clock";
 /// What the link begins with.
 pub const COUNTER_CLOCK: &str = "tsc@";
 /// An empty file in the directory of the tables: every call is to be traced.
-pub const TRACE_WISH: &str = "trace";
+pub const TRACE_REQUESTED_FILE: &str = "trace";
 /// An empty file in the directory of the tables: stacks are to be sampled.
-pub const STACKS_WISH: &str = "stacks";
+pub const STACKS_REQUESTED_FILE: &str = "stacks";
 /// Extension of a file that says which functions are at the addresses of tables, beside these.
 pub const SYMBOLS: &str = "symbols";
 /// Longer names of files are cut.

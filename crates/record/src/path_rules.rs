@@ -515,10 +515,10 @@ mod tests {
         Box::new(encode::<&[u8]>(&[None; SLOTS], &[]).unwrap().with_table(table))
     }
 
-    fn found(found: Option<MatchingRules>) -> Vec<usize> {
-        let mut found: Vec<_> = found.unwrap().rules().collect();
-        found.sort_unstable();
-        found
+    fn rules_of(found_rules: Option<MatchingRules>) -> Vec<usize> {
+        let mut rules: Vec<_> = found_rules.unwrap().rules().collect();
+        rules.sort_unstable();
+        rules
     }
 
     fn buckets() -> [Bucket; SLOTS] {
@@ -538,17 +538,17 @@ mod tests {
         for (path, aliases) in [(&b"/data/a"[..], NONE), (b"/data/*.h5", NONE), (b"/link", &aliases), (b"/", NONE)] {
             writer.add(&rule(1, path), aliases).unwrap();
         }
-        let at = |device, path: &str| found(table.at_path(device, path.as_bytes()));
-        assert_eq!(at(0, "/data/a/b/c"), [0, 3]);
-        assert_eq!(at(0, "/data/ab"), [3]);
-        assert_eq!(at(0, "/data/x.h5"), [1, 3]);
-        assert_eq!(at(0, "/real"), [2, 3]);
-        assert_eq!((at(7, "/anything"), at(7, "/"), at(8, "/anything")), (vec![2], vec![2], vec![]));
+        let at_path = |device, path: &str| rules_of(table.at_path(device, path.as_bytes()));
+        assert_eq!(at_path(0, "/data/a/b/c"), [0, 3]);
+        assert_eq!(at_path(0, "/data/ab"), [3]);
+        assert_eq!(at_path(0, "/data/x.h5"), [1, 3]);
+        assert_eq!(at_path(0, "/real"), [2, 3]);
+        assert_eq!((at_path(7, "/anything"), at_path(7, "/"), at_path(8, "/anything")), (vec![2], vec![2], vec![]));
         assert_eq!(
-            [(7, 11), (8, 11), (7, 0)].map(|(device, inode)| found(table.of_inode(device, inode)).len()),
+            [(7, 11), (8, 11), (7, 0)].map(|(device, inode)| rules_of(table.of_inode(device, inode)).len()),
             [1, 0, 0]
         );
-        assert_eq!((at(0, "pipe"), at(0, ""), at(0, "/")), (vec![], vec![], vec![3]));
+        assert_eq!((at_path(0, "pipe"), at_path(0, ""), at_path(0, "/")), (vec![], vec![], vec![3]));
     }
 
     #[test]
@@ -635,7 +635,7 @@ mod tests {
         let mut writer = Writer::new(table);
         writer.add(&rule(1, b"/a"), &[AliasBy::Path(&long[..]), AliasBy::Path(b"/b")]).unwrap();
         assert_eq!(writer.add(&rule(2, b"/b"), NONE), Err(NoRoom));
-        assert_eq!(found(table.at_path(0, b"/a")), [0]);
+        assert_eq!(rules_of(table.at_path(0, b"/a")), [0]);
     }
 
     proptest! {
@@ -648,12 +648,12 @@ mod tests {
             let table = PathTable::in_words(&mut words).unwrap();
             let mut writer = Writer::new(table);
             let mut expected = BTreeSet::new();
-            for (at, pattern) in patterns.iter().enumerate() {
+            for (index, pattern) in patterns.iter().enumerate() {
                 writer.add(&rule(1, pattern.as_bytes()), NONE).unwrap();
                 let of: Vec<_> = patterns::trimmed(pattern.as_bytes()).iter().map(|&byte| AtomicU8::new(byte)).collect();
-                expected.extend(patterns::matches(&of, path.as_bytes()).then_some(at));
+                expected.extend(patterns::matches(&of, path.as_bytes()).then_some(index));
             }
-            prop_assert_eq!(found(table.at_path(0, path.as_bytes())).into_iter().collect::<BTreeSet<_>>(), expected);
+            prop_assert_eq!(rules_of(table.at_path(0, path.as_bytes())).into_iter().collect::<BTreeSet<_>>(), expected);
         }
     }
 

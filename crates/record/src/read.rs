@@ -294,7 +294,7 @@ mod tests {
     fn all_tables_of_a_file_are_read_up_to_what_is_none() {
         let bytes = [table(&[2]), table(&[]), table(&[0, 3, 1])].concat();
         let blocks =
-            |bytes| -> Vec<_> { Table::all(bytes).map(|table| table.map(|one| one.blocks().count())).collect() };
+            |bytes| -> Vec<_> { Table::all(bytes).map(|table| table.map(|whole| whole.blocks().count())).collect() };
         assert_eq!(blocks(&bytes), [Ok(1), Ok(0), Ok(3)]);
         assert_eq!(blocks(&bytes[..bytes.len() - 1]), [Ok(1), Ok(0), Err(Damage::Length)]);
         assert_eq!(blocks(&[]), []);

@@ -9,7 +9,7 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
-use ioassay_record::names::{RUNNING, STACKS_WISH, TRACE_WISH};
+use ioassay_record::names::{RUNNING, STACKS_REQUESTED_FILE, TRACE_REQUESTED_FILE};
 use ioassay_record::table::{Clock, Header, MAGIC, State, TextKind, VERSION};
 
 use crate::text::{Buffer, Variables, decimal};
@@ -250,8 +250,8 @@ fn begin() -> bool {
         wish.set(&[DIRECTORY.get(), b"/", name.as_bytes()]) && sys::exists(wish.as_c_str())
     };
     let stem = TABLE.get().strip_suffix(RUNNING.as_bytes()).unwrap_or_default();
-    trace::begin(is_wanted(TRACE_WISH), &[stem, b"trace"], words());
-    stacks::begin(is_wanted(STACKS_WISH));
+    trace::begin(is_wanted(TRACE_REQUESTED_FILE), &[stem, b"trace"], words());
+    stacks::begin(is_wanted(STACKS_REQUESTED_FILE));
     call::look_closer(trace::asked() || stacks::asked());
     rules::begin(DIRECTORY.get());
     threads::begin();
@@ -410,7 +410,7 @@ fn end_as(next: u32, count_by_kernel: impl FnOnce()) {
 }
 
 /// `exec` failed: the process goes on, with a file for its table again. At its end, this table replaces the first.
-pub fn goes_on() {
+pub fn resume_after_failed_exec() {
     if attached() {
         table::header().state.store(State::Running as u32, Relaxed);
         let _ = without_signals(|| table::restore(TABLE.as_c_str()));
@@ -465,7 +465,7 @@ pub fn system_calls_allowed() -> bool {
 }
 
 /// The calling thread is about to call `vfork`: it may find itself in the child afterwards, which shares all memory.
-pub extern "C" fn vforks() {
+pub extern "C" fn before_vfork() {
     if system_calls_allowed() {
         wiped_page();
     }

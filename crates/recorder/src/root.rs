@@ -183,14 +183,14 @@ mod tests {
 
     #[test]
     fn what_the_environment_says_is_taken_as_far_as_it_can_be_true() {
-        let said = |text: &'static str| RootDirectory::in_text(text.as_bytes());
+        let parsed = |text: &'static str| RootDirectory::in_text(text.as_bytes());
         let all = RootDirectory { identity: [7, 2], path: b"/a:b", mount: (8, b"/of", b"/at") };
-        assert_eq!(said("7:2:8:4:3:/a:b/of/at"), Some(all));
+        assert_eq!(parsed("7:2:8:4:3:/a:b/of/at"), Some(all));
         let of_whole_device = RootDirectory { identity: [7, 2], path: b"/a", mount: (8, b"", b"") };
-        assert_eq!(said("7:2:8:2:0:/a"), Some(of_whole_device));
+        assert_eq!(parsed("7:2:8:2:0:/a"), Some(of_whole_device));
         for wrong in ["", "7:2:8:2:0", "7:2:8:0:0:/a", "7:2:8:3:0:/a", "7:2:8:1:2:/a", "7:2:8:-1:0:/a", "a:2:8:2:0:/a"]
         {
-            assert_eq!(said(wrong), None, "{wrong}");
+            assert_eq!(parsed(wrong), None, "{wrong}");
         }
     }
 }

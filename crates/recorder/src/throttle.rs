@@ -69,7 +69,7 @@ impl Reservation {
 }
 
 /// Why a wait is over.
-enum Woken {
+enum WaitEnd {
     /// The call may begin.
     InTime,
     /// Other rules hold.
@@ -159,8 +159,8 @@ fn hold_back(
             return None;
         }
         match woken {
-            Woken::InTime => break reservation,
-            Woken::OtherRules => {
+            WaitEnd::InTime => break reservation,
+            WaitEnd::OtherRules => {
                 let Some(others) = rules::given() else { break Reservation::NONE };
                 settle_all(others.half, rules.same_in(others, set), requested, start, |_| 0);
                 rules = others;
@@ -195,22 +195,22 @@ fn may_wait(words: &ThreadWords) -> bool {
 }
 
 /// Sleeps until the rule of a slot lets the call begin, or nobody is there any more who wants it held back.
-fn wait(rules: Rules, slot: usize, start: u64) -> Woken {
-    let Some(Bucket { returned_ns, .. }) = rules::bucket(slot) else { return Woken::InTime };
+fn wait(rules: Rules, slot: usize, start: u64) -> WaitEnd {
+    let Some(Bucket { returned_ns, .. }) = rules::bucket(slot) else { return WaitEnd::InTime };
     let returned = returned_ns.load(Relaxed);
     let shortest = (rules.half.bursts_ns[slot].load(Relaxed) / 2).clamp(SHORTEST_SLEEP_NS, LONGEST_SLEEP_NS);
     loop {
         let now = ticks::monotonic_ns();
         let begin = begins_at(start, returned_ns, returned);
         if begin <= now {
-            return Woken::InTime;
+            return WaitEnd::InTime;
         }
         if rules::given().is_none_or(|others| others.generation != rules.generation) {
-            return Woken::OtherRules;
+            return WaitEnd::OtherRules;
         }
         if !agent_lives() {
             FREE_UNTIL_NS.store(now + DEAD_FOR_NS, Relaxed);
-            return Woken::InTime;
+            return WaitEnd::InTime;
         }
         sleep((begin - now).min(shortest));
     }

@@ -142,8 +142,8 @@ mod models {
             let (other, stopper) = (Arc::clone(&shared), Arc::clone(&shared));
             let other = thread::spawn(move || wait(&other));
             let stopper = thread::spawn(move || stopper.1.store(true, Ordering::SeqCst));
-            let own = wait(&shared);
-            assert_eq!(own, other.join().unwrap());
+            let result = wait(&shared);
+            assert_eq!(result, other.join().unwrap());
             stopper.join().unwrap();
         });
     }

@@ -292,21 +292,21 @@ mod tests {
                 for rank in 0..4 {
                     let done = &done;
                     scope.spawn(move || {
-                        let mut own = if rank == 0 { vec![vec![5_u8]] } else { vec![] };
+                        let mut pieces = if rank == 0 { vec![vec![5_u8]] } else { vec![] };
                         let mut taken = Vec::new();
                         loop {
-                            while let Some(piece) = own.pop() {
+                            while let Some(piece) = pieces.pop() {
                                 done.lock().unwrap().push(piece.len());
                                 let below = *piece.last().unwrap();
-                                own.extend((0..below).map(|each| [&piece[..], &[each]].concat()));
-                                while list.wants(4) && own.len() > 1 {
-                                    assert!(list.share(&own.remove(0), || false));
+                                pieces.extend((0..below).map(|each| [&piece[..], &[each]].concat()));
+                                while list.wants(4) && pieces.len() > 1 {
+                                    assert!(list.share(&pieces.remove(0), || false));
                                 }
                             }
                             if !list.take(4, &mut taken, None, || false).unwrap() {
                                 break;
                             }
-                            own.push(taken.clone());
+                            pieces.push(taken.clone());
                         }
                     });
                 }

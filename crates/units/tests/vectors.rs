@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_fraction_is_told_to_write_is_the_same_size(whole in 0u64..1000, quarters in 1u64..4) {
+    fn a_fraction_and_its_suggested_spelling_are_the_same_size(whole in 0u64..1000, quarters in 1u64..4) {
         let typed = format!("{whole}.{}g", quarters * 25);
         let advice = typed.parse::<Bytes>().unwrap_err().to_string();
         let (_, instead) = advice.rsplit_once("write ").expect("advice");

@@ -41,7 +41,7 @@ pub enum News {
 pub struct Aliases {
     known: AliasesByPath,
     /// Who looks them up; nobody before the first.
-    looker: Option<Looker>,
+    resolver: Option<AliasResolver>,
     waits: bool,
     /// Where the next look begins, where there are too many paths to look at all of them.
     next: usize,
@@ -49,12 +49,12 @@ pub struct Aliases {
 
 /// A thread: where paths are given to it, and where answers come from.
 #[derive(Debug)]
-struct Looker {
+struct AliasResolver {
     paths: SyncSender<Vec<String>>,
     answers: Receiver<AliasesByPath>,
 }
 
-impl Looker {
+impl AliasResolver {
     /// Nothing where no thread can be started.
     fn start() -> Option<Self> {
         let (paths, asked) = sync_channel::<Vec<String>>(1);
@@ -108,19 +108,19 @@ impl Aliases {
         if paths.is_empty() || self.waits {
             return;
         }
-        if self.looker.is_none() {
-            self.looker = Looker::start();
+        if self.resolver.is_none() {
+            self.resolver = AliasResolver::start();
         }
-        match self.looker.as_ref().map(|looker| looker.paths.try_send(paths)) {
+        match self.resolver.as_ref().map(|resolver| resolver.paths.try_send(paths)) {
             Some(Ok(())) => self.waits = true,
-            Some(Err(TrySendError::Disconnected(_))) => self.looker = None,
+            Some(Err(TrySendError::Disconnected(_))) => self.resolver = None,
             Some(Err(TrySendError::Full(_))) | None => {}
         }
     }
 
     fn take_answer(&mut self, patience: Duration) -> News {
-        let Some(looker) = self.looker.as_ref().filter(|_| self.waits) else { return News::None };
-        let Ok(known) = looker.answers.recv_timeout(patience) else { return News::None };
+        let Some(resolver) = self.resolver.as_ref().filter(|_| self.waits) else { return News::None };
+        let Ok(known) = resolver.answers.recv_timeout(patience) else { return News::None };
         self.waits = false;
         let mut news = News::None;
         for (path, aliases) in known {
@@ -248,12 +248,12 @@ mod tests {
         let root = fs::canonicalize(place.path()).unwrap();
         fs::create_dir(root.join("real")).unwrap();
         symlink("real", root.join("link")).unwrap();
-        let found = |path: &str| paths(&aliases(&root.join(path), b""));
+        let aliases_of = |path: &str| paths(&aliases(&root.join(path), b""));
         let real = |path: &str| vec![root.join("real").join(path).to_str().unwrap().to_owned()];
-        assert_eq!(found("link/new/file"), real("new/file"));
-        assert_eq!(found("link/*.h5"), real("*.h5"));
-        assert_eq!(found("real/../link/x"), real("x"));
-        assert_eq!(found("real/x"), Vec::<String>::new());
+        assert_eq!(aliases_of("link/new/file"), real("new/file"));
+        assert_eq!(aliases_of("link/*.h5"), real("*.h5"));
+        assert_eq!(aliases_of("real/../link/x"), real("x"));
+        assert_eq!(aliases_of("real/x"), Vec::<String>::new());
         fs::write(root.join("real/x"), "").unwrap();
         let inode = fs::metadata(root.join("real/x")).unwrap();
         assert!(aliases(&root.join("link/x"), b"").contains(&AliasBy::Inode(inode.dev(), inode.ino())));
@@ -261,12 +261,12 @@ mod tests {
 
     #[test]
     fn a_path_is_on_the_device_of_the_mount_that_is_seen() {
-        let at = |path: &str| {
+        let device_path = |path: &str| {
             on_device(Path::new(path), MOUNTS).map(|(device, path)| (device, path.to_str().unwrap().to_owned()))
         };
-        assert_eq!(at("/home/a"), Some((libc::makedev(8, 1), "/home/a".to_owned())));
-        assert_eq!(at("/data"), Some((libc::makedev(0, 50), "/".to_owned())));
-        assert_eq!(at("/with space/a"), Some((libc::makedev(8, 2), "/sub/dir/a".to_owned())));
+        assert_eq!(device_path("/home/a"), Some((libc::makedev(8, 1), "/home/a".to_owned())));
+        assert_eq!(device_path("/data"), Some((libc::makedev(0, 50), "/".to_owned())));
+        assert_eq!(device_path("/with space/a"), Some((libc::makedev(8, 2), "/sub/dir/a".to_owned())));
         assert_eq!(on_device(Path::new("/x"), b"nonsense\n1 2 x / /\n"), None);
     }
 

@@ -305,7 +305,7 @@ mod tests {
         let half = encode::<&[u8]>(&[None; SLOTS], &[]).unwrap().with_table(OfTable { rules: 1, ..OfTable::default() });
         file.write(&half, Some(&writer)).unwrap();
         file.set_rate_in_table(0, 77).unwrap();
-        let found = |path: &str| {
+        let slot_of = |path: &str| {
             let bytes = fs::read(place.path().join(NAME)).unwrap();
             assert_eq!(bytes.len(), WHOLE_FILE_BYTES);
             let table = &bytes[table_begins_at(1) as usize..][..PathTable::WORDS * 8];
@@ -319,12 +319,12 @@ mod tests {
             assert_eq!((claim, half.claimed_by[0].load(Relaxed)), (Claim::Slots(1), 9));
             Some(half.rates_per_s[0].load(Relaxed))
         };
-        assert_eq!([found("/data"), found("/real/x"), found("/other")], [Some(77), Some(77), None]);
+        assert_eq!([slot_of("/data"), slot_of("/real/x"), slot_of("/other")], [Some(77), Some(77), None]);
         let mut words = vec![0; PathTable::WORDS];
         let mut writer = Writer::new(PathTable::in_words(&mut words).unwrap());
         writer.add(&new, &[AliasBy::Path(b"/other")]).unwrap();
         file.set_keys(&writer).unwrap();
-        assert_eq!([found("/data"), found("/real/x"), found("/other")], [Some(77), None, Some(77)]);
+        assert_eq!([slot_of("/data"), slot_of("/real/x"), slot_of("/other")], [Some(77), None, Some(77)]);
         assert_eq!(file.look(), Some(RecorderReports::default()));
         let whole = File::options().write(true).open(place.path().join(NAME)).unwrap();
         whole.set_len(FILE_BYTES as u64).unwrap();
@@ -336,9 +336,9 @@ mod tests {
     fn calls_that_wait_for_a_low_rate_begin_earlier_when_it_rises() {
         let (place, directory) = directory(empty());
         let file = RulesFile::open(&directory).unwrap();
-        let word = |at: u64| {
+        let word = |offset: u64| {
             let bytes = fs::read(place.path().join(NAME)).unwrap();
-            u64::from_le_bytes(bytes[at as usize..][..8].try_into().unwrap())
+            u64::from_le_bytes(bytes[offset as usize..][..8].try_into().unwrap())
         };
         let second = 1_000_000_000;
         let bucket = bucket_begins_at(3);

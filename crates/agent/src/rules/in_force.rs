@@ -389,7 +389,7 @@ impl RulesInForce {
                 let nodes = nodes.filter(|_| rule.scope == Scope::WholeJob);
                 rate / nodes.unwrap_or(UNKNOWN_PART)
             }
-            Others::Did(others) => {
+            Others::Demands(others) => {
                 let own_demand = self.demand(rule, members);
                 let all: Vec<Demand> = std::iter::once(own_demand).chain(others).collect();
                 shares(rate, &all)[0]
@@ -591,7 +591,7 @@ impl RulesInForce {
                 Some(Others::Lost { count, reason }) => {
                     remarks.push(format!("held to 1/{} of the limit: other nodes are not seen: {reason}", count + 1));
                 }
-                Some(Others::Unknown | Others::Did(_)) => {}
+                Some(Others::Unknown | Others::Demands(_)) => {}
             }
         }
         About { share, remark: remarks.join("; ") }

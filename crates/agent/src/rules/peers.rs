@@ -62,7 +62,7 @@ pub enum Others {
     /// Nobody has been asked yet.
     Unknown,
     /// What each did in the last second.
-    Did(Vec<Demand>),
+    Demands(Vec<Demand>),
     /// They have not been seen for too long.
     Lost {
         /// How many there were.
@@ -78,12 +78,12 @@ struct Report {
     version: u32,
     second: u32,
     #[serde(rename = "did")]
-    demands: Vec<Did>,
+    demands: Vec<TotalDemand>,
 }
 
 /// What a node did of a total of the folder's user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Did {
+struct TotalDemand {
     rule: String,
     job: String,
     used: u64,
@@ -154,7 +154,7 @@ impl Peers {
         let state = self.shared.state();
         let Some(others) = state.others.get(total) else { return Others::Unknown };
         if state.seen.is_some_and(|seen| seen.elapsed() < SILENT) {
-            return Others::Did(others.clone());
+            return Others::Demands(others.clone());
         }
         let reason = state.problem.clone().unwrap_or_else(|| format!("{} hangs", self.directory.display()));
         Others::Lost { count: others.len(), reason }
@@ -264,7 +264,7 @@ impl Exchange {
             let of_user = demands.iter().filter(|(total, _)| total.user == user);
             let demands = of_user.map(|(total, demand)| {
                 let Total { rule, job, .. } = total.clone();
-                Did { rule, job, used: demand.used, waited: demand.waited }
+                TotalDemand { rule, job, used: demand.used, waited: demand.waited }
             });
             let report = Report { version: VERSION, second, demands: demands.collect() };
             let folder = self.folder(user);
@@ -324,7 +324,7 @@ impl Exchange {
             demands.keys().map(|total| (total.clone(), Vec::new())).collect();
         for ((user, _), peer) in &self.known {
             let Some(report) = peer.report.as_ref().filter(|_| !peer.is_silent) else { continue };
-            for Did { rule, job, used, waited } in report.demands.clone() {
+            for TotalDemand { rule, job, used, waited } in report.demands.clone() {
                 if let Some(of_total) = others.get_mut(&Total { user: *user, job, rule }) {
                     of_total.push(Demand { used, waited });
                 }
@@ -386,7 +386,7 @@ mod tests {
         Total { user, job: job.to_owned(), rule: "slow".to_owned() }
     }
 
-    fn did(totals: &[(Total, Demand)]) -> BTreeMap<Total, Demand> {
+    fn demands_of(totals: &[(Total, Demand)]) -> BTreeMap<Total, Demand> {
         totals.iter().cloned().collect()
     }
 
@@ -399,17 +399,18 @@ mod tests {
     #[test]
     fn agents_see_what_others_did_of_the_same_total_and_leave_no_file_behind() {
         let (_place, directory) = place();
-        let [mut one, mut other] = ["one", "other"].map(|file| Exchange::new(&directory, &format!("{file}.json")));
-        let (here, there) = (did(&[(total(7, "a"), HUNGRY)]), did(&[(total(7, "a"), IDLE), (total(7, "b"), HUNGRY)]));
-        one.say(10, &here).unwrap();
-        assert_eq!(one.look(&here).unwrap()[&total(7, "a")], []);
-        other.say(10, &there).unwrap();
-        assert_eq!(one.look(&here).unwrap(), BTreeMap::from([(total(7, "a"), vec![IDLE])]));
-        assert_eq!(other.look(&there).unwrap()[&total(7, "a")], [HUNGRY]);
-        assert_eq!(other.look(&there).unwrap()[&total(7, "b")], []);
-        one.say(11, &did(&[])).unwrap();
-        assert_eq!(other.look(&there).unwrap()[&total(7, "a")], []);
-        other.say(11, &did(&[])).unwrap();
+        let [mut first, mut second] = ["one", "other"].map(|file| Exchange::new(&directory, &format!("{file}.json")));
+        let (here, there) =
+            (demands_of(&[(total(7, "a"), HUNGRY)]), demands_of(&[(total(7, "a"), IDLE), (total(7, "b"), HUNGRY)]));
+        first.say(10, &here).unwrap();
+        assert_eq!(first.look(&here).unwrap()[&total(7, "a")], []);
+        second.say(10, &there).unwrap();
+        assert_eq!(first.look(&here).unwrap(), BTreeMap::from([(total(7, "a"), vec![IDLE])]));
+        assert_eq!(second.look(&there).unwrap()[&total(7, "a")], [HUNGRY]);
+        assert_eq!(second.look(&there).unwrap()[&total(7, "b")], []);
+        first.say(11, &demands_of(&[])).unwrap();
+        assert_eq!(second.look(&there).unwrap()[&total(7, "a")], []);
+        second.say(11, &demands_of(&[])).unwrap();
         // Who made it left first.
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
     }
@@ -417,20 +418,20 @@ mod tests {
     #[test]
     fn jobs_of_other_users_are_not_even_read() {
         let (_place, directory) = place();
-        let [mut one, mut other] = ["one", "other"].map(|file| Exchange::new(&directory, &format!("{file}.json")));
-        let (here, there) = (did(&[(total(7, "a"), HUNGRY)]), did(&[(total(8, "a"), HUNGRY)]));
-        one.say(10, &here).unwrap();
-        other.say(10, &there).unwrap();
-        assert_eq!(one.look(&here).unwrap()[&total(7, "a")], []);
-        assert!(one.known.is_empty());
+        let [mut first, mut second] = ["one", "other"].map(|file| Exchange::new(&directory, &format!("{file}.json")));
+        let (here, there) = (demands_of(&[(total(7, "a"), HUNGRY)]), demands_of(&[(total(8, "a"), HUNGRY)]));
+        first.say(10, &here).unwrap();
+        second.say(10, &there).unwrap();
+        assert_eq!(first.look(&here).unwrap()[&total(7, "a")], []);
+        assert!(first.known.is_empty());
     }
 
     #[test]
     fn what_is_no_report_of_an_agent_is_left_out() {
         let (_place, directory) = place();
         let mut exchange = Exchange::new(&directory, "own.json");
-        let own = did(&[(total(7, "a"), HUNGRY)]);
-        exchange.say(10, &own).unwrap();
+        let demands = demands_of(&[(total(7, "a"), HUNGRY)]);
+        exchange.say(10, &demands).unwrap();
         let folder = exchange.folder(7);
         let sound = fs::read_to_string(folder.join("own.json")).unwrap();
         let elsewhere = directory.join("elsewhere");
@@ -451,31 +452,31 @@ mod tests {
         fs::hard_link(&elsewhere, folder.join("hard.json")).unwrap();
         fs::create_dir(folder.join("directory.json")).unwrap();
         nix::unistd::mkfifo(&folder.join("pipe.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert_eq!(exchange.look(&own).unwrap()[&total(7, "a")], []);
+        assert_eq!(exchange.look(&demands).unwrap()[&total(7, "a")], []);
         fs::write(folder.join("sound.json"), &sound).unwrap();
-        assert_eq!(exchange.look(&own).unwrap()[&total(7, "a")], [HUNGRY]);
+        assert_eq!(exchange.look(&demands).unwrap()[&total(7, "a")], [HUNGRY]);
         if nix::unistd::geteuid().is_root() {
             nix::unistd::chown(&folder.join("sound.json"), Some(12_345.into()), None).unwrap();
-            assert_eq!(exchange.look(&own).unwrap()[&total(7, "a")], []);
+            assert_eq!(exchange.look(&demands).unwrap()[&total(7, "a")], []);
         }
     }
 
     #[test]
     fn an_agent_that_says_nothing_any_more_is_left_out_and_its_file_removed() {
         let (_place, directory) = place();
-        let [mut one, mut other] = ["one", "other"].map(|file| Exchange::new(&directory, &format!("{file}.json")));
-        let own = did(&[(total(7, "a"), HUNGRY)]);
-        one.say(10, &own).unwrap();
-        other.say(10, &own).unwrap();
+        let [mut first, mut second] = ["one", "other"].map(|file| Exchange::new(&directory, &format!("{file}.json")));
+        let demands = demands_of(&[(total(7, "a"), HUNGRY)]);
+        first.say(10, &demands).unwrap();
+        second.say(10, &demands).unwrap();
         let key = (7, OsString::from("other.json"));
         let mut after = |since: Duration| {
-            if let Some(peer) = one.known.get_mut(&key) {
+            if let Some(peer) = first.known.get_mut(&key) {
                 peer.since = Instant::now() - since;
             }
-            one.look(&own).unwrap()[&total(7, "a")].len()
+            first.look(&demands).unwrap()[&total(7, "a")].len()
         };
         assert_eq!([after(Duration::ZERO), after(SILENT / 2), after(SILENT), after(SILENT * 2)], [1, 1, 0, 0]);
-        other.say(11, &own).unwrap();
+        second.say(11, &demands).unwrap();
         assert_eq!(after(SILENT * 2), 1);
         after(ABANDONED);
         assert!(!directory.join("7/other.json").exists());
@@ -485,26 +486,26 @@ mod tests {
     fn of_more_files_than_are_read_at_once_all_are_read_in_turn() {
         let (_place, directory) = place();
         let mut exchange = Exchange::new(&directory, "own.json");
-        let own = did(&[(total(7, "a"), HUNGRY)]);
-        exchange.say(10, &own).unwrap();
+        let demands = demands_of(&[(total(7, "a"), HUNGRY)]);
+        exchange.say(10, &demands).unwrap();
         let text = fs::read(directory.join("7/own.json")).unwrap();
         for number in 0..MOST_READ * 2 + 1 {
             fs::write(directory.join(format!("7/{number}.json")), &text).unwrap();
         }
-        let counts = [(); 3].map(|()| exchange.look(&own).unwrap()[&total(7, "a")].len());
+        let counts = [(); 3].map(|()| exchange.look(&demands).unwrap()[&total(7, "a")].len());
         assert_eq!(counts, [MOST_READ, MOST_READ * 2, MOST_READ * 2 + 1]);
     }
 
     #[test]
     fn the_directory_of_a_site_stays_and_one_that_an_agent_made_goes_with_it() {
         let (_place, directory) = place();
-        let own = did(&[(total(7, "a"), HUNGRY)]);
+        let demands = demands_of(&[(total(7, "a"), HUNGRY)]);
         for is_there in [false, true] {
             if is_there {
                 DirBuilder::new().mode(0o700).create(&directory).unwrap();
             }
             let mut exchange = Exchange::new(&directory, "own.json");
-            exchange.say(10, &own).unwrap();
+            exchange.say(10, &demands).unwrap();
             assert!(directory.join("7/own.json").exists());
             exchange.say(11, &BTreeMap::new()).unwrap();
             assert!(!directory.join("7").exists());
@@ -516,20 +517,20 @@ mod tests {
     fn a_directory_in_which_others_can_write_is_refused_by_name() {
         let (_place, directory) = place();
         let mut exchange = Exchange::new(&directory, "own.json");
-        let own = did(&[(total(7, "a"), HUNGRY)]);
+        let demands = demands_of(&[(total(7, "a"), HUNGRY)]);
         fs::create_dir(&directory).unwrap();
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
-        let refused = exchange.say(10, &own).unwrap_err();
+        let refused = exchange.say(10, &demands).unwrap_err();
         assert!(refused.contains("0700") && refused.contains("limits"), "{refused}");
         fs::remove_dir_all(&directory).unwrap();
         fs::write(&directory, "a file").unwrap();
-        assert!(exchange.say(10, &own).is_err());
+        assert!(exchange.say(10, &demands).is_err());
         fs::remove_file(&directory).unwrap();
         let real = directory.with_file_name("real");
         fs::create_dir(&real).unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o700)).unwrap();
         symlink(&real, &directory).unwrap();
-        assert!(exchange.say(10, &own).is_err());
+        assert!(exchange.say(10, &demands).is_err());
     }
 
     #[test]
@@ -539,21 +540,21 @@ mod tests {
         assert!(peers.file.starts_with("n_1-") && peers.file.ends_with(".json"));
         assert_eq!(peers.others(&total(7, "a")), Others::Unknown);
         let mut other = Exchange::new(&directory, "other.json");
-        other.say(10, &did(&[(total(7, "a"), IDLE)])).unwrap();
-        let own = did(&[(total(7, "a"), HUNGRY)]);
-        peers.say(10, own.clone());
+        other.say(10, &demands_of(&[(total(7, "a"), IDLE)])).unwrap();
+        let demands = demands_of(&[(total(7, "a"), HUNGRY)]);
+        peers.say(10, demands.clone());
         while peers.others(&total(7, "a")) == Others::Unknown {
             std::thread::yield_now();
         }
-        assert_eq!(peers.others(&total(7, "a")), Others::Did(vec![IDLE]));
+        assert_eq!(peers.others(&total(7, "a")), Others::Demands(vec![IDLE]));
         assert_eq!(peers.others(&total(7, "b")), Others::Unknown);
         fs::remove_dir_all(&directory).unwrap();
         fs::write(&directory, "no directory any more").unwrap();
-        peers.say(11, own);
+        peers.say(11, demands);
         while peers.problem().is_none() {
             std::thread::yield_now();
         }
-        assert!(matches!(peers.others(&total(7, "a")), Others::Did(_)));
+        assert!(matches!(peers.others(&total(7, "a")), Others::Demands(_)));
         peers.shared.state().seen = Some(Instant::now() - SILENT);
         assert!(matches!(peers.others(&total(7, "a")), Others::Lost { count: 1, .. }));
         assert!(peers.problem().unwrap().contains("limits"));

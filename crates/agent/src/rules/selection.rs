@@ -153,10 +153,14 @@ mod tests {
             "SLURM_JOB_ID=7 SLURM_JOB_ACCOUNT=ocean SLURM_JOB_NAME=run SLURM_JOB_NUM_NODES=3",
             "PBS_JOBID=7 PBS_ACCOUNT=ocean PBS_JOBNAME=run PBS_NUM_NODES=3",
         ] {
-            let found = facts(environment);
+            let facts_found = facts(environment);
             let of = |text: &str| Some(text.to_owned());
-            assert_eq!((found.number, found.project, found.name), (of("7"), of("ocean"), of("run")), "{environment}");
-            assert_eq!(found.nodes, Some(3), "{environment}");
+            assert_eq!(
+                (facts_found.number, facts_found.project, facts_found.name),
+                (of("7"), of("ocean"), of("run")),
+                "{environment}"
+            );
+            assert_eq!(facts_found.nodes, Some(3), "{environment}");
         }
         let lsf = Facts::from_environment(1, b"LSB_JOBID=7\0LSB_MCPU_HOSTS=a 4 b 4\0");
         assert_eq!((lsf.number.as_deref(), lsf.nodes), (Some("7"), Some(2)));
@@ -194,8 +198,8 @@ mod tests {
     #[test]
     fn a_process_is_asked_only_for_its_own_user() {
         let me = nix::unistd::geteuid().as_raw();
-        let found = Facts::of_process(me, std::process::id());
-        assert!(found.groups.contains(&nix::unistd::getegid().as_raw()));
+        let facts = Facts::of_process(me, std::process::id());
+        assert!(facts.groups.contains(&nix::unistd::getegid().as_raw()));
         assert_eq!(Facts::of_process(me + 1, std::process::id()), Facts::of_user(me + 1));
         assert_eq!(groups_in("Uid:\t0\t0\nGid:\t5\t6\t5\t5\nGroups:\t7 8 \n"), [5, 6, 5, 5, 7, 8]);
     }

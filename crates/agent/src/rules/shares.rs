@@ -92,8 +92,9 @@ mod tests {
         ] {
             let mut given = [250; 4].to_vec();
             for _ in 0..4 {
-                let did = |(&share, &wanted): (&u64, &u64)| Demand { used: wanted.min(share), waited: wanted > share };
-                let demands: Vec<Demand> = given.iter().zip(&wants).map(did).collect();
+                let demand_of =
+                    |(&share, &wanted): (&u64, &u64)| Demand { used: wanted.min(share), waited: wanted > share };
+                let demands: Vec<Demand> = given.iter().zip(&wants).map(demand_of).collect();
                 given = shares(1000, &demands);
             }
             for (share, fair) in given.iter().zip(fair) {
@@ -137,8 +138,8 @@ mod tests {
             reversed.reverse();
             let (there, mut back) = (shares(1 << 30, &demands), shares(1 << 30, &reversed));
             back.reverse();
-            for (one, other) in there.iter().zip(&back) {
-                prop_assert!(one.abs_diff(*other) <= 1);
+            for (first, second) in there.iter().zip(&back) {
+                prop_assert!(first.abs_diff(*second) <= 1);
             }
         }
     }

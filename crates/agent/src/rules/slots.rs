@@ -404,8 +404,8 @@ mod tests {
         let mut slots = Slots::default();
         replace(&mut slots, &many(100));
         let mut claims = [0; SLOTS];
-        let own = slots.active()[0].slot.unwrap();
-        (claims[own], claims[7], claims[8], claims[TABLE_SLOT]) = (5, 5000, 3 | SECOND, 4);
+        let slot = slots.active()[0].slot.unwrap();
+        (claims[slot], claims[7], claims[8], claims[TABLE_SLOT]) = (5, 5000, 3 | SECOND, 4);
         assert!(!slots.learn(&claims));
         // The same rule in two slots has the first.
         (claims[10], claims[11]) = (2, 2);

@@ -154,8 +154,8 @@ mod tests {
         assert!(!place.path().join(NAME).exists(), "without rules there is no file");
         let of_others = [state("b", "7", "other job", 1), state("a", "8", "other user", 1)];
         for second in 10..13 {
-            let own = [state("a", "7", "own", second), state("", "7", "user", 1), state("", "", "node", 1)];
-            states.write(&directory, second as u32, &[&own[..], &of_others].concat(), Some(&job)).unwrap();
+            let of_this_agent = [state("a", "7", "own", second), state("", "7", "user", 1), state("", "", "node", 1)];
+            states.write(&directory, second as u32, &[&of_this_agent[..], &of_others].concat(), Some(&job)).unwrap();
         }
         for second in [12, 13] {
             let read = read(&directory, "here", second);

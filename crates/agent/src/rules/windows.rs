@@ -366,7 +366,7 @@ mod tests {
         documents.iter().filter(|document| document.kind.name == "alert").map(of).collect()
     }
 
-    fn told(label: &str, job: &str, measured: u64, pid: u32) -> (String, String, u64, String) {
+    fn expected_alert(label: &str, job: &str, measured: u64, pid: u32) -> (String, String, u64, String) {
         (label.to_owned(), job.to_owned(), measured, pid.to_string())
     }
 
@@ -375,15 +375,15 @@ mod tests {
         let rules = [rule()];
         let mut windows = Windows::default();
         let seen = [seen("a", 1, 40), seen("a", 2, 61), seen("b", 3, 100)];
-        assert_eq!(alerts(&mut windows, 10, &rules, &seen), [told("reads", "a", 101, 2)]);
+        assert_eq!(alerts(&mut windows, 10, &rules, &seen), [expected_alert("reads", "a", 101, 2)]);
         assert_eq!(alerts(&mut windows, 11, &rules, &seen[..1]), []);
     }
 
     #[test]
     fn a_rule_of_the_node_adds_up_its_jobs() {
         let rules = [Rule { scope: Scope::Node, ..rule() }];
-        let found = alerts(&mut Windows::default(), 10, &rules, &[seen("a", 1, 60), seen("b", 2, 50)]);
-        assert_eq!(found, [told("reads", "", 110, 1)]);
+        let alerts_found = alerts(&mut Windows::default(), 10, &rules, &[seen("a", 1, 60), seen("b", 2, 50)]);
+        assert_eq!(alerts_found, [expected_alert("reads", "", 110, 1)]);
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         for second in 10..14 {
             assert_eq!(alerts(&mut windows, second, &rules, &[seen("a", 1, 21)]), []);
         }
-        assert_eq!(alerts(&mut windows, 14, &rules, &[seen("a", 1, 21)]), [told("reads", "a", 105, 1)]);
+        assert_eq!(alerts(&mut windows, 14, &rules, &[seen("a", 1, 21)]), [expected_alert("reads", "a", 105, 1)]);
         assert_eq!(alerts(&mut windows, 19, &rules, &[seen("a", 1, 21)]), []);
     }
 
@@ -435,38 +435,38 @@ mod tests {
         let rules = [Rule { window_s: 5, ..rule() }];
         let mut windows = Windows::default();
         alerts(&mut windows, 10, &rules, &[seen("a", 1, 200)]);
-        assert_eq!(alerts(&mut windows, 14, &rules, &[]), [told("reads", "a", 200, 1)]);
+        assert_eq!(alerts(&mut windows, 14, &rules, &[]), [expected_alert("reads", "a", 200, 1)]);
     }
 
     #[test]
-    fn of_rules_that_differ_in_their_limit_only_the_highest_broken_one_is_told() {
+    fn the_highest_broken_limit_of_alike_rules_is_reported() {
         let higher = Rule { label: "higher".to_owned(), limit: 200, ..rule() };
         let unlike = Rule { label: "unlike".to_owned(), limit: 300, path: None, ..rule() };
         let rules = [rule(), higher, unlike];
-        let found = alerts(&mut Windows::default(), 1, &rules, &[seen("a", 1, 250)]);
-        assert_eq!(found, [told("higher", "a", 250, 1)]);
+        let alerts_found = alerts(&mut Windows::default(), 1, &rules, &[seen("a", 1, 250)]);
+        assert_eq!(alerts_found, [expected_alert("higher", "a", 250, 1)]);
     }
 
     #[test]
-    fn a_throttling_rule_is_told_where_it_held_something_back() {
+    fn a_throttling_rule_is_reported_where_it_held_calls_back() {
         let rules = [Rule { action: Action::Throttle, ..rule() }];
         let mut held = seen("a", 1, 100);
         assert_eq!(alerts(&mut Windows::default(), 1, &rules, &[held.clone()]), []);
         held.counted.waits = 3;
-        assert_eq!(alerts(&mut Windows::default(), 1, &rules, &[held]), [told("reads", "a", 100, 1)]);
+        assert_eq!(alerts(&mut Windows::default(), 1, &rules, &[held]), [expected_alert("reads", "a", 100, 1)]);
     }
 
     #[test]
     fn latencies_of_a_window_are_those_of_all_its_calls() {
-        let one =
+        let first =
             Counted { calls: 3, busy_ns: 30, fastest_ns: 5, slowest_ns: 20, resident_bytes: 7, ..Counted::default() };
-        let other =
+        let second =
             Counted { calls: 1, busy_ns: 50, fastest_ns: 50, slowest_ns: 50, resident_bytes: 9, ..Counted::default() };
-        let both = one.then(other);
+        let both = first.then(second);
         let of = |measure| both.measured(measure);
         assert_eq!([of(Measure::MinimumLatency), of(Measure::MeanLatency), of(Measure::MaximumLatency)], [5, 20, 50]);
         assert_eq!((of(Measure::TotalLatency), of(Measure::ResidentMemory)), (80, 9));
-        assert_eq!(one.and(other).resident_bytes, 16);
+        assert_eq!(first.and(second).resident_bytes, 16);
         assert_eq!(Counted::default().measured(Measure::MeanLatency), 0);
     }
 }

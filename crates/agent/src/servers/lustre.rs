@@ -507,8 +507,8 @@ job_stats:
 
     #[test]
     fn jobs_of_2_8_to_2_12_have_bytes_and_numbers_of_operations() {
-        let found = jobs(OF_2_12);
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["4711", "kworker/86:1.0", "my sim.0"]);
+        let works = jobs(OF_2_12);
+        assert_eq!(works.keys().collect::<Vec<_>>(), ["4711", "kworker/86:1.0", "my sim.0"]);
         let wanted = Work {
             read_bytes: 2_101_248,
             write_bytes: 215_147_593_728,
@@ -517,13 +517,13 @@ job_stats:
             busy_us: None,
             operations: vec![("punch", 1), ("sync", 2)],
         };
-        assert_eq!(found["4711"], (0, wanted));
+        assert_eq!(works["4711"], (0, wanted));
     }
 
     #[test]
     fn jobs_of_2_17_have_times_and_their_ids_without_quotes() {
-        let found = jobs(OF_2_17);
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["@login", "kworker/86:1.0", "my \"sim\"\u{f6}"]);
+        let works = jobs(OF_2_17);
+        assert_eq!(works.keys().collect::<Vec<_>>(), ["@login", "kworker/86:1.0", "my \"sim\"\u{f6}"]);
         let wanted = Work {
             read_bytes: 12288,
             reads: 2,
@@ -531,7 +531,7 @@ job_stats:
             operations: vec![("open", 4), ("rename", 3)],
             ..Work::default()
         };
-        assert_eq!(found["kworker/86:1.0"], (1_779_999_000_000_000_001, wanted));
+        assert_eq!(works["kworker/86:1.0"], (1_779_999_000_000_000_001, wanted));
     }
 
     #[test]
@@ -548,8 +548,8 @@ job_stats:
             ("- job_id:          \"", "\""),
             ("- job_id:          \"\\xFF\"", "\u{fffd}"),
         ] {
-            let found = jobs(shown);
-            assert_eq!(found.keys().collect::<Vec<_>>(), [id], "{shown}");
+            let works = jobs(shown);
+            assert_eq!(works.keys().collect::<Vec<_>>(), [id], "{shown}");
         }
     }
 
@@ -558,8 +558,8 @@ job_stats:
         assert!(jobs("").is_empty() && jobs("job_stats:\n").is_empty() && jobs("\0\0\0").is_empty());
         for length in 0..OF_2_17.len() {
             let Some(part) = OF_2_17.get(..length) else { continue };
-            let found = jobs(part);
-            assert!(found.len() <= 3 && found.values().all(|(_, work)| work.reads <= 2), "{length}");
+            let works = jobs(part);
+            assert!(works.len() <= 3 && works.values().all(|(_, work)| work.reads <= 2), "{length}");
         }
         let huge = format!("- job_id:          {}\n  open: {{ samples: 99999999999999999999 }}\n", "x".repeat(1 << 20));
         assert_eq!(jobs(&huge).len(), 1);

@@ -276,7 +276,7 @@ proc4ops 76 0 0 0 1 2 3 0 0 0 9 90 0 0 0 0 0 0 0 5 0 0 0 99 0 0 20 0 0 4 0 0 0 0
 ";
 
     #[test]
-    fn exports_are_told_apart_by_path_and_client() {
+    fn exports_are_distinguished_by_path_and_client() {
         let root = tempfile::tempdir().unwrap();
         let write = |read: u64| {
             for (name, text) in [

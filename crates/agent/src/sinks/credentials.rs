@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_a_store_repeats_of_a_secret_is_taken_out() {
         let credentials = written("user u\npassword hunter2", 0o600).unwrap();
-        let said = format!("hunter2 is wrong in {}", credentials.header().to_str().unwrap());
-        assert_eq!(credentials.scrub(&said), "(secret) is wrong in Basic (secret)");
+        let answer = format!("hunter2 is wrong in {}", credentials.header().to_str().unwrap());
+        assert_eq!(credentials.scrub(&answer), "(secret) is wrong in Basic (secret)");
     }
 }

@@ -121,7 +121,7 @@ impl Bulk for Indices {
         }
         let bulk = match serde_json::from_slice::<BulkAnswer>(&answer.body) {
             Ok(bulk) if !bulk.errors || bulk.items.len() == documents.len() => bulk,
-            _ => return outcome.add(self.store.stranger(answer), &documents.concat()),
+            _ => return outcome.add(self.store.unexpected_server(answer), &documents.concat()),
         };
         for (item, document) in bulk.items.into_iter().zip(documents) {
             let Created { status, error } = item.create;
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_elasticsearch_is_said() {
+    fn a_server_that_is_no_elasticsearch_is_reported() {
         for body in ["<html>welcome</html>", "{}", r#"{"errors": true}"#] {
             let (_server, mut sink) = start(move |_| ("200 OK", body.to_owned()));
             let payload = sink.encoder.encode(&documents_of(0..2)).remove(0);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_may_not_be_put_is_said_and_nothing_is_stored_without_it() {
+    fn a_template_that_may_not_be_put_is_reported_and_nothing_is_stored_without_it() {
         let server = ScriptedServer::start(|_| ("403 Forbidden".to_owned(), "no".to_owned()));
         let mut sink = open(&server.server(), "ioassay").unwrap();
         let payload = sink.encoder.encode(&documents_of(0..1)).remove(0);

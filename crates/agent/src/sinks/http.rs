@@ -144,7 +144,7 @@ impl Store {
     }
 
     /// What follows of an answer that such a store does not give.
-    pub fn stranger(&self, answer: &Answer) -> Refusal {
+    pub fn unexpected_server(&self, answer: &Answer) -> Refusal {
         let excerpt = self.excerpt(&answer.body);
         let (name, kind) = (self.name(), self.kind);
         Refusal::later(format!("{name} does not answer as {kind} does; check the address and its path ({excerpt})"))
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_that_is_no_success_is_said_in_words() {
+    fn each_answer_that_is_no_success_has_its_message() {
         for (head, words, for_good) in [
             ("401 Unauthorized", "requires credentials", false),
             ("403 Forbidden", "denies this without credentials", false),
@@ -397,14 +397,14 @@ mod tests {
                 other => assert!(matches!(other, Refusal::Never { documents: 3, .. }) && for_good, "{head}"),
             }
             let reason = reason(refusal);
-            let said = format!("(status {}: what it says)", &head[..3]);
+            let ending = format!("(status {}: what it says)", &head[..3]);
             let begin = format!("InfluxDB at {} ", scripted.server().url);
-            assert!(reason.starts_with(&begin) && reason.contains(words) && reason.ends_with(&said), "{reason}");
+            assert!(reason.starts_with(&begin) && reason.contains(words) && reason.ends_with(&ending), "{reason}");
         }
     }
 
     #[test]
-    fn each_failure_of_a_connection_is_said_in_words() {
+    fn each_failure_of_a_connection_has_its_message() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         // A name that ends in `invalid` exists nowhere.
         for (url, words) in [

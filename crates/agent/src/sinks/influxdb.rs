@@ -151,7 +151,7 @@ impl Bulk for Write {
         let text = String::from_utf8_lossy(&answer.body);
         let refusal = match answer.status.as_u16() {
             200..=299 if answer.body.is_empty() => return,
-            200..=299 => self.store.stranger(answer),
+            200..=299 => self.store.unexpected_server(answer),
             404 if text.contains("not found") => {
                 Refusal::later(format!("{}; create it: {}", self.store.complaint(answer), self.create))
             }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_database_is_said_with_the_command_that_creates_it() {
+    fn a_missing_database_is_reported_with_the_command_that_creates_it() {
         for (query, path, body, command) in [
             ("db=site", "/write", r#"{"error":"database not found: \"site\""}"#, "'CREATE DATABASE site'"),
             (
@@ -268,18 +268,18 @@ mod tests {
 
     #[test]
     fn of_a_partial_write_only_what_was_dropped_is_lost() {
-        for (said, lost) in [
+        for (answer, lost) in [
             ("partial write: points beyond retention policy dropped=2", 2),
             ("partial write: unable to parse 'a': missing fields dropped=0", 1),
             ("unable to parse 'a': missing fields", 3),
         ] {
             let server =
-                ScriptedServer::start(move |_| ("400 Bad Request".to_owned(), format!("{{\"error\":\"{said}\"}}")));
+                ScriptedServer::start(move |_| ("400 Bad Request".to_owned(), format!("{{\"error\":\"{answer}\"}}")));
             let mut sink = open(&server.server(), "db=x", "/write").unwrap();
             let documents: Vec<_> = (0..3).map(|second| Io::default().of(second, 0)).collect();
             let payload = sink.encoder.encode(&documents).remove(0);
             let refusal = sink.transport.send(&payload.bytes).unwrap_err();
-            assert!(matches!(refusal, Refusal::Never { documents, .. } if documents == lost), "{said}");
+            assert!(matches!(refusal, Refusal::Never { documents, .. } if documents == lost), "{answer}");
         }
     }
 

@@ -224,7 +224,7 @@ impl Transport for Plugin {
             Some(running) => running,
             None => start(&self.command).map_err(|error| Refusal::later(self.complaint(&error)))?,
         };
-        if !running.goes_on() {
+        if !running.is_alive() {
             return Err(self.lost(&io::Error::other(ENDED), running.last, payload));
         }
         let mut block = format!(":PGNDATASRT:{}:\n", running.blocks + 1);
@@ -305,7 +305,7 @@ impl Running {
     }
 
     /// Whether the plug-in has said nothing, and not ended.
-    fn goes_on(&mut self) -> bool {
+    fn is_alive(&mut self) -> bool {
         let has_output = readable(&self.output, Duration::ZERO);
         !has_output && self.child.try_wait().is_ok_and(|status| status.is_none())
     }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[derive(Deserialize)]
-    struct Told {
+    struct PluginMessage {
         second: u64,
         part: u32,
         node: String,
@@ -405,9 +405,22 @@ mod tests {
         user: String,
     }
 
-    fn document(told: Told) -> Document {
-        let Told { second, part, node, job, label, action, path, classes, measure, measured, allowed, .. } = told;
-        let Told { sizes, window_s, pid, command, file, mount_point, file_system, mount_source, rank, user, .. } = told;
+    fn document(message: PluginMessage) -> Document {
+        let PluginMessage { second, part, node, job, label, action, path, classes, measure, measured, allowed, .. } =
+            message;
+        let PluginMessage {
+            sizes,
+            window_s,
+            pid,
+            command,
+            file,
+            mount_point,
+            file_system,
+            mount_source,
+            rank,
+            user,
+            ..
+        } = message;
         let alert = Alert {
             node,
             job,
@@ -445,16 +458,16 @@ mod tests {
         }
     }
 
-    /// A plug-in that keeps what it is told, and answers with a version.
+    /// A plug-in that keeps what it receives, and answers with a version.
     fn plugin(directory: &std::path::Path, version: u8, then: &str) -> Plugin {
         let script = format!("echo :PGNVERSION:{version}:; {then}");
-        let told = directory.join("told").display().to_string();
-        let command = ["sh", "-c", &script, &told].map(str::to_owned).to_vec();
+        let received = directory.join("told").display().to_string();
+        let command = ["sh", "-c", &script, &received].map(str::to_owned).to_vec();
         Plugin { command, running: None, entries: 0 }
     }
 
     #[test]
-    fn a_plug_in_is_told_what_mistral_would_tell_it() {
+    fn a_plug_in_gets_what_mistral_would_send_it() {
         let mut tried = 0;
         for stream in agreed()["streams"].as_array().unwrap() {
             if stream["options"]["utc_offset_s"] != 0 {
@@ -464,8 +477,8 @@ mod tests {
             let version = stream["options"]["version"].as_u64().unwrap() as u8;
             let mut plugin = plugin(directory.path(), version, "cat > $0");
             for block in stream["blocks"].as_array().unwrap() {
-                let told: Vec<Told> = serde_json::from_value(block.clone()).unwrap();
-                let documents: Vec<Document> = told.into_iter().map(document).collect();
+                let messages: Vec<PluginMessage> = serde_json::from_value(block.clone()).unwrap();
+                let documents: Vec<Document> = messages.into_iter().map(document).collect();
                 for payload in Lines.encode(&documents) {
                     plugin.send(&payload.bytes).unwrap();
                 }
@@ -473,8 +486,8 @@ mod tests {
             // For nothing it is not even started.
             if plugin.running.is_some() {
                 drop(plugin);
-                let told = fs::read_to_string(directory.path().join("told")).unwrap();
-                assert_eq!(told, stream["text"].as_str().unwrap(), "{}", stream["about"]);
+                let received = fs::read_to_string(directory.path().join("told")).unwrap();
+                assert_eq!(received, stream["text"].as_str().unwrap(), "{}", stream["about"]);
                 tried += 1;
             }
         }
@@ -490,16 +503,16 @@ mod tests {
         let directory = tempdir().unwrap();
         let mut plugin = plugin(directory.path(), 6, "head -n 4 >> $0");
         plugin.send(&alert()).unwrap();
-        while plugin.running.as_mut().unwrap().goes_on() {
+        while plugin.running.as_mut().unwrap().is_alive() {
             std::thread::yield_now();
         }
         let refusal = plugin.send(&alert()).unwrap_err();
         assert!(matches!(&refusal, Refusal::Partly { rest, documents: 1, .. } if *rest == alert()), "{refusal:?}");
         plugin.send(&alert()).unwrap();
         drop(plugin);
-        let told = fs::read_to_string(directory.path().join("told")).unwrap();
-        assert_eq!(told.matches(OFFER).count(), 2);
-        assert_eq!(told.matches(":PGNDATAEND:1:").count(), 2);
+        let received = fs::read_to_string(directory.path().join("told")).unwrap();
+        assert_eq!(received.matches(OFFER).count(), 2);
+        assert_eq!(received.matches(":PGNDATAEND:1:").count(), 2);
     }
 
     #[test]
@@ -518,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_no_plug_in_is_said_in_words() {
+    fn a_program_that_is_no_plug_in_is_reported() {
         let directory = tempdir().unwrap();
         let refusal = plugin(directory.path(), 7, "cat").send(&alert()).unwrap_err();
         assert!(matches!(&refusal, Refusal::Later { reason, .. } if reason.contains("PGNVERSION:7")), "{refusal:?}");

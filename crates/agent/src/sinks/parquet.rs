@@ -422,7 +422,7 @@ mod tests {
         // While it lives, its journals are its own.
         let mut other = Tables::of(place.path(), 60, "n1");
         assert_eq!(other.encode(&[]), []);
-        // The kernel closes the files of who is killed, and nothing else happens.
+        // The kernel closes the files of a killed process, and nothing else happens.
         drop(killed);
         let mut next = open(place.path(), 60, "n1").unwrap();
         let mut payloads = next.encoder.encode(&[io(31)]);
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_cannot_be_written_is_said_and_leaves_nothing_behind() {
+    fn a_directory_that_cannot_be_written_is_reported_and_leaves_nothing_behind() {
         let directory = tempdir().unwrap();
         fs::write(directory.path().join("io"), "").unwrap();
         let mut files = Files { directory: directory.path().to_owned() };

@@ -121,7 +121,7 @@ mod tests {
     }
 
     proptest! {
-        /// Threads count, are looked at whenever, and add to rows whenever: in the end all is counted, once.
+        /// Threads count, are read at any time, and add to rows at any time: in the end all is counted, once.
         #[test]
         fn in_the_end_all_is_counted_once(steps in prop::collection::vec((0..4_u8, 0..3_usize, 1..100_u64), 1..200)) {
             let (mut released, mut counted, mut all) = (Released::default(), 0, 0);

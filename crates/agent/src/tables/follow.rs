@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_replaced_and_cannot_move_its_table_is_said_to_be_once() {
+    fn a_replaced_process_that_cannot_move_its_table_is_reported_once() {
         let place = tempfile::tempdir().unwrap();
         let mut table = MadeUp::new(1, 11);
         fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();

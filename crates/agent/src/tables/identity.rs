@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn a_process_has_command_job_and_rank() {
         let job = b"SLURM_JOB_ID=4711\0SLURM_JOB_NAME=weather\0PMI_RANK=3\0SLURM_PROCID=9\0";
-        let found = identity(&[(TextKind::Command, b"model\0-n\0 8\0"), (TextKind::Job, job)]);
-        assert_eq!(found.command, "model -n  8");
-        assert_eq!((found.job_number(), found.job_name(), found.rank()), (Some("4711"), Some("weather"), "3"));
+        let process = identity(&[(TextKind::Command, b"model\0-n\0 8\0"), (TextKind::Job, job)]);
+        assert_eq!(process.command, "model -n  8");
+        assert_eq!((process.job_number(), process.job_name(), process.rank()), (Some("4711"), Some("weather"), "3"));
         assert_eq!((identity(&[]).job_number(), identity(&[]).rank()), (None, ""));
     }
 

@@ -652,8 +652,8 @@ mod tests {
             let begin = if keep_identity { size_of::<Header>() } else { 0 };
             for (index, word) in changes {
                 let words = (made_up.bytes.len() - begin) / 8;
-                let at = begin + index.index(words) * 8;
-                made_up.bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+                let position = begin + index.index(words) * 8;
+                made_up.bytes[position..position + 8].copy_from_slice(&word.to_le_bytes());
             }
             let cut = &made_up.bytes[..cut.index(made_up.bytes.len() + 1)];
             for bytes in [&made_up.bytes[..], cut] {

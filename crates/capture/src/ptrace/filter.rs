@@ -106,10 +106,10 @@ mod tests {
     /// What the filter says of a call, as the kernel would run it.
     fn verdict(architecture: u32, number: i64, arguments: [u64; 6]) -> u32 {
         let program = program();
-        let (mut at, mut value) = (0, 0_u32);
+        let (mut position, mut value) = (0, 0_u32);
         loop {
-            let step = program[at];
-            at += 1;
+            let step = program[position];
+            position += 1;
             match u32::from(step.code) {
                 LOAD => {
                     value = match step.k {
@@ -118,8 +118,8 @@ mod tests {
                         place => arguments[(place as usize - 16) / 8] as u32,
                     };
                 }
-                IF_EQUAL => at += usize::from(if value == step.k { step.jt } else { step.jf }),
-                IF_ANY_BIT => at += usize::from(if value & step.k != 0 { step.jt } else { step.jf }),
+                IF_EQUAL => position += usize::from(if value == step.k { step.jt } else { step.jf }),
+                IF_ANY_BIT => position += usize::from(if value & step.k != 0 { step.jt } else { step.jf }),
                 RETURN => return step.k,
                 code => panic!("no such step: {code}"),
             }

@@ -395,10 +395,10 @@ mod tests {
 
     #[test]
     fn text_is_read_up_to_its_end_from_any_place() {
-        let own = std::process::id() as i32;
+        let this_process = std::process::id() as i32;
         let text = c"/some/path";
-        assert_eq!(text_at(own, text.as_ptr() as u64).unwrap(), text.to_bytes());
-        assert_eq!(text_at(own, 8), None);
+        assert_eq!(text_at(this_process, text.as_ptr() as u64).unwrap(), text.to_bytes());
+        assert_eq!(text_at(this_process, 8), None);
     }
 
     #[test]

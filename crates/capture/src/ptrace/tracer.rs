@@ -195,14 +195,14 @@ impl Tracer {
             Stop::Event(libc::PTRACE_EVENT_EXEC) => self.replaced(thread),
             Stop::Event(libc::PTRACE_EVENT_EXIT) => self.exits(thread),
             Stop::Event(_) => {}
-            Stop::Signal(signal) => return self.go_on(thread, signal),
+            Stop::Signal(signal) => return self.resume_to_next_stop(thread, signal),
             Stop::Job => return listen(thread),
         }
-        self.go_on(thread, 0);
+        self.resume_to_next_stop(thread, 0);
     }
 
     /// Lets a thread go on to its next stop.
-    fn go_on(&self, thread: i32, signal: i32) {
+    fn resume_to_next_stop(&self, thread: i32, signal: i32) {
         let in_call =
             self.tracees.get(&thread).is_some_and(|tracee| tracee.pending.is_some() || tracee.interrupted.is_some());
         resume(thread, in_call || !self.filtered, signal);
@@ -628,11 +628,11 @@ mod tests {
         tracer.tracees[&command].descriptors.borrow_mut().set(0, Rc::new(of_command));
         let process = child.id() as i32;
         tracer.adopt(process);
-        let found = tracer.tracees[&process].descriptors.borrow_mut().get(process, 0);
+        let description = tracer.tracees[&process].descriptors.borrow_mut().get(process, 0);
         let parent = tracer.processes[&process].identity.parent;
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(&*found.unwrap().name, path.as_os_str().as_bytes());
+        assert_eq!(&*description.unwrap().name, path.as_os_str().as_bytes());
         assert_eq!(parent, std::process::id());
     }
 }

@@ -10,7 +10,7 @@ use ioassay_agent::agent::Agent;
 use ioassay_agent::delivery::Deliveries;
 use ioassay_agent::registrations::Registrations;
 use ioassay_agent::setup;
-use ioassay_agent::wake::{Wake, Woken};
+use ioassay_agent::wake::{Wake, WakeReason};
 use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::setup::{Sink, Tables};
 
@@ -62,7 +62,7 @@ fn run(asked: &Arguments) -> Result<(), String> {
     let mut may_end = agent.look_at_registrations(second);
     loop {
         match wake.wait() {
-            Woken::Second(last) => {
+            WakeReason::Second(last) => {
                 second = last;
                 // Processes may have gone without a word.
                 may_end |= agent.look_at_registrations(second);
@@ -75,9 +75,9 @@ fn run(asked: &Arguments) -> Result<(), String> {
                     break;
                 }
             }
-            Woken::Others => agent.share_with_others(),
-            Woken::Registrations => may_end |= agent.look_at_registrations(second),
-            Woken::Stop => {
+            WakeReason::Others => agent.share_with_others(),
+            WakeReason::Registrations => may_end |= agent.look_at_registrations(second),
+            WakeReason::Stop => {
                 let last = wake.last_over();
                 if last > second {
                     give(agent.look(last, 0, &deliveries));

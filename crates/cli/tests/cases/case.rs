@@ -478,7 +478,7 @@ fn a_phase_that_did_nothing_is_invalid_and_one_of_two_ranks_without_work_is_not(
 }
 
 #[test]
-fn a_failure_before_the_first_operation_is_said_once() {
+fn a_failure_before_the_first_operation_is_reported_once() {
     let broken = Watched { answer: |_, _| Err(io::Error::from_raw_os_error(libc::EIO)), ..Watched::obedient() };
     let (events, _) = run(&plan(SMALL, 1, write_and_read(Order::Sequential)), leak(broken));
     let invalid: Vec<_> = phases(&events)[0].doubts.iter().filter(|doubt| doubt.invalidates).collect();

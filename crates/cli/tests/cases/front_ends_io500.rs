@@ -364,7 +364,7 @@ fn what_is_not_done_is_refused_by_name_before_anything_is_written() {
 }
 
 #[test]
-fn all_that_is_refused_is_said_at_once_with_what_to_take_instead() {
+fn refusals_are_reported_together_with_replacements() {
     let lab = Lab::new("[find]\nnproc = 3\n[ior-hard]\nhintsFileName = /hints\nAPI = IME\n");
     let (code, out, err) = lab.run(&["--ranks", "2"]);
     assert_eq!((code, out.as_str()), (2, ""));
@@ -512,7 +512,7 @@ fn a_signal_ends_it_and_leaves_nothing_but_what_was_measured() {
 }
 
 #[test]
-fn what_remains_on_the_target_is_said() {
+fn leftovers_on_the_target_are_reported() {
     let lab = Lab::new("");
     let mut engine = lab.endless_saying(Stdio::piped());
     wait_for_line(&mut engine, "ior-easy-write");

@@ -284,7 +284,7 @@ fn foreign_files_at_the_place_of_a_row_or_a_worksheet_survive() {
 }
 
 #[test]
-fn what_changes_nothing_is_said_and_the_rest_is_done() {
+fn options_without_effect_are_reported_and_the_rest_is_done() {
     let lab = Lab::new();
     let output = lab.run("-i 0 -s 64 -t 2 -T -p -K -S 512 /dev/sda1 +Z");
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));

@@ -52,7 +52,7 @@ under_every_mpi! {
     a_killed_guard_ends_the_run
     a_killed_launcher_ends_the_run
     a_signal_to_the_launcher_ends_the_run_in_order
-    a_full_target_ends_the_run_and_is_told_of_the_rank_that_met_it
+    a_full_target_ends_the_run_and_is_reported_with_the_rank_that_met_it
 }
 
 /// A place for `ranks` processes that `mpi` starts, with a directory `target`.
@@ -350,7 +350,7 @@ fn a_signal_to_the_launcher_ends_the_run_in_order(mpi: &Mpi) {
 }
 
 /// A tmpfs that says it has room for what the plan says, until something else takes it.
-fn a_full_target_ends_the_run_and_is_told_of_the_rank_that_met_it(mpi: &Mpi) {
+fn a_full_target_ends_the_run_and_is_reported_with_the_rank_that_met_it(mpi: &Mpi) {
     let bench = bench_of_two_nodes(mpi, 4);
     let target = bench.path("target");
     let Some(_mount) = Mount::tmpfs(&target, "size=8m") else { return };

@@ -377,7 +377,7 @@ fn a_cancelled_job_of_slurm_ends_in_order_and_removes_its_files() {
 /// The mount of one host stops answering, as where a server hangs. Its ranks hang in it, and may not even be killed before it
 /// answers again.
 #[test]
-fn a_mount_that_hangs_is_told_by_rank_call_and_path_at_the_time_limit() {
+fn a_hanging_mount_is_reported_with_rank_call_and_path_at_the_time_limit() {
     with!(nodes, mpi = Mpi::debian());
     let bench = nodes.by_mpirun(mpi);
     let limit = Duration::from_secs(4);

@@ -392,7 +392,7 @@ fn a_setuid_program_has_its_privileges_if_root_records_it() {
 }
 
 #[test]
-fn a_setuid_program_lacks_its_privileges_if_another_user_records_it_and_that_is_said() {
+fn a_setuid_program_recorded_by_another_user_is_reported_to_lack_its_privileges() {
     if !geteuid().is_root() {
         return skipped("a setuid program", "run the tests as root");
     }

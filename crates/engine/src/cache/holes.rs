@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
 
-    fn found(file: &File, range: Range<u64>) -> Vec<Range<u64>> {
+    fn holes_in(file: &File, range: Range<u64>) -> Vec<Range<u64>> {
         let mut all = Vec::new();
         holes(file, range, |hole| all.push(hole)).unwrap();
         all
@@ -51,16 +51,16 @@ mod tests {
     fn what_was_never_written_is_found_and_what_was_written_or_lies_behind_the_end_is_not() {
         const M: u64 = 1 << 20;
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(found(&file, 0..M), []);
+        assert_eq!(holes_in(&file, 0..M), []);
         file.write_all_at(&[0; M as usize], 0).unwrap();
-        assert_eq!(found(&file, 0..8 * M), []);
+        assert_eq!(holes_in(&file, 0..8 * M), []);
         file.write_all_at(&[1; M as usize], 3 * M).unwrap();
         file.set_len(5 * M).unwrap();
-        let all = found(&file, 0..8 * M);
+        let all = holes_in(&file, 0..8 * M);
         // A file system that cannot tell has none.
         if !all.is_empty() {
             assert_eq!(all, [M..3 * M, 4 * M..5 * M]);
-            assert_eq!(found(&file, 2 * M..4 * M + 4096), [2 * M..3 * M, 4 * M..4 * M + 4096]);
+            assert_eq!(holes_in(&file, 2 * M..4 * M + 4096), [2 * M..3 * M, 4 * M..4 * M + 4096]);
         }
     }
 }

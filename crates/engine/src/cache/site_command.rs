@@ -29,7 +29,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How long a command may still take when the run is stopped: an unmount should not be left without its mount. It is
 /// well below the time after which the supervisor kills who waits for it.
-const LAST_MOMENT: Duration = Duration::from_millis(500);
+const STOP_GRACE: Duration = Duration::from_millis(500);
 
 /// How long what was killed may take to disappear; what hangs in the kernel never does.
 const REAPING: Duration = Duration::from_millis(200);
@@ -100,7 +100,7 @@ fn wait(
         }
         let killed = if begin.elapsed() >= Duration::from_nanos(limit_ns) {
             Some(CommandEnd::TimedOut(limit_ns))
-        } else if must_stop() && told_to_stop.get_or_insert_with(Instant::now).elapsed() >= LAST_MOMENT {
+        } else if must_stop() && told_to_stop.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE {
             Some(CommandEnd::Stopped)
         } else {
             None
@@ -175,12 +175,12 @@ pub fn failure_of(run: &CommandRun, purpose: &str, remedy: &str) -> Failure {
     let lines: Vec<&str> = run.output.lines().collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
     let output = if last.is_empty() { "it printed nothing".to_owned() } else { format!("it printed: {last}") };
-    let message = format!("{purpose}{host}: `{}` {how}; {output}", shown(&run.words));
+    let message = format!("{purpose}{host}: `{}` {how}; {output}", shell_quoted(&run.words));
     failure::plain(purpose, message, remedy)
 }
 
 /// The words as they would be typed into a shell.
-fn shown(words: &[String]) -> String {
+fn shell_quoted(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
     let quoted = words.iter().map(|word| {
         if !word.is_empty() && word.chars().all(plain) {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_prints_is_kept_and_its_end_is_told() {
+    fn output_and_end_of_a_command_are_kept() {
         let done = ran("echo out; echo err >&2; echo \"$IOASSAY_MOUNT_POINT\"");
         assert!(succeeded(&done));
         assert_eq!((done.output.as_str(), done.output_bytes), ("out\nerr\n/mnt/x y", 17));
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(pids.len(), 2, "{done:?}");
         for pid in pids {
             let begin = Instant::now();
-            // Dead, though perhaps not collected yet by whoever inherited it.
+            // Dead, though perhaps not collected yet by the process that inherited it.
             let alive =
                 || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
             while alive() {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_comes_to_its_end_when_the_run_is_stopped_is_let_to() {
+    fn a_command_about_to_finish_is_not_killed_when_the_run_stops() {
         let done = run(&shell("sleep 0.05; echo mounted again", LONG), None, &[], || true);
         assert!(succeeded(&done) && done.output == "mounted again", "{done:?}");
     }

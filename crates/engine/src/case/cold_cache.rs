@@ -82,7 +82,7 @@ impl<R: Ranks> Rank<'_, R> {
                 reads_shifted_by_ranks: self.history.reads_shifted_by,
             }));
         }
-        self.go_on()
+        self.check_stopped()
     }
 
     /// Bytes of all file sets and datasets.

@@ -155,7 +155,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
             nodes: self.nodes.clone(),
             direct_alignment_bytes,
         }));
-        self.go_on()
+        self.check_stopped()
     }
 
     /// Each node is asked for what its own ranks need.
@@ -164,7 +164,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
         if let Err(failure) = memory::check(self.case.plan, ranks) {
             self.ranks.fail(&failure::of_rank(failure, self.ranks.rank(), "check memory"));
         }
-        self.go_on()
+        self.check_stopped()
     }
 
     /// The node that this rank is on.
@@ -183,7 +183,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
         sleep_until(end_ns, u64::MAX, clock, self.ranks).map(|_| ()).ok_or(Stopped)
     }
 
-    fn go_on(&self) -> Result<(), Stopped> {
+    fn check_stopped(&self) -> Result<(), Stopped> {
         if self.ranks.must_stop() { Err(Stopped) } else { Ok(()) }
     }
 

@@ -81,7 +81,7 @@ impl<R: Ranks> Rank<'_, R> {
         let reports = self.conclude((step, phase), start, report, conditions)?;
         self.note_writes(step, phase, &reports)?;
         self.note_rates(step, &reports)?;
-        self.go_on()
+        self.check_stopped()
     }
 
     /// Waits until who looks after this rank has looked after `end_ns`, and so has noted all pauses before that. Where it does

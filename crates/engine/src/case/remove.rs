@@ -37,7 +37,7 @@ impl<R: Ranks> Rank<'_, R> {
             let removed = FilesRemoved { step, files: files.iter().sum(), duration_ns, kept: kept.concat() };
             self.write(&Event::FilesRemoved(removed));
         }
-        self.go_on()
+        self.check_stopped()
     }
 
     /// True if a phase before `step` has written into the files of `set`.

@@ -28,7 +28,7 @@ impl<R: Ranks> Rank<'_, R> {
     pub(super) fn wait_for_workspace(&self) -> Result<(), Stopped> {
         let begin = Instant::now();
         while let Err(error) = self.case.workspace.root() {
-            self.go_on()?;
+            self.check_stopped()?;
             if begin.elapsed() > FORGOTTEN_BY_THEN {
                 self.ranks.fail(&failure::unseen(&self.case.workspace.sample(), &error));
                 return Err(Stopped);

@@ -32,7 +32,7 @@ impl<R: Ranks> Rank<'_, R> {
             Settled { waited_ns: self.case.clock.now_ns() - before_ns, dirty_bytes }
         });
         let all = self.gather(&here)?;
-        self.go_on()?;
+        self.check_stopped()?;
         Ok(all.and_then(|all| {
             all.into_iter().flatten().reduce(|all, node| Settled {
                 waited_ns: all.waited_ns.max(node.waited_ns),

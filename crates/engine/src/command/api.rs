@@ -40,7 +40,7 @@ pub fn build(asked: &Build) -> Exit {
     }
     match built(asked) {
         Ok(path) => command::print(&format!("{}\n", path.display())),
-        Err(failure) => Exit::could_not(failure),
+        Err(failure) => Exit::could_not_run(failure),
     }
 }
 
@@ -125,7 +125,7 @@ struct Listed {
 pub fn list(paths: &[PathBuf], as_json: bool) -> Exit {
     let apis = match listed(paths) {
         Ok(apis) => apis,
-        Err(failure) => return Exit::could_not(failure),
+        Err(failure) => return Exit::could_not_run(failure),
     };
     if !as_json {
         return command::print(&apis.iter().map(text).collect::<Vec<_>>().join("\n"));

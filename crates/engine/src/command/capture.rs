@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Writes a snapshot of this node to the new file `out`, or to standard output for `-`.
 pub fn capture(target: Option<&Path>, out: &Path) -> Exit {
-    captured(target, out).map_or_else(Exit::could_not, |()| Exit::default())
+    captured(target, out).map_or_else(Exit::could_not_run, |()| Exit::default())
 }
 
 fn captured(target: Option<&Path>, out: &Path) -> Result<(), Failure> {

@@ -57,11 +57,11 @@ fn run_plan(
     watch: &mut dyn FnMut(Watched),
 ) -> Result<Conclusion, Box<Conclusion>> {
     let not_begun = |ended| Box::new(Conclusion::of(ended));
-    let could_not = |failure| not_begun(Exit::could_not(failure));
+    let could_not_run = |failure| not_begun(Exit::could_not_run(failure));
     let contents = if storage::keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
     let planned = plan.clone();
     let room = with_timeout_of(plan, "check free space", move || check_room(&planned))?;
-    room.map_err(could_not)?;
+    room.map_err(could_not_run)?;
     plan::validate_meeting(plan, storage::mpi::in_ranks())
         .map_err(|refusal| not_begun(Exit::refused(refused(&refusal))))?;
     if let Some(failure) = ranks.unfit(plan) {
@@ -74,7 +74,7 @@ fn run_plan(
     let planned = plan.clone();
     let created = with_timeout_of(plan, "create its workspace", move || Workspace::create(&planned, &contents));
     let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..*hung }))?;
-    let workspace = created.map_err(could_not)?;
+    let workspace = created.map_err(could_not_run)?;
     guard::may_remain(&workspace.places());
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
     let sample = || workspace.open_to_read(&workspace.sample()).ok();
@@ -86,7 +86,7 @@ fn run_plan(
     let fits = sample().map_or(Ok(()), |file| uncached::check_in_workspace(plan, &file, workspace.path()));
     if let Err(failure) = fits {
         let removed = Some(workspace.remove());
-        return Ok(Conclusion { exit: Exit::could_not(failure), signal: None, removed });
+        return Ok(Conclusion { exit: Exit::could_not_run(failure), signal: None, removed });
     }
 
     let ready = Ready { plan, workspace: &workspace, clock, direct_alignment_bytes };
@@ -147,14 +147,14 @@ fn with_timeout_of<T: Send + 'static>(
         }
         (Err(hanging), Some((signal, _))) => {
             let failure = path_timeout::no_answer(target_of(plan), hanging);
-            let ended = Exit::could_not(failure);
+            let ended = Exit::could_not_run(failure);
             Err(Box::new(Conclusion { signal: Some(signal.to_string()), ..Conclusion::of(ended) }))
         }
         (Err(_), None) => {
             let limit = Nanoseconds(limit.as_nanos() as u64).about();
             let message = format!("the target did not let the engine {what} within the time limit of {limit}");
             let remedy = "check whether the target's server responds, and read the kernel log (dmesg)";
-            Err(Box::new(Conclusion::of(Exit::could_not(failure::plain("use target", message, remedy)))))
+            Err(Box::new(Conclusion::of(Exit::could_not_run(failure::plain("use target", message, remedy)))))
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::supervise::Ending;
 
 /// Prints `text`, which is all that the command was asked for.
 pub fn print(text: &str) -> Exit {
-    stdio::print(text).map_or_else(Exit::could_not, |()| Exit::default())
+    stdio::print(text).map_or_else(Exit::could_not_run, |()| Exit::default())
 }
 
 /// What is to be said at the end of a run.

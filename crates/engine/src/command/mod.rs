@@ -108,19 +108,19 @@ pub fn survey(
 pub fn launch(command: &[OsString]) -> Exit {
     let Some((program, arguments)) = command.split_first() else { return Exit::default() };
     if let Err(error) = supervise::stop_with_parent() {
-        return Exit::could_not(failure::plain("launch", format!("prctl: {error}"), "run again"));
+        return Exit::could_not_run(failure::plain("launch", format!("prctl: {error}"), "run again"));
     }
     let error = std::process::Command::new(program).args(arguments).exec();
     let program = Path::new(program);
     let failure = failure::on_path("start", program, &error);
-    Exit::could_not(Failure { remedy: "check that it is installed and in PATH".to_owned(), ..failure })
+    Exit::could_not_run(Failure { remedy: "check that it is installed and in PATH".to_owned(), ..failure })
 }
 
 /// Writes the events of a command for which nothing could be begun. Of many processes that fail alike, one reports it.
 pub fn not_begun(events: &Path, failure: Failure) -> Exit {
     let one_of_many = launcher::of_this_process().and_then(|launcher| launcher.rank).unwrap_or(0) > 0;
     match EventLog::open(events) {
-        Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Exit::could_not(failure))),
+        Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Exit::could_not_run(failure))),
         _ => Exit { code: COULD_NOT_RUN, ..Exit::default() },
     }
 }
@@ -149,7 +149,7 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Exit {
         let mut checked = targets.check(valid).into_iter();
         for plan in plans {
             let checked = match plan {
-                Ok(_) => checked.next().expect("an answer for each valid plan").map_err(Exit::could_not),
+                Ok(_) => checked.next().expect("an answer for each valid plan").map_err(Exit::could_not_run),
                 Err(refusal) => Err(Exit::with(REFUSED, refused(refusal))),
             };
             let event = match checked {
@@ -198,7 +198,7 @@ pub fn clean(name: &Path, events: &Path) -> Exit {
     let (event, ended) = with_timeout::unless_stuck(ANSWER, move || remove_left(&left)).unwrap_or_else(|hanging| {
         let silent = path_timeout::no_answer(name, hanging);
         let left = Left { path: name.display().to_string(), because: silent.message.clone() };
-        (Event::Removed(Removed { files: 0, left: vec![left] }), Exit::could_not(silent))
+        (Event::Removed(Removed { files: 0, left: vec![left] }), Exit::could_not_run(silent))
     });
     match EventLog::open(events).and_then(|mut log| log.write(&event)) {
         Ok(()) => ended,

@@ -18,7 +18,7 @@ use crate::launched::{library_name, shim};
 pub fn build(compiler: &str, force: bool) -> Exit {
     match built(compiler, force) {
         Ok(path) => command::print(&format!("{}\n", path.display())),
-        Err(failure) => Exit::could_not(failure),
+        Err(failure) => Exit::could_not_run(failure),
     }
 }
 
@@ -43,7 +43,7 @@ struct Listed {
 pub fn list(as_json: bool, only: Option<&Path>) -> Exit {
     let built = match shim::cache().and_then(|cache| cache.built()) {
         Ok(built) => built,
-        Err(failure) => return Exit::could_not(failure),
+        Err(failure) => return Exit::could_not_run(failure),
     };
     let listed: Vec<Listed> = built
         .into_iter()

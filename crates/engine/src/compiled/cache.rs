@@ -143,7 +143,7 @@ mod tests {
             fs::write(directory.path().join(name), "").unwrap();
         }
         let built = Cache::in_directory(directory.path().to_owned()).built().unwrap();
-        assert_eq!(built.into_iter().map(|one| one.name).collect::<Vec<_>>(), ["two-words"]);
+        assert_eq!(built.into_iter().map(|library| library.name).collect::<Vec<_>>(), ["two-words"]);
     }
 
     #[test]

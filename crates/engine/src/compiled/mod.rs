@@ -156,7 +156,7 @@ mod tests {
         let built = source.find_or_build(&cache).unwrap();
         assert_eq!(source.find(&cache).unwrap(), Some(built.clone()));
         assert_eq!(ask(&built), 42);
-        assert_eq!(cache.built().unwrap().into_iter().map(|one| one.path).collect::<Vec<_>>(), [built]);
+        assert_eq!(cache.built().unwrap().into_iter().map(|library| library.path).collect::<Vec<_>>(), [built]);
     }
 
     #[test]
@@ -179,13 +179,13 @@ mod tests {
         let cache = Cache::in_directory(directory.path().to_owned());
         let link = directory.path().join("mycc");
         std::os::unix::fs::symlink(on_path("cc").unwrap(), &link).unwrap();
-        let (one, two) = ([("a.c", "1"), ("a.h", "23")], [("a.c", "12"), ("a.h", "3")]);
+        let (first, second) = ([("a.c", "1"), ("a.h", "23")], [("a.c", "12"), ("a.h", "3")]);
         let places = [
-            answer(&one),
-            answer(&two),
-            Source { arguments: &["-lm"], ..answer(&one) },
-            Source { compiler: link.to_str().unwrap(), ..answer(&one) },
-            Source { name: "other", ..answer(&one) },
+            answer(&first),
+            answer(&second),
+            Source { arguments: &["-lm"], ..answer(&first) },
+            Source { compiler: link.to_str().unwrap(), ..answer(&first) },
+            Source { name: "other", ..answer(&first) },
         ]
         .map(|source| source.place(&cache).unwrap());
         for (index, place) in places.iter().enumerate() {

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_another_user_owns_is_refused_also_far_above_and_behind_a_link() {
         if !Uid::effective().is_root() {
-            crate::stdio::say!("SKIPPED: another user's files cannot be had: it needs root");
+            crate::stdio::say!("SKIPPED: another user's files need root");
             return;
         }
         let place = tempfile::tempdir().unwrap();

@@ -381,7 +381,7 @@ impl Launched {
         let counters = &self.place.counters()[self.child.seat as usize];
         let (channel, now_ns) = (self.place.leader_channel(), self.place.clock().now_ns());
         counters.guarded_ns.store(now_ns, Ordering::SeqCst);
-        let since_ns = self.began_ns.max(supervisor.went_on_ns());
+        let since_ns = self.began_ns.max(supervisor.resumed_ns());
         if is_silent(channel.turned_ns.load(Ordering::SeqCst).max(since_ns), now_ns) {
             let host = &self.names[self.seating.node_of(self.rank) as usize];
             self.place.fail(&gone(&format!("the process that speaks for {host}")));

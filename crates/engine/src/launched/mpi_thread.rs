@@ -46,7 +46,7 @@ impl Finish {
         self.0.store(AT_ONCE, Ordering::SeqCst);
     }
 
-    fn was_told(&self) -> bool {
+    fn is_requested(&self) -> bool {
         self.0.load(Ordering::SeqCst) != 0
     }
 }
@@ -86,13 +86,13 @@ pub fn run(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Membership,
     if seating.first_on(node) == membership.rank {
         let wire = LeaderWire::new(mpi, place.leaders);
         let leader = NodeLeader::new(wire, &memory, &seating, &membership.names, node);
-        match leader.run(|| finish.was_told()) {
+        match leader.run(|| finish.is_requested()) {
             Ok(wire) => mpi = wire.into_all(),
             // The ranks have been informed.
             Err(_) => return,
         }
     } else {
-        while !finish.was_told() {
+        while !finish.is_requested() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -149,8 +149,8 @@ mod tests {
             (vec![3, 2, 1], ["a", "b", "c"].map(String::from).to_vec())
         );
         assert_eq!(roster.leaders(), [0, 1, 3]);
-        let told: Vec<_> = roster.places().into_iter().map(|place| (place.rank, place.others)).collect();
-        assert_eq!(told, [(0, vec![2, 5]), (3, vec![4]), (1, vec![]), (5, vec![]), (4, vec![]), (2, vec![])]);
+        let places: Vec<_> = roster.places().into_iter().map(|place| (place.rank, place.others)).collect();
+        assert_eq!(places, [(0, vec![2, 5]), (3, vec![4]), (1, vec![]), (5, vec![]), (4, vec![]), (2, vec![])]);
     }
 
     #[test]

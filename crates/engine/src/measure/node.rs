@@ -74,6 +74,6 @@ mod tests {
         assert!(record.device_write_bytes.is_none_or(|bytes| bytes >= 8 << 20), "{record:?}");
         assert!(record.user_ns.unwrap() >= 20_000_000, "{record:?}");
         assert_eq!((record.ranks_user_ns, record.ranks_write_bytes), (14, Some(6)));
-        assert_eq!(record.ranks_read_bytes, None, "a rank does not tell");
+        assert_eq!(record.ranks_read_bytes, None, "a rank does not report them");
     }
 }

@@ -275,7 +275,7 @@ mod tests {
         counters.note_suspension(25, 40);
         let of = |begin_ns, end_ns| Suspension { begin_ns, end_ns };
         assert_eq!(counters.suspensions(30), [of(0, 10)]);
-        (5..20).for_each(|at| counters.note_suspension(at * 10, at * 10 + 1));
+        (5..20).for_each(|moment| counters.note_suspension(moment * 10, moment * 10 + 1));
         let all = counters.suspensions(0);
         assert_eq!((all.len(), all[0], all[SUSPENSIONS - 1]), (SUSPENSIONS, of(10, 20), of(100, 191)));
         counters.reset();

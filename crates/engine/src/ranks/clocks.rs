@@ -91,16 +91,16 @@ mod tests {
         ) {
             let mut now_ns = 5_000_000_000_000;
             let mut questions = Questions::begin(3, now_ns);
-            let mut found = None;
+            let mut best = None;
             for (there, back) in delays {
                 let first_ns = (now_ns + there).saturating_add_signed(ahead);
                 now_ns += there + back;
                 prop_assert_eq!(questions.answered(questions.id() + 1, first_ns, now_ns), Next::Nothing);
                 if let Next::Enough(reading) = questions.answered(questions.id(), first_ns, now_ns) {
-                    found = Some(reading);
+                    best = Some(reading);
                 }
             }
-            let reading = found.unwrap();
+            let reading = best.unwrap();
             prop_assert!(reading.offset_ns.abs_diff(ahead) <= reading.uncertainty_ns);
             let here = reading.here(now_ns.saturating_add_signed(ahead));
             prop_assert!(here.abs_diff(now_ns) <= reading.uncertainty_ns);

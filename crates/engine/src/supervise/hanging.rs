@@ -155,7 +155,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_process_that_waits_in_a_read_is_said_to_do_so_and_on_what() {
+    fn a_process_that_waits_in_a_read_is_reported_with_its_file() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let pid = Pid::from_raw(child.id() as i32);
         let call = (0..1000).find_map(|_| {
@@ -163,21 +163,21 @@ mod tests {
             call_of(pid).filter(|call| call.name == "read")
         });
         let running = Pid::this();
-        let said = after(2_000_000_000, &[(1, running), (3, pid), (4, running)]).unwrap();
+        let failure = after(2_000_000_000, &[(1, running), (3, pid), (4, running)]).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(call.unwrap().path.unwrap().display().to_string().starts_with("pipe:"));
         assert!(
-            said.message.contains("rank 3 is still in read on pipe:") && said.message.contains("limit of 2.00 s"),
+            failure.message.contains("rank 3 is still in read on pipe:") && failure.message.contains("limit of 2.00 s"),
             "{}",
-            said.message
+            failure.message
         );
-        assert_eq!((said.operation.as_str(), said.rank), ("read", Some(3)));
+        assert_eq!((failure.operation.as_str(), failure.rank), ("read", Some(3)));
     }
 
-    /// Who opens a pipe for reading waits until somebody opens it for writing.
+    /// Opening a pipe for reading waits until another process opens it for writing.
     #[test]
-    fn a_process_that_waits_in_an_open_is_said_to_do_so_and_on_what() {
+    fn a_process_that_waits_in_an_open_is_reported_with_its_file() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();

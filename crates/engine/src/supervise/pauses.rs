@@ -123,24 +123,36 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    fn at(now_ns: u64, boottime_ns: u64, waited_ns: Option<u64>) -> Instant {
+    fn instant_at(now_ns: u64, boottime_ns: u64, waited_ns: Option<u64>) -> Instant {
         Instant { now_ns, boottime_ns, waited_ns, major_faults: 3 }
     }
 
     #[test]
     fn late_is_what_no_clock_and_no_wait_for_a_processor_explains() {
-        let (begin, limit) = (at(0, 0, Some(0)), Duration::from_millis(100));
+        let (begin, limit) = (instant_at(0, 0, Some(0)), Duration::from_millis(100));
         let late_ns = |then| begin.late_ns(&then, limit);
-        assert_eq!(late_ns(at(SECOND_NS / 20, SECOND_NS / 20, Some(0))), 0, "early, for a signal");
-        assert_eq!(late_ns(at(SECOND_NS / 10, SECOND_NS / 10, Some(0))), 0, "on time");
-        assert_eq!(late_ns(at(10 * SECOND_NS, 10 * SECOND_NS, Some(0))), 9_900_000_000, "stopped");
-        assert_eq!(late_ns(at(SECOND_NS / 10, 10 * SECOND_NS, Some(0))), 9_900_000_000, "the machine slept");
-        assert_eq!(late_ns(at(SECOND_NS, SECOND_NS, Some(890_000_000))), 10_000_000, "a busy machine");
-        let unknown = at(0, 0, None);
-        assert_eq!(unknown.late_ns(&at(SECOND_NS, SECOND_NS, None), limit), 900_000_000, "the kernel does not count");
+        assert_eq!(late_ns(instant_at(SECOND_NS / 20, SECOND_NS / 20, Some(0))), 0, "early, for a signal");
+        assert_eq!(late_ns(instant_at(SECOND_NS / 10, SECOND_NS / 10, Some(0))), 0, "on time");
+        assert_eq!(late_ns(instant_at(10 * SECOND_NS, 10 * SECOND_NS, Some(0))), 9_900_000_000, "stopped");
+        assert_eq!(late_ns(instant_at(SECOND_NS / 10, 10 * SECOND_NS, Some(0))), 9_900_000_000, "the machine slept");
+        assert_eq!(late_ns(instant_at(SECOND_NS, SECOND_NS, Some(890_000_000))), 10_000_000, "a busy machine");
+        let unknown = instant_at(0, 0, None);
+        assert_eq!(
+            unknown.late_ns(&instant_at(SECOND_NS, SECOND_NS, None), limit),
+            900_000_000,
+            "the kernel does not count"
+        );
         let faulted = |then: Instant| Instant { major_faults: 4, ..then };
-        assert_eq!(late_ns(faulted(at(SECOND_NS, SECOND_NS, Some(0)))), 0, "its own code was read from a device");
-        assert_eq!(late_ns(faulted(at(SECOND_NS, 9 * SECOND_NS, Some(0)))), 8 * SECOND_NS, "and the machine slept");
+        assert_eq!(
+            late_ns(faulted(instant_at(SECOND_NS, SECOND_NS, Some(0)))),
+            0,
+            "its own code was read from a device"
+        );
+        assert_eq!(
+            late_ns(faulted(instant_at(SECOND_NS, 9 * SECOND_NS, Some(0)))),
+            8 * SECOND_NS,
+            "and the machine slept"
+        );
     }
 
     #[test]

@@ -94,9 +94,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let own = pipe.clone();
-        // Who opens a pipe for reading waits until somebody opens it for writing.
-        let hanging = unless_stuck(limit, move || std::fs::File::open(own).is_ok()).unwrap_err();
+        let path = pipe.clone();
+        // Opening a pipe for reading waits until another process opens it for writing.
+        let hanging = unless_stuck(limit, move || std::fs::File::open(path).is_ok()).unwrap_err();
         assert_eq!(hanging.call.as_deref(), Some("openat"));
         assert!(std::fs::OpenOptions::new().write(true).open(&pipe).is_ok());
     }

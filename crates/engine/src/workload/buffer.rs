@@ -89,10 +89,10 @@ mod tests {
     #[test]
     fn a_buffer_is_aligned_full_of_chance_and_another_one_for_another_rank() {
         let zero = Buffer::random(47_008, SplitMix64::keyed(&[1, 0]));
-        let one = Buffer::random(47_008, SplitMix64::keyed(&[1, 1]));
+        let first = Buffer::random(47_008, SplitMix64::keyed(&[1, 1]));
         assert_eq!(zero.as_ptr() as usize % ALIGNMENT, 0);
         assert_eq!(zero.len(), 47_008);
-        assert_ne!(zero[..], one[..]);
+        assert_ne!(zero[..], first[..]);
         let distinct: std::collections::HashSet<_> = zero.chunks_exact(8).collect();
         assert_eq!(distinct.len(), 47_008 / 8);
     }

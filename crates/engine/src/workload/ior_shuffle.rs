@@ -76,8 +76,8 @@ mod tests {
         let geometry = geometry(Layout::SharedFile, 4, 1, 3);
         let mut dealt = [usize::MAX; 12];
         for part in 0..3 {
-            let own = IorShuffle::new(7, &geometry, part);
-            (0..own.count()).for_each(|index| dealt[own.transfer(index) as usize] = part as usize);
+            let shuffle = IorShuffle::new(7, &geometry, part);
+            (0..shuffle.count()).for_each(|index| dealt[shuffle.transfer(index) as usize] = part as usize);
         }
         assert_eq!(dealt, RANKS);
     }

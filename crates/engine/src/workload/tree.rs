@@ -453,7 +453,7 @@ mod tests {
 
     const SHARINGS: [Sharing; 3] = [Sharing::Unique, Sharing::Shared, Sharing::SharedItems];
 
-    /// All paths, as whoever creates them one after the other names them.
+    /// All paths, in the order in which they are created one after the other.
     fn enumerated(shape: Shape) -> Vec<String> {
         let mut all = Vec::new();
         for tree in 0..shape.trees {
@@ -474,7 +474,7 @@ mod tests {
         all
     }
 
-    /// All paths, as whoever goes down the tree finds them.
+    /// All paths, as a walk down the tree finds them.
     fn walked(shape: Shape) -> Vec<String> {
         fn down(shape: &Shape, tree: u32, directory: u64, above: &str, all: &mut Vec<String>) {
             let path = format!("{above}/{}{directory}", shape.directory_prefix(tree));
@@ -511,7 +511,7 @@ mod tests {
                     shape.has_item(tree, directory, name.as_bytes(), renamed)
                 };
                 let trees = (0..shape.trees).filter(|&tree| has(tree, directory, name, false)).count();
-                // Short names do not tell whose they are: each tree has them.
+                // Short names do not identify their tree: each has them.
                 prop_assert_eq!(trees as u32, if short { shape.trees } else { 1 }, "{}", path);
                 let renamed = [name, ".r"].concat();
                 prop_assert!((0..shape.trees).any(|tree| has(tree, directory, &renamed, true)));

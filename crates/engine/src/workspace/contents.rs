@@ -33,7 +33,7 @@ pub struct Contents {
 
 /// A tree that may be there.
 #[derive(Debug, Clone)]
-pub struct Planted {
+pub struct WorkspaceTree {
     /// Name of the directory in the workspace that holds it.
     pub container: String,
     /// What is in it.
@@ -83,16 +83,16 @@ impl Contents {
     }
 
     /// All trees. A description that no engine has written is left out: such a tree cannot be there.
-    pub fn trees(&self) -> impl Iterator<Item = Planted> {
+    pub fn trees(&self) -> impl Iterator<Item = WorkspaceTree> {
         self.trees_by_name().map(|(_, planted)| planted)
     }
 
     /// The same with their names in the plan.
-    pub fn trees_by_name(&self) -> impl Iterator<Item = (String, Planted)> {
+    pub fn trees_by_name(&self) -> impl Iterator<Item = (String, WorkspaceTree)> {
         self.trees.iter().filter_map(|(name, tree)| {
             let shape = Shape::counted(tree, self.ranks)?;
             let (container, renamed) = (container_name(&self.case, name), self.renamed.contains(name));
-            Some((name.clone(), Planted { container, shape, renamed }))
+            Some((name.clone(), WorkspaceTree { container, shape, renamed }))
         })
     }
 }

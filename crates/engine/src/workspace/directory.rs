@@ -209,7 +209,7 @@ mod tests {
     fn a_workspace_that_is_not_there_when_it_is_to_be_removed_is_named() {
         let (target, workspace) = workspace();
         fs::remove_dir_all(target.path()).unwrap();
-        // Of one that is held it is known that nothing of it is left.
+        // Of one that is held it is known that none of it is left.
         assert_eq!(workspace.remove(), Removed::default());
         workspace.release();
         let removed = workspace.remove();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_the_place_of_a_workspace_stays_and_it_is_said_where_that_one_lies() {
+    fn a_replacement_of_a_workspace_stays_and_the_place_of_the_workspace_is_reported() {
         let (target, workspace) = workspace();
         fs::write(workspace.path.join(NAMES[0]), "1").unwrap();
         let away = swap(target.path(), &workspace);
@@ -312,12 +312,12 @@ mod tests {
     /// The workspace of run `r1` as an engine leaves it that was killed after it had written so much of its list.
     fn begun(list: &str) -> (tempfile::TempDir, PathBuf) {
         let target = tempfile::tempdir().unwrap();
-        let own = path(target.path(), "r1");
-        fs::create_dir(&own).unwrap();
+        let workspace = path(target.path(), "r1");
+        fs::create_dir(&workspace).unwrap();
         if !list.is_empty() {
-            fs::write(own.join(LIST), list).unwrap();
+            fs::write(workspace.join(LIST), list).unwrap();
         }
-        (target, own)
+        (target, workspace)
     }
 
     #[test]
@@ -325,21 +325,21 @@ mod tests {
         let list = list("r1", Some("0".repeat(32)), &Contents::default());
         let first_line = list.find('\n').unwrap();
         for length in [0, 1, first_line, first_line + 1, list.len() - 2] {
-            let (target, own) = begun(&list[..length]);
-            fs::write(own.join("thesis.dat"), "years").unwrap();
-            assert!(Directory::open(&own).is_err());
-            fs::remove_file(own.join("thesis.dat")).unwrap();
-            assert_eq!(Directory::open(&own).unwrap().remove(), Removed::default());
+            let (target, workspace) = begun(&list[..length]);
+            fs::write(workspace.join("thesis.dat"), "years").unwrap();
+            assert!(Directory::open(&workspace).is_err());
+            fs::remove_file(workspace.join("thesis.dat")).unwrap();
+            assert_eq!(Directory::open(&workspace).unwrap().remove(), Removed::default());
             assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
         }
     }
 
     #[test]
     fn an_empty_directory_of_another_name_and_a_list_of_another_run_stay() {
-        let (target, own) = begun(&list("r2", None, &Contents::default())[..20]);
-        assert!(Directory::open(&own).is_ok(), "so far it could be the list of any run");
-        let (_target, own) = begun(&list("r2", None, &Contents::default())[..34]);
-        assert!(Directory::open(&own).is_err());
+        let (target, workspace) = begun(&list("r2", None, &Contents::default())[..20]);
+        assert!(Directory::open(&workspace).is_ok(), "so far it could be the list of any run");
+        let (_target, workspace) = begun(&list("r2", None, &Contents::default())[..34]);
+        assert!(Directory::open(&workspace).is_err());
         let other = target.path().join("thesis");
         fs::create_dir(&other).unwrap();
         assert!(Directory::open(&other).is_err());

@@ -21,7 +21,7 @@ use ioassay_protocol::plan::{Plan, Step};
 use xattr::FileExt as _;
 
 use super::authorship::Expected;
-use super::contents::{Contents, Planted};
+use super::contents::{Contents, WorkspaceTree};
 use super::place::Mounted;
 use super::room::Room;
 use super::{directory, removal};
@@ -44,7 +44,7 @@ pub struct Placed {
     /// The files that the case may write or remove.
     touched: BTreeMap<PathBuf, Touched>,
     /// The trees that it may change.
-    trees: Vec<(PathBuf, Planted)>,
+    trees: Vec<(PathBuf, WorkspaceTree)>,
 }
 
 /// A file that a case may write or remove.
@@ -341,7 +341,7 @@ impl Placed {
     }
 }
 
-fn remove_tree(container: &Path, tree: &Planted, removed: &mut Removed) -> io::Result<()> {
+fn remove_tree(container: &Path, tree: &WorkspaceTree, removed: &mut Removed) -> io::Result<()> {
     let (Some(above), Some(name)) = (container.parent(), container.file_name()) else {
         return Err(io::Error::other("is not a directory that can be removed"));
     };
@@ -350,7 +350,7 @@ fn remove_tree(container: &Path, tree: &Planted, removed: &mut Removed) -> io::R
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         open => open?,
     };
-    let tree = Planted { container: name.to_string_lossy().into_owned(), ..tree.clone() };
+    let tree = WorkspaceTree { container: name.to_string_lossy().into_owned(), ..tree.clone() };
     removal::remove_tree(&Mounted, &open, above, &tree, removed);
     Ok(())
 }
@@ -400,10 +400,10 @@ mod tests {
 
     #[test]
     fn each_file_system_is_asked_for_what_its_own_files_need() {
-        let (one, other) = (tempfile::tempdir().unwrap(), Path::new("/dev/shm"));
-        let (plan, place) = plan(&one.path().join("first"), &other.join("ioassay-no-such-directory/second"));
+        let (first, second) = (tempfile::tempdir().unwrap(), Path::new("/dev/shm"));
+        let (plan, place) = plan(&first.path().join("first"), &second.join("ioassay-no-such-directory/second"));
         let needed = needed(&plan, &place, plan.sure_bytes());
-        let devices = [one.path(), other].map(|directory| fs::metadata(directory).unwrap().dev());
+        let devices = [first.path(), second].map(|directory| fs::metadata(directory).unwrap().dev());
         if devices[0] == devices[1] {
             assert_eq!(needed[&devices[0]].1, 2 * 65536);
         } else {

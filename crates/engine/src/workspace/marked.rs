@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     /// A file system on which a file appears in the workspace just when its list has gone, as NFS keeps what is removed while
-    /// somebody has it open.
+    /// a process has it open.
     struct Late;
 
     const APPEARED: &CStr = c".nfs0001";
@@ -270,17 +270,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (target, path) = (Mounted::directory(directory.path()).unwrap(), directory.path().join("ioassay-r1"));
         let late = Marked { place: &Late, target: &target, path: &path };
-        let own = late.create("r1", None, &Contents::default()).unwrap();
+        let open = late.create("r1", None, &Contents::default()).unwrap();
         let list = fs::read(path.join(LIST)).unwrap();
-        let removed = late.remove(&own);
+        let removed = late.remove(&open);
         assert_eq!(removed.left.len(), 1, "{removed:?}");
         assert!(removed.left[0].because.contains("not empty"), "{removed:?}");
         assert_eq!(fs::read(path.join(LIST)).unwrap(), list);
         // So it can be cleaned when that has gone again.
         fs::remove_file(path.join(".nfs0001")).unwrap();
         let mounted = Marked { place: &Mounted, target: &target, path: &path };
-        let own = mounted.open(None).unwrap().expect("it has its list");
-        assert_eq!(mounted.remove(&own), Removed::default());
+        let open = mounted.open(None).unwrap().expect("it has its list");
+        assert_eq!(mounted.remove(&open), Removed::default());
         assert!(!path.exists());
     }
 }

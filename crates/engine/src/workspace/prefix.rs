@@ -18,7 +18,7 @@ use ioassay_protocol::plan::metadata::Items;
 use ioassay_protocol::plan::workspace_name;
 use opendal::{EntryMode, ErrorKind, Operator};
 
-use super::contents::{Contents, Planted};
+use super::contents::{Contents, WorkspaceTree};
 use super::list::{self, LIST, Mark, name_of_ours};
 use super::marked::{self, not_ours};
 use super::room::Room;
@@ -388,12 +388,12 @@ fn directories(contents: &Contents) -> impl Iterator<Item = String> {
     })
 }
 
-fn trees(contents: &Contents) -> impl Iterator<Item = Planted> {
+fn trees(contents: &Contents) -> impl Iterator<Item = WorkspaceTree> {
     contents.trees().filter(|tree| name_of_ours(&tree.container).is_ok())
 }
 
 /// Names of all items of a tree.
-fn items(tree: Planted) -> impl Iterator<Item = String> {
+fn items(tree: WorkspaceTree) -> impl Iterator<Item = String> {
     let shape = tree.shape;
     let names: &[bool] = if tree.renamed { &[false, true] } else { &[false] };
     let each = names.iter().flat_map(move |&renamed| (0..shape.parts).map(move |part| (renamed, part)));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use ioassay_protocol::events::{Left, Removed};
 use ioassay_protocol::plan::metadata::Items;
 
-use super::contents::Planted;
+use super::contents::WorkspaceTree;
 use super::place::{Kind, Place};
 use crate::workload::tree::{Entries, EntryPath, Shape};
 
@@ -36,7 +36,7 @@ pub(super) fn remove_tree<P: Place>(
     place: &P,
     workspace: &P::Open,
     path: &Path,
-    tree: &Planted,
+    tree: &WorkspaceTree,
     removed: &mut Removed,
 ) {
     let path = path.join(&tree.container);
@@ -67,7 +67,7 @@ pub(super) fn first_name<P: Place>(
 /// The removal of one tree.
 struct Removal<'a, P> {
     place: &'a P,
-    tree: &'a Planted,
+    tree: &'a WorkspaceTree,
     removed: &'a mut Removed,
     /// Directories in which something is left that has been named.
     kept: HashSet<PathBuf>,

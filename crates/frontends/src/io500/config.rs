@@ -372,8 +372,8 @@ mod tests {
             assert_eq!(judged(other, false), (vec![], vec![]), "{key}");
             let (failures, warnings) = judged(other, true);
             assert_eq!((failures.len(), warnings.len()), if refused { (1, 0) } else { (0, 1) }, "{key}");
-            let said = failures.first().map_or_else(|| warnings[0].clone(), |failure| failure.message.clone());
-            assert!(said.contains(&format!("line 2: [{section}] {key} = {other} is ")), "{said}");
+            let message = failures.first().map_or_else(|| warnings[0].clone(), |failure| failure.message.clone());
+            assert!(message.contains(&format!("line 2: [{section}] {key} = {other} is ")), "{message}");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::api::Ways;
 use super::config::Config;
 use super::options::{List, section_of};
 use super::settings::Settings;
-use super::translate::{Ground, plan};
+use super::translate::{RunContext, plan};
 use crate::common::Common;
 
 const FACTS: &str = include_str!("../../tests/corpus/io500-options.tsv");
@@ -23,8 +23,8 @@ enum Taken {
 
 /// Why the plan cannot be run, where it cannot.
 fn refused(settings: &Settings) -> Option<String> {
-    let ground = Ground { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" };
-    validate(&plan(settings, &ground)).err().map(|refusal| refusal.problem.to_string())
+    let context = RunContext { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" };
+    validate(&plan(settings, &context)).err().map(|refusal| refusal.problem.to_string())
 }
 
 fn taken(text: &str, extended: bool, ranks: u32, ways: &Ways) -> Taken {

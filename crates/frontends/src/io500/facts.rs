@@ -11,7 +11,7 @@ use super::api::Ways;
 use super::config::Config;
 use super::phases::{Group, PHASES, Phase};
 use super::settings::Settings;
-use super::translate::{Ground, IOR_EASY, plan};
+use super::translate::{IOR_EASY, RunContext, plan};
 use crate::common::Common;
 use ioassay_engine::plan::moved_at_once;
 
@@ -43,8 +43,8 @@ pub fn stonewall_ns() -> u64 {
 
 /// The phases of the extended list, in their order.
 pub fn phases() -> Vec<PhaseFacts> {
-    let ground = Ground { data: Path::new("/"), run: "facts", timestamp: "" };
-    let plan = plan(&settings(), &ground);
+    let context = RunContext { data: Path::new("/"), run: "facts", timestamp: "" };
+    let plan = plan(&settings(), &context);
     let of_job = |phase: &'static Phase| {
         let job = plan.jobs().find(|job| job.name == phase.name)?;
         Some(facts(phase, job, &plan))

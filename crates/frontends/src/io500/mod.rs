@@ -45,7 +45,7 @@ use self::phases::{PHASES, Phase, RANDOM, TIMESTAMP};
 use self::print::{Ini, Report};
 use self::rules::{Outcome, Scores};
 use self::settings::Settings;
-use self::translate::{CASE, FIRST_ITERATION, Ground};
+use self::translate::{CASE, FIRST_ITERATION, RunContext};
 use super::common::Common;
 use super::options::{help, known, wants_help};
 use super::session::{Console, Session};
@@ -133,7 +133,7 @@ fn measure(
     let data = config::absolute(&settings.data);
     let session = Session::begin(Tool::Io500, common, ranks, arguments)?;
     let run = session.run().to_owned();
-    let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });
+    let plan = translate::plan(settings, &RunContext { data: &data, run: &run, timestamp: &timestamp });
     if let Err(refusal) = validate(&plan) {
         return Ok(session.finish(Exit::refused(command::refused(&refusal))));
     }

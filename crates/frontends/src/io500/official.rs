@@ -67,7 +67,7 @@ pub fn run(
     let began = SystemTime::now();
     let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
     let ended = match started {
-        Err(error) => Exit::could_not(failure::on_path("start", program_of(&command), &error)),
+        Err(error) => Exit::could_not_run(failure::on_path("start", program_of(&command), &error)),
         Ok(child) => {
             let ending = watch(child, &mut sampler, &mut session.console);
             let kept = keep(&results, &run.join(KEPT), began);
@@ -238,14 +238,14 @@ fn keep(results: &Path, to: &Path, began: SystemTime) -> io::Result<u64> {
 fn judge(ending: Ending, kept: io::Result<u64>, results: &Path) -> Exit {
     let Ending { status, signal, unsampled } = ending;
     if let Some(signal) = signal {
-        return Exit::could_not(failure::plain("run", format!("stopped by {signal}"), "run again"));
+        return Exit::could_not_run(failure::plain("run", format!("stopped by {signal}"), "run again"));
     }
     if let Some(error) = unsampled {
         say!("ioassay-engine: samples are missing in {SAMPLES}: {error}");
     }
     let about = |message: String, remedy: &str| failure::about_path("run", results, message, remedy);
     match (status, kept) {
-        (Err(error), _) => Exit::could_not(failure::on_path("wait for", results, &error)),
+        (Err(error), _) => Exit::could_not_run(failure::on_path("wait for", results, &error)),
         (Ok(status), _) if !status.success() => {
             Exit::failed(about(format!("the official program failed: {status}"), "read its output above"))
         }

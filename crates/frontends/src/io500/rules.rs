@@ -174,9 +174,9 @@ mod tests {
         for Agreed { about, extended, phases, bandwidth, metadata, total } in agreed {
             let all: Vec<Outcome> = phases.iter().map(|(name, &score)| judged(name, score, 301.0, &rules)).collect();
             let scores = Scores::of(&all, extended);
-            let found = [scores.bandwidth, scores.metadata, scores.total()];
-            for (found, agreed) in found.into_iter().zip([bandwidth, metadata, total]) {
-                assert!((found - agreed).abs() < 1e-6, "{about}: {scores:?}");
+            let computed = [scores.bandwidth, scores.metadata, scores.total()];
+            for (score, agreed) in computed.into_iter().zip([bandwidth, metadata, total]) {
+                assert!((score - agreed).abs() < 1e-6, "{about}: {scores:?}");
             }
             assert_eq!(is_valid(&all, &[], extended), total > 0.0, "{about}");
         }

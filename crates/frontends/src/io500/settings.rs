@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_refused_is_said_at_once_and_of_the_same_api_once() {
+    fn refusals_are_reported_together_and_each_api_once() {
         let text = "[global]\napi = DFS --dfs.pool=p\n[ior-easy]\nAPI = DFS --dfs.pool=p\n\
                     [ior-hard]\nAPI = DFS --dfs.cont=c\n[find]\nnproc = 3\n[mdtest-easy]\nn = 0\n[mdworkbench]\nwaitingTime = 1\n";
         let all = problem(text, false);

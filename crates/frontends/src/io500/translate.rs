@@ -66,7 +66,7 @@ pub fn tree_phase(tree: &str) -> String {
 
 /// What a run is given: where, and by which names.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground<'a> {
+pub struct RunContext<'a> {
     /// The directory of the file system that is measured, absolute.
     pub data: &'a Path,
     /// Identifier of the run.
@@ -87,8 +87,8 @@ pub fn signature(section: &str, timestamp: &str) -> i32 {
 }
 
 /// The plan of all phases that run.
-pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
-    let mark = |section| settings.packet.payload(signature(section, ground.timestamp));
+pub fn plan(settings: &Settings, context: &RunContext<'_>) -> Plan {
+    let mark = |section| settings.packet.payload(signature(section, context.timestamp));
     let set = |transfer_bytes, block_bytes, segments, layout, section| FileSet {
         layout,
         ranks: None,
@@ -129,16 +129,16 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
     ];
     let mut plan = Plan {
         version: VERSION,
-        run: ground.run.to_owned(),
+        run: context.run.to_owned(),
         case: CASE.to_owned(),
-        target: Target::Directory(ground.data.to_owned()),
+        target: Target::Directory(context.data.to_owned()),
         storage: settings.api.storage.clone(),
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
         trees: trees.into(),
         datasets: Default::default(),
         steps: steps(settings),
-        seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
+        seed: u64::from(signature("seed", context.timestamp).cast_unsigned()),
         memory_bytes: 0,
         time_limit_ns: None,
         sample_interval_ns: 1_000_000_000,
@@ -379,8 +379,8 @@ mod tests {
     use crate::io500::config::Config;
     use ioassay_engine::plan::validate;
 
-    fn ground() -> Ground<'static> {
-        Ground { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" }
+    fn context() -> RunContext<'static> {
+        RunContext { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" }
     }
 
     fn settings(text: &str, ranks: u32, extended: bool) -> Settings {
@@ -401,7 +401,7 @@ mod tests {
             ("[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n[ior-hard]\nrun = FALSE", false),
         ] {
             for ranks in [1, 2, 3, 410, 200_000] {
-                let plan = plan(&settings(text, ranks, extended), &ground());
+                let plan = plan(&settings(text, ranks, extended), &context());
                 assert_eq!(validate(&plan), Ok(()), "{text} with {ranks} ranks");
             }
         }
@@ -411,14 +411,14 @@ mod tests {
     fn what_no_phase_works_on_is_not_in_the_plan() {
         let alone =
             "[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n[mdtest-hard]\nrun = FALSE\n[find]\nrun = FALSE";
-        let plan = plan(&settings(alone, 2, false), &ground());
+        let plan = plan(&settings(alone, 2, false), &context());
         assert_eq!(plan.files.keys().collect::<Vec<_>>(), [IOR_HARD]);
         assert!(plan.trees.is_empty());
     }
 
     #[test]
     fn phases_come_in_the_official_order_and_find_counts_from_the_timestamp() {
-        let plan = plan(&settings("", 2, false), &ground());
+        let plan = plan(&settings("", 2, false), &context());
         let names: Vec<&str> = plan
             .steps
             .iter()

@@ -3,7 +3,7 @@
 use ioassay_protocol::events::{PhaseRecord, RankRecord};
 
 use super::figures::moving_ns;
-use super::report::{Access, Line, Tested};
+use super::report::{Access, Line, TestResults};
 use crate::text::scientific;
 
 /// The first line.
@@ -11,7 +11,7 @@ pub const HEADER: &str =
     "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n";
 
 /// The line of a phase of repetition `repetition`, counted from 0; nothing for a removal, as in IOR.
-pub fn line(tested: &Tested<'_>, repetition: u32, line: &Line) -> String {
+pub fn line(tested: &TestResults<'_>, repetition: u32, line: &Line) -> String {
     let Line::Moved(access, figures) = line else { return String::new() };
     let values = [
         figures.rate() / 1_048_576.0,
@@ -25,7 +25,7 @@ pub fn line(tested: &Tested<'_>, repetition: u32, line: &Line) -> String {
         figures.total_s,
     ];
     let values = values.map(|value| format!("{value:.4},")).concat();
-    format!("{},{values}{},{repetition}\n", access.name(), tested.test.tasks(tested.ground))
+    format!("{},{values}{},{repetition}\n", access.name(), tested.test.tasks(tested.context))
 }
 
 /// The first line of the file of the ranks' times.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::figures::Figures;
-use super::report::{Access, Line, Setting, Summary, Tested, parameters, settings};
+use super::report::{Access, Line, Setting, Summary, TestResults, parameters, settings};
 use crate::localtime::ctime;
 use crate::text::FileSystem;
 
@@ -16,7 +16,7 @@ pub fn document(
     machine: &str,
     began_s: i64,
     finished_s: i64,
-    tests: &[(Tested<'_>, String, Option<FileSystem>)],
+    tests: &[(TestResults<'_>, String, Option<FileSystem>)],
 ) -> String {
     let summary: Vec<Value> = tests.iter().flat_map(|(tested, ..)| summaries(tested)).collect();
     let tests: Vec<Value> =
@@ -33,7 +33,7 @@ pub fn document(
     format!("{document:#}\n")
 }
 
-fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -> Value {
+fn test(tested: &TestResults<'_>, path: &str, file_system: Option<&FileSystem>) -> Value {
     let mut value = json!({
         "TestID": tested.id,
         "StartTime": ctime(tested.started_s),
@@ -64,7 +64,7 @@ fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -> Va
     value
 }
 
-fn result(tested: &Tested<'_>, line: &Line) -> Value {
+fn result(tested: &TestResults<'_>, line: &Line) -> Value {
     match line {
         Line::Moved(access, figures) => json!({
             "access": access.name(),
@@ -82,11 +82,11 @@ fn result(tested: &Tested<'_>, line: &Line) -> Value {
     }
 }
 
-fn summaries(tested: &Tested<'_>) -> Vec<Value> {
+fn summaries(tested: &TestResults<'_>) -> Vec<Value> {
     tested.summaries().into_iter().map(|(access, summary)| one_summary(tested, access, &summary)).collect()
 }
 
-fn one_summary(tested: &Tested<'_>, access: Access, summary: &Summary) -> Value {
+fn one_summary(tested: &TestResults<'_>, access: Access, summary: &Summary) -> Value {
     let test = tested.test;
     let mut value = json!({
         "operation": access.name(),
@@ -96,7 +96,7 @@ fn one_summary(tested: &Tested<'_>, access: Access, summary: &Summary) -> Value 
         "segmentCount": test.segments,
         "blockSize": test.block_bytes,
         "transferSize": test.transfer_bytes,
-        "numTasks": test.tasks(tested.ground),
+        "numTasks": test.tasks(tested.context),
         "tasksPerNode": tested.tasks_per_node(),
         "repetitions": test.repetitions,
         "filePerProc": u8::from(test.file_per_process),

@@ -33,9 +33,9 @@ use ioassay_protocol::plan::{Operation, Step};
 
 use self::figures::{Figures, Spread};
 use self::parameters::Parameters;
-use self::report::{Access, Line, Tested};
+use self::report::{Access, Line, TestResults};
 use self::settings::{Api, Format, Random, Test};
-use self::translate::{EarlierFile, Ground, READ, WRITE};
+use self::translate::{EarlierFile, READ, RunContext, WRITE};
 use super::common::{Common, usage};
 use super::localtime;
 use super::options::{help, known, wants_help};
@@ -104,7 +104,7 @@ pub fn storage(words: &[String]) -> Result<Storage, Failure> {
 #[cfg(test)]
 pub fn plans(arguments: &[String], common: &Common) -> Result<Vec<ioassay_protocol::plan::Plan>, Failure> {
     let parameters = Parameters::parse(arguments)?;
-    let ground = Ground {
+    let context = RunContext {
         working_directory: Path::new("/w"),
         ranks: common.ranks,
         nodes: common.nodes,
@@ -113,7 +113,7 @@ pub fn plans(arguments: &[String], common: &Common) -> Result<Vec<ioassay_protoc
     };
     let tests = parameters.tests.iter().filter(|test| test.api.plug_in().is_none());
     let earlier = |test: &Test| EarlierFile { iterations: None, file_bytes: test.block_bytes };
-    Ok(tests.map(|test| translate::plan(test, &ground, ("r", "c"), 0, earlier(test))).collect())
+    Ok(tests.map(|test| translate::plan(test, &context, ("r", "c"), 0, earlier(test))).collect())
 }
 
 /// Finds the plug-in for the API of `test`, where it is one, and gives it the hints of the environment.
@@ -181,7 +181,7 @@ fn all_tests(
 ) -> Exit {
     let working_directory = std::env::current_dir().unwrap_or_default();
     let began_s = localtime::now_s();
-    let ground = Ground {
+    let context = RunContext {
         working_directory: &working_directory,
         ranks: common.ranks,
         nodes: common.nodes,
@@ -195,7 +195,7 @@ fn all_tests(
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
     let (mut done, mut ended) = (Vec::new(), Exit::default());
     for (id, test) in tests.iter().enumerate() {
-        let tested = Tested { id, test, ground: &ground, started_s: localtime::now_s(), lines: Vec::new() };
+        let tested = TestResults { id, test, context: &context, started_s: localtime::now_s(), lines: Vec::new() };
         let path = test.file_of(0, 0);
         let directory = working_directory.join(&path);
         let file_system = FileSystem::of(directory.parent().unwrap_or(&working_directory));
@@ -242,9 +242,9 @@ pub fn phase_log(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Resu
     let parameters = Parameters::parse(arguments)?;
     let test = &parameters.tests[0];
     let started_s = (record.started_unix_ns / 1_000_000_000) as i64;
-    let ground =
-        Ground { working_directory: Path::new("/"), ranks, nodes: 1, now_s: started_s as i32, overwrite: false };
-    let tested = Tested { id: 0, test, ground: &ground, started_s, lines: Vec::new() };
+    let context =
+        RunContext { working_directory: Path::new("/"), ranks, nodes: 1, now_s: started_s as i32, overwrite: false };
+    let tested = TestResults { id: 0, test, context: &context, started_s, lines: Vec::new() };
     let access = if record.operation == Operation::Write { Access::Write } else { Access::Read };
     let command = format!("./ior {}", arguments.join(" "));
     // Nobody asks the file system here: the next phase runs already.
@@ -269,15 +269,15 @@ fn scaled(common: &Common, test: &Test) -> Test {
     Test { segments, block_bytes, delay_s: test.delay_s / common.scale_down, ..test.clone() }
 }
 
-fn warn_of_one_node(tested: &Tested<'_>) {
-    if tested.test.reorder && tested.ground.nodes == 1 && tested.test.tasks(tested.ground) > 1 {
+fn warn_of_one_node(tested: &TestResults<'_>) {
+    if tested.test.reorder && tested.context.nodes == 1 && tested.test.tasks(tested.context) > 1 {
         say!("ioassay-engine: -C shifts ranks by whole nodes; on one node each rank reads its own data");
     }
 }
 
 /// A test while it runs.
 struct Running<'a, 's> {
-    tested: Tested<'a>,
+    tested: TestResults<'a>,
     sink: &'s mut Sink,
     /// The repetition that runs, counted from 0.
     repetition: u32,
@@ -303,9 +303,9 @@ impl Running<'_, '_> {
                 Ok(earlier) => earlier,
                 Err(failure) => return Exit::refused(failure),
             };
-            let ground = Ground { now_s: localtime::now_s() as i32, ..*self.tested.ground };
+            let context = RunContext { now_s: localtime::now_s() as i32, ..*self.tested.context };
             let case = format!("test{}.{repetition}", self.tested.id);
-            let plan = translate::plan(test, &ground, (session.run(), &case), repetition, earlier);
+            let plan = translate::plan(test, &context, (session.run(), &case), repetition, earlier);
             let last = plan.steps.len() as u32 - 1;
             let removes = matches!(plan.steps.last(), Some(Step::RemoveFiles { .. }));
             let workload = format!("test{}", self.tested.id);
@@ -321,7 +321,7 @@ impl Running<'_, '_> {
             }
         }
         if let Some(failure) = self.lost.take() {
-            return Exit::could_not(failure);
+            return Exit::could_not_run(failure);
         }
         if self.doubted && test.warnings_are_errors {
             return Exit::failed(usage(
@@ -357,14 +357,14 @@ impl Running<'_, '_> {
 
     /// Bytes of the smallest file, where blocks are drawn from what is there.
     fn file_bytes(&self) -> Result<u64, Failure> {
-        let Tested { test, ground, .. } = &self.tested;
+        let TestResults { test, context, .. } = &self.tested;
         if test.random != Random::Drawn || test.dry_run || test.api == Api::Dummy {
             return Ok(test.block_bytes);
         }
-        let files = if test.file_per_process { test.tasks(ground) } else { 1 };
+        let files = if test.file_per_process { test.tasks(context) } else { 1 };
         let mut smallest = u64::MAX;
         for rank in 0..files {
-            let path = ground.working_directory.join(test.file_of(rank, self.repetition));
+            let path = context.working_directory.join(test.file_of(rank, self.repetition));
             let bytes = fs::metadata(&path).map_err(|error| failure::on_path("read", &path, &error))?.len();
             if bytes < test.block_bytes {
                 let message = format!("{} has {bytes} bytes, less than a block (-b)", path.display());
@@ -394,7 +394,7 @@ impl Running<'_, '_> {
         if let Some(path) = &test.rank_details {
             let fresh = self.tested.lines.len() == 1 && self.tested.id == 0;
             let rows = csv::ranks(access, record);
-            if let Err(failure) = write_rank_details(path, &rows, fresh, self.tested.ground.overwrite) {
+            if let Err(failure) = write_rank_details(path, &rows, fresh, self.tested.context.overwrite) {
                 say!("ioassay-engine: {}", failure.message);
             }
         }
@@ -408,7 +408,7 @@ impl Running<'_, '_> {
             return;
         };
         let transfers = figures.wall.most_transfers.to_string();
-        let written = result_file::write(path, self.tested.ground.overwrite, result_file::is_number, &transfers);
+        let written = result_file::write(path, self.tested.context.overwrite, result_file::is_number, &transfers);
         self.lost = self.lost.take().or(written.err());
     }
 

@@ -4,7 +4,7 @@
 
 use super::figures::{Figures, Spread};
 use super::settings::Test;
-use super::translate::Ground;
+use super::translate::RunContext;
 
 /// A write or a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub enum Line {
 
 /// A test and its results.
 #[derive(Debug)]
-pub struct Tested<'a> {
+pub struct TestResults<'a> {
     /// Its number.
     pub id: usize,
     /// What it was asked.
     pub test: &'a Test,
     /// What it was run on.
-    pub ground: &'a Ground<'a>,
+    pub context: &'a RunContext<'a>,
     /// When it began, in seconds since 1970.
     pub started_s: i64,
     /// Its results with the number of their repetition, as they came.
@@ -64,7 +64,7 @@ pub struct Summary {
     pub bytes: u64,
 }
 
-impl Tested<'_> {
+impl TestResults<'_> {
     /// The figures of all repetitions of an access.
     pub fn figures(&self, access: Access) -> Vec<Figures> {
         let of = |(_, line): &(u32, Line)| match line {
@@ -100,7 +100,7 @@ impl Tested<'_> {
 
     /// Ranks on the first node.
     pub fn tasks_per_node(&self) -> u32 {
-        self.ground.ranks / self.ground.nodes
+        self.context.ranks / self.context.nodes
     }
 }
 
@@ -115,7 +115,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// The settings that IOR shows of every test, under their names.
-pub fn settings(test: &Test, tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
+pub fn settings(test: &Test, tested: &TestResults<'_>) -> Vec<(&'static str, Setting)> {
     let text = |text: &str| Setting::Text(text.to_owned());
     let mut all = vec![
         ("api", text(&test.typed_api)),
@@ -136,8 +136,8 @@ pub fn settings(test: &Test, tested: &Tested<'_>) -> Vec<(&'static str, Setting)
         all.push(("ordering inter file", text("no tasks offsets")));
     }
     all.extend([
-        ("nodes", Setting::Number(tested.ground.nodes.into())),
-        ("tasks", Setting::Number(test.tasks(tested.ground).into())),
+        ("nodes", Setting::Number(tested.context.nodes.into())),
+        ("tasks", Setting::Number(test.tasks(tested.context).into())),
         ("clients per node", Setting::Number(tested.tasks_per_node().into())),
     ]);
     let memory = [("memoryPerTask", test.memory_per_task), ("memoryPerNode", test.memory_per_node)];
@@ -151,7 +151,7 @@ pub fn settings(test: &Test, tested: &Tested<'_>) -> Vec<(&'static str, Setting)
         ("repetitions", Setting::Number(test.repetitions.into())),
         ("xfersize", Setting::Text(size(test.transfer_bytes))),
         ("blocksize", Setting::Text(size(test.block_bytes))),
-        ("aggregate filesize", Setting::Text(size(test.expected_bytes(tested.ground)))),
+        ("aggregate filesize", Setting::Text(size(test.expected_bytes(tested.context)))),
     ]);
     let numbers = [
         ("dryRun", i64::from(test.dry_run), test.dry_run),
@@ -166,7 +166,7 @@ pub fn settings(test: &Test, tested: &Tested<'_>) -> Vec<(&'static str, Setting)
 }
 
 /// All parameters of a test, under their names, as IOR shows them when it is asked to be verbose.
-pub fn parameters(tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
+pub fn parameters(tested: &TestResults<'_>) -> Vec<(&'static str, Setting)> {
     let test = tested.test;
     let text = |text: &str| Setting::Text(text.to_owned());
     let number = |number: u64| Setting::Number(number as i64);
@@ -183,7 +183,7 @@ pub fn parameters(tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
         ("outlierThreshold", number(test.outlier_s)),
         ("options", text("(null)")),
         ("dryRun", flag(test.dry_run)),
-        ("nodes", number(tested.ground.nodes.into())),
+        ("nodes", number(tested.context.nodes.into())),
         ("memoryPerTask", number(test.memory_per_task)),
         ("memoryPerNode", number(test.memory_per_node)),
         ("tasksPerNode", number(tested.tasks_per_node().into())),

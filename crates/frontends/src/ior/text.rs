@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ioassay_protocol::events::{PhaseRecord, RankRecord};
 
 use super::figures::{Figures, Spread, Wall, at_stonewall};
-use super::report::{Access, Line, Summary, Tested, parameters, settings};
+use super::report::{Access, Line, Summary, TestResults, parameters, settings};
 use super::settings::Test;
 use crate::localtime::ctime;
 use crate::text::{FileSystem, key};
@@ -29,7 +29,7 @@ pub fn header(command: &str, machine: &str, now_s: i64) -> String {
 }
 
 /// What stands before the results of a test.
-pub fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -> String {
+pub fn test(tested: &TestResults<'_>, path: &str, file_system: Option<&FileSystem>) -> String {
     let mut text = key("TestID", tested.id) + &key("StartTime", ctime(tested.started_s)) + &key("Path", path);
     if let Some(file_system) = file_system {
         text += &file_system.line();
@@ -67,7 +67,7 @@ pub fn stonewall(test: &Test, record: &PhaseRecord, figures: &Figures) -> String
 }
 
 /// What stands at the end of a test with a wear-out that has no status file: what that would hold.
-pub fn transfers_at_stonewall(tested: &Tested<'_>) -> String {
+pub fn transfers_at_stonewall(tested: &TestResults<'_>) -> String {
     if !tested.test.wear_out || tested.test.status_file.is_some() {
         return String::new();
     }
@@ -76,7 +76,7 @@ pub fn transfers_at_stonewall(tested: &Tested<'_>) -> String {
 }
 
 /// One line of results of repetition `repetition`, counted from 0.
-pub fn line(tested: &Tested<'_>, repetition: u32, line: &Line) -> String {
+pub fn line(tested: &TestResults<'_>, repetition: u32, line: &Line) -> String {
     match line {
         Line::Moved(access, figures) => moved(tested, repetition, *access, figures),
         Line::Removed(seconds) => {
@@ -86,7 +86,7 @@ pub fn line(tested: &Tested<'_>, repetition: u32, line: &Line) -> String {
     }
 }
 
-fn moved(tested: &Tested<'_>, repetition: u32, access: Access, figures: &Figures) -> String {
+fn moved(tested: &TestResults<'_>, repetition: u32, access: Access, figures: &Figures) -> String {
     let Figures { iops, latency_s, open_s, access_s, close_s, total_s, .. } = *figures;
     let sizes = [tested.test.block_bytes, tested.test.transfer_bytes].map(|bytes| bytes as f64 / KIB);
     format!(
@@ -105,7 +105,7 @@ fn moved(tested: &Tested<'_>, repetition: u32, access: Access, figures: &Figures
 }
 
 /// The fastest of a test.
-pub fn fastest(tested: &Tested<'_>) -> String {
+pub fn fastest(tested: &TestResults<'_>) -> String {
     let rate = |access| tested.figures(access).iter().map(Figures::rate).fold(0.0, f64::max);
     let mut text = String::new();
     for (asked, name, access) in
@@ -126,11 +126,11 @@ pub const SUMMARY: &str = "\n\
     aggs(MiB)   API RefNum\n";
 
 /// The lines of one test in the summary.
-pub fn summary(tested: &Tested<'_>) -> String {
+pub fn summary(tested: &TestResults<'_>) -> String {
     tested.summaries().into_iter().map(|(access, summary)| summary_line(tested, access, summary)).collect()
 }
 
-fn summary_line(tested: &Tested<'_>, access: Access, summary: Summary) -> String {
+fn summary_line(tested: &TestResults<'_>, access: Access, summary: Summary) -> String {
     let test = tested.test;
     let Spread { max, min, mean, deviation } = summary.rate;
     let rates = [max, min, mean, deviation].map(|rate| format!("{:>10.2} ", rate / MIB)).concat();
@@ -146,7 +146,7 @@ fn summary_line(tested: &Tested<'_>, access: Access, summary: Summary) -> String
         access.name(),
         summary.mean_s,
         tested.id,
-        test.tasks(tested.ground),
+        test.tasks(tested.context),
         tested.tasks_per_node(),
         test.repetitions,
         u8::from(test.file_per_process),

@@ -27,7 +27,7 @@ const DATA: &str = "data";
 
 /// What a test is run on.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground<'a> {
+pub struct RunContext<'a> {
     /// The directory that relative names begin in.
     pub working_directory: &'a Path,
     /// Ranks that were started, some of which may not take part.
@@ -42,8 +42,8 @@ pub struct Ground<'a> {
 
 impl Test {
     /// Ranks that take part.
-    pub fn tasks(&self, ground: &Ground<'_>) -> u32 {
-        self.tasks.unwrap_or(ground.ranks).min(ground.ranks)
+    pub fn tasks(&self, context: &RunContext<'_>) -> u32 {
+        self.tasks.unwrap_or(context.ranks).min(context.ranks)
     }
 
     /// The file of `rank` in repetition `repetition`, counted from 0, as IOR names it.
@@ -61,8 +61,8 @@ impl Test {
     }
 
     /// What it should move in all.
-    pub fn expected_bytes(&self, ground: &Ground<'_>) -> u64 {
-        self.block_bytes.saturating_mul(self.segments).saturating_mul(self.tasks(ground).into())
+    pub fn expected_bytes(&self, context: &RunContext<'_>) -> u64 {
+        self.block_bytes.saturating_mul(self.segments).saturating_mul(self.tasks(context).into())
     }
 }
 
@@ -85,13 +85,13 @@ pub struct EarlierFile {
 /// The plan of repetition `repetition`, counted from 0, of `test`; `run` and `case` name it.
 pub fn plan(
     test: &Test,
-    ground: &Ground<'_>,
+    context: &RunContext<'_>,
     (run, case): (&str, &str),
     repetition: u32,
     earlier: EarlierFile,
 ) -> Plan {
-    let tasks = test.tasks(ground);
-    let signature = if test.signature == 0 { ground.now_s } else { test.signature };
+    let tasks = test.tasks(context);
+    let signature = if test.signature == 0 { context.now_s } else { test.signature };
     // With a strided datatype a call moves a rank's blocks of all segments: to the plan they are one.
     let (at_once, segments) = if test.strided { (test.segments, 1) } else { (1, test.segments) };
     let set = FileSet {
@@ -104,7 +104,7 @@ pub fn plan(
         offset_bytes: 0,
         payload: test.packet().payload(signature),
     };
-    let place = place(test, ground, repetition, tasks);
+    let place = place(test, context, repetition, tasks);
     let mut files = vec![(DATA.to_owned(), set.clone())];
     if test.prefill_bytes > 0 {
         let set = FileSet { transfer_bytes: test.prefill_bytes, payload: Payload::Repeated, ..set };
@@ -121,12 +121,11 @@ pub fn plan(
         ranks: RankCount { clients: 1, per_client: tasks },
         files: files.into_iter().collect(),
         trees: [].into(),
-        datasets: [].into(),
-        steps: steps(test, ground, repetition, earlier),
+        steps: steps(test, context, repetition, earlier),
         seed: u64::from(signature as u32),
         memory_bytes: test
             .memory_per_task
-            .saturating_add(test.memory_per_node / u64::from(ground.ranks / ground.nodes)),
+            .saturating_add(test.memory_per_node / u64::from(context.ranks / context.nodes)),
         time_limit_ns: None,
         sample_interval_ns: 1_000_000_000,
     }
@@ -138,11 +137,11 @@ struct Place {
     rest: InPlace,
 }
 
-fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place {
+fn place(test: &Test, context: &RunContext<'_>, repetition: u32, tasks: u32) -> Place {
     let count = if test.file_per_process { tasks } else { 1 };
-    let absolute = |name: String| ground.working_directory.join(name);
+    let absolute = |name: String| context.working_directory.join(name);
     let files: Vec<PathBuf> = (0..count).map(|rank| absolute(test.file_of(rank, repetition))).collect();
-    let holds = |path: &Path| path.parent().map_or_else(|| ground.working_directory.to_owned(), Path::to_owned);
+    let holds = |path: &Path| path.parent().map_or_else(|| context.working_directory.to_owned(), Path::to_owned);
     // With -u the directory of each file is to be created in the one that the user named.
     let directories: Vec<PathBuf> =
         if test.unique_directory { files.iter().map(|file| holds(file)).collect() } else { Vec::new() };
@@ -150,7 +149,7 @@ fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place
     let rest = InPlace {
         directory: holds(first),
         directories: if test.dry_run { Vec::new() } else { directories },
-        overwrite: ground.overwrite,
+        overwrite: context.overwrite,
         // With -K they stay if something goes wrong; otherwise the last step has removed them.
         keep: test.keep || test.keep_with_error,
         ..InPlace::default()
@@ -186,7 +185,7 @@ fn options(test: &Test) -> BTreeMap<String, String> {
     given.chain(collective).chain(strided).collect()
 }
 
-fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, earlier: EarlierFile) -> Vec<Step> {
+fn steps(test: &Test, context: &RunContext<'_>, repetition: u32, earlier: EarlierFile) -> Vec<Step> {
     let iterations = earlier.iterations;
     let pause = || (test.delay_s > 0).then(|| Step::Pause { duration_ns: test.delay_s.saturating_mul(1_000_000_000) });
     let remove = || Step::RemoveFiles { files: vec![DATA.to_owned()] };
@@ -197,22 +196,25 @@ fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, earlier: EarlierFile
             steps.push(remove());
         }
         if test.prefill_bytes > 0 {
-            let work =
-                DataWork { files: PREFILL.to_owned(), order: Order::Sequential, ..work(test, ground, Transfer::Write) };
+            let work = DataWork {
+                files: PREFILL.to_owned(),
+                order: Order::Sequential,
+                ..work(test, context, Transfer::Write)
+            };
             steps.push(phase(PREFILL, work, Limit::default(), None));
         }
-        steps.push(phase(WRITE, work(test, ground, Transfer::Write), limit(test, Some(test.iterations)), think(test)));
+        steps.push(phase(WRITE, work(test, context, Transfer::Write), limit(test, Some(test.iterations)), think(test)));
     }
     if test.check_write {
-        let source = reordered(test, ground, test.offset.saturating_add(1));
-        let work = DataWork { verify: verify(test), source, barriers: false, ..work(test, ground, Transfer::Read) };
+        let source = reordered(test, context, test.offset.saturating_add(1));
+        let work = DataWork { verify: verify(test), source, barriers: false, ..work(test, context, Transfer::Read) };
         steps.push(phase(CHECK, work, limit(test, iterations.or(Some(test.iterations))), None));
     }
     if test.read || test.check_read {
         steps.extend(pause());
-        let source = source(test, ground, repetition);
+        let source = source(test, context, repetition);
         let verify = if test.check_read { verify(test) } else { None };
-        let work = DataWork { verify, source, ..work(test, ground, Transfer::Read) };
+        let work = DataWork { verify, source, ..work(test, context, Transfer::Read) };
         let order = match test.random {
             Random::Drawn => Order::IorDrawn(earlier.file_bytes / test.block_bytes),
             Random::No | Random::Shuffled => work.order,
@@ -236,8 +238,8 @@ fn phase(name: &str, work: DataWork, limit: Limit, think: Option<Think>) -> Step
     Step::Phase(Phase::new(name, vec![job]))
 }
 
-fn work(test: &Test, ground: &Ground<'_>, transfer: Transfer) -> DataWork {
-    let seed = if test.random_seed == -1 { ground.now_s } else { test.random_seed };
+fn work(test: &Test, context: &RunContext<'_>, transfer: Transfer) -> DataWork {
+    let seed = if test.random_seed == -1 { context.now_s } else { test.random_seed };
     let pattern = if test.random.is_random() { Advice::Random } else { Advice::Sequential };
     let advice = [(test.advise_pattern, pattern), (test.advise_dont_need, Advice::DontNeed)];
     DataWork {
@@ -280,18 +282,18 @@ fn think(test: &Test) -> Option<Think> {
 }
 
 /// Whose part each rank reads (hpc/ior, `TestIoSys` in src/ior.c).
-fn source(test: &Test, ground: &Ground<'_>, repetition: u32) -> Source {
+fn source(test: &Test, context: &RunContext<'_>, repetition: u32) -> Source {
     if test.reorder_random == 0 {
-        return reordered(test, ground, test.offset);
+        return reordered(test, context, test.offset);
     }
-    let tasks = test.tasks(ground);
+    let tasks = test.tasks(context);
     let seed = match test.reorder_seed {
         // Another one in each repetition.
         negative @ ..0 => negative.wrapping_neg().wrapping_add(repetition as i32),
         seed => seed,
     };
     if test.reorder_random == 1 {
-        let nearest = test.offset.min(ground.nodes - 1).saturating_mul(ground.ranks / ground.nodes);
+        let nearest = test.offset.min(context.nodes - 1).saturating_mul(context.ranks / context.nodes);
         let draw = |rank: u32| {
             let mut random = CLibrary::seeded((seed as u32).wrapping_add(rank));
             let mut offset = random.draw() % tasks;
@@ -312,9 +314,9 @@ fn source(test: &Test, ground: &Ground<'_>, repetition: u32) -> Source {
 }
 
 /// The part that is so many nodes further on. Ranks follow each other node by node, as launchers place them.
-fn reordered(test: &Test, ground: &Ground<'_>, nodes: u32) -> Source {
-    let per_node = ground.ranks / ground.nodes;
-    let shift = u64::from(nodes) * u64::from(per_node) % u64::from(test.tasks(ground));
+fn reordered(test: &Test, context: &RunContext<'_>, nodes: u32) -> Source {
+    let per_node = context.ranks / context.nodes;
+    let shift = u64::from(nodes) * u64::from(per_node) % u64::from(test.tasks(context));
     if test.reorder && shift > 0 { Source::Shift(shift as u32) } else { Source::Own }
 }
 
@@ -324,8 +326,8 @@ mod tests {
     use crate::ior::parameters::Parameters;
     use ioassay_engine::plan::validate;
 
-    fn ground() -> Ground<'static> {
-        Ground { working_directory: Path::new("/w"), ranks: 4, nodes: 1, now_s: 1_700_000_000, overwrite: false }
+    fn context() -> RunContext<'static> {
+        RunContext { working_directory: Path::new("/w"), ranks: 4, nodes: 1, now_s: 1_700_000_000, overwrite: false }
     }
 
     fn test() -> Test {
@@ -339,11 +341,11 @@ mod tests {
     #[test]
     fn files_are_named_as_ior_names_them() {
         assert_eq!(names(&test()), ["f"; 4]);
-        let own = Test { file_per_process: true, ..test() };
-        assert_eq!(names(&own)[3], "f.00000003");
-        let several = Test { file: "/a/f@/b/f".to_owned(), multi_file: true, ..own.clone() };
+        let per_process = Test { file_per_process: true, ..test() };
+        assert_eq!(names(&per_process)[3], "f.00000003");
+        let several = Test { file: "/a/f@/b/f".to_owned(), multi_file: true, ..per_process.clone() };
         assert_eq!(names(&several)[..3], ["/a/f.00000000.2", "/b/f.00000001.2", "/a/f.00000002.2"]);
-        let unique = Test { unique_directory: true, ..own };
+        let unique = Test { unique_directory: true, ..per_process };
         assert_eq!(names(&unique)[1], "1/f.00000001");
         assert_eq!(names(&Test { file: "/d/f".to_owned(), ..unique })[1], "/d/1/f.00000001");
     }
@@ -362,8 +364,8 @@ mod tests {
             Test { api: Api::Dummy, dummy_delay_us: 3, ..test() },
             Test { random: Random::Shuffled, prefill_bytes: 1 << 20, block_bytes: 2 << 20, dry_run: true, ..test() },
         ] {
-            let found = EarlierFile { iterations: Some(7), file_bytes: 3 << 20 };
-            let plan = plan(&test, &ground(), ("r", "c"), 1, found);
+            let earlier = EarlierFile { iterations: Some(7), file_bytes: 3 << 20 };
+            let plan = plan(&test, &context(), ("r", "c"), 1, earlier);
             assert_eq!(validate(&plan), Ok(()), "{test:?}");
         }
     }
@@ -372,31 +374,31 @@ mod tests {
     fn asked(line: &str) -> (Plan, Vec<(String, String)>) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let test = Parameters::parse(&words).unwrap().tests.remove(0);
-        let plan = plan(&test, &ground(), ("r", "c"), 0, EarlierFile::default());
+        let plan = plan(&test, &context(), ("r", "c"), 0, EarlierFile::default());
         let options = plan.storage.options.clone().into_iter().collect();
         (plan, options)
     }
 
     #[test]
-    fn what_is_asked_of_mpi_io_and_hdf5_is_told_to_their_plug_ins() {
-        let told = |line: &str, api: &str, expected: &[(&str, &str)]| {
+    fn options_of_mpi_io_and_hdf5_are_passed_to_their_plug_ins() {
+        let check = |line: &str, api: &str, expected: &[(&str, &str)]| {
             let (plan, options) = asked(line);
             assert_eq!(plan.storage.api, api, "{line}");
             let given: Vec<(&str, &str)> = options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
             assert_eq!(given, expected, "{line}");
         };
-        told("-w -a MPIIO", "mpiio", &[]);
-        told(
+        check("-w -a MPIIO", "mpiio", &[]);
+        check(
             "-w -a mpiio -c -V --mpiio.showHints",
             "mpiio",
             &[("collective", "yes"), ("show_hints", "yes"), ("view", "yes")],
         );
-        told(
+        check(
             "-w -a HDF5 -J 1m --hdf5.collectiveMetadata -n",
             "hdf5",
             &[("alignment", "1048576"), ("collective_metadata", "yes")],
         );
-        told("-w -a NCMPI -c", "pnetcdf", &[("collective", "yes")]);
+        check("-w -a NCMPI -c", "pnetcdf", &[("collective", "yes")]);
     }
 
     #[test]
@@ -422,8 +424,8 @@ mod tests {
     #[test]
     fn a_shift_goes_to_another_node_and_is_none_on_one_node() {
         let test = Test { reorder: true, ..test() };
-        assert_eq!(source(&test, &ground(), 0), Source::Own);
-        let two = Ground { ranks: 4, nodes: 2, ..ground() };
+        assert_eq!(source(&test, &context(), 0), Source::Own);
+        let two = RunContext { ranks: 4, nodes: 2, ..context() };
         assert_eq!(source(&test, &two, 0), Source::Shift(2));
         assert_eq!(source(&Test { offset: 2, ..test }, &two, 0), Source::Own);
     }
@@ -432,7 +434,9 @@ mod tests {
     fn a_shuffle_gives_each_part_to_one_rank_and_another_seed_another_shuffle() {
         let listed = |reorder_seed, repetition| {
             let test = Test { reorder_random: 2, reorder_seed, ..test() };
-            let Source::Listed(parts) = source(&test, &Ground { ranks: 64, ..ground() }, repetition) else { panic!() };
+            let Source::Listed(parts) = source(&test, &RunContext { ranks: 64, ..context() }, repetition) else {
+                panic!()
+            };
             parts
         };
         let mut parts = listed(5, 0);

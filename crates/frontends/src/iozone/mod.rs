@@ -93,7 +93,7 @@ fn measure(
     let directory = match std::env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
-            return Exit::could_not(failure::plain(
+            return Exit::could_not_run(failure::plain(
                 "determine the working directory",
                 error.to_string(),
                 "change to a directory",
@@ -102,7 +102,7 @@ fn measure(
     };
     let mut session = match Session::begin(Tool::Iozone, common, ranks, arguments) {
         Ok(session) => session,
-        Err(failure) => return Exit::could_not(failure),
+        Err(failure) => return Exit::could_not_run(failure),
     };
     for warning in &asked.warnings {
         say!("ioassay-engine: {warning}");
@@ -117,7 +117,7 @@ fn measure(
         Some(path) => write_worksheet(path, asked, &worksheet),
         None => Ok(()),
     };
-    session.finish(written.map_or_else(Exit::could_not, |()| ended))
+    session.finish(written.map_or_else(Exit::could_not_run, |()| ended))
 }
 
 /// Runs a case for each number of children; the worksheet of them.

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_is_said() {
+    fn options_without_effect_are_reported() {
         let warnings = read("-i0 -T -S 512 /dev/sda1 +Z").unwrap().warnings();
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         for (warning, named) in warnings.iter().zip(["-S (", "-T (", "\"/dev/sda1\"", "\"+Z\""]) {

@@ -48,7 +48,7 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ex
         Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, ranks, arguments)?)));
     let (place, session) = match begun {
         Ok(begun) => begun,
-        Err(failure) => return Exit::could_not(failure),
+        Err(failure) => return Exit::could_not_run(failure),
     };
     let now_s = (clock::unix_ns() / 1_000_000_000) as i32;
     let mut invocation = Invocation {
@@ -191,7 +191,8 @@ impl Invocation<'_> {
             created => created,
         };
         let text = print::rank_details(items, &iterations);
-        result_file::write(file, self.overwrite, is_details, &text).map_or_else(Exit::could_not, |()| Exit::default())
+        result_file::write(file, self.overwrite, is_details, &text)
+            .map_or_else(Exit::could_not_run, |()| Exit::default())
     }
 
     /// What is missing of a tree that an earlier command was to create is missing for another reason than in general.
@@ -224,7 +225,7 @@ impl Invocation<'_> {
         }
         if let (Some(file), Some(items), true) = (&self.asked.status_file, created, self.asked.stonewall_s > 0) {
             result_file::write(file, self.overwrite, result_file::is_number, &items.to_string())
-                .map_err(Exit::could_not)?;
+                .map_err(Exit::could_not_run)?;
         }
         self.session.console.print(&print::iteration(self.asked, number, &measured));
         Ok(measured)

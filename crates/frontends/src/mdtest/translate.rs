@@ -587,13 +587,13 @@ mod tests {
 
     #[test]
     fn a_status_file_limits_a_tree_a_directory_or_the_number_of_trees() {
-        let found = |line: &str, items| Amounts::of(&asked(line), &common(1)).unwrap().with_existing(items);
+        let limited = |line: &str, items| Amounts::of(&asked(line), &common(1)).unwrap().with_existing(items);
         let items = |amounts: Amounts| (amounts.items(), amounts.trees, amounts.items_per_directory, amounts.existing);
-        assert_eq!(items(found("-n 100", 7)), (7, 1, 7, None));
-        assert_eq!(items(found("-n 100 -b 3 -z 1", 30)), (30, 1, 25, Some(30)));
-        assert_eq!(items(found("-n 100 -b 3 -z 1", 100)), (100, 1, 25, None));
-        assert_eq!(items(found("-n 100 -I 10", 30)), (30, 3, 10, None));
-        assert_eq!(items(found("-n 100 -I 10", 4)), (4, 1, 4, None));
+        assert_eq!(items(limited("-n 100", 7)), (7, 1, 7, None));
+        assert_eq!(items(limited("-n 100 -b 3 -z 1", 30)), (30, 1, 25, Some(30)));
+        assert_eq!(items(limited("-n 100 -b 3 -z 1", 100)), (100, 1, 25, None));
+        assert_eq!(items(limited("-n 100 -I 10", 30)), (30, 3, 10, None));
+        assert_eq!(items(limited("-n 100 -I 10", 4)), (4, 1, 4, None));
     }
 
     #[test]

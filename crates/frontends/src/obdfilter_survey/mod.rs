@@ -39,7 +39,7 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ex
         Request::new(&given, common, &here).map(|asked| (given, asked))
     });
     match prepared {
-        Ok((given, asked)) => measure(&given, &asked, common, ranks).unwrap_or_else(Exit::could_not),
+        Ok((given, asked)) => measure(&given, &asked, common, ranks).unwrap_or_else(Exit::could_not_run),
         Err(failure) => Exit::refused(failure),
     }
 }

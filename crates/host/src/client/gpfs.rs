@@ -60,14 +60,14 @@ mod tests {
         let file = "#\n# Machine generated\n#\nclusterName hpc.example.com\nmaxMBpS 24000\n[c1n1.example.com,c1n2]\n\
                     pagepool 16G\n[c1n3]\npagepool 64G\n[common]\npagepool 4G\nworkerThreads 512\n";
         let root = tree(&[("var/mmfs/gen/mmfs.cfg", file)]);
-        let told = |host: &str| parameters(root.path(), host).into_iter().collect::<Vec<_>>();
+        let parameters_of = |host: &str| parameters(root.path(), host).into_iter().collect::<Vec<_>>();
         let wanted = |pagepool: &str| {
             [("maxMBpS", "24000"), ("pagepool", pagepool), ("workerThreads", "512")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
         };
-        assert_eq!(told("c1n1"), wanted("16G"));
-        assert_eq!(told("c1n2.example.com"), wanted("16G"));
-        assert_eq!(told("c1n4"), wanted("4G"));
+        assert_eq!(parameters_of("c1n1"), wanted("16G"));
+        assert_eq!(parameters_of("c1n2.example.com"), wanted("16G"));
+        assert_eq!(parameters_of("c1n4"), wanted("4G"));
         assert_eq!(parameters(tree(&[]).path(), "c1n1"), BTreeMap::new());
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::text::tree;
 
-    fn told(root: &Path, source: &str) -> Vec<(String, String)> {
+    fn sorted_parameters(root: &Path, source: &str) -> Vec<(String, String)> {
         parameters(root, source).into_iter().collect()
     }
 
@@ -124,7 +124,7 @@ mod tests {
             ("osc.max_rpcs_in_flight", "64 (2) / 8 (1)"),
             ("version", "2.15.3"),
         ]);
-        assert_eq!(told(root.path(), "10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch/project"), wanted);
+        assert_eq!(sorted_parameters(root.path(), "10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch/project"), wanted);
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             ("proc/fs/lustre/osc/scratch-OST0000-osc-ffff8d5a/max_dirty_mb", "32\n"),
         ]);
         let wanted = pairs(&[("llite.checksum_pages", "1"), ("osc.max_dirty_mb", "32"), ("version", "2.7.0")]);
-        assert_eq!(told(root.path(), "mgs@tcp:/scratch"), wanted);
-        assert_eq!(told(tree(&[]).path(), "mgs@tcp:/scratch"), []);
+        assert_eq!(sorted_parameters(root.path(), "mgs@tcp:/scratch"), wanted);
+        assert_eq!(sorted_parameters(tree(&[]).path(), "mgs@tcp:/scratch"), []);
     }
 }

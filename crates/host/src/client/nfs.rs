@@ -80,7 +80,7 @@ device tmpfs mounted on /run with fstype tmpfs
             ("proc/sys/sunrpc/tcp_max_slot_table_entries", "65536\n"),
             ("sys/module/nfs/parameters/max_session_slots", "64\n"),
         ]);
-        let told: Vec<(String, String)> = parameters(root.path(), "/mnt/my data").into_iter().collect();
+        let values: Vec<(String, String)> = parameters(root.path(), "/mnt/my data").into_iter().collect();
         let wanted = [
             ("caps", "caps=0x3ffbffdf,wtmult=512,dtsize=1048576,bsize=0,namlen=255"),
             ("connections", "2"),
@@ -88,7 +88,7 @@ device tmpfs mounted on /run with fstype tmpfs
             ("nfsv4", "bm0=0xfdffbfff,sessions,pnfs=not configured"),
             ("sunrpc.tcp_max_slot_table_entries", "65536"),
         ];
-        assert_eq!(told, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(values, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(of_mount(STATS, "/mnt"), BTreeMap::new());
     }
 }

@@ -246,9 +246,9 @@ mod tests {
         assert_eq!(parse(&format!("{nothing_mounted}_io_s_ _n_ 10.0.0.1 _rc_ 0 _br_ 1\n_fs_io_s_\n")), []);
         let answer = [line("scratch", 10), line("home", 1), line("scratch", 30)].concat();
         let readings = parse(&answer);
-        let told: Vec<_> =
+        let kept: Vec<_> =
             readings.iter().map(|reading| (reading.name.as_str(), reading.value("read_bytes"))).collect();
-        assert_eq!(told, [("scratch", Some(30)), ("home", Some(1))]);
+        assert_eq!(kept, [("scratch", Some(30)), ("home", Some(1))]);
     }
 
     /// A root with a program that stands for mmpmon.

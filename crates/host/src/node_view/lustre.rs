@@ -359,7 +359,7 @@ ldlm_cancel                         7 samples [usecs] 10 20 100 900
     }
 
     #[test]
-    fn mounts_of_the_same_file_system_are_told_apart() {
+    fn mounts_of_the_same_file_system_are_distinguished() {
         let now = readings(&[
             ("proc/fs/lustre/llite/home-ffff000000000001/stats", OLD_LLITE),
             ("proc/fs/lustre/llite/scratch-ffff000000000001/stats", OLD_LLITE),

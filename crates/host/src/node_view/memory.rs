@@ -156,18 +156,18 @@ mod tests {
             ),
             ("proc/pressure/irq", "full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"),
         ]);
-        let told: Vec<_> = readings
+        let pressures: Vec<_> = readings
             .iter()
             .map(|reading| (reading.name.as_str(), reading.value("some_ns"), reading.value("full_ns")))
             .collect();
-        assert_eq!(told, [("cpu", Some(14_927_356_000), None), ("io", Some(7000), Some(5000))]);
+        assert_eq!(pressures, [("cpu", Some(14_927_356_000), None), ("io", Some(7000), Some(5000))]);
     }
 
     #[test]
     fn a_file_that_is_missing_leaves_out_its_values_alone() {
         let readings = readings(&[("proc/vmstat", "pgmajfault 5\nallocstall 2\n")]);
         let [memory] = readings.as_slice() else { panic!("{readings:?}") };
-        let told: Vec<_> = memory.values().map(|(field, value)| (field.name, value)).collect();
-        assert_eq!(told, [("major_faults", 5), ("allocation_stalls", 2)]);
+        let values: Vec<_> = memory.values().map(|(field, value)| (field.name, value)).collect();
+        assert_eq!(values, [("major_faults", 5), ("allocation_stalls", 2)]);
     }
 }

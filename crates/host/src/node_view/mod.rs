@@ -131,7 +131,7 @@ mod tests {
     fn contents(sound: &'static str) -> impl Strategy<Value = Vec<u8>> {
         let replaced = prop::collection::vec((0..sound.len(), any::<u8>()), 0..6).prop_map(move |changes| {
             let mut bytes = sound.as_bytes().to_vec();
-            changes.into_iter().for_each(|(at, byte)| bytes[at] = byte);
+            changes.into_iter().for_each(|(index, byte)| bytes[index] = byte);
             bytes
         });
         let too_large = prop_oneof![Just("18446744073709551615"), Just("-1"), Just("99999999999999999999"), Just("")]

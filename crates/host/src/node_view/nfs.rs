@@ -334,8 +334,9 @@ device 10.0.0.1:/home mounted on /home with fstype nfs4 statvers=1.1
 
     #[test]
     fn a_mount_that_shares_its_counters_is_read_once_and_a_covered_one_not_at_all() {
-        let at = |point: &str| VERSION_4.replace("mounted on /home ", &format!("mounted on {point} "));
-        let mountstats = [at("/home"), at("/job\\040home"), at("/mnt"), at("/mnt")].concat();
+        let mounted_on = |point: &str| VERSION_4.replace("mounted on /home ", &format!("mounted on {point} "));
+        let mountstats =
+            [mounted_on("/home"), mounted_on("/job\\040home"), mounted_on("/mnt"), mounted_on("/mnt")].concat();
         let mountinfo = "\
 22 1 0:21 / /proc rw - proc proc rw
 30 1 0:47 / /home rw,relatime shared:1 - nfs4 10.0.0.1:/home rw

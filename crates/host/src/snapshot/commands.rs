@@ -293,8 +293,8 @@ mod tests {
         let mut collector = Collector::new(Path::new("/"), Bounds::default());
         let environment = Environment { mount, ..Environment::default() };
         let outputs = run(&programs, &environment, Some(Path::new("/mnt/x")), &mut collector);
-        let own = |output: &CommandOutput| scripts.iter().any(|(name, _)| *name == output.argv[0]);
-        (outputs.into_iter().filter(own).collect(), collector.finish().0)
+        let is_of_script = |output: &CommandOutput| scripts.iter().any(|(name, _)| *name == output.argv[0]);
+        (outputs.into_iter().filter(is_of_script).collect(), collector.finish().0)
     }
 
     const LONG: Duration = Duration::from_secs(30);

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_told_from_another_by_second_addition_and_labels() {
+    fn documents_are_distinguished_by_second_addition_and_labels() {
         let io = |class: &str, calls| Io { class: class.to_owned(), calls, ..Io::default() };
         let first = io("read", 1).of(7, 0);
         assert_eq!(first.identity(), io("read", 2).of(7, 0).identity());
@@ -363,13 +363,13 @@ mod tests {
     }
 
     #[test]
-    fn additions_to_a_second_have_moments_of_their_own_also_after_a_call_of_hours() {
+    fn additions_to_a_second_have_their_own_timestamps_even_after_a_call_of_hours() {
         let moments: Vec<_> = (0..20_000).map(|part| Io::default().of(7, part).time_ns()).collect();
         assert!(moments.is_sorted_by(|before, after| before < after));
     }
 
     #[test]
-    fn moments_have_their_unit_in_their_names_and_names_of_their_own_in_stores() {
+    fn timestamps_have_their_unit_in_their_names_and_their_own_names_in_stores() {
         let fields = || KINDS.iter().flat_map(|kind| kind.fields);
         let moments: Vec<_> = fields().filter(|field| field.kind == FieldKind::Moment).collect();
         assert!(moments.iter().all(|moment| moment.name.ends_with("_ns")));
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_of_a_second_that_only_a_key_tells_apart_have_moments_of_their_own() {
+    fn documents_of_a_second_that_differ_only_in_a_key_have_their_own_timestamps() {
         let calls: Vec<_> =
             (0..100).map(|pid| InFlight { pid: format!("{pid}"), ..InFlight::default() }.of(7, 0)).collect();
         let mut moments: Vec<_> = calls.iter().map(Document::time_ns).collect();

@@ -171,8 +171,8 @@ mod tests {
             assert_eq!(table.add(Entry::new(Some(SubmitRead), user_data << 12, 7)), Added::Yes, "{user_data}");
         }
         for user_data in 0..32 {
-            let found = table.complete(user_data << 12, false).unwrap();
-            assert_eq!((found.operation(), found.position), (Some(SubmitRead), 7));
+            let request = table.complete(user_data << 12, false).unwrap();
+            assert_eq!((request.operation(), request.position), (Some(SubmitRead), 7));
             assert_eq!(table.complete(user_data << 12, false), None);
         }
     }

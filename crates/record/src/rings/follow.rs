@@ -633,14 +633,14 @@ mod tests {
 
     impl Memory for Within {
         fn word(&self, area: Area, place: usize) -> Option<u32> {
-            let found = self.0.word(area, place);
-            assert!(found.is_none() || place + 4 <= self.1.bytes(area));
-            found
+            let value = self.0.word(area, place);
+            assert!(value.is_none() || place + 4 <= self.1.bytes(area));
+            value
         }
         fn words(&self, area: Area, place: usize, into: &mut [u64]) -> bool {
-            let found = self.0.words(area, place, into);
-            assert!(!found || place + size_of_val(into) <= self.1.bytes(area));
-            found
+            let is_there = self.0.words(area, place, into);
+            assert!(!is_there || place + size_of_val(into) <= self.1.bytes(area));
+            is_there
         }
     }
 

@@ -57,7 +57,7 @@ static VFORK: Real = Real::new();
 
 /// What [`vfork`] jumps to.
 extern "C" fn before_vfork() -> usize {
-    process::vforks();
+    process::before_vfork();
     VFORK.address(c"vfork")
 }
 
@@ -113,7 +113,7 @@ unsafe fn replacing(
     // SAFETY: the caller's.
     let result = faults::as_programs(|| unsafe { environment::with_recorder(environment, real) });
     if has_table {
-        process::goes_on();
+        process::resume_after_failed_exec();
     } else {
         finished::announce(sys::process(), ticks::moment(), State::Stayed, name);
     }
@@ -162,7 +162,7 @@ hook! {
     ) -> c_int |real| {
         // A child that shares all memory and is no thread: as of `vfork`.
         if flags & libc::CLONE_VM != 0 && flags & libc::CLONE_THREAD == 0 {
-            process::vforks();
+            process::before_vfork();
         }
         real()
     }

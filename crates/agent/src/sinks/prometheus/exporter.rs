@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn each_metric_is_said_once_with_its_kind_before_its_samples() {
+    fn each_metric_is_declared_once_with_its_kind_before_its_samples() {
         let text = text(&mut series("7"), false);
         let calls = "# HELP ioassay_io_calls_total Calls that ended.\n# TYPE ioassay_io_calls_total counter\n\
                      ioassay_io_calls_total{node=\"n1\",job=\"7\",class=\"read\"} 7\n";

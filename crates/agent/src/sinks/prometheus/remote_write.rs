@@ -191,7 +191,7 @@ impl Transport for Receiver {
         let answer = self.store.ask(Method::POST, self.path, &headers, payload.to_vec())?;
         match answer.status.as_u16() {
             200..=299 if answer.body.is_empty() => Ok(()),
-            200..=299 => Err(self.store.stranger(&answer)),
+            200..=299 => Err(self.store.unexpected_server(&answer)),
             404 => Err(Refusal::later(format!(
                 "{}; Prometheus must be started with --web.enable-remote-write-receiver",
                 self.store.complaint(&answer)
@@ -240,8 +240,8 @@ mod tests {
 
     #[test]
     fn many_series_go_in_several_requests_each_of_which_waits_in_a_spool() {
-        let one = time_series("x", &vec![("job", "7".to_owned())], vec![Sample { value: 1.0, timestamp: 1 }]);
-        let payloads = payloads(vec![one; 2 * SERIES + 1], 7);
+        let single = time_series("x", &vec![("job", "7".to_owned())], vec![Sample { value: 1.0, timestamp: 1 }]);
+        let payloads = payloads(vec![single; 2 * SERIES + 1], 7);
         let series: Vec<_> = payloads.iter().map(|payload| request(&payload.bytes).timeseries.len()).collect();
         assert_eq!(series, [SERIES, SERIES, 1]);
         assert_eq!(payloads.iter().map(|payload| payload.documents).collect::<Vec<_>>(), [7, 1, 1]);
@@ -263,7 +263,7 @@ mod tests {
         let mut samples = Samples { series: Series::of("n1", SeriesLimits::default()), documents: 0 };
         samples.encode(&[io(3, 10, 0), Job { node: "n1".into(), ..Job::default() }.of(10, 0)]);
         for series in request(&samples.flush()[0].bytes).timeseries {
-            assert!(series.labels.is_sorted_by(|one, other| one.name < other.name));
+            assert!(series.labels.is_sorted_by(|first, second| first.name < second.name));
             assert!(series.labels.iter().all(|label| !label.value.is_empty()));
         }
     }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_is_not_switched_on_is_said() {
+    fn a_disabled_receiver_is_reported() {
         let scripted = ScriptedServer::start(|_| ("404 Not Found".to_owned(), String::new()));
         let mut sink = open(&scripted.server(), SeriesLimits::default(), "n1").unwrap();
         let refusal = sink.transport.send(b"").unwrap_err();

@@ -386,7 +386,7 @@ mod tests {
     use super::*;
 
     /// What all series say, as `name{labels}`.
-    fn said(series: &mut Series) -> BTreeMap<String, u64> {
+    fn values_of(series: &mut Series) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for (labels, group) in series.groups() {
             let labels: Vec<_> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -414,7 +414,7 @@ mod tests {
         {
             series.add(&document);
         }
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=7,class=read}"], 8);
         assert_eq!(all["ioassay_io_slowest_ns_max{node=n1,job=7,class=read}"], 5);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=7,class=metadata}"], 1);
@@ -422,10 +422,10 @@ mod tests {
         series.reset_greatest();
         series.advance(11);
         series.add(&job("7", 2, 11));
-        // What is said of an earlier second adds to amounts, and changes no state.
+        // What is reported of an earlier second adds to amounts, and changes no state.
         series.add(&io("7", "read", 2, 10));
         series.add(&job("7", 9, 10));
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=7,class=read}"], 10);
         assert_eq!(all["ioassay_io_slowest_ns_max{node=n1,job=7,class=read}"], 2);
         assert_eq!(
@@ -438,7 +438,7 @@ mod tests {
     fn a_job_is_whole_or_wholly_in_other_and_nothing_is_left_out_of_sums() {
         let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(10);
-        // Documents of all kinds come in turns, and those of some jobs begin with another kind.
+        // Documents of all kinds come alternately, and those of some jobs begin with another kind.
         for number in 0..100 {
             if number % 2 == 0 {
                 series.add(&job(&number.to_string(), 1, 10));
@@ -450,7 +450,7 @@ mod tests {
                 series.add(&job(&number.to_string(), 1, 10));
             }
         }
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         let sum =
             |name: &str| all.iter().filter(|(other, _)| other.starts_with(name)).map(|(_, value)| value).sum::<u64>();
         assert_eq!((sum("ioassay_io_calls_total"), sum("ioassay_job_processes{")), (400, 100));
@@ -461,14 +461,14 @@ mod tests {
             let processes = all.contains_key(&format!("ioassay_job_processes{{node=n1,job={number}}}"));
             assert_eq!((calls, processes), (number < 3, number < 3), "{number}");
         }
-        let said: Vec<_> = series
+        let names: Vec<_> = series
             .about_names()
             .into_iter()
             .map(|(name, _, labels, value)| (name, labels[1].1.clone(), value))
             .collect();
         let expected = [("ioassay_folded_names", "job", 97), ("ioassay_most_names", "job", 3)];
         let expected: Vec<_> = expected.into_iter().map(|(name, of, value)| (name, of.to_owned(), value)).collect();
-        assert_eq!(said[..2], expected);
+        assert_eq!(names[..2], expected);
     }
 
     #[test]
@@ -488,10 +488,10 @@ mod tests {
         for number in ["7", "8", "9"] {
             series.add(&io(number, "read", 1, 10));
         }
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert_eq!(all["ioassay_phase_bytes_total{node=n1,phase=b}"], 5);
         assert_eq!(all["ioassay_phase_bytes_total{node=n1,phase=other}"], 10);
-        // A job of which a rule of many is said has its own name all the same.
+        // A job that one rule of many names has its own name all the same.
         assert_eq!(all["ioassay_rule_waits_total{node=n1,job=7,label=other}"], 2);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=9,class=read}"], 1);
         let folded: Vec<_> =
@@ -514,7 +514,7 @@ mod tests {
         let gone: Vec<_> = gone.iter().map(|(labels, _)| labels[1].clone()).collect();
         assert_eq!(gone, [("job", "a".to_owned()), ("job", "a".to_owned())]);
         series.add(&job("c", 1, 11 + IDLE_S));
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=other,class=read}"], 2);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=c,class=read}"], 1);
         assert_eq!(all["ioassay_job_processes{node=n1,job=c}"], 1);
@@ -530,7 +530,7 @@ mod tests {
                 series.add(&io(&format!("kworker/{number}:1.0"), "write", 1, second));
             }
         }
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=kworker/9999:1.0,class=write}"], 3);
         assert_eq!(series.about_names()[0].3, 0);
     }
@@ -542,16 +542,16 @@ mod tests {
         (0..7).for_each(|number| series.add(&io(&format!("{number}"), "read", 1, 10)));
         series.add(&job("7", 4, 10));
         assert!(series.advance(10 + KNOWN_S).is_empty());
-        assert!(said(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
+        assert!(values_of(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
         series.advance(11 + KNOWN_S);
-        assert!(!said(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
+        assert!(!values_of(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
         assert_eq!(series.advance(10 + STALE_S).len(), 0);
         assert_eq!(series.advance(11 + STALE_S).len(), 8);
-        assert!(said(&mut series).is_empty());
+        assert!(values_of(&mut series).is_empty());
     }
 
     #[test]
-    fn moments_are_never_added_up_and_stay_until_their_series_goes() {
+    fn timestamps_are_never_added_up_and_stay_until_their_series_ends() {
         let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(10);
         let phase = |end_ns| Phase { run: "r".into(), begin_ns: end_ns - 1, end_ns, ..Phase::default() }.of(10, 0);
@@ -560,10 +560,10 @@ mod tests {
         }
         series.reset_greatest();
         series.advance(10 + STALE_S);
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert_eq!((all["ioassay_phase_begin_ns{run=r}"], all["ioassay_phase_end_ns{run=r}"]), (8, 9));
         series.advance(11 + STALE_S);
-        assert!(said(&mut series).is_empty());
+        assert!(values_of(&mut series).is_empty());
     }
 
     #[test]
@@ -603,7 +603,7 @@ mod tests {
         for document in [alert.of(10, 0), call.of(10, 0), job.of(10, 0)] {
             series.add(&document);
         }
-        let all = said(&mut series);
+        let all = values_of(&mut series);
         assert!(all.keys().all(|name| !name.contains("secret")), "{all:?}");
         assert_eq!(
             (all["ioassay_alert_total{label=slow,user=7}"], all["ioassay_in_flight_total{class=other}"]),
@@ -614,8 +614,8 @@ mod tests {
     #[test]
     fn reads_and_writes_of_every_kind_are_in_their_groups() {
         for (group, expected) in [("read", 4), ("write", 4), ("MPI read", 5), ("MPI write", 5), ("metadata", 16)] {
-            let found = Operation::ALL.iter().filter(|operation| class_group(operation.word()) == group).count();
-            assert_eq!(found, expected, "{group}");
+            let count = Operation::ALL.iter().filter(|operation| class_group(operation.word()) == group).count();
+            assert_eq!(count, expected, "{group}");
         }
         assert_eq!(
             (class_group("copy from"), class_group("elsewhere read"), class_group("new")),

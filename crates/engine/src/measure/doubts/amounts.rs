@@ -159,19 +159,19 @@ mod tests {
             };
             records::phase("write", Operation::Write, (0..).zip(samples).map(of).collect())
         };
-        let told = |record: &PhaseRecord| stalled(given::facts(&plan, &[], record)).map(|doubt| doubt.reason);
+        let stall_of = |record: &PhaseRecord| stalled(given::facts(&plan, &[], record)).map(|doubt| doubt.reason);
         let stall = phase(5 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 0, 0, 9]]);
         let reason = Reason::Stalled { stalled_ns: 3 * second_ns, begin_ns: 2 * second_ns, slowest_ns: 5 * second_ns };
-        assert_eq!(told(&stall), Some(reason));
-        assert_eq!(told(&phase(2 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 0, 0, 9]])), None, "nobody waits");
-        assert_eq!(told(&phase(5 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 1, 0, 9]])), None, "one works");
-        assert_eq!(told(&phase(9 * second_ns, [&[9, 9, 0, 0, 0, 0], &[9, 9, 0, 0, 0, 0]])), None, "the final sync");
+        assert_eq!(stall_of(&stall), Some(reason));
+        assert_eq!(stall_of(&phase(2 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 0, 0, 9]])), None, "nobody waits");
+        assert_eq!(stall_of(&phase(5 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 1, 0, 9]])), None, "one works");
+        assert_eq!(stall_of(&phase(9 * second_ns, [&[9, 9, 0, 0, 0, 0], &[9, 9, 0, 0, 0, 0]])), None, "the final sync");
         let slow = records::phase("write", Operation::Write, stall.ranks.clone());
         let facts = Facts { median_ns: second_ns, ..given::facts(&plan, &[], &slow) };
         assert_eq!(stalled(facts), None, "every operation takes long");
         let mut suspended = stall;
         suspended.ranks[0].suspended = vec![Suspension { begin_ns: 2 * second_ns, end_ns: 5 * second_ns }];
-        assert_eq!(told(&suspended), None, "the run was suspended");
+        assert_eq!(stall_of(&suspended), None, "the run was suspended");
     }
 
     #[test]

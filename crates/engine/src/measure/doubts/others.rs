@@ -259,7 +259,7 @@ mod tests {
     }
 
     /// What disturbed a phase of ten seconds in which a rank on each node wrote with `fsync`.
-    fn found(fsync: &str, nodes: &[Environment], on_nodes: &[NodeRecord]) -> Vec<(Disturber, String, u64, u64)> {
+    fn disturbers(fsync: &str, nodes: &[Environment], on_nodes: &[NodeRecord]) -> Vec<(Disturber, String, u64, u64)> {
         let fsync = if fsync == "every" { json!({"every-writes": 1}) } else { json!(fsync) };
         let plan = given::plan(nodes.len(), fsync, json!({}));
         let of = |number: u32| RankRecord {
@@ -274,12 +274,14 @@ mod tests {
         else {
             return Vec::new();
         };
-        by.into_iter().map(|one| (one.what, one.host, one.amount, one.of)).collect()
+        by.into_iter()
+            .map(|disturbance| (disturbance.what, disturbance.host, disturbance.amount, disturbance.of))
+            .collect()
     }
 
     fn found_alone(fsync: &str, record: NodeRecord) -> Vec<(Disturber, u64, u64)> {
-        let found = found(fsync, &[node("n1", "m1")], &[record]);
-        found.into_iter().map(|(what, _, amount, of)| (what, amount, of)).collect()
+        let of_node = disturbers(fsync, &[node("n1", "m1")], &[record]);
+        of_node.into_iter().map(|(what, _, amount, of)| (what, amount, of)).collect()
     }
 
     #[test]
@@ -308,18 +310,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_from_before_the_phase_are_told_from_those_of_others() {
+    fn bytes_from_before_the_phase_are_distinguished_from_those_of_others() {
         let before = NodeRecord { dirty_bytes: Some(900 * MIB), device_write_bytes: Some(1900 * MIB), ..undisturbed() };
         assert_eq!(found_alone("at-end", before), [(Disturber::WriteBack, 900 * MIB, 1000 * MIB)]);
         let stayed = NodeRecord { dirty_bytes: Some(900 * MIB), ..undisturbed() };
-        assert_eq!(found_alone("at-end", stayed), [], "nothing of it was written meanwhile");
+        assert_eq!(found_alone("at-end", stayed), [], "none of it was written meanwhile");
     }
 
     #[test]
     fn hosts_of_one_machine_are_no_others_for_each_other() {
         let half = NodeRecord { ranks_write_bytes: Some(500 * MIB), ranks_user_ns: SECOND_NS / 2, ..undisturbed() };
-        assert_eq!(found("at-end", &[node("n1", "m1"), node("n2", "m1")], &[half, half]), []);
-        let apart = found("at-end", &[node("n1", "m1"), node("n2", "m2")], &[undisturbed(), half]);
+        assert_eq!(disturbers("at-end", &[node("n1", "m1"), node("n2", "m1")], &[half, half]), []);
+        let apart = disturbers("at-end", &[node("n1", "m1"), node("n2", "m2")], &[undisturbed(), half]);
         assert_eq!(apart, [(Disturber::OthersWrote, "n2".to_owned(), 500 * MIB, 1000 * MIB)]);
     }
 

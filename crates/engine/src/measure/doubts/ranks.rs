@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(unlike(&[470, 100, 460, 450], worn_out), None, "all do the same work in the end");
     }
 
-    /// What is said of ranks that ended after so many seconds with so many operations.
+    /// The message about ranks that ended after so many seconds with so many operations.
     fn apart(ranks: &[(u64, u64)]) -> String {
         let of = |(number, &(seconds, operations))| RankRecord {
             end_ns: seconds * SECOND_NS,
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn a_rank_that_was_last_because_it_had_more_to_do_is_not_called_the_slowest() {
         assert!(apart(&[(10, 100), (10, 100), (20, 100)]).ends_with("that of the slowest, rank 2"));
-        let said = apart(&[(10, 100), (10, 100), (20, 210)]);
-        assert!(said.ends_with("rank 2, which had more to do (210 operations where others had 100)"), "{said}");
+        let message = apart(&[(10, 100), (10, 100), (20, 210)]);
+        assert!(message.ends_with("rank 2, which had more to do (210 operations where others had 100)"), "{message}");
         assert_eq!(apart(&[(20, 100), (20, 100), (21, 100)]), "");
     }
 }

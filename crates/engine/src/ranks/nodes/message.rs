@@ -160,11 +160,11 @@ mod tests {
 
         /// Cut off, or with some byte changed: it is a message or none, and never more than there is.
         #[test]
-        fn what_is_broken_is_no_reason_to_panic(cut in 0..80_usize, at in 0..80_usize, byte: u8) {
+        fn what_is_broken_is_no_reason_to_panic(cut in 0..80_usize, index in 0..80_usize, byte: u8) {
             let key = JobKey { order: 3, step: 1, job: 2 };
             let mut packet = pack(&Message::Job(key, JobMessage::Max { most: 5, came: 1, of: 2 }), b"behind it");
             let end = packet.len();
-            packet[at % end] = byte;
+            packet[index % end] = byte;
             packet.truncate(end - cut % end);
             if let Some((_, bytes)) = unpack(&packet) {
                 prop_assert!(bytes.len() < packet.len());
@@ -173,12 +173,12 @@ mod tests {
         }
 
         #[test]
-        fn parts_come_in_the_order_of_nodes(said in proptest::collection::vec(any::<Vec<u8>>(), 0..9)) {
+        fn parts_come_in_the_order_of_nodes(sent in proptest::collection::vec(any::<Vec<u8>>(), 0..9)) {
             let mut all = Vec::new();
-            for (node, bytes) in said.iter().enumerate().rev() {
+            for (node, bytes) in sent.iter().enumerate().rev() {
                 add_part(&mut all, node as u32, bytes);
             }
-            prop_assert_eq!(parts(&all), said);
+            prop_assert_eq!(parts(&all), sent);
         }
     }
 }

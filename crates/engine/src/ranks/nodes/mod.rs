@@ -287,8 +287,8 @@ mod tests {
             let gathered = run(ranks_on, |rank| {
                 let mut all = Vec::new();
                 for round in 0..3_u8 {
-                    let own = [rank.rank() as u8, round];
-                    all.push(rank.gather(&own, &mut |messages| messages.concat()).unwrap());
+                    let message = [rank.rank() as u8, round];
+                    all.push(rank.gather(&message, &mut |messages| messages.concat()).unwrap());
                     let text = if rank.rank() == 0 { vec![round; 70_000] } else { b"no".to_vec() };
                     assert_eq!(rank.broadcast(&text).unwrap(), [round; 70_000]);
                 }
@@ -330,7 +330,7 @@ mod tests {
         let most = run(&[2, 2, 2], |rank| {
             rank.begin_step(3, None).unwrap();
             let members = RankRange { first: 1, count: 4 };
-            let most = members.member(rank.rank()).map(|own| rank.agree_on_most(1, members, own.into()).unwrap());
+            let most = members.member(rank.rank()).map(|member| rank.agree_on_most(1, members, member.into()).unwrap());
             rank.wait_for_all().unwrap();
             most
         });
@@ -344,19 +344,19 @@ mod tests {
         let (mut done, mut taken) = (0_u64, Vec::new());
         for step in 0..steps {
             rank.begin_step(step, None).unwrap();
-            let mut own = if rank.rank() == 0 { vec![10_u8] } else { Vec::new() };
+            let mut pieces = if rank.rank() == 0 { vec![10_u8] } else { Vec::new() };
             loop {
-                while let Some(below) = own.pop() {
+                while let Some(below) = pieces.pop() {
                     done += 1;
-                    own.extend(0..below);
-                    while own.len() > 1 && rank.wants_work(0, members) && rank.share_work(0, &[own[0]]) {
-                        own.remove(0);
+                    pieces.extend(0..below);
+                    while pieces.len() > 1 && rank.wants_work(0, members) && rank.share_work(0, &[pieces[0]]) {
+                        pieces.remove(0);
                     }
                 }
                 if !rank.take_work(0, members, &mut taken).unwrap() {
                     break;
                 }
-                own.push(taken[0]);
+                pieces.push(taken[0]);
             }
             rank.wait_for_all().unwrap();
         }
@@ -468,8 +468,8 @@ mod tests {
                         1 => u64::from(rank.start_together().unwrap().opened_ns > 0),
                         2 => rank.agree_on_most(0, members, rank.rank().into()).unwrap(),
                         3 => {
-                            let own = rank.rank().to_le_bytes();
-                            let all = rank.gather(&own, &mut |messages| messages.concat()).unwrap();
+                            let message = rank.rank().to_le_bytes();
+                            let all = rank.gather(&message, &mut |messages| messages.concat()).unwrap();
                             all.map_or(u64::from(total) * 4, |all| all.concat().len() as u64)
                         }
                         4 => rank.broadcast(&[rank.rank() as u8, step as u8]).unwrap()[0].into(),
@@ -480,7 +480,7 @@ mod tests {
                     answer
                 }).collect::<Vec<_>>()
             });
-            prop_assert!(answers.iter().all(|own| *own == answers[0]), "{:?}", answers);
+            prop_assert!(answers.iter().all(|answer| *answer == answers[0]), "{:?}", answers);
         }
 
         /// A piece may meet the wish for it on its way.
@@ -493,18 +493,18 @@ mod tests {
             prop_assert_eq!(done.iter().sum::<u64>(), 2 * WORK);
         }
 
-        /// A failure at any moment: everybody comes to an end, and the first node knows of it.
+        /// A failure at any moment: all ranks end, and the first node knows of it.
         #[test]
         fn a_failure_at_any_call_ends_all_ranks(
             ranks_on in proptest::collection::vec(1..4_u32, 1..6),
-            at in 0..12_u32,
+            failing_step in 0..12_u32,
             who in 0..18_u32,
             seed in 0..1000_u64,
         ) {
             let total: u32 = ranks_on.iter().sum();
             let ended = run_over(slow(ranks_on.len() as u32, seed), &ranks_on, |rank| {
                 for step in 0.. {
-                    if step == at && rank.rank() == who % total {
+                    if step == failing_step && rank.rank() == who % total {
                         rank.fail(&Failure { message: "full".into(), ..Failure::default() });
                     }
                     if rank.begin_step(step, None).is_err() || rank.start_together().is_err() {
@@ -546,7 +546,7 @@ mod tests {
         }
         let passed = run_over(wires, &[1, 1], |rank| {
             rank.begin_step(0, None).unwrap();
-            // By now all of it has been heard.
+            // By now all messages have arrived.
             rank.wait_for_all()
         });
         assert_eq!(passed, [Ok(()), Ok(())]);

@@ -97,11 +97,11 @@ mod tests {
         CString::new(path.to_str().unwrap()).unwrap()
     }
 
-    fn at(name: &CStr) -> Entry<'_> {
+    fn entry_at(name: &CStr) -> Entry<'_> {
         Entry { directory: None, name }
     }
 
-    /// What is there after each operation, and by which names, is looked at with the standard library.
+    /// What is there after each operation, and by which names, is checked with the standard library.
     fn every_operation(api: &dyn StorageApi, directory: &Path) {
         let target = Target::Directory(directory.to_owned());
         let storage = Storage::of(api.name());
@@ -115,38 +115,38 @@ mod tests {
 
         let tree = directory.join("tree");
         if can.directories {
-            names.create_directory(at(&name(&tree))).unwrap();
+            names.create_directory(entry_at(&name(&tree))).unwrap();
         }
         let (file, other) = (tree.join("file"), tree.join("other"));
         let [file_name, other_name] = [&file, &other].map(|path| name(path));
         let content = |bytes| Content { bytes, sync: true };
-        names.create(at(&file_name), Presence::New, content(&[7; 4096])).unwrap();
+        names.create(entry_at(&file_name), Presence::New, content(&[7; 4096])).unwrap();
         there(&file, 4096);
-        names.stat(at(&file_name)).unwrap();
-        names.write(at(&file_name), content(&[8; 5000])).unwrap();
+        names.stat(entry_at(&file_name)).unwrap();
+        names.write(entry_at(&file_name), content(&[8; 5000])).unwrap();
         there(&file, 5000);
         let mut read = [8; 5000];
-        names.read(at(&file_name), &mut read).unwrap();
+        names.read(entry_at(&file_name), &mut read).unwrap();
         assert_eq!(read, [8; 5000], "{}", api.name());
-        names.create(at(&file_name), Presence::Shared, content(&[])).unwrap();
+        names.create(entry_at(&file_name), Presence::Shared, content(&[])).unwrap();
         there(&file, 5000);
         if keeps {
-            assert!(names.create(at(&file_name), Presence::New, content(&[])).is_err());
-            assert!(names.read(at(&file_name), &mut [0; 5001]).unwrap_err().to_string().contains("5000"));
-            assert!(names.stat(at(&other_name)).is_err());
+            assert!(names.create(entry_at(&file_name), Presence::New, content(&[])).is_err());
+            assert!(names.read(entry_at(&file_name), &mut [0; 5001]).unwrap_err().to_string().contains("5000"));
+            assert!(names.stat(entry_at(&other_name)).is_err());
         }
         if can.rename {
-            names.rename(at(&file_name), at(&other_name)).unwrap();
+            names.rename(entry_at(&file_name), entry_at(&other_name)).unwrap();
             gone(&file);
             there(&other, 5000);
-            names.rename(at(&other_name), at(&file_name)).unwrap();
+            names.rename(entry_at(&other_name), entry_at(&file_name)).unwrap();
         }
-        names.remove(at(&file_name)).unwrap();
+        names.remove(entry_at(&file_name)).unwrap();
         gone(&file);
         if can.mknod {
-            names.make_node(at(&file_name)).unwrap();
+            names.make_node(entry_at(&file_name)).unwrap();
             there(&file, 0);
-            names.remove(at(&file_name)).unwrap();
+            names.remove(entry_at(&file_name)).unwrap();
         }
         if can.openat {
             let open = names.open_directory(&name(&tree)).unwrap();
@@ -157,7 +157,7 @@ mod tests {
             names.remove(within(c"other")).unwrap();
         }
         if can.directories {
-            names.remove_directory(at(&name(&tree))).unwrap();
+            names.remove_directory(entry_at(&name(&tree))).unwrap();
         }
         gone(&tree);
     }

@@ -160,14 +160,14 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn required(name: &str, otherwise: &str) -> Result<String, Explained> {
+fn required_variable(name: &str, hint: &str) -> Result<String, Explained> {
     variable(name).ok_or_else(|| Explained {
         what: format!("{name} is not set"),
-        remedy: format!("set it in ioassay's environment{otherwise}"),
+        remedy: format!("set it in ioassay's environment{hint}"),
     })
 }
 
-fn made(operator: opendal::Result<Operator>) -> Result<Operator, Explained> {
+fn map_opendal_error(operator: opendal::Result<Operator>) -> Result<Operator, Explained> {
     operator.map_err(|error| Explained {
         what: error.message().to_owned(),
         remedy: "check the URL of the target".to_owned(),
@@ -185,13 +185,13 @@ fn s3(location: &Location) -> Result<Operator, Explained> {
         s3 = s3.enable_virtual_host_style();
     }
     let Some((access_key, secret_key, session_token)) = s3_credentials(location)? else {
-        return made(Operator::new(s3.skip_signature()));
+        return map_opendal_error(Operator::new(s3.skip_signature()));
     };
     s3 = s3.access_key_id(&access_key).secret_access_key(&secret_key);
     if let Some(token) = session_token {
         s3 = s3.session_token(&token);
     }
-    made(Operator::new(s3))
+    map_opendal_error(Operator::new(s3))
 }
 
 /// Where the S3 server of `location` is.
@@ -238,18 +238,18 @@ fn s3_credentials(location: &Location) -> Result<Option<(String, String, Option<
     if location.option("anonymous") == Some("true") {
         return Ok(None);
     }
-    let otherwise = ", or add anonymous=true to the query of the target's URL";
-    let access_key = required("AWS_ACCESS_KEY_ID", otherwise)?;
-    Ok(Some((access_key, required("AWS_SECRET_ACCESS_KEY", "")?, variable("AWS_SESSION_TOKEN"))))
+    let hint = ", or add anonymous=true to the query of the target's URL";
+    let access_key = required_variable("AWS_ACCESS_KEY_ID", hint)?;
+    Ok(Some((access_key, required_variable("AWS_SECRET_ACCESS_KEY", "")?, variable("AWS_SESSION_TOKEN"))))
 }
 
 fn swift(location: &Location) -> Result<Operator, Explained> {
     let endpoint = match location.option("endpoint") {
         Some(endpoint) => endpoint.to_owned(),
-        None => required("OS_STORAGE_URL", ", or add endpoint=… to the query of the target's URL")?,
+        None => required_variable("OS_STORAGE_URL", ", or add endpoint=… to the query of the target's URL")?,
     };
     let swift = services::Swift::default().endpoint(&endpoint).container(location.authority());
-    made(Operator::new(swift.token(&required("OS_AUTH_TOKEN", "")?)))
+    map_opendal_error(Operator::new(swift.token(&required_variable("OS_AUTH_TOKEN", "")?)))
 }
 
 fn webhdfs(location: &Location) -> Result<Operator, Explained> {
@@ -260,7 +260,7 @@ fn webhdfs(location: &Location) -> Result<Operator, Explained> {
     if let Some(token) = variable("HADOOP_DELEGATION_TOKEN") {
         webhdfs = webhdfs.delegation(&token);
     }
-    made(Operator::new(webhdfs))
+    map_opendal_error(Operator::new(webhdfs))
 }
 
 fn webdav(location: &Location) -> Result<Operator, Explained> {
@@ -271,11 +271,11 @@ fn webdav(location: &Location) -> Result<Operator, Explained> {
     if let Some(token) = variable("WEBDAV_TOKEN") {
         webdav = webdav.token(&token);
     }
-    made(Operator::new(webdav))
+    map_opendal_error(Operator::new(webdav))
 }
 
 fn fs(_: &Location) -> Result<Operator, Explained> {
-    made(Operator::new(services::Fs::default().root("/")))
+    map_opendal_error(Operator::new(services::Fs::default().root("/")))
 }
 
 /// True if TLS secures the connections to any server of `location`.

@@ -224,13 +224,13 @@ mod tests {
         let source = Source { name: "numbers", files: &files, compiler: "cc", arguments: &strict, remedy: "" };
         let library = source.build(&Cache::in_directory(directory.path().to_owned())).unwrap();
         // SAFETY: the library was built of the text above: as many numbers as there are lines.
-        let said = unsafe {
+        let values = unsafe {
             let library = libloading::Library::new(library).unwrap();
             let numbers = library.get::<*const u64>(c"numbers").unwrap();
             std::slice::from_raw_parts(*numbers, same.len()).to_vec()
         };
-        for ((c, rust), said) in same.into_iter().zip(said) {
-            assert_eq!(said, rust, "{c}");
+        for ((c, rust), values) in same.into_iter().zip(values) {
+            assert_eq!(values, rust, "{c}");
         }
     }
 

@@ -29,7 +29,7 @@ const MESSAGE_BYTES: usize = 1024;
 pub(super) const CHECKED: &str = "checked when it was loaded";
 
 /// The setup as the plug-in sees it, and all that it points to.
-struct Handed {
+struct SetupMemory {
     // Raw pointers, not boxes: the plug-in looks there at any time, and writes its messages.
     setup: *mut abi::Setup,
     message: *mut [u8; MESSAGE_BYTES],
@@ -38,7 +38,7 @@ struct Handed {
     _texts: Vec<CString>,
 }
 
-impl Handed {
+impl SetupMemory {
     fn new(values: &[(String, String)], target: &Target) -> Self {
         let text = |text: &str| CString::new(text).expect("validated: there is no zero byte in it");
         let mut texts: Vec<CString> = values.iter().flat_map(|(key, value)| [text(key), text(value)]).collect();
@@ -141,7 +141,7 @@ impl Handed {
     }
 }
 
-impl Drop for Handed {
+impl Drop for SetupMemory {
     fn drop(&mut self) {
         // SAFETY: both come from boxes, and the plug-in's connection is over.
         unsafe {
@@ -162,7 +162,7 @@ fn wrong(what: &str) -> io::Error {
 pub(super) fn configured(plugin: &Plugin, values: &[(String, String)], target: &Target) -> io::Result<u64> {
     let mut capabilities = plugin.api.capabilities;
     if let Some(configure) = plugin.api.configure {
-        let handed = Handed::new(values, target);
+        let handed = SetupMemory::new(values, target);
         // SAFETY: the setup and all in it live through the call, and so does what it may change.
         handed.answer(unsafe { configure(handed.setup, &mut capabilities) })?;
     }
@@ -184,7 +184,7 @@ pub(super) struct Connected {
 /// What the connection and its files have in common.
 pub(super) struct Shared {
     functions: Functions,
-    handed: ManuallyDrop<Handed>,
+    handed: ManuallyDrop<SetupMemory>,
     pub(super) raw: *mut c_void,
     /// A transfer that moves less than asked cannot be repeated by one rank alone.
     whole: bool,
@@ -202,7 +202,7 @@ impl Connected {
         let root = setup.root.filter(|_| capabilities & abi::FILES != 0).cloned();
         // Entries of trees are named by paths, and not checked one by one: that would be measured.
         root.iter().try_for_each(|root| root.check_path())?;
-        let mut handed = Handed::new(&values, setup.target);
+        let mut handed = SetupMemory::new(&values, setup.target);
         handed.set_members(setup.members);
         if let Some(part) = setup.part {
             handed.set_part(part);

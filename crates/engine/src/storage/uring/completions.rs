@@ -72,7 +72,7 @@ mod tests {
     /// What ended, what the call returned and what the kernel was asked for.
     type Finished = (Vec<(u64, Result<usize, i32>)>, Option<i32>, Vec<u32>);
 
-    /// A kernel that answers each call as it was told, and what it was asked for.
+    /// A kernel that answers each call as it was set up, and keeps the requests.
     struct Scripted {
         answers: VecDeque<Answer>,
         completions: Vec<(u64, i32)>,

@@ -104,7 +104,7 @@ enum Grove {
     Bare,
     /// All of them, or as many as a limit let be created, each with this many bytes; `even` if it is known that there are
     /// as many in each directory, and of each part.
-    Planted { bytes: u64, even: bool },
+    WorkspaceTree { bytes: u64, even: bool },
     /// Unknown before the case has run.
     Unknown,
 }
@@ -113,7 +113,8 @@ impl TreeState {
     /// A tree of which something is there before any job on it, with whatever bytes in its items.
     fn existing(shape: &Shape, there: There, items: Option<u64>) -> Self {
         let even = items.is_none();
-        let items = if there == There::Everything { Grove::Planted { bytes: u64::MAX, even } } else { Grove::Bare };
+        let items =
+            if there == There::Everything { Grove::WorkspaceTree { bytes: u64::MAX, even } } else { Grove::Bare };
         Self {
             directories: vec![there != There::Nothing; shape.trees as usize],
             items: vec![items; shape.parts as usize],
@@ -151,7 +152,7 @@ impl TreeState {
         match self.items[0] {
             Grove::Bare if !self.directories[0] => SharedItems::Nothing,
             Grove::Bare => SharedItems::Directories,
-            Grove::Planted { bytes, .. } => SharedItems::All(bytes),
+            Grove::WorkspaceTree { bytes, .. } => SharedItems::All(bytes),
             Grove::Unknown => SharedItems::Some,
         }
     }
@@ -160,7 +161,7 @@ impl TreeState {
     pub(crate) fn replayed(&mut self, step: usize, left: SharedItems) -> bool {
         self.items[0] = match left {
             SharedItems::Nothing | SharedItems::Directories => Grove::Bare,
-            SharedItems::All(bytes) => Grove::Planted { bytes, even: true },
+            SharedItems::All(bytes) => Grove::WorkspaceTree { bytes, even: true },
             SharedItems::Some => Grove::Unknown,
         };
         self.used.replace((step, true)).is_some_and(|(last, _)| last == step)
@@ -494,10 +495,10 @@ impl TreeJob<'_> {
                 return self.refuse("operation", NO_DIRECTORIES, "add an earlier create-tree job");
             }
             (Kind::Create { write_bytes, .. }, Grove::Bare) => {
-                *items = Grove::Planted { bytes: write_bytes, even: self.is_even() };
+                *items = Grove::WorkspaceTree { bytes: write_bytes, even: self.is_even() };
                 return Ok(());
             }
-            (Kind::Create { .. }, Grove::Planted { .. }) => {
+            (Kind::Create { .. }, Grove::WorkspaceTree { .. }) => {
                 return self.refuse("operation", "the items already exist", "add an earlier job that removes them");
             }
             (_, Grove::Unknown) => {
@@ -508,7 +509,7 @@ impl TreeJob<'_> {
                 let problem = format!("the items of rank {part} do not exist");
                 return self.refuse("operation", problem, "add an earlier job, with as many ranks, that creates them");
             }
-            (_, Grove::Planted { bytes, even }) => (bytes, even),
+            (_, Grove::WorkspaceTree { bytes, even }) => (bytes, even),
         };
         *items = match self.work.operation {
             Kind::Read { bytes } | Kind::Replace { bytes } if bytes > bytes_there => {
@@ -523,9 +524,9 @@ impl TreeJob<'_> {
                     "create the items in the order interleaved, without a stonewall",
                 );
             }
-            Kind::Write { bytes, .. } if !limited => Grove::Planted { bytes: bytes.max(bytes_there), even },
+            Kind::Write { bytes, .. } if !limited => Grove::WorkspaceTree { bytes: bytes.max(bytes_there), even },
             Kind::Rename | Kind::Replace { .. } | Kind::Remove if limited => Grove::Unknown,
-            Kind::Replace { bytes } => Grove::Planted { bytes, even },
+            Kind::Replace { bytes } => Grove::WorkspaceTree { bytes, even },
             Kind::Remove => Grove::Bare,
             _ => *items,
         };

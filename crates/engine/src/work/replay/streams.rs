@@ -569,7 +569,7 @@ mod tests {
 
     #[test]
     fn backward_transfers_lead_from_the_end_of_the_region_to_its_beginning() {
-        let whole: Vec<(u64, u64)> = (0..10).rev().map(|at| (at * 1000, 1000)).collect();
+        let whole: Vec<(u64, u64)> = (0..10).rev().map(|index| (index * 1000, 1000)).collect();
         assert_eq!(backward(0, 10, 10_000), whole);
         let gaps: Vec<u64> = backward(0, 10, 100_000).iter().map(|&(offset, _)| offset).collect();
         assert_eq!(gaps[0], 99_000);
@@ -610,11 +610,11 @@ mod tests {
 
     #[test]
     fn ranks_without_the_stream_or_without_items_do_nothing() {
-        let one = Stream {
+        let stream = Stream {
             ranks: Some(RankRange { first: 1, count: 1 }),
             ..stream(StreamOperation::Stat { count: 4, absent: false })
         };
-        assert_eq!([0, 1, 2].map(|rank| all(vec![one.clone()], rank, 5).len()), [0, 4, 0]);
+        assert_eq!([0, 1, 2].map(|rank| all(vec![stream.clone()], rank, 5).len()), [0, 4, 0]);
     }
 
     proptest! {
@@ -648,10 +648,10 @@ mod tests {
             prop_assert!(moved.iter().all(|&(offset, bytes)| begin <= offset && offset + bytes <= end));
             let sum: u64 = weights.iter().sum();
             for (&size, &weight) in bytes.iter().zip(&weights) {
-                let found = moved.iter().filter(|&&(_, bytes)| bytes == size).count() as f64;
+                let matching = moved.iter().filter(|&&(_, bytes)| bytes == size).count() as f64;
                 let is_at_end = |&&(offset, bytes): &&(u64, u64)| offset == begin || offset + bytes == end;
                 let cut = moved.iter().filter(is_at_end).count() as f64;
-                prop_assert!((found - (count * weight) as f64 / sum as f64).abs() <= 1.0 + cut, "{found} of {size}");
+                prop_assert!((matching - (count * weight) as f64 / sum as f64).abs() <= 1.0 + cut, "{matching} of {size}");
             }
         }
     }

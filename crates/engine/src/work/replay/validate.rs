@@ -333,8 +333,8 @@ mod tests {
     fn what_is_filled_can_be_read_and_removed_once() {
         let remove = json!([stream(&json!({"kind": "remove", "count": 2}))]);
         validate(&plan(&[fill(), json!([read(&[])]), remove.clone()])).unwrap();
-        let said = refusal(&[fill(), remove, json!([read(&[])])]);
-        assert_eq!(said, "steps[3].jobs[0].work.streams[0].tree: some of the items may be missing");
+        let message = refusal(&[fill(), remove, json!([read(&[])])]);
+        assert_eq!(message, "steps[3].jobs[0].work.streams[0].tree: some of the items may be missing");
     }
 
     #[test]
@@ -360,8 +360,8 @@ mod tests {
             ),
             (vec![fill(), json!([stream(&json!({"kind": "rename", "count": 3}))])], "each item gets another name"),
         ] {
-            let said = refusal(&phases);
-            assert!(said.contains(problem), "{said}");
+            let message = refusal(&phases);
+            assert!(message.contains(problem), "{message}");
         }
     }
 
@@ -393,8 +393,8 @@ mod tests {
             (("sync_every", json!(3)), "nothing is written"),
             (("sizes", json!([{"bytes": 512, "weight": u64::MAX}])), "cannot be added up"),
         ] {
-            let said = refusal(&[fill(), json!([read(&[changes])])]);
-            assert!(said.contains(problem), "{said}");
+            let message = refusal(&[fill(), json!([read(&[changes])])]);
+            assert!(message.contains(problem), "{message}");
         }
     }
 }

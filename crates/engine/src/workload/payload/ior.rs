@@ -195,9 +195,9 @@ mod tests {
                 let began = samples(packet, now as i32, part, transfer);
                 assert!(are_packets(&began, None, now - 60..=now + 60), "{packet:?} {part} {transfer}");
                 assert!(!are_packets(&began, Some(5), now + 1..=now + 60), "{packet:?}: another time");
-                let own = samples(packet, -5, part, transfer);
-                assert!(are_packets(&own, Some(-5), now - 60..=now), "{packet:?} {part} {transfer}");
-                assert!(!are_packets(&own, None, now - 60..=now), "{packet:?}: nobody's signature");
+                let written = samples(packet, -5, part, transfer);
+                assert!(are_packets(&written, Some(-5), now - 60..=now), "{packet:?} {part} {transfer}");
+                assert!(!are_packets(&written, None, now - 60..=now), "{packet:?}: nobody's signature");
             }
         }
     }
@@ -208,10 +208,10 @@ mod tests {
         let known = |samples: &[Sample]| are_packets(samples, None, now - 60..=now);
         for packet in TYPES {
             let whole = samples(packet, now as i32, 2, 4096);
-            for (sample, at) in [(0, 0), (1, 2000), (2, 4095)] {
+            for (sample, position) in [(0, 0), (1, 2000), (2, 4095)] {
                 let mut changed = whole.clone();
-                changed[sample].bytes[at] ^= 1;
-                assert!(!known(&changed), "{packet:?} {sample} {at}");
+                changed[sample].bytes[position] ^= 1;
+                assert!(!known(&changed), "{packet:?} {sample} {position}");
             }
             let mut other = whole.clone();
             other[1].spot.part = 3;

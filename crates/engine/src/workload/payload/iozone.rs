@@ -59,10 +59,10 @@ mod tests {
     #[test]
     fn other_files_are_not() {
         assert!(!are_pages(&records(0x20, true)[..1]), "a few pages prove nothing");
-        for at in [1, 9, 33, PAGE, PAGE + 4004] {
+        for position in [1, 9, 33, PAGE, PAGE + 4004] {
             let mut changed = records(0x20, false);
-            changed[1].bytes[at] ^= 0x41;
-            assert!(!are_pages(&changed), "{at}");
+            changed[1].bytes[position] ^= 0x41;
+            assert!(!are_pages(&changed), "{position}");
         }
         for filled in [0, 0xff] {
             assert!(!are_pages(&records(filled, false)), "{filled}");

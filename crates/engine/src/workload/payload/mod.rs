@@ -166,7 +166,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_changed_byte_is_found_with_its_offset(
-            payload in any_payload(), bytes in 1..9000_usize, offset in 0..1_u64 << 40, at: prop::sample::Index, part: u32,
+            payload in any_payload(), bytes in 1..9000_usize, offset in 0..1_u64 << 40, position: prop::sample::Index, part: u32,
         ) {
             let content = Content::new(payload, 1, 2);
             let spot = Spot { file: 3, part, offset };
@@ -174,11 +174,11 @@ mod tests {
             content.fill(&mut written, spot);
             content.fill(&mut scratch, Spot { offset: 0, ..spot });
             prop_assert_eq!(content.compare(&written, &mut scratch, spot), Ok(()));
-            let at = at.index(bytes);
-            let was = written[at];
-            written[at] ^= 0x40;
+            let position = position.index(bytes);
+            let was = written[position];
+            written[position] ^= 0x40;
             let mismatch = content.compare(&written, &mut scratch, spot).unwrap_err();
-            prop_assert_eq!(mismatch.offset, offset + at as u64);
+            prop_assert_eq!(mismatch.offset, offset + position as u64);
             prop_assert_eq!((mismatch.expected[0], mismatch.actual[0]), (was, was ^ 0x40));
         }
 

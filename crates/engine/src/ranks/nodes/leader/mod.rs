@@ -61,7 +61,7 @@ pub struct NodeLeader<'a, W> {
     /// When each node was heard last; on the others only the first one.
     heard_ns: Vec<u64>,
     /// When it went on after it last did not run itself; 0 where it always did.
-    went_on_ns: u64,
+    resumed_ns: u64,
     lost: BTreeSet<u32>,
     /// What the ranks of each node have done.
     done: Vec<[Done; LANES]>,
@@ -94,7 +94,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             reduce: MaxReduce::default(),
             stealing: WorkStealing::default(),
             heard_ns: vec![now_ns; nodes as usize],
-            went_on_ns: 0,
+            resumed_ns: 0,
             lost: BTreeSet::new(),
             done: vec![<[Done; LANES]>::default(); nodes as usize],
             heartbeat_ns: 0,
@@ -163,7 +163,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
         }
         let end_ns = self.now_ns();
         if end_ns - begin_ns > OVERSLEPT_NS {
-            self.went_on_ns = end_ns;
+            self.resumed_ns = end_ns;
         }
     }
 

@@ -104,8 +104,8 @@ impl<W: Wire> NodeLeader<'_, W> {
     /// Notices nodes, and processes of this node, that are not there any more.
     pub(super) fn notice_silence(&mut self) {
         // After a pause of its own it has not yet heard what the others said meanwhile.
-        let (now_ns, went_on_ns) = (self.now_ns(), self.went_on_ns);
-        let is_silent = |heard_ns: u64| is_silent(heard_ns.max(went_on_ns), now_ns);
+        let (now_ns, resumed_ns) = (self.now_ns(), self.resumed_ns);
+        let is_silent = |heard_ns: u64| is_silent(heard_ns.max(resumed_ns), now_ns);
         let guarded = |rank: &LiveCounters| rank.guarded_ns.load(Ordering::SeqCst);
         if self.place.counters().iter().any(|rank| guarded(rank) > 0 && is_silent(guarded(rank))) {
             self.place

@@ -140,9 +140,9 @@ mod tests {
     #[test]
     fn an_error_says_how_often_the_request_was_repeated() {
         let location = Location::parse("s3://bucket/p?endpoint=http://127.0.0.1:9000").unwrap();
-        let said = |retries| Fault::Answer(ErrorAnswer::of(503, "", None)).explain(&location, "", retries).to_string();
-        assert_eq!(said(0), "HTTP 503");
-        assert_eq!(said(5), "HTTP 503 (also when asked again, 5 times)");
+        let text = |retries| Fault::Answer(ErrorAnswer::of(503, "", None)).explain(&location, "", retries).to_string();
+        assert_eq!(text(0), "HTTP 503");
+        assert_eq!(text(5), "HTTP 503 (also when asked again, 5 times)");
     }
 
     #[test]

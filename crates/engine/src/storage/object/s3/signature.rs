@@ -108,11 +108,11 @@ mod tests {
             secret_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_owned(),
             session_token: session_token.map(str::to_owned),
         };
-        let at: Timestamp = "2013-05-24T00:00:00Z".parse().unwrap();
+        let sent: Timestamp = "2013-05-24T00:00:00Z".parse().unwrap();
         let sign = |token| {
             let mut head = String::new();
             let mut signer = Signer::new(credentials(token), "us-east-1".to_owned(), "127.0.0.1:7070".to_owned());
-            signer.sign(("PUT", "/lab/a/b%20c", "partNumber=1&uploadId=x%2Fy"), at, &mut head);
+            signer.sign(("PUT", "/lab/a/b%20c", "partNumber=1&uploadId=x%2Fy"), sent, &mut head);
             head
         };
         assert!(

@@ -169,7 +169,7 @@ impl<'a> InFlightTransfers<'a> {
             let slot = &mut self.slots[buffer as usize];
             let whole = matches!(moved, Ok(count) if slot.moved as usize + count == bytes);
             if !whole {
-                self.go_on(buffer, moved)?;
+                self.continue_transfer(buffer, moved)?;
                 continue;
             }
             if self.extras && !self.check(buffer)? {
@@ -187,7 +187,7 @@ impl<'a> InFlightTransfers<'a> {
 
     /// A transfer that moved less than asked, or was interrupted, goes on.
     #[cold]
-    fn go_on(&mut self, buffer: u32, moved: std::io::Result<usize>) -> Result<(), Box<Failure>> {
+    fn continue_transfer(&mut self, buffer: u32, moved: std::io::Result<usize>) -> Result<(), Box<Failure>> {
         let slot = &mut self.slots[buffer as usize];
         let lane = slot.lane;
         match moved {

@@ -61,8 +61,8 @@ mod tests {
         let mut all = Written::default();
         all.note("data", &geometry(), OrderOfWrite { order: write, step: 0 }, &[written]);
         let shares = read_shares(&geometry(), &all.prefix("data", 0, &geometry()), order, done);
-        let shares = shares.into_iter().filter(|one| one.range.end > one.range.start && one.share > 0.0);
-        shares.map(|one| (one.range.start, one.range.end, (one.share * 100.0).round() as u64)).collect()
+        let shares = shares.into_iter().filter(|part| part.range.end > part.range.start && part.share > 0.0);
+        shares.map(|part| (part.range.start, part.range.end, (part.share * 100.0).round() as u64)).collect()
     }
 
     #[test]

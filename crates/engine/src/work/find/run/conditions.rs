@@ -153,7 +153,7 @@ mod tests {
         let mut matching = String::new();
         for (name, kind) in [(c"data.01", Type::File), (c"data.d", Type::Directory), (c"data.l", Type::Other)] {
             let verdict = conditions.meets(open.as_fd(), Entry { kind, name }).unwrap();
-            // A listing that does not tell the kind changes nothing but what it costs.
+            // A listing without kinds changes nothing but the cost.
             let unlisted = conditions.meets(open.as_fd(), Entry { kind: Type::Unknown, name }).unwrap();
             assert_eq!(verdict, unlisted, "{name:?} and {work:?}");
             assert_eq!(verdict.directory, kind == Type::Directory);

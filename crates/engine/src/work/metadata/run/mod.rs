@@ -280,14 +280,14 @@ pub(crate) fn container(case: &Case<'_>, tree: &str, number: u32) -> Result<CStr
 mod tests {
     use super::*;
 
-    /// What is said in the end where each attempt is answered by one of these, and how many attempts were made.
+    /// The final error where each attempt is answered by one of these, and how many attempts were made.
     fn answered(answers: &[i32]) -> (Option<i32>, usize) {
         let mut asked = 0;
-        let said = retried_if_stale(|| {
+        let result = retried_if_stale(|| {
             asked += 1;
             Err(io::Error::from_raw_os_error(answers[asked - 1]))
         });
-        (said.unwrap_err().raw_os_error(), asked)
+        (result.unwrap_err().raw_os_error(), asked)
     }
 
     #[test]
