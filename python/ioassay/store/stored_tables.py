@@ -165,8 +165,8 @@ def impossible_column(name: str, table: pl.DataFrame | pl.LazyFrame, document: R
         _impossible_values(column, kind, column in required).any().alias(column)
         for column, kind in schema.TABLES[name].items()
     ]
-    found = _collected(table.select(impossible)).row(0, named=True)
-    return next((column for column, bad in found.items() if bad), None)
+    bad_columns = _collected(table.select(impossible)).row(0, named=True)
+    return next((column for column, bad in bad_columns.items() if bad), None)
 
 
 def _impossible_values(name: str, kind: pl.DataType | type[pl.DataType], required: bool) -> pl.Expr:
@@ -188,18 +188,18 @@ def _impossible_values(name: str, kind: pl.DataType | type[pl.DataType], require
 
 
 def _collected(rows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """A query of samples, which may be more than memory holds, is run now. Of a table in memory it has been: planning
-    it as one of a file takes a millisecond, many times as long.
+    """The rows of a query. Only samples, which may not fit into memory, are queried lazily: planning that for a small
+    table takes a millisecond, many times as long as the query.
     """
     return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
 
 
-def _stranger(table: pl.DataFrame | pl.LazyFrame, known: pl.DataFrame) -> str | None:
+def _row_of_no_measurement(table: pl.DataFrame | pl.LazyFrame, known: pl.DataFrame) -> str | None:
     """A row that is of no measurement of the run."""
     # A measurement's rows lie together, so few are left to be made unique of millions.
     changes = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in KEY)
-    found = _collected(table.select(KEY).filter(changes).unique())
-    strangers = found.join(known, on=KEY, how="anti", nulls_equal=True)
+    keys = _collected(table.select(KEY).filter(changes).unique())
+    strangers = keys.join(known, on=KEY, how="anti", nulls_equal=True)
     if strangers.is_empty():
         return None
     return f"it has rows of {' '.join(map(str, strangers.row(0)))}, which run.json does not have"

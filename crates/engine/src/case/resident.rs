@@ -207,16 +207,16 @@ impl<R: Ranks> Rank<'_, R> {
         let mut profile = Profile::of_whole(files.iter().map(|(_, bytes)| bytes).sum());
         match self.look_at_files(&files, &mut profile) {
             Ok(measured_with) => {
-                found.bytes = found.bytes.map(|sum| sum + profile.whole().resident_bytes);
-                measured_with.inspect(|with| with.name().clone_into(&mut found.measured_with));
+                residency.bytes = residency.bytes.map(|sum| sum + profile.whole().resident_bytes);
+                measured_with.inspect(|with| with.name().clone_into(&mut residency.measured_with));
             }
-            Err(_) => found.bytes = None,
+            Err(_) => residency.bytes = None,
         }
-        let all = self.gather(&found)?.map(|all| {
-            let looked = all.iter().find(|found| found.measured_with != NOTHING);
-            let measured_with = looked.map_or(NOTHING, |found| &found.measured_with).to_owned();
-            let found = (0..).zip(&all).map(|(rank, found)| (self.node_of(rank), found.bytes));
-            Resident { per_node: self.by_node(found), measured_with }
+        let all = self.gather(&residency)?.map(|residencies| {
+            let measured = residencies.iter().find(|residency| residency.measured_with != NOTHING);
+            let measured_with = measured.map_or(NOTHING, |residency| &residency.measured_with).to_owned();
+            let by_rank = (0..).zip(&residencies).map(|(rank, residency)| (self.node_of(rank), residency.bytes));
+            Resident { per_node: self.by_node(by_rank), measured_with }
         });
         Ok(self.broadcast(&all)?.expect("rank 0 gathers"))
     }

@@ -121,6 +121,7 @@ pub fn plan(
         ranks: RankCount { clients: 1, per_client: tasks },
         files: files.into_iter().collect(),
         trees: [].into(),
+        datasets: [].into(),
         steps: steps(test, context, repetition, earlier),
         seed: u64::from(signature as u32),
         memory_bytes: test
