@@ -17,8 +17,8 @@ def defaulting_to(name: str, *, also_alone: bool) -> type[TyperGroup]:
             """Adds the command where none is named."""
             options = {name for option in self.params for name in option.opts}
             first = next((word for word in args if word not in options), None)
-            alone = also_alone and not ctx.resilient_parsing  # what follows is being asked
-            if alone if first is None else first not in self.commands and first not in ctx.help_option_names:
+            runs_alone = also_alone and not ctx.resilient_parsing  # what follows is being asked
+            if runs_alone if first is None else first not in self.commands and first not in ctx.help_option_names:
                 args = [name, *args]
             return super().parse_args(ctx, args)
 

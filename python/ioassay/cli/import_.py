@@ -103,10 +103,10 @@ def import_(
     refused: list[RefusedFile] = []
     last: LoadedRun | None = None
     for submission, place in _placed(importer.gather(paths), out):
-        gathered, made = storable(submission, sys.argv)
+        gathered, stored = storable(submission, sys.argv)
         refused += gathered.refused
-        if made is not None:
-            document, tables = made.document, made.tables
+        if stored is not None:
+            document, tables = stored.document, stored.tables
             store(place, document, tables)
             measured = tables["measurements"].height
             loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)

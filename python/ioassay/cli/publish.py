@@ -65,10 +65,10 @@ def publish(
                 documents.append((name, run.document))
             if len(runs) > 1:
                 (place / INDEX).write_bytes(encoded(index_of_runs(documents)))
-            made = sum(file.is_file() for file in place.rglob("*"))
+            count = sum(file.is_file() for file in place.rglob("*"))
     except OSError as error:
         raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Use another directory: -o DIR.") from error
-    say(f"{output}: {format_count(made, 'file')}, start with {INDEX}")
+    say(f"{output}: {format_count(count, 'file')}, start with {INDEX}")
     return say_undrawn()
 
 

@@ -75,14 +75,14 @@ def test_a_case_is_stored_and_loads_again_or_is_refused(
     measured = Measurement(**(values | {name: number if name.startswith("rate") else int(min(number, 2**70))}))  # type: ignore[arg-type]
     case = Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured])
     results = Gathered(tool="ior", title="IOR", name="r", cases=[case], files=[], refused=[])
-    gathered, made = storable(results, ["ioassay"])
-    if made is None:
+    gathered, stored = storable(results, ["ioassay"])
+    if stored is None:
         assert [(file.path, "no measurement can have" in file.reason) for file in gathered.refused] == [
             ("out.txt", True)
         ]
         return
     path = tmp_path_factory.mktemp("run") / "run"
-    store(path, made.document, made.tables)
+    store(path, stored.document, stored.tables)
     assert load(path).measurements.height == 1
 
 
@@ -92,8 +92,8 @@ def test_a_moment_that_no_calendar_has_refuses_its_file() -> None:
         tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured], started_unix_ns=2**62 * 1000
     )
     results = Gathered(tool="fio", title="fio", name="r", cases=[case], files=[], refused=[])
-    gathered, made = storable(results, ["ioassay"])
-    assert made is None
+    gathered, stored = storable(results, ["ioassay"])
+    assert stored is None
     assert [file.path for file in gathered.refused] == ["out.txt"]
 
 
@@ -107,9 +107,9 @@ def test_a_file_with_an_impossible_value_does_not_cost_the_others() -> None:
     results = Gathered(
         tool="ior", title="IOR", name="r", cases=[case("good", 7), case("bad", 10**18)], files=[], refused=[]
     )
-    gathered, made = storable(results, ["ioassay"])
-    assert made is not None
-    assert made.tables["measurements"]["duration_ns"].to_list() == [7]
+    gathered, stored = storable(results, ["ioassay"])
+    assert stored is not None
+    assert stored.tables["measurements"]["duration_ns"].to_list() == [7]
     assert [(file.path, file.reason) for file in gathered.refused] == [
         ("bad", "has a value that no measurement can have (duration_ns)")
     ]

@@ -220,9 +220,9 @@ def test_a_display_outlives_its_terminal() -> None:
         def flush(self) -> None:
             raise OSError(5, "Input/output error")
 
-    lasting = _SurvivingStream(Gone())
-    assert lasting.write("text") == 4
-    lasting.flush()
+    stream = _SurvivingStream(Gone())
+    assert stream.write("text") == 4
+    stream.flush()
 
 
 def test_metadata_is_shown_in_operations_by_their_name_even_where_its_items_hold_bytes() -> None:

@@ -74,9 +74,9 @@ def test_the_default_directory_is_named_after_the_run(
 
 def test_an_existing_directory_is_not_overwritten(tmp_path: Path) -> None:
     run = _stored(tmp_path / "run")
-    for there in (run, run / "run.json"):
+    for existing in (run, run / "run.json"):
         with pytest.raises(UsageError, match="exists and is not empty"):
-            publish([run], there)
+            publish([run], existing)
     _stored(tmp_path / "other" / "run")
     with pytest.raises(UsageError, match="have the same name"):
         publish([run, tmp_path / "other" / "run"], tmp_path / "out")

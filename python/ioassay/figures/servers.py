@@ -63,7 +63,7 @@ def data(line: RunTimeline) -> pl.DataFrame:
         pl.col("write").alias("client_write_bytes_per_s"),
         pl.col("read").alias("client_read_bytes_per_s"),
     )
-    counted = line.counted.rename({way: f"counted_{way}_bytes_per_s" for way in ("write", "read")})
+    counted = line.counted.rename({direction: f"counted_{direction}_bytes_per_s" for direction in ("write", "read")})
     return pl.concat([clients, line.hosts.rename(_per_s), counted], how="diagonal").with_columns(
         pl.col(pl.Float64).round(0).cast(pl.Int64)
     )
@@ -101,8 +101,8 @@ def _panel(
         marks("rect", line.phases, phase),
         marks("line", _stairs(rates, line.step_s, unit), step, interpolate="step-after", strokeWidth=1.3),
     ]
-    apart = {"scale": {"color": "independent"}}
-    return {"title": title, "layer": layers, "resolve": apart, "width": WIDTH, "height": HEIGHT}
+    independent_colours = {"scale": {"color": "independent"}}
+    return {"title": title, "layer": layers, "resolve": independent_colours, "width": WIDTH, "height": HEIGHT}
 
 
 def _stairs(rates: pl.DataFrame, step_s: int, unit: Unit) -> pl.DataFrame:

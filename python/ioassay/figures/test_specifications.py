@@ -158,7 +158,9 @@ def _profile() -> Iterator[Specification]:
     yield overlaid.over_time([overlaid.Panel("Rate (GB/s)", panel)] * 2, ["a", "b"])
     shares = pl.DataFrame({"size_bytes": [1024.0, 4096.0], "share": [0.5, 0.7], "series": ["a", "b"]})
     yield overlaid.sizes([overlaid.Panel("Reads", shares)] * 2, ["a", "b"])
-    requests = [{"direction": way, "begin_bytes": 0, "size": "0 B", "calls": 10} for way in ("read", "write")]
+    requests = [
+        {"direction": direction, "begin_bytes": 0, "size": "0 B", "calls": 10} for direction in ("read", "write")
+    ]
     yield sizes.chart(pl.DataFrame(requests))
     boxes = [workflow.Box(0, "driver", "1 s"), workflow.Box(1, "workers", "2 s")]
     yield workflow.chart(boxes, [workflow.Arrow(0, 1, 9.0, "9 B", False), workflow.Arrow(1, 0, 3.0, "3 B", True)])
@@ -257,5 +259,7 @@ def test_every_file_that_draws_marks_is_tried_here() -> None:
     drawing = {
         path.stem for path in places if "vega_lite import" in path.read_text() and not path.stem.startswith("test_")
     }
-    here = {name for name, value in globals().items() if getattr(value, "__name__", "").startswith("ioassay.figures.")}
-    assert drawing - here == {"picture", "render"}
+    tested = {
+        name for name, value in globals().items() if getattr(value, "__name__", "").startswith("ioassay.figures.")
+    }
+    assert drawing - tested == {"picture", "render"}

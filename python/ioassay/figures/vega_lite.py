@@ -32,8 +32,8 @@ def marks(kind: str, rows: Rows | None, encoding: Mapping[str, Specification], *
     `None` stands for the rows of the figure around it. Of a frame the specification has the columns that `encoding`
     names.
     """
-    made: Specification = {"mark": {"type": kind, **look}, "encoding": encoding}
-    return made if rows is None else {"data": values(rows, *_fields(encoding)), **made}
+    layer: Specification = {"mark": {"type": kind, **look}, "encoding": encoding}
+    return layer if rows is None else {"data": values(rows, *_fields(encoding)), **layer}
 
 
 def values(rows: Rows, *columns: str) -> Specification:

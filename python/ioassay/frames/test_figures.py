@@ -65,8 +65,8 @@ def test_a_time_line_has_a_panel_for_each_run_and_its_rates_as_data(runs: Runs) 
     picture = runs.figures.timeline("seq-c2-r1", "write")
     assert {"a-before", "b-After", "Time (s)"} <= _words(picture)
     assert {"run", "start_s", "total_bytes_per_s", "rank_0_bytes_per_s"} <= set(picture.data.columns)
-    alone = Runs(dict(list(runs.by_path.items())[:1])).figures.timeline("seq-c2-r1", "write")
-    assert "write" in _words(alone)
+    single = Runs(dict(list(runs.by_path.items())[:1])).figures.timeline("seq-c2-r1", "write")
+    assert "write" in _words(single)
 
 
 def test_the_figures_of_studies_are_those_of_the_reports(runs: Runs) -> None:

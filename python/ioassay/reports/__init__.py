@@ -96,12 +96,12 @@ def page(document: Document, format: Format = "html") -> bytes:
     """A document as an HTML page, or as that page on paper; `format` is one of `IN_FILES`."""
     from ioassay.reports.document import html  # noqa: PLC0415
 
-    made = encoded(html.rendered(document))
+    html_page = encoded(html.rendered(document))
     if format != "pdf":
-        return made
+        return html_page
     from ioassay.reports.pdf import printed  # noqa: PLC0415
 
-    return printed(made)
+    return printed(html_page)
 
 
 def json_text(data: Mapping[str, Any]) -> str:

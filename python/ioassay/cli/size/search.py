@@ -77,8 +77,8 @@ def _save(result: Search, requirements: Path, folder: Path) -> None:
     from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml  # noqa: PLC0415
     from ioassay.text.control_characters import encoded  # noqa: PLC0415
 
-    way = os.path.relpath(requirements.parent, folder)
+    relative_path = os.path.relpath(requirements.parent, folder)
     for number, answer in enumerate(result.answers, start=1):
         path = folder / f"{result.requirements.name}-{number}.yaml"
-        write(path, encoded(configuration_yaml(answer, result.requirements, way)))
+        write(path, encoded(configuration_yaml(answer, result.requirements, relative_path)))
         say(f"{path}")

@@ -57,7 +57,8 @@ def _of_mistral(contract: Contract) -> dict[str, str]:
     if not contract["rules"]:
         raise UsageError("The contract has no rules.", "Write at least one.")
     scopes = {"job": "local", "node": "global"}
-    made = contracts_of(contract["rules"])
+    contracts = contracts_of(contract["rules"])
     return {
-        f"{scopes[scope]}.{kind}": write_contract(mistral_contract) for (scope, kind), mistral_contract in made.items()
+        f"{scopes[scope]}.{kind}": write_contract(mistral_contract)
+        for (scope, kind), mistral_contract in contracts.items()
     }

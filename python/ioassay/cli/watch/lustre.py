@@ -57,12 +57,12 @@ def lustre(
         raise UsageError(f"--rpc-size: {error.message}", error.remedy) from None
     if not rpc_bytes:
         raise UsageError("--rpc-size 0 is not a size of requests.", "Write 4MiB or 1MiB.")
-    of_servers, whose = Servers(cpts, servers, rpc_bytes), Whose(job, user)
+    of_servers, jobs = Servers(cpts, servers, rpc_bytes), Whose(job, user)
     mount = os.path.normpath(file_system) if file_system is not None else None
     server_limits = limits_of(loaded(contract, scope).contract, of_servers, mount)
     for label, reason in server_limits.refused.items():
         typer.echo(f"refused: {label}: {reason}", err=True)
     if not server_limits.limits:
         raise UsageError("No rule of the contract can be enforced by servers.", "See what was refused, and why.")
-    typer.echo(script(server_limits, of_servers, whose, unset=unset), nl=False)
+    typer.echo(script(server_limits, of_servers, jobs, unset=unset), nl=False)
     return REFUSED if server_limits.refused else 0

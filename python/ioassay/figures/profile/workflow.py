@@ -124,15 +124,15 @@ class _Drawing:
     def _way(self, arrow: Arrow) -> list[_Place]:
         """The places that an arrow goes through: its boxes, and a lane in each row between them."""
         first, last = self._boxes[arrow.begin].row, self._boxes[arrow.end].row
-        way = [self._placed[arrow.begin]]
+        route = [self._placed[arrow.begin]]
         for row in range(first + 1, last):
-            way.append(_Place(None, LANE))
-            self._rows[row].append(way[-1])
-        way.append(self._placed[arrow.end])
-        for upper, lower in pairwise(way):
+            route.append(_Place(None, LANE))
+            self._rows[row].append(route[-1])
+        route.append(self._placed[arrow.end])
+        for upper, lower in pairwise(route):
             upper.below.append(lower)
             lower.above.append(upper)
-        return way
+        return route
 
     def _arrange(self) -> None:
         """Orders each row by where its neighbours are, so that few arrows cross, and gives each place its x."""
@@ -164,10 +164,10 @@ class _Drawing:
 
     def _forward(self, arrow: Arrow, every: Sequence[Arrow]) -> list[Point]:
         """A smooth line from the bottom of a box to the top of another, through its lanes."""
-        way = self._ways[id(arrow)]
+        route = self._ways[id(arrow)]
         first = self._boxes[arrow.begin].row
         corners = [(self._port(arrow, every, is_begin=True), self._top(first) + BOX_HEIGHT)]
-        for number, place in enumerate(way[1:-1], start=first + 1):
+        for number, place in enumerate(route[1:-1], start=first + 1):
             corners += [(place.x, self._top(number)), (place.x, self._top(number) + BOX_HEIGHT)]
         corners.append((self._port(arrow, every, is_begin=False), self._top(self._boxes[arrow.end].row) - 4))
         points: list[Point] = []

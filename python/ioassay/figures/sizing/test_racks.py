@@ -46,5 +46,5 @@ def test_as_many_racks_as_a_figure_may_have_fit_on_a_page() -> None:
 
 
 def test_racks_of_different_heights_stand_on_one_floor() -> None:
-    alone, beside = _svg(_rack("a", 48)), _svg(_rack("a", 48), _rack("b", 12))
-    assert alone.attrib["height"] == beside.attrib["height"]
+    one_rack, two_racks = _svg(_rack("a", 48)), _svg(_rack("a", 48), _rack("b", 12))
+    assert one_rack.attrib["height"] == two_racks.attrib["height"]

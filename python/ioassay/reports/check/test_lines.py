@@ -82,15 +82,15 @@ def baseline_lines(*factors: float, scatter: float = 0.05) -> list[Line]:
 
 
 def test_a_point_says_the_smallest_detectable_drop_or_how_rarely_chance_explains_it() -> None:
-    held, slow, uncertain = baseline_lines(1.0, 0.6, 0.93)
-    assert held.smallest_detectable_drop is not None
-    assert re.search(r"; smallest detectable drop: [\d.]+ %", held.says)
+    unchanged, slow, uncertain = baseline_lines(1.0, 0.6, 0.93)
+    assert unchanged.smallest_detectable_drop is not None
+    assert re.search(r"; smallest detectable drop: [\d.]+ %", unchanged.says)
     assert (slow.judgement, uncertain.judgement) == ("failed", "not judged")
     assert re.search(r"; chance alone does this in <?[\d.]+ % of runs of 6 points", slow.says)
     assert "; may be chance among" in uncertain.says
     assert any(
         "Smallest detectable drop against the baseline: " in str(paragraph.text)
-        for paragraph in counted([held, uncertain])
+        for paragraph in counted([unchanged, uncertain])
     )
 
 

@@ -50,7 +50,7 @@ def _matched(reference: Subject, other: Subject) -> dict[int, Point]:
     """The other's points, by the identity of those of the reference."""
     pairs = matching.pairs(replace(reference, curves=reference.given), replace(other, curves=other.given))
     both = (matching.points(_points(pair.reference), _points(pair.other))[0] for pair in pairs)
-    return {id(mine): its for point_pairs in both for mine, its in point_pairs}
+    return {id(point): partner for point_pairs in both for point, partner in point_pairs}
 
 
 def _points(curve: Curve) -> Sequence[Point]:

@@ -267,9 +267,9 @@ def condition_remarks(comparison: Comparison, compared: Compared) -> Iterator[Re
 
 
 def _peaks(comparison: Comparison, compared: Compared, peak: Ratio) -> Iterator[Remark]:
-    mine, its = peak.reference, peak.other
-    if None not in (mine.clients, its.clients) and mine.clients != its.clients:
-        own_peak, other_peak = point_name(its, compared), point_name(mine, compared)
+    reference, other = peak.reference, peak.other
+    if None not in (reference.clients, other.clients) and reference.clients != other.clients:
+        own_peak, other_peak = point_name(other, compared), point_name(reference, compared)
         peaks = f"its peak is at {own_peak}, that of {comparison.reference.name} at {other_peak}"
         yield Remark(f"{comparison.other.name}, not at the same point:", peaks)
 
@@ -297,8 +297,8 @@ def _unmatched_points(comparison: Comparison, compared: Compared) -> Iterator[Re
     for (side, _), side_points in zip(sides, points, strict=True):
         unmatched = [
             point_name(point, compared)
-            for point in compared.unmatched_points
-            if any(point is mine for mine in side_points)
+            for point in compared.only_one
+            if any(point is side_point for side_point in side_points)
         ]
         if unmatched and all(points):
             yield Remark(f"Only in {side.name}:", listed(unmatched))
@@ -349,8 +349,8 @@ def _where(points: Mapping[str, str], *, are_all: bool) -> str:
 
 def differs(difference: ConditionDifference, reference: str) -> str:
     """`transfer 4 KiB against 1 MiB of b`, where `reference` is b."""
-    mine, its = (_value(difference.what, value) for value in (difference.reference, difference.other))
-    return f"{CONDITIONS[difference.what]} {its} against {mine} of {reference}"
+    before, after = (_value(difference.what, value) for value in (difference.reference, difference.other))
+    return f"{CONDITIONS[difference.what]} {after} against {before} of {reference}"
 
 
 def _value(what: str, value: Condition) -> str:

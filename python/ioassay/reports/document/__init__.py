@@ -215,8 +215,8 @@ def _is_empty(block: Block) -> bool:
     match block:
         case Section(blocks=within) | Contents(sections=within):
             return not non_empty(within)
-        case Table(rows=held) | Bullets(items=held) | Notes(items=held) | Commands(items=held):
-            return not held
+        case Table(rows=items) | Bullets(items=items) | Notes(items=items) | Commands(items=items):
+            return not items
         case Paragraph(text) | Preformatted(text):
             return not text
         case Figure(picture, text):

@@ -100,9 +100,9 @@ class _Page:
         """`level` is that of the titles of sections."""
         parts = []
         for are_figures, group in groupby(non_empty(several), key=lambda block: isinstance(block, Figure)):
-            made = [part for block in group for part in self._block(block, level)]
-            side_by_side = are_figures and len(made) > 1
-            parts += [_element("div", _around(made), class_="figures")] if side_by_side else made
+            markup = [part for block in group for part in self._block(block, level)]
+            side_by_side = are_figures and len(markup) > 1
+            parts += [_element("div", _around(markup), class_="figures")] if side_by_side else markup
         return _lines(parts)
 
     def _block(self, block: Block, level: int) -> Iterator[Markup]:

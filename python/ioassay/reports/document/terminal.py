@@ -116,7 +116,7 @@ def _table(block: Table) -> FittingTable:
 
 
 def _inline(text: Text, style: str = "") -> RichText:
-    made = RichText(style=style)
+    rich_text = RichText(style=style)
 
     def fit(text: str, *, is_name: bool = False) -> str:
         return bound(_shortened(text) if is_name else _LONG.sub(lambda word: _shortened(word[0]), text))
@@ -124,12 +124,12 @@ def _inline(text: Text, style: str = "") -> RichText:
     for piece in pieces(text):
         match piece:
             case Marks(letters):
-                made.append(f" {''.join(letters)}" if letters else "", "yellow")
+                rich_text.append(f" {''.join(letters)}" if letters else "", "yellow")
             case Span(words, how):
                 on_its_own = "\n" if how in ("below", "caveat") else ""
-                made.append(f"{on_its_own}{fit(words, is_name=how == 'code')}", _STYLES[how] if how else "")
+                rich_text.append(f"{on_its_own}{fit(words, is_name=how == 'code')}", _STYLES[how] if how else "")
             case Anchor() | References():
                 pass
             case _:
-                made.append(fit(piece))
-    return made
+                rich_text.append(fit(piece))
+    return rich_text

@@ -63,13 +63,13 @@ class FittingTable(Struct, frozen=True):
         return fitting([self._range(column) for column in columns], width)
 
     def _table(self, columns: Sequence[int], widths: Sequence[int], rows: Sequence[Sequence[Text]]) -> table.Table:
-        made = table.Table(box=None, show_header=self.has_head)
+        rich_table = table.Table(box=None, show_header=self.has_head)
         for column, width in zip(columns, widths, strict=True):
             heading = self.headings[column]
-            made.add_column(heading.text, justify=heading.justify, overflow="fold", width=width)
+            rich_table.add_column(heading.text, justify=heading.justify, overflow="fold", width=width)
         for row in rows:
-            made.add_row(*(row[column] for column in columns))
-        return made
+            rich_table.add_row(*(row[column] for column in columns))
+        return rich_table
 
     def _split(self, columns: Sequence[int], widths: Sequence[int]) -> Iterator[RenderableType]:
         """Each row in lines: what it is about, and below it the other cells, in columns."""

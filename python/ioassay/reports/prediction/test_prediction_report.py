@@ -33,7 +33,7 @@ def saved(prediction: Prediction) -> System:
     return read(parse_source(as_system.text(prediction), "prediction.yaml", "system"), {})
 
 
-def beside(prediction: Prediction, *rates: tuple[float, ...]) -> Content:
+def compared_with(prediction: Prediction, *rates: tuple[float, ...]) -> Content:
     """The prediction against a run of 1 and 8 clients with these rates of its sequential writes."""
     system = saved(prediction)
     builder = RunBuilder().clients(1, 8).repetitions(3).workload("sequential", "Sequential")
@@ -60,14 +60,14 @@ def test_a_saved_prediction_is_read_again_with_its_range(prediction: Prediction)
 
 
 def test_the_predicted_curve_is_compared_with_the_run_of_the_same_study(prediction: Prediction) -> None:
-    part = beside(prediction, (1.5e9,) * 3, (5e9,) * 3).series[0]
+    part = compared_with(prediction, (1.5e9,) * 3, (5e9,) * 3).series[0]
     assert part.title == "Sequential (write)"
     assert [line.place for line in part.lines] == ["1 client", "8 clients"]
     assert part.sentences == ("Sequential (write): measured within the predicted range at all 2 points.",)
 
 
 def test_a_measurement_outside_of_the_range_is_reported(prediction: Prediction) -> None:
-    content = beside(prediction, (1.5e9,) * 3, (1e9, 1e9, 1.1e9))
+    content = compared_with(prediction, (1.5e9,) * 3, (1e9, 1e9, 1.1e9))
     (finding,) = content.series[0].sentences
     assert finding == (
         "Sequential (write): measured 1.00 GB/s at 8 clients, predicted 3.37 to 8.00 GB/s; 70 % below the range."
@@ -78,12 +78,12 @@ def test_a_measurement_outside_of_the_range_is_reported(prediction: Prediction) 
 
 
 def test_an_interval_that_reaches_into_the_range_is_reported(prediction: Prediction) -> None:
-    (finding,) = beside(prediction, (1.5e9,) * 3, (1e9, 2e9, 4e9)).series[0].sentences
+    (finding,) = compared_with(prediction, (1.5e9,) * 3, (1e9, 2e9, 4e9)).series[0].sentences
     assert finding.endswith("below the range, which its range reaches.")
 
 
 def test_a_comparison_calls_it_predicted_and_shades_its_range(prediction: Prediction) -> None:
-    page = reports.build(ComparisonReport(beside(prediction, (1.5e9,) * 3, (5e9,) * 3)), "html").decode()
+    page = reports.build(ComparisonReport(compared_with(prediction, (1.5e9,) * 3, (5e9,) * 3)), "html").decode()
     assert "two-sweep (predicted)" in page
     assert "Shaded: the range of the prediction." in page
     assert "published" not in page

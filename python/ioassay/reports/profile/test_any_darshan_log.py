@@ -92,7 +92,7 @@ def variations(log: Log, seed: str) -> Iterator[tuple[str, Log]]:
 
 def changed(log: Log, changes: Mapping[str, list[str]], rng: random.Random) -> Log:
     records = dict(log.records)
-    gone = {name for name, of in changes.items() if "absent" in of}
+    absent = {name for name, of in changes.items() if "absent" in of}
     for name, of in changes.items():
         rows: pl.DataFrame | None = records.get(name)
         for change in of:
@@ -101,15 +101,15 @@ def changed(log: Log, changes: Mapping[str, list[str]], rng: random.Random) -> L
             records[name] = rows
         else:
             records.pop(name, None)
-    traced = [trace for trace in log.traces if "DXT" not in gone and trace.module in records]
+    traced = [trace for trace in log.traces if "DXT" not in absent and trace.module in records]
     return replace(
         log,
         # Rows of all processes together are of a job with several.
         job=replace(log.job, processes=max(log.job.processes, PROCESSES)),
         records=records,
-        heats=() if "HEATMAP" in gone else log.heats,
+        heats=() if "HEATMAP" in absent else log.heats,
         traces=traced if "cut" not in changes.get("DXT", ()) else traced[::2],
-        modules=tuple(name for name in log.modules if name not in gone and TRACED.get(name) not in gone),
+        modules=tuple(name for name in log.modules if name not in absent and TRACED.get(name) not in absent),
     )
 
 

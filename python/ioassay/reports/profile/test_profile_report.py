@@ -402,19 +402,19 @@ def test_coverage_of_another_source_is_unknown_and_not_complete(tmp_path: Path) 
 def handing_on() -> list[TableBuilder]:
     """A generator, a filter and a program that removes what is between them, after 2 s in which it lay."""
     times = [BEGIN_NS + second * 10**9 for second in range(9)]
-    made = TableBuilder(1, command=["gen"], begin_ns=times[0], end_ns=times[1])
+    generator = TableBuilder(1, command=["gen"], begin_ns=times[0], end_ns=times[1])
     used = TableBuilder(2, command=["filter"], begin_ns=times[3], end_ns=times[4])
-    gone = TableBuilder(3, command=["rm", "part"], begin_ns=times[5], end_ns=times[6])
-    part = made.file("/w/part", inode=1, opened_ns=times[0], closed_ns=times[1])
-    made.transfers(part, "write", {64 << 20: 1}, ns=10**9)
-    debug = made.file("/w/debug", inode=2, opened_ns=times[0], closed_ns=times[1])
-    made.transfers(debug, "write", {32 << 20: 1}, ns=10**9)
+    remover = TableBuilder(3, command=["rm", "part"], begin_ns=times[5], end_ns=times[6])
+    part = generator.file("/w/part", inode=1, opened_ns=times[0], closed_ns=times[1])
+    generator.transfers(part, "write", {64 << 20: 1}, ns=10**9)
+    debug = generator.file("/w/debug", inode=2, opened_ns=times[0], closed_ns=times[1])
+    generator.transfers(debug, "write", {32 << 20: 1}, ns=10**9)
     used.transfers(
         used.file("/w/part", inode=1, opened_ns=times[3], closed_ns=times[4]), "read", {64 << 20: 1}, ns=10**9
     )
     for path in ("/w/part", "/w/debug"):
-        gone.file(path, {"remove": 1})
-    return [made, used, gone]
+        remover.file(path, {"remove": 1})
+    return [generator, used, remover]
 
 
 def test_a_workflow_is_a_section_with_its_figure_its_tables_and_its_findings(tmp_path: Path) -> None:

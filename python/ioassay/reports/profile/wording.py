@@ -98,7 +98,11 @@ def _coverage(content: Content) -> str:
     if not cover.compared:
         return f"unknown: the kernel's counters of {_every(cover.unknown)} were not kept"
     every = cover.compared + cover.unknown
-    ways = [f"{_DONE[way]}: {_coverage_of(content, way)}" for way in WAYS if cover.of(way).kernel_bytes]
+    ways = [
+        f"{_DONE[direction]}: {_coverage_of(content, direction)}"
+        for direction in WAYS
+        if cover.of(direction).kernel_bytes
+    ]
     some = f"; {format.count(cover.compared)} of {_processes(every)} compared" if cover.unknown else ""
     return f"{'; '.join(ways) or 'the kernel counted nothing'}{some}"
 
@@ -109,15 +113,15 @@ _LITTLE = 0.05
 """Up to this share missing bytes are reported as `all but …`."""
 
 
-def _coverage_of(content: Content, way: Way) -> str:
-    counted = content.coverage.of(way)
+def _coverage_of(content: Content, direction: Way) -> str:
+    counted = content.coverage.of(direction)
     every, missing = f"{format.size(counted.kernel_bytes)} that the kernel counted", counted.missing_bytes
     excess = f" ({format.size(counted.excess_bytes)} more than it counted)" if counted.excess_bytes else ""
     if not missing:
         return f"all of {every}{excess}"
     sums: dict[Cause, int] = {}
     for short in content.coverage.shortfalls:
-        if short.direction == way:
+        if short.direction == direction:
             sums[short.cause] = sums.get(short.cause, 0) + short.missing_bytes
     parts = [cause if len(sums) == 1 else f"{format.size(amount)} {cause}" for cause, amount in sums.items()]
     why = f" ({', '.join(parts)})"
@@ -440,8 +444,8 @@ MAPS_NOTE = (
 def mapped(row: Mapping[str, Any]) -> list[str]:
     """A row of `maps.BOUNDS`, from its times on."""
     ends = {
-        way: (f"{row[f'{name}_least_by']}; {row[f'{name}_most_by']}" if row[f"{name}_most_bytes"] else "")
-        for way, name in (("read", "read"), ("written", "written"))
+        direction: (f"{row[f'{name}_least_by']}; {row[f'{name}_most_by']}" if row[f"{name}_most_bytes"] else "")
+        for direction, name in (("read", "read"), ("written", "written"))
     }
     return [
         format.duration(row["first_map_s"] * 1e9),
@@ -450,7 +454,7 @@ def mapped(row: Mapping[str, Any]) -> list[str]:
         format.size(row["extent_bytes"]),
         *(_resident(row[f"resident_{end}_bytes"], is_sampled=row["is_sampled"]) for end in ("begin", "end")),
         *file_maps(row),
-        ", ".join(f"{way}: {how}" for way, how in ends.items() if how),
+        ", ".join(f"{direction}: {how}" for direction, how in ends.items() if how),
     ]
 
 

@@ -45,8 +45,8 @@ TITLE = "Servers and devices"
 _MOST_FILES = 8
 
 _OPERATIONS = {
-    way: {operation for operation, direction in DIRECTIONS.items() if direction == towards}
-    for way, towards in (("write", "to-servers"), ("read", "to-clients"))
+    verb: {operation for operation, direction in DIRECTIONS.items() if direction == towards}
+    for verb, towards in (("write", "to-servers"), ("read", "to-clients"))
 }
 """Operations that move bytes, by direction."""
 
@@ -78,28 +78,28 @@ def blocks(
 
 def _counters(counters: ImportedCounters, names: Names) -> list[Block]:
     """The tables of the file systems' own counters."""
-    whose = "servers" if counters.role == "server" else "clients"
+    machines = "servers" if counters.role == "server" else "clients"
     files = [f"{host.name} ({file.path})" for host in counters.activity.watch.document.hosts for file in host.imported]
     more = [f"and {len(files) - _MOST_FILES} more"] if len(files) > _MOST_FILES else []
     about = (
-        f"Imported counters of the file system's {whose}, read up to {counters.interval_s:,.3g} s apart: "
+        f"Imported counters of the file system's {machines}, read up to {counters.interval_s:,.3g} s apart: "
         f"{', '.join([*files[:_MOST_FILES], *more])}. "
         "They count all jobs, by the clocks of their hosts; between two readings they are spread evenly. An interval "
         "in which a phase begins or ends counts for it as a whole, with what others moved in it."
     )
     rows: list[list[Text]] = [
         [
-            f"{_place(row, names)} ({way}s)",
-            format.rate(row[f"{way}_bytes"] / row["duration_s"]),
-            format.rate(row[f"counted_{way}_bytes"] / row["duration_s"]),
-            ratio(row[f"counted_{way}_bytes"] / row[f"{way}_bytes"]),
+            f"{_place(row, names)} ({direction}s)",
+            format.rate(row[f"{direction}_bytes"] / row["duration_s"]),
+            format.rate(row[f"counted_{direction}_bytes"] / row["duration_s"]),
+            ratio(row[f"counted_{direction}_bytes"] / row[f"{direction}_bytes"]),
         ]
         for row in counters.phases.head(MOST_PHASES).iter_rows(named=True)
-        for way in _OPERATIONS
-        if row[f"{way}_bytes"]
+        for direction in _OPERATIONS
+        if row[f"{direction}_bytes"]
     ]
     columns = [Column("Phase"), *numbers("Clients", "Counted", "Counted / clients")]
-    title = f"Clients, and the counters of the file system's {whose} in the same seconds"
+    title = f"Clients, and the counters of the file system's {machines} in the same seconds"
     few = Paragraph(
         "No phase is as long as two intervals between readings of the counters, and covered by them: only the timeline "
         "can be compared."
@@ -108,9 +108,9 @@ def _counters(counters: ImportedCounters, names: Names) -> list[Block]:
 
 
 def _about(activity: Activity) -> str:
-    whose = "servers'" if activity.storage_role == "server" else "client nodes'"
+    hosts = "servers'" if activity.storage_role == "server" else "client nodes'"
     return (
-        f"What the clients moved, and what the {whose} disks did in the same seconds. Above 1.00, the disks moved more "
+        f"What the clients moved, and what the {hosts} disks did in the same seconds. Above 1.00, the disks moved more "
         "than the clients: copies, parity, journals, or other users. Below, memory took or served the rest."
     )
 
@@ -157,9 +157,9 @@ def _phases(activity: Activity, shown: pl.DataFrame, doubts: Doubts, names: Name
         measured[measurement.case, measurement.phase].append(measurement)
     rows: list[list[Text]] = []
     for row in shown.iter_rows(named=True):
-        for way, operations in _OPERATIONS.items():
-            if row[f"{way}_bytes"]:
-                late = way == "write" and row["late_write_bytes"]
+        for direction, operations in _OPERATIONS.items():
+            if row[f"{direction}_bytes"]:
+                late = direction == "write" and row["late_write_bytes"]
                 way_measurements = (
                     measurement
                     for measurement in measured[row["case"], row["phase"]]
@@ -167,20 +167,20 @@ def _phases(activity: Activity, shown: pl.DataFrame, doubts: Doubts, names: Name
                 )
                 rows.append(
                     [
-                        f"{_place(row, names)} ({way}s)"
+                        f"{_place(row, names)} ({direction}s)"
                         if row["write_bytes"] and row["read_bytes"]
                         else _place(row, names),
-                        format.rate(row[f"{way}_bytes"] / row["duration_s"]),
-                        _rate(row, f"disk_{way}_bytes"),
-                        ratio(row[f"disk_{way}_ratio"]),
+                        format.rate(row[f"{direction}_bytes"] / row["duration_s"]),
+                        _rate(row, f"disk_{direction}_bytes"),
+                        ratio(row[f"disk_{direction}_ratio"]),
                         f"{format.size(row['late_write_bytes'])} within {row['late_s']:.0f} s"
                         if late
                         else format.ABSENT,
                         Marks(doubts.marks(way_measurements)),
                     ]
                 )
-    whose = "servers" if activity.storage_role == "server" else "client nodes"
-    return Table(columns, rows, title=f"Clients, and the disks of the {whose} in the same seconds", density="dense")
+    machines = "servers" if activity.storage_role == "server" else "client nodes"
+    return Table(columns, rows, title=f"Clients, and the disks of the {machines} in the same seconds", density="dense")
 
 
 def _hosts(activity: Activity, shown: pl.DataFrame, names: Names) -> Table:

@@ -106,14 +106,14 @@ def _grid(series_key: Series, title: str, frame: pl.DataFrame, unit: Unit, doubt
 def _cell(
     cells: list[Cell], point: tuple[int, int], unit: Unit, best: Saturation | None, marks: tuple[str, ...]
 ) -> SurveyCell:
-    here = [cell for cell in cells if (cell.files, cell.ranks) == point]
-    if not here:
+    at_point = [cell for cell in cells if (cell.files, cell.ranks) == point]
+    if not at_point:
         return SurveyCell()
-    fastest = max(here, key=lambda cell: cell.median)  # where clients are swept as well
+    fastest = max(at_point, key=lambda cell: cell.median)  # where clients are swept as well
     return SurveyCell(
         text=format_rate(fastest.median, unit.name).split(" ", maxsplit=1)[0],
         marks=marks,
-        saturated=best is not None and best.point in here,
+        saturated=best is not None and best.point in at_point,
     )
 
 

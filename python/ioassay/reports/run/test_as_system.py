@@ -93,7 +93,7 @@ def test_results_of_other_tools_written_as_a_system_compare_like_the_import(tool
         written, as_it_is = published_system.subject(system_of(run)), measured_run.subject(run, "mine")
         assert {curve.operation for curve in written.curves} <= {curve.operation for curve in as_it_is.curves}
         for curve in as_it_is.curves:
-            assert any(mine.operation == curve.operation and mine.rates for mine in written.curves)
+            assert any(other_curve.operation == curve.operation and other_curve.rates for other_curve in written.curves)
 
 
 def test_every_median_is_a_figure_with_its_unit_and_what_it_was_measured_with() -> None:

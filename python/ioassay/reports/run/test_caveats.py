@@ -67,17 +67,17 @@ def test_a_doubt_about_a_minority_of_repetitions_does_not_stand_beside_their_med
 
 
 @pytest.mark.parametrize(
-    ("spread_ns", "beside"),
+    ("spread_ns", "words"),
     [(107_000, ()), (128_000_000, ("ranks finished 128 ms apart, 25 % of the phase",))],
 )
 def test_ranks_that_finished_apart_by_no_more_than_a_time_slice_say_nothing_of_storage(
-    spread_ns: int, beside: tuple[str, ...]
+    spread_ns: int, words: tuple[str, ...]
 ) -> None:
     evidence = {"spread_ns": spread_ns, "duration_ns": 4 * spread_ns, "slowest_rank": 1}
     run = RunBuilder().workload("w").clients(1).doubt("w-c1-r1", "read", "finish-spread", evidence=evidence).build()
     doubts = grouped(run.doubts, run.measurements)
-    assert caveats.beside_number(doubts, [Measurement("w-c1-r1", "read", "read", "read")]) == beside
-    assert doubts.groups[0].weight == ("decisive" if beside else "minor")
+    assert caveats.beside_number(doubts, [Measurement("w-c1-r1", "read", "read", "read")]) == words
+    assert doubts.groups[0].weight == ("decisive" if words else "minor")
 
 
 def test_doubts_about_all_numbers_are_reported_once_and_beside_none() -> None:

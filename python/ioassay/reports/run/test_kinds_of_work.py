@@ -28,7 +28,7 @@ def metadata() -> LoadedRun:
 
 
 @pytest.fixture(scope="module")
-def beside() -> LoadedRun:
+def side_by_side() -> LoadedRun:
     return measured(example("checkpoint-beside-readers"), lambda _, key: 500.0 if key[1] == "together" else 2000.0)
 
 
@@ -49,19 +49,19 @@ def test_metadata_has_its_own_words(metadata: LoadedRun) -> None:
     assert "mdtest -a POSIX -F -C -I 10000" in text
 
 
-def test_jobs_side_by_side_and_the_same_operation_in_two_phases_stay_apart(beside: LoadedRun) -> None:
-    text = reports.build(RunReport(beside), "md").decode()
+def test_jobs_side_by_side_and_the_same_operation_in_two_phases_stay_apart(side_by_side: LoadedRun) -> None:
+    text = reports.build(RunReport(side_by_side), "md").decode()
     for series in ("prepare (write)", "alone (read)", "together, checkpoint (write)", "together, readers (read)"):
         assert f"| Readers and a checkpoint | {series} |" in text
-    document = json.loads(reports.build(RunReport(beside), "json"))
+    document = json.loads(reports.build(RunReport(side_by_side), "json"))
     (row,) = document["peak_sustained"]
     rates = {(entry["phase"], entry["job"]): entry["peak"]["rate_bytes_per_s"] for entry in row["series"]}
     assert rates["alone", "alone"] == pytest.approx(4 * rates["together", "readers"], rel=0.01)
 
 
-def test_stonewall_and_finish_are_both_shown(beside: LoadedRun) -> None:
-    assert "Rate, at the stonewall" in reports.build(RunReport(beside, is_full=True), "md").decode()
-    page = reports.build(RunReport(beside), "html").decode()
+def test_stonewall_and_finish_are_both_shown(side_by_side: LoadedRun) -> None:
+    assert "Rate, at the stonewall" in reports.build(RunReport(side_by_side, is_full=True), "md").decode()
+    page = reports.build(RunReport(side_by_side), "html").decode()
     assert "at the stonewall" in page
     assert "per rank)" in page
 
@@ -77,7 +77,7 @@ def test_a_survey_has_its_grid_and_its_saturation_point(survey: LoadedRun) -> No
     assert saturation["possible"] is None
 
 
-@pytest.mark.parametrize("kind", ["metadata", "beside", "survey"])
+@pytest.mark.parametrize("kind", ["metadata", "side_by_side", "survey"])
 def test_every_format_is_built(kind: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(kind)
     for form in reports.FORMATS:

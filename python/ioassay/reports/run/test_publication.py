@@ -70,5 +70,5 @@ def test_the_same_run_gives_the_same_bytes_in_any_process(files: dict[str, bytes
     (output,) = printed_elsewhere(PROGRAM)
     elsewhere = ast.literal_eval(output)
     assert elsewhere.keys() >= files.keys()
-    here = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
-    assert here == {path: digest for path, digest in elsewhere.items() if path in files}
+    digests_here = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+    assert digests_here == {path: digest for path, digest in elsewhere.items() if path in files}

@@ -215,8 +215,8 @@ def _resident(row: dict[str, Any]) -> str:
         return format.ABSENT
     # A stonewall may have let far less be written than was planned; then all that is there was read. And several nodes
     # may each hold what they all read.
-    there = max(min(row["file_set_bytes"], row["bytes"]), resident)
-    return format.share(resident / there) if there else format.ABSENT
+    cacheable = max(min(row["file_set_bytes"], row["bytes"]), resident)
+    return format.share(resident / cacheable) if cacheable else format.ABSENT
 
 
 def _latencies(

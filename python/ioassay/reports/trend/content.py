@@ -87,13 +87,13 @@ def assemble(
     """The trend of `stored`. `undated` names runs without a date."""
     every = groups([stored.run for stored in stored], any_target=any_target)
     with_history = [group for group in every if len(group.runs) > 1]
-    alone = [group.latest for group in every if len(group.runs) == 1]
+    only_runs = [group.latest for group in every if len(group.runs) == 1]
     # Tested together, so that many series do not raise many false alarms.
     all_courses = iter(courses([history for group in with_history for history in group.histories], tolerance))
     facts = {id(stored.run): stored.facts for stored in stored}
     parts = tuple(_group(group, [next(all_courses) for _ in group.histories], facts) for group in with_history)
     lines = (line for part in parts for line in _lines(part, f"{part.title}: " if len(parts) > 1 else ""))
-    left_out = (*map(wording.only_run, alone), *map(wording.undated, undated))
+    left_out = (*map(wording.only_run, only_runs), *map(wording.undated, undated))
     return Content(parts, tuple(lines), left_out, tolerance)
 
 

@@ -177,8 +177,8 @@ def test_doubts_about_the_latest_run_stand_below_its_series() -> None:
 
 
 def test_the_only_run_of_a_study_is_left_out_and_named(runs: list[Stored]) -> None:
-    alone = Stored(Run(runs[1].run.subject, "other", "/t", runs[1].run.started), runs[1].facts)
-    content = assemble([runs[0], alone, *runs[2:]], [], 0.05)
+    only_run = Stored(Run(runs[1].run.subject, "other", "/t", runs[1].run.started), runs[1].facts)
+    content = assemble([runs[0], only_run, *runs[2:]], [], 0.05)
     assert [part.title for part in content.groups] == ["example on /mnt/store/iotest"]
     assert content.left_out == ("night-01 is left out: it is the only run of other on /t.",)
     assert all(content.left_out[0] in build(content, form).decode() for form in ("html", "md", "json"))

@@ -116,12 +116,12 @@ def _bar(row: Row, low: int, high: int, columns: int) -> str:
 
 def _covered(row: Row) -> list[Box]:
     """The segments of a RAID, what is written or read of each first; nothing where neither is done."""
-    made = []
+    boxes_covered = []
     for segment in row.segments:
         boxes = [box for box in row.boxes if segment.start_bytes <= box.start_bytes < segment.end_bytes]
         what = boxes[0].what if boxes else "request"
-        made.append(Box(segment.start_bytes, segment.end_bytes, what, segment.label if boxes else ""))
-    return made
+        boxes_covered.append(Box(segment.start_bytes, segment.end_bytes, what, segment.label if boxes else ""))
+    return boxes_covered
 
 
 def _shortened(text: str, most: int) -> str:

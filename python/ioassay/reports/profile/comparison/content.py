@@ -64,18 +64,18 @@ def assemble(reference: Side, other: Side) -> Content:
     """The comparison of a profile with the reference, which is called so where both have one name."""
     if reference.name == other.name:
         reference = replace(reference, name=f"{reference.name} (reference)")
-    mine, its = reference.profile, other.profile
+    before, after = reference.profile, other.profile
     return Content(
         reference=reference,
         other=other,
-        comparison=comparison.compare(mine, its),
-        conditions=condition_differences(mine, its),
-        patterns={name: (pattern(mine, name), pattern(its, name)) for name in TRANSFERS},
+        comparison=comparison.compare(before, after),
+        conditions=condition_differences(before, after),
+        patterns={name: (pattern(before, name), pattern(after, name)) for name in TRANSFERS},
         findings=finding_changes(
-            mine,
+            before,
             [line.finding for line in reference.content.findings],
-            its,
+            after,
             [line.finding for line in other.content.findings],
         ),
-        files=file_changes(mine, its),
+        files=file_changes(before, after),
     )

@@ -77,9 +77,9 @@ def _rows(content: Content) -> Iterator[tuple[str, str, str, float | None, float
     )
     for of, compared in classes:
         for name in _AMOUNTS:
-            mine, its = getattr(compared.reference, name), getattr(compared.other, name)
-            if mine is not None or its is not None:
-                yield of, compared.name, name, mine, its, compared.ratio(name)
+            before, after = getattr(compared.reference, name), getattr(compared.other, name)
+            if before is not None or after is not None:
+                yield of, compared.name, name, before, after, compared.ratio(name)
         for name in ("size_distance", "timeline_distance"):
             if (distance := getattr(compared, name)) is not None:
                 yield of, compared.name, name, 0.0, distance, None

@@ -82,8 +82,8 @@ def terminal(content: Content) -> list[Block]:
 
 
 def _sides(content: Content) -> Table:
-    mine, its = (dict(opening(side.content)) for side in content.sides)
-    rows = [[what, mine.get(what, format.ABSENT), its.get(what, format.ABSENT)] for what in mine | its]
+    before, after = (dict(opening(side.content)) for side in content.sides)
+    rows = [[what, before.get(what, format.ABSENT), after.get(what, format.ABSENT)] for what in before | after]
     return Table([Column(), *(Column(side.name) for side in content.sides)], rows)
 
 
@@ -135,14 +135,14 @@ def _processes(content: Content) -> list[Block]:
 
 
 def _files(content: Content) -> list[Block]:
-    mine, its = content.sides
+    reference, other = content.sides
     same = sum(change.is_same for change in content.files.changed)
     return [
         Section(
             "Changed", [_changed_files(content, MOST_FILES), Notes([f"{same:,} of both unchanged."] if same else [])]
         ),
-        Section(f"Only of {mine.name}", [_only(mine, content.files.only_reference)]),
-        Section(f"Only of {its.name}", [_only(its, content.files.only_other)]),
+        Section(f"Only of {reference.name}", [_only(reference, content.files.only_reference)]),
+        Section(f"Only of {other.name}", [_only(other, content.files.only_other)]),
     ]
 
 
@@ -189,12 +189,12 @@ def _only_counts(content: Content) -> list[str]:
 
 
 def _operations(content: Content) -> Table:
-    mine, its = (side.name for side in content.sides)
+    before, after = (side.name for side in content.sides)
     columns = [Column("Operation")]
     for group in ("Calls", "Bytes", "Time", "Median", "99 %"):
         columns += [
             Column(head, is_number=True, group=group, full_head=f"{group}, {head.lower() if head == 'Ratio' else head}")
-            for head in (mine, its, "Ratio")
+            for head in (before, after, "Ratio")
         ]
     rows = [wording.operation(operation) for operation in content.comparison.operations]
     return Table(columns, rows, "Operations", density="wide")

@@ -99,9 +99,9 @@ def conditions(content: Content) -> Iterator[str]:
 
 def changes(content: Content) -> Iterator[str]:
     """The main changes, the most important first."""
-    mine, its = content.reference.content.totals.io_ns, content.other.content.totals.io_ns
+    before_ns, after_ns = content.reference.content.totals.io_ns, content.other.content.totals.io_ns
     if not content.comparison.uncounted:
-        yield _changed("Time in I/O", mine, its, format.duration)
+        yield _changed("Time in I/O", before_ns, after_ns, format.duration)
     before_s, after_s = (side.profile.duration_s for side in content.sides)
     yield _changed("Duration", before_s * 1e9, after_s * 1e9, format.duration)
     for direction in sorted(content.comparison.directions, key=_spent_change, reverse=True):
@@ -109,23 +109,23 @@ def changes(content: Content) -> Iterator[str]:
             yield _class_sentence(direction)
     slower = [change for change in content.files.changed if (change.spent_change_ns or 0) > 0]
     faster = [change for change in content.files.changed if (change.spent_change_ns or 0) < 0]
-    for those, verb in ((faster, "saved"), (slower, "added")):
-        if those:
-            yield f"Most time {verb} in files: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
+    for files, verb in ((faster, "saved"), (slower, "added")):
+        if files:
+            yield f"Most time {verb} in files: {'; '.join(map(_file, files[:_MOST_SENTENCES]))}."
 
 
 def _spent_change(comparison: ClassComparison) -> float:
-    mine, its = comparison.reference.spent_ns, comparison.other.spent_ns
-    return -1.0 if mine is None or its is None else abs(its - mine)
+    before, after = comparison.reference.spent_ns, comparison.other.spent_ns
+    return -1.0 if before is None or after is None else abs(after - before)
 
 
-def _changed(what: str, mine: float | None, its: float | None, show: Callable[[float | None], str]) -> str:
-    if mine is None or its is None:
-        return f"{what} is not comparable: {show(mine)} and {show(its)}."
-    if mine == its:
-        return f"{what} is {_SAME}: {show(mine)}."
-    verb = "fell" if its < mine else "rose"
-    return f"{what} {verb} from {show(mine)} to {show(its)}{_times(ratio(mine, its))}."
+def _changed(what: str, before: float | None, after: float | None, show: Callable[[float | None], str]) -> str:
+    if before is None or after is None:
+        return f"{what} is not comparable: {show(before)} and {show(after)}."
+    if before == after:
+        return f"{what} is {_SAME}: {show(before)}."
+    verb = "fell" if after < before else "rose"
+    return f"{what} {verb} from {show(before)} to {show(after)}{_times(ratio(before, after))}."
 
 
 def _times(value: float | None) -> str:
@@ -134,16 +134,16 @@ def _times(value: float | None) -> str:
 
 def _class_sentence(comparison: ClassComparison) -> str:
     """`Write: time fell from 775 ms to 300 ms (0.387 times); 0.12 times the calls; the same bytes (815 MiB).`"""
-    mine, its = comparison.reference, comparison.other
-    if not mine.calls or not its.calls:
-        change, every = ("none any more", mine) if mine.calls else ("new", its)
+    before, after = comparison.reference, comparison.other
+    if not before.calls or not after.calls:
+        change, every = ("none any more", before) if before.calls else ("new", after)
         return f"{comparison.name.capitalize()}: {change}; {_totals(every)}."
     parts = []
-    if mine.spent_ns is not None and its.spent_ns is not None:
-        parts.append(_changed("time", mine.spent_ns, its.spent_ns, format.duration).rstrip("."))
-    parts.append(_amount("calls", mine.calls, its.calls, lambda value: f"{value:,.0f}"))
+    if before.spent_ns is not None and after.spent_ns is not None:
+        parts.append(_changed("time", before.spent_ns, after.spent_ns, format.duration).rstrip("."))
+    parts.append(_amount("calls", before.calls, after.calls, lambda value: f"{value:,.0f}"))
     if comparison.name in TRANSFERS:
-        parts.append(_amount("bytes", mine.bytes, its.bytes, format.size))
+        parts.append(_amount("bytes", before.bytes, after.bytes, format.size))
     return f"{comparison.name.capitalize()}: {'; '.join(filter(None, parts))}."
 
 
@@ -155,13 +155,13 @@ def _totals(amounts: Amounts) -> str:
     return ", ".join(parts)
 
 
-def _amount(noun: str, mine: int | None, its: int | None, show: Callable[[float], str]) -> str:
-    if mine is None or its is None:
+def _amount(noun: str, before: int | None, after: int | None, show: Callable[[float], str]) -> str:
+    if before is None or after is None:
         return ""
-    if mine == its:
-        return f"{_SAME} {noun} ({show(mine)})"
-    value = ratio(mine, its)
-    change = f"{show(mine)} to {show(its)}"
+    if before == after:
+        return f"{_SAME} {noun} ({show(before)})"
+    value = ratio(before, after)
+    change = f"{show(before)} to {show(after)}"
     return f"{noun} {change}" if value is None else f"{format.significant(value)} times the {noun} ({change})"
 
 
@@ -179,30 +179,40 @@ def signed(change: float | None, show: Callable[[float], str]) -> str:
 
 def overall(content: Content) -> list[Row]:
     """Rows of the whole: duration, time in I/O, from the first I/O to the last."""
-    mine, its = (side.content for side in content.sides)
+    before, after = (side.content for side in content.sides)
     comparison = content.comparison
     first, second = (_ns(span_s) for span_s in (comparison.reference_span_s, comparison.other_span_s))
     return [
-        _row("Duration", mine.profile.duration_s * 1e9, its.profile.duration_s * 1e9, format.duration),
+        _row("Duration", before.profile.duration_s * 1e9, after.profile.duration_s * 1e9, format.duration),
         _row("First to last I/O", first, second, format.duration),
-        _row("Time in I/O", mine.totals.io_ns, its.totals.io_ns, format.duration, is_compared=not comparison.uncounted),
         _row(
-            "Of run time", mine.totals.io_share, its.totals.io_share, format.share, is_compared=not comparison.uncounted
+            "Time in I/O",
+            before.totals.io_ns,
+            after.totals.io_ns,
+            format.duration,
+            is_compared=not comparison.uncounted,
         ),
-        _row("Processes", mine.profile.processes.height, its.profile.processes.height, "{:,}".format),
+        _row(
+            "Of run time",
+            before.totals.io_share,
+            after.totals.io_share,
+            format.share,
+            is_compared=not comparison.uncounted,
+        ),
+        _row("Processes", before.profile.processes.height, after.profile.processes.height, "{:,}".format),
     ]
 
 
 def _row(
     what: str,
-    mine: float | None,
-    its: float | None,
+    before: float | None,
+    after: float | None,
     show: Callable[[float], str],
     *,
     is_compared: bool = True,
 ) -> Row:
-    value = ratio(mine, its) if is_compared else None
-    return [what, *(format.ABSENT if amount is None else show(amount) for amount in (mine, its)), times(value)]
+    value = ratio(before, after) if is_compared else None
+    return [what, *(format.ABSENT if amount is None else show(amount) for amount in (before, after)), times(value)]
 
 
 def times(value: float | None) -> str:
@@ -220,20 +230,20 @@ def classes(content: Content, *, is_brief: bool = False) -> Iterator[tuple[str, 
 
 
 def _class_rows(content: Content, comparison: ClassComparison, *, is_brief: bool) -> Iterator[Row]:
-    mine, its = comparison.reference, comparison.other
-    yield _row("Calls", mine.calls, its.calls, "{:,}".format)
+    before, after = comparison.reference, comparison.other
+    yield _row("Calls", before.calls, after.calls, "{:,}".format)
     if comparison.name in TRANSFERS:
-        yield _row("Bytes", mine.bytes, its.bytes, format.size)
-    yield _row("Time", mine.spent_ns, its.spent_ns, format.duration)
-    yield _row("Median latency", mine.p50_ns, its.p50_ns, format.duration)
-    yield _row("99 % latency", mine.p99_ns, its.p99_ns, format.duration)
+        yield _row("Bytes", before.bytes, after.bytes, format.size)
+    yield _row("Time", before.spent_ns, after.spent_ns, format.duration)
+    yield _row("Median latency", before.p50_ns, after.p50_ns, format.duration)
+    yield _row("99 % latency", before.p99_ns, after.p99_ns, format.duration)
     if not is_brief:
-        yield _row("Slowest call", mine.slowest_ns, its.slowest_ns, format.duration)
+        yield _row("Slowest call", before.slowest_ns, after.slowest_ns, format.duration)
     if comparison.name not in TRANSFERS:
         return
     for name, label in (("p10", "10 % size"), ("p50", "Median size"), ("p90", "90 % size")):
         if name == "p50" or not is_brief:
-            yield [label, size_range(mine.sizes.get(name)), size_range(its.sizes.get(name)), format.ABSENT]
+            yield [label, size_range(before.sizes.get(name)), size_range(after.sizes.get(name)), format.ABSENT]
     shares = content.patterns[comparison.name]
     for name in ("consecutive", "strided", "random", "misaligned"):
         if not is_brief:
@@ -253,20 +263,20 @@ def size_range(bounds: SizeRange | None) -> str:
 
 def operation(comparison: ClassComparison) -> Row:
     """The row of an operation: calls, bytes, time and median latency of both, and their ratios."""
-    mine, its = comparison.reference, comparison.other
+    before, after = comparison.reference, comparison.other
     return [
         comparison.name,
-        *_pair(mine.calls, its.calls, "{:,}".format),
-        *_pair(mine.bytes or None, its.bytes or None, format.size),
-        *_pair(mine.spent_ns, its.spent_ns, format.duration),
-        *_pair(mine.p50_ns, its.p50_ns, format.duration),
-        *_pair(mine.p99_ns, its.p99_ns, format.duration),
+        *_pair(before.calls, after.calls, "{:,}".format),
+        *_pair(before.bytes or None, after.bytes or None, format.size),
+        *_pair(before.spent_ns, after.spent_ns, format.duration),
+        *_pair(before.p50_ns, after.p50_ns, format.duration),
+        *_pair(before.p99_ns, after.p99_ns, format.duration),
     ]
 
 
-def _pair(mine: float | None, its: float | None, show: Callable[[float], str]) -> Row:
+def _pair(before: float | None, after: float | None, show: Callable[[float], str]) -> Row:
     """Both, and the ratio."""
-    return _row("", mine, its, show)[1:]
+    return _row("", before, after, show)[1:]
 
 
 def nothing_found(content: Content) -> str:
@@ -312,9 +322,11 @@ def phases(content: Content) -> list[Row]:
         if not any(side_phases):
             continue
         name = direction.capitalize()
-        mine, its = side_phases
-        rows.append([f"{name}: phases", f"{len(mine):,}", f"{len(its):,}", times(ratio(len(mine), len(its)))])
-        before_ns, after_ns = (sum(phase.duration_s for phase in those) * 1e9 for those in side_phases)
+        before, after = side_phases
+        rows.append([f"{name}: phases", f"{len(before):,}", f"{len(after):,}", times(ratio(len(before), len(after)))])
+        before_ns, after_ns = (
+            sum(phase.duration_s for phase in phases_of_side) * 1e9 for phases_of_side in side_phases
+        )
         rows.append(_row(f"{name}: in phases", before_ns, after_ns, format.duration))
         period, other_period = (_ns(side.content.periods_s.get(direction)) for side in content.sides)
         if period is not None or other_period is not None:
@@ -354,11 +366,15 @@ CHANGES: Mapping[Change, str] = {
 
 def finding(content: Content, change: FindingChange) -> str:
     """A finding of either profile, and whether the other has it, too."""
-    mine, its = (side_finding.message if side_finding else None for side_finding in (change.reference, change.other))
-    if mine and its:
-        same = mine.text == its.text
-        return f"{its.text}" if same else f"{its.text} Before: {mine.text}"
-    message, side, other = (mine, content.reference, content.other) if mine else (its, content.other, content.reference)
+    before, after = (
+        side_finding.message if side_finding else None for side_finding in (change.reference, change.other)
+    )
+    if before and after:
+        same = before.text == after.text
+        return f"{after.text}" if same else f"{after.text} Before: {before.text}"
+    message, side, other = (
+        (before, content.reference, content.other) if before else (after, content.other, content.reference)
+    )
     assert message is not None
     if change.change == "unknown":
         return f"{message.text} Only {side.name}; {other.name} does not record what it rests on."
@@ -374,12 +390,12 @@ def finding_headline(change: FindingChange) -> str:
 
 def file(change: FileChange, *, is_brief: bool = False) -> Row:
     """The row of a file of both, without its path."""
-    mine, its = change.reference, change.other
-    moved = (mine.read_bytes, its.read_bytes, mine.written_bytes, its.written_bytes)
+    before, after = change.reference, change.other
+    moved = (before.read_bytes, after.read_bytes, before.written_bytes, after.written_bytes)
     return [
         *(format.size(amount) for amount in (() if is_brief else moved)),
-        format.duration(mine.spent_ns),
-        format.duration(its.spent_ns),
+        format.duration(before.spent_ns),
+        format.duration(after.spent_ns),
         signed(change.spent_change_ns, format.duration),
     ]
 

@@ -34,9 +34,9 @@ def columns(explained: Sequence[Explained], most: int) -> Iterator[Block]:
     """A column for each configuration, `most` of them beside one another."""
     measures = list(_measures(explained))
     for first in range(0, len(explained), most):
-        beside = range(first, min(first + most, len(explained)))
-        heads = [Column(""), *numbers(*(explained[index].size.name for index in beside))]
-        yield Table(heads, [[head, *(cells[index] for index in beside)] for head, cells in measures], _CAPTION)
+        columns_shown = range(first, min(first + most, len(explained)))
+        heads = [Column(""), *numbers(*(explained[index].size.name for index in columns_shown))]
+        yield Table(heads, [[head, *(cells[index] for index in columns_shown)] for head, cells in measures], _CAPTION)
 
 
 def _name(explanation: Explained) -> Text:

@@ -221,9 +221,9 @@ def _does_not_follow(trial: Trial, figure: Figure) -> str:
     printed = f"{formulas.significant(figure.stated.amount.number)} {unit_name(trial.reading, figure.label)}"
     than = "than" if trial.off < 1 else "as"
     fits = [fit(trial, figure) for trial in figure.agreeing[:_MOST_READINGS]]
-    alone = f" By itself it fits {' or '.join(fits)}." if fits else ""
+    alternative = f" By itself it fits {' or '.join(fits)}." if fits else ""
     named = f"{capital(what(figure))} {place(figure)}"
-    return f"{named} does not follow: {_computed(figure)}, {deviation(trial)} {than} {printed}.{alone}"
+    return f"{named} does not follow: {_computed(figure)}, {deviation(trial)} {than} {printed}.{alternative}"
 
 
 def _computed(figure: Figure) -> str:

@@ -63,8 +63,8 @@ def _agrees_as(published: Published, figure: Figure) -> Text:
     trial, printed = judged(published, figure), as_printed(figure)
     if not trial.agrees:
         fits = [fit(trial, figure) for trial in figure.agreeing[:_MOST_SHOWN]]
-        alone = f"by itself it fits {' or '.join(fits)}" if fits else "nothing fits"
-        return Span(f"not {_difference(trial, figure)}", "failed"), Span(f"; {alone}", "faint")
+        alternative = f"by itself it fits {' or '.join(fits)}" if fits else "nothing fits"
+        return Span(f"not {_difference(trial, figure)}", "failed"), Span(f"; {alternative}", "faint")
     agrees = Span(fit(trial, figure), "passed" if trial.weight == 0 else "warning")
     if trial is printed:
         return agrees

@@ -18,7 +18,7 @@ from ioassay.text.units import format_exact_bytes
 _HEADING = "# Found by `ioassay size`. Every step of its arithmetic: ioassay size explain FILE\n"
 
 
-def configuration_yaml(answer: Answer, requirements: Requirements, way: str = "") -> str:
+def configuration_yaml(answer: Answer, requirements: Requirements, folder: str = "") -> str:
     """The file. `way` leads from its folder to that of the requirements, whose catalogues it names."""
     role = answer.role.replace(" ", "-")  # `cheapest and fastest`
     name = f"{requirements.name}-{role}"[:64]
@@ -27,7 +27,7 @@ def configuration_yaml(answer: Answer, requirements: Requirements, way: str = ""
         "title": f"{answer.role.capitalize()} configuration for {_title(requirements)}",
     }
     if requirements.catalogues:
-        file["catalogues"] = [os.path.join(way, path) for path in requirements.catalogues]
+        file["catalogues"] = [os.path.join(folder, path) for path in requirements.catalogues]
     if requirements.sources:
         file["sources"] = {name: source.model_dump(exclude_none=True) for name, source in requirements.sources.items()}
     file["configurations"] = {

@@ -158,15 +158,15 @@ def shortfall(shortfall: Shortfall, currency: str | None) -> str:
         if need.is_most
         else difference("missing", need.value, shortfall.best)
     )
-    asked, best, apart = (amount(value, need, currency) for value in (need.value, shortfall.best, missing))
+    asked, best, missing_amount = (amount(value, need, currency) for value in (need.value, shortfall.best, missing))
     share = f" ({_percent(missing.nominal / need.value.nominal)})" if need.value.nominal else ""
     others = listed([wanted(other, currency) for other in shortfall.together])
-    beside = f" together with {others}" if others else ""
+    together = f" together with {others}" if others else ""
     too_much = "too many" if need.what == "racks" else "too much"
     gap = (
-        f"{asked} allowed, {best} required{beside or _EVEN_BY_THE_LEAST}, {apart} {too_much}{share}"
+        f"{asked} allowed, {best} required{together or _EVEN_BY_THE_LEAST}, {missing_amount} {too_much}{share}"
         if need.is_most
-        else f"{asked} needed, {best} possible{beside}, {apart} short{share}"
+        else f"{asked} needed, {best} possible{together}, {missing_amount} short{share}"
     )
     # What it contradicts is what limits it.
     limited = f"; limited by {shortfall.limited_by}" if shortfall.limited_by and not others else ""
