@@ -237,8 +237,8 @@ class Requirements(Part):
             return {}
         *upper, last = self.tiers
         usual = {**dict.fromkeys(upper, 1), last: self.checkpoint.kept}
-        given = {name: tier.checkpoints for name, tier in self.tiers.items()}
-        return {name: usual[name] if number is None else number for name, number in given.items()}
+        tier_checkpoints = {name: tier.checkpoints for name, tier in self.tiers.items()}
+        return {name: usual[name] if number is None else number for name, number in tier_checkpoints.items()}
 
     @property
     def checkpoint_tier(self) -> str | None:

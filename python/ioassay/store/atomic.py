@@ -65,7 +65,7 @@ def whole_directory(path: Path) -> Iterator[Path]:
 
     Makes the directories above it. `path` may be an empty directory. Raises `OSError` where it cannot be made.
     """
-    made = [above for above in path.parents if not above.exists()]
+    created = [above for above in path.parents if not above.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
@@ -75,6 +75,6 @@ def whole_directory(path: Path) -> Iterator[Path]:
             whole.rename(path)
     except BaseException:
         with contextlib.suppress(OSError):  # what others have put there meanwhile stays
-            for above in made:
+            for above in created:
                 above.rmdir()
         raise

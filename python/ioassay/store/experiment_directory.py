@@ -38,9 +38,9 @@ class ExperimentDirectory(Generic[Model]):
         directory = new_directory(path)
         lock = Lock.acquire(directory)
         directory.make_directory(RUNS)
-        made = cls(directory, lock, document)
-        made.save()
-        return made
+        experiment = cls(directory, lock, document)
+        experiment.save()
+        return experiment
 
     @classmethod
     def reopen(cls, path: Path) -> Self:

@@ -190,8 +190,8 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:  # 
         return dict[str, _type(schema["additionalProperties"], definitions)]  # type: ignore[misc]
     fields = {name: _type(value, definitions) for name, value in schema["properties"].items()}
     required = schema["required"]
-    made: Any = TypedDict  # which type checkers take for a statement
-    return made(
+    typed_dict: Any = TypedDict  # which type checkers take for a statement
+    return typed_dict(
         "_Object",
         {name: field_type if name in required else NotRequired[field_type] for name, field_type in fields.items()},
     )

@@ -28,10 +28,10 @@ def test_ranks_and_samples_add_up_to_the_measurement(case: CaseEntry, events: Ev
 
 
 def test_first_bytes_are_kept_where_the_engine_tells_them(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
-    assert case_tables(case, given)["first_bytes"]["count"].to_list() == [6]
-    del given[1]["first_byte"]
-    assert case_tables(case, given)["first_bytes"].is_empty()
+    case_events = events(case.id)
+    assert case_tables(case, case_events)["first_bytes"]["count"].to_list() == [6]
+    del case_events[1]["first_byte"]
+    assert case_tables(case, case_events)["first_bytes"].is_empty()
 
 
 def test_rates_are_amounts_over_the_time_that_belongs_to_them(case: CaseEntry, events: Events) -> None:
@@ -45,24 +45,24 @@ def test_rates_are_amounts_over_the_time_that_belongs_to_them(case: CaseEntry, e
 
 
 def test_a_phase_without_a_stonewall_has_none(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
-    given[1]["stonewall"] = None
-    for rank in given[1]["ranks"]:
+    case_events = events(case.id)
+    case_events[1]["stonewall"] = None
+    for rank in case_events[1]["ranks"]:
         rank["at_stonewall"] = None
-    tables = case_tables(case, given)
+    tables = case_tables(case, case_events)
     row = tables["measurements"].row(0, named=True)
     assert [value for name, value in row.items() if name.startswith("stonewall")] == [None] * 7
     assert tables["ranks"]["stonewall_bytes"].to_list() == [None, None]
 
 
 def test_optional_fields_of_an_event_become_null(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
+    case_events = events(case.id)
     for key in ("stonewall", "matched", "resident_bytes_before"):
-        given[1].pop(key, None)
-    for rank in given[1]["ranks"]:
+        case_events[1].pop(key, None)
+    for rank in case_events[1]["ranks"]:
         rank.pop("at_stonewall")
         rank["usage"] = {key: value for key, value in rank["usage"].items() if not key.startswith("device_")}
-    tables = case_tables(case, given)
+    tables = case_tables(case, case_events)
     row = tables["measurements"].row(0, named=True)
     null = ("stonewall_bytes", "matched", "resident_bytes_before", "settled_ns")
     assert [row[name] for name in null] == [None] * len(null)
@@ -76,9 +76,9 @@ def test_kernel_time_is_kept_for_each_rank(case: CaseEntry, events: Events) -> N
 
 
 def test_the_wait_of_a_phase_for_earlier_writes_is_kept(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
-    given[1]["settled"] = {"waited_ns": 7, "dirty_bytes": None}
-    assert case_tables(case, given)["measurements"]["settled_ns"].to_list()[0] == 7
+    case_events = events(case.id)
+    case_events[1]["settled"] = {"waited_ns": 7, "dirty_bytes": None}
+    assert case_tables(case, case_events)["measurements"]["settled_ns"].to_list()[0] == 7
 
 
 def test_a_phase_that_took_no_time_has_no_rate(case: CaseEntry, events: Events) -> None:
@@ -95,10 +95,10 @@ def test_a_phase_that_took_no_time_has_no_rate(case: CaseEntry, events: Events) 
 def test_a_measurement_is_valid_if_it_is_complete_and_no_doubt_invalidates_it(
     case: CaseEntry, events: Events, complete: bool, invalidates: bool, valid: bool
 ) -> None:
-    given = events(case.id)
-    given[1]["complete"] = complete
-    given[1]["doubts"][0]["invalidates"] = invalidates
-    assert case_tables(case, given)["measurements"]["valid"].to_list() == [valid]
+    case_events = events(case.id)
+    case_events[1]["complete"] = complete
+    case_events[1]["doubts"][0]["invalidates"] = invalidates
+    assert case_tables(case, case_events)["measurements"]["valid"].to_list() == [valid]
 
 
 def test_evidence_is_compact_json_with_sorted_keys(case: CaseEntry, events: Events) -> None:
@@ -113,23 +113,23 @@ def test_a_rank_carries_the_name_of_its_node_and_a_sample_its_number(case: CaseE
 
 
 def test_a_sample_says_how_much_of_it_its_rank_was_suspended(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
-    interval = given[1]["sample_interval_ns"]
-    given[1]["ranks"][1]["suspended"] = [
+    case_events = events(case.id)
+    interval = case_events[1]["sample_interval_ns"]
+    case_events[1]["ranks"][1]["suspended"] = [
         {"begin_ns": interval // 2, "end_ns": interval + 7},
         {"begin_ns": interval + 8, "end_ns": interval + 10},
     ]
-    samples = case_tables(case, given)["samples"]
+    samples = case_tables(case, case_events)["samples"]
     by_rank = {rank: samples.filter(rank=rank)["suspended_ns"].to_list() for rank in (0, 1)}
     assert by_rank == {0: [0, 0], 1: [interval - interval // 2, 9, 0]}
 
 
 def test_a_phase_that_stopped_before_its_first_sample_has_a_row_but_no_samples(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
-    given[1]["latencies"] = {"lowest_ns": [], "highest_ns": [], "count": []}
-    for rank in given[1]["ranks"]:
+    case_events = events(case.id)
+    case_events[1]["latencies"] = {"lowest_ns": [], "highest_ns": [], "count": []}
+    for rank in case_events[1]["ranks"]:
         rank |= {"sample_bytes": [], "sample_operations": []}
-    tables = case_tables(case, given)
+    tables = case_tables(case, case_events)
     assert tables["measurements"].height == 1
     assert tables["samples"].height == tables["latencies"].height == 0
 
@@ -141,12 +141,12 @@ def test_cases_follow_one_another_in_the_order_given(case: CaseEntry, events: Ev
 
 
 def test_numbers_beyond_what_a_column_holds_damage_no_run(case: CaseEntry, events: Events) -> None:
-    given = events(case.id)
+    case_events = events(case.id)
     most = 2**64 - 1
-    given[1]["resident_bytes_before"] = most
-    given[1]["ranks"][0]["usage"]["device_read_bytes"] = most
-    given[1]["latencies"]["highest_ns"][-1] = most
-    tables = case_tables(case, given)
+    case_events[1]["resident_bytes_before"] = most
+    case_events[1]["ranks"][0]["usage"]["device_read_bytes"] = most
+    case_events[1]["latencies"]["highest_ns"][-1] = most
+    tables = case_tables(case, case_events)
     held = 2**63 - 1
     assert tables["measurements"]["resident_bytes_before"].to_list() == [held]
     assert tables["ranks"]["device_read_bytes"][0] == held

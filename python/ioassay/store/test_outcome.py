@@ -26,13 +26,13 @@ def test_a_case_that_never_started_left_nothing() -> None:
 
 
 def test_the_first_failure_is_the_reason_and_reads_as_a_sentence(events: Callable[..., list[Any]]) -> None:
-    given = [events("c")[0], FAILURE, FAILURE | {"message": "a consequence"}, *events("c", "failed")[-2:]]
-    end = outcome(given)
+    case_events = [events("c")[0], FAILURE, FAILURE | {"message": "a consequence"}, *events("c", "failed")[-2:]]
+    end = outcome(case_events)
     assert (end.state, end.leftovers) == ("failed", [])
     assert end.error == "rank 1, write: disk full; free space."
 
 
 def test_leftovers_of_the_engine_are_named(events: Callable[..., list[Any]]) -> None:
-    given = events("c", "interrupted")
-    given[-2]["left"] = [{"path": "/target/ioassay-r/f", "because": "is busy"}]
-    assert outcome(given).leftovers == ["/target/ioassay-r/f"]
+    case_events = events("c", "interrupted")
+    case_events[-2]["left"] = [{"path": "/target/ioassay-r/f", "because": "is busy"}]
+    assert outcome(case_events).leftovers == ["/target/ioassay-r/f"]

@@ -112,12 +112,12 @@ def test_the_killed_run_of_another_user_is_completed_in_memory_alone(foreign: Pa
 
 def test_an_empty_directory_of_another_user_does_not_become_a_run(tmp_path: Path, foreign: Path) -> None:
     document = load(foreign).document
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    os.chown(theirs, SOMEBODY_ELSE, SOMEBODY_ELSE)
+    others_directory = tmp_path / "theirs"
+    others_directory.mkdir()
+    os.chown(others_directory, SOMEBODY_ELSE, SOMEBODY_ELSE)
     with pytest.raises(UsageError, match="belongs to another user"):
-        RunWriter.create(theirs, document, {})
-    assert not any(theirs.iterdir())
+        RunWriter.create(others_directory, document, {})
+    assert not any(others_directory.iterdir())
 
 
 def _fifo(path: Path) -> None:

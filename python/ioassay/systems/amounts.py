@@ -33,7 +33,9 @@ class Dimension(NamedTuple):
 
     def times(self, other: Dimension, power: int = 1) -> Dimension:
         """The dimension of a product, or with `power` -1 of a quotient."""
-        return Dimension(*(mine + power * theirs for mine, theirs in zip(self, other, strict=True)))
+        return Dimension(
+            *(exponent + power * other_exponent for exponent, other_exponent in zip(self, other, strict=True))
+        )
 
     @property
     def unit(self) -> str:

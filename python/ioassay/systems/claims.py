@@ -84,31 +84,33 @@ def _check(claim: Claim, system: System, known: Mapping[str, System]) -> Checked
 def _point(
     claim: Claim, how: Rule, operands: Iterable[Operand], system: System, known: Mapping[str, System]
 ) -> CheckedClaim:
-    given = tuple(_resolve(operand, system, known) for operand in operands)
+    resolved = tuple(_resolve(operand, system, known) for operand in operands)
     values = [
         _Value(operand.interval.scaled(1 / operand.amount.factor), NUMBER)
         if how == "geometric-mean"  # of the printed numbers, whatever their units: https://io500.org/rules
         else _Value(operand.interval, operand.amount.dimension)
-        for operand in given
+        for operand in resolved
     ]
     claimed = claim.claimed
     try:
         interval, dimension = _RULES[how](values)
         low, nominal, high = map(float, interval.scaled(1 / claimed.factor) if claimed else interval)
     except OverflowError:
-        return CheckedClaim(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
+        return CheckedClaim(system.name, claim, "cannot be recomputed", resolved, why="It gives too large a number.")
     except (ValueError, ZeroDivisionError) as error:
-        return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=str(error))
+        return CheckedClaim(system.name, claim, "cannot be recomputed", resolved, why=str(error))
     wanted = claimed.dimension if claimed else NUMBER
     if dimension != wanted:
         why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
-        return CheckedClaim(system.name, claim, "cannot be recomputed", given, why=why)
+        return CheckedClaim(system.name, claim, "cannot be recomputed", resolved, why=why)
     if claimed is not None:
         follows = agrees(claimed, claim.qualifier, interval)
     else:
         follows = interval.nominal > 1 if how == "greater" else abs(interval.nominal - 1) <= SIMILAR
     why = _borne_out(how, values, claimed) if claimed and not follows else ""
-    return CheckedClaim(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
+    return CheckedClaim(
+        system.name, claim, "follows" if follows else "does not follow", resolved, nominal, low, high, why
+    )
 
 
 def _borne_out(how: Rule, values: list[_Value], claimed: Amount) -> str:

@@ -17,7 +17,7 @@ FIRST = datetime(2026, 2, 2, 2, 40, tzinfo=UTC)
 
 
 def night(number: int, builder: RunBuilder) -> LoadedRun:
-    """What `builder` makes, begun `at` nights after the first."""
+    """A run of `builder`, begun `number` nights after the first."""
     run = builder.build()
     run.document.started = (FIRST + timedelta(days=number)).isoformat(timespec="seconds")
     return run

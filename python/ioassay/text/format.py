@@ -90,10 +90,10 @@ def significant(value: float) -> str:
     return format_number(value)
 
 
-def kept(rate: str, given: str) -> str:
+def kept(rate: str, wanted: str) -> str:
     """The rate reached of the rate asked for, both written already: `998 of 1000 IOPS`."""
     number, _, unit = rate.partition(" ")
-    return f"{number if given.endswith(f' {unit}') else rate} of {given}"
+    return f"{number if wanted.endswith(f' {unit}') else rate} of {wanted}"
 
 
 def interval(low: str, high: str, *, is_range: bool) -> str:

@@ -52,12 +52,12 @@ LEAST, MOST = 1, 9999
 """The numbers that read well: without a zero before the point, and with at most four digits."""
 
 
-def fitting(asked: Unit, rates: Iterable[float]) -> Unit:
-    """The unit of the kind of `asked` in which most of `rates`, in bytes/s or operations/s, read well; of several
-    `asked` itself, else the largest.
+def fitting(wanted: Unit, rates: Iterable[float]) -> Unit:
+    """The unit of the kind of `wanted` in which most of `rates`, in bytes/s or operations/s, read well; of several
+    `wanted` itself, else the largest.
     """
-    kind = next(family for family in _FAMILIES if asked.name in family)
-    return _best(kind, asked, rates)
+    kind = next(family for family in _FAMILIES if wanted.name in family)
+    return _best(kind, wanted, rates)
 
 
 def suited(column: RateColumn, operation: str, rates: Iterable[float]) -> Unit:
@@ -72,15 +72,15 @@ def is_same_kind(unit: Unit, other: Unit) -> bool:
     return any(unit.name in family and other.name in family for family in _FAMILIES)
 
 
-def _best(family: _Family, asked: Unit | None, rates: Iterable[float]) -> Unit:
+def _best(family: _Family, wanted: Unit | None, rates: Iterable[float]) -> Unit:
     shown = [rate for rate in rates if rate > 0 and math.isfinite(rate)]
     if not shown:
-        return asked or UNITS[_USUAL[family]]
+        return wanted or UNITS[_USUAL[family]]
 
     def order(unit: Unit) -> tuple[int, bool, float, float]:
         numbers = [rate / unit.divisor for rate in shown]
         badly_read = sum(not LEAST <= number < MOST + 0.5 for number in numbers)
         zeros = sum(max(0.0, math.log(LEAST / number)) for number in numbers)  # before the first digit
-        return badly_read, unit != asked, zeros, -unit.divisor
+        return badly_read, unit != wanted, zeros, -unit.divisor
 
     return min((UNITS[name] for name in family), key=order)

@@ -12,7 +12,7 @@ from ioassay.text.units import RateUnit
 
 
 @pytest.mark.parametrize(
-    ("asked", "rates", "unit"),
+    ("wanted", "rates", "unit"),
     [
         ("GB/s", [1.05e9, 1.4e9], "GB/s"),
         ("GB/s", [1.05e9, 0.6e9], "MB/s"),
@@ -26,18 +26,18 @@ from ioassay.text.units import RateUnit
     ],
 )
 def test_the_unit_is_of_the_asked_kind_and_its_numbers_are_short(
-    asked: RateUnit, rates: list[float], unit: RateUnit
+    wanted: RateUnit, rates: list[float], unit: RateUnit
 ) -> None:
-    assert fitting(UNITS[asked], rates).name == unit
+    assert fitting(UNITS[wanted], rates).name == unit
 
 
 @given(st.lists(st.floats(1e3, 9e12), min_size=1), st.sampled_from(["MB/s", "GiB/s"]))
-def test_no_other_unit_has_more_numbers_that_read_well(rates: list[float], asked: RateUnit) -> None:
+def test_no_other_unit_has_more_numbers_that_read_well(rates: list[float], wanted: RateUnit) -> None:
     def well(unit: str) -> int:
         return sum(LEAST <= rate / UNITS[unit].divisor <= MOST for rate in rates)  # type: ignore[index]
 
-    kind = ("kB/s", "MB/s", "GB/s") if asked == "MB/s" else ("KiB/s", "MiB/s", "GiB/s")
-    assert well(fitting(UNITS[asked], rates).name) == max(map(well, kind))
+    kind = ("kB/s", "MB/s", "GB/s") if wanted == "MB/s" else ("KiB/s", "MiB/s", "GiB/s")
+    assert well(fitting(UNITS[wanted], rates).name) == max(map(well, kind))
 
 
 def test_data_are_counted_in_iops_and_metadata_in_operations() -> None:

@@ -171,30 +171,30 @@ class Applied:
 
         The same plan has the same effect whatever was set before it: a leader is set to its previous value first.
         """
-        asked = {step.name: step for step in plan.live}
+        requested = {step.name: step for step in plan.live}
         entries = {entry.name: entry for entry in self.journal.state.open_entries}
         led = {
             name
-            for step in asked.values()
+            for step in requested.values()
             if step.wanted != (entries[step.name].before if step.name in entries else step.now)
             for name in (
                 *(follower.instance.name for follower in step.followers),
                 *(entry.name for entry in entries.values() if entry.leader == step.name),
             )
         }
-        targets = {name: step.wanted for name, step in asked.items()}
+        targets = {name: step.wanted for name, step in requested.items()}
         for name, entry in entries.items():
-            if name not in asked and name not in led and excluded(name) not in asked:
+            if name not in requested and name not in led and excluded(name) not in requested:
                 targets[name] = entry.before
         for name in sorted(targets, key=lambda name: order(name, targets[name])):
-            followers = asked[name].followers if name in asked else [*followers_of(name, self._root)]
+            followers = requested[name].followers if name in requested else [*followers_of(name, self._root)]
             is_new = name not in self.changes or self.changes[name].wanted != targets[name]
             if followers and is_new and not excluded(name):
                 self._reset(name, followers)
             try:
                 self._change(self._instance(name), targets[name], followers)
             except Vanished:
-                if name in asked or not belongs_to(name):
+                if name in requested or not belongs_to(name):
                     raise
             for follower, value in self._came_with.get(name, {}).items():
                 if follower not in targets and value is not None and not excluded(follower):

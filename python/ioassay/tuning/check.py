@@ -99,13 +99,13 @@ class Examination:
         ]
 
 
-def examine(snapshots: Sequence[Snapshot], asked: CheckRequest) -> Examination:
+def examine(snapshots: Sequence[Snapshot], request: CheckRequest) -> Examination:
     """Looks at everything. Raises `UsageError` for snapshots that do not belong together."""
     with long_lived():
-        return _examine(snapshots, asked)
+        return _examine(snapshots, request)
 
 
-def _examine(snapshots: Sequence[Snapshot], asked: CheckRequest) -> Examination:
+def _examine(snapshots: Sequence[Snapshot], request: CheckRequest) -> Examination:
     of_host: dict[str, list[Snapshot]] = {}
     for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.taken):
         of_host.setdefault(snapshot.host, []).append(snapshot)
@@ -113,15 +113,15 @@ def _examine(snapshots: Sequence[Snapshot], asked: CheckRequest) -> Examination:
     systems = [
         System(
             of_host[host][-1],
-            asked.array,
-            asked.storage or "",
-            asked.storage_settings,
-            asked.workload,
-            asked.transfer.size_bytes,
+            request.array,
+            request.storage or "",
+            request.storage_settings,
+            request.workload,
+            request.transfer.size_bytes,
         )
         for host in hosts
     ]
-    paths = both_ways(systems, asked.transfer)
+    paths = both_ways(systems, request.transfer)
     measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
     known: dict[str, list[tuple[str, str]]] = {}
     for path in paths:
@@ -131,7 +131,7 @@ def _examine(snapshots: Sequence[Snapshot], asked: CheckRequest) -> Examination:
         Finding(system.host, rule, with_owners(rule.judgements(system), profile), _evidence(of_its_paths, rule))
         for system in systems
         for profile, of_its_paths in ((profile_of(system.snapshot), known.get(system.host, ())),)
-        for rule in asked.rules
+        for rule in request.rules
     ]
     return Examination(systems, paths, measured, findings)
 

@@ -31,7 +31,7 @@ class Outcome:
 
 def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
     """The answer of the findings to the causes of a problem."""
-    asked = {finding.rule.name for finding in findings}
+    rule_names = {finding.rule.name for finding in findings}
     of_host: dict[str, list[Finding]] = {}
     for finding in findings:
         of_host.setdefault(finding.host, []).append(finding)
@@ -46,7 +46,7 @@ def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
         return Outcome("recommended", names, f"Recommended below: {listed(list(names))}.")
     reasons: dict[str, Kind] = {}
     for cause in problem.causes:
-        for text, kind in _reasons(cause, of_host, asked):
+        for text, kind in _reasons(cause, of_host, rule_names):
             reasons.setdefault(text, kind)
     if not reasons:
         return Outcome("no recommendation", (), "No recommendation: no rule knows a setting that changes this.")
@@ -74,10 +74,10 @@ def _names_devices(judgements: Sequence[Judgement], cause: Cause) -> bool:
 
 
 def _reasons(
-    cause: Cause, of_host: Mapping[str, Sequence[Finding]], asked: Iterable[str]
+    cause: Cause, of_host: Mapping[str, Sequence[Finding]], rule_names: Iterable[str]
 ) -> Iterable[tuple[str, Kind]]:
     knowing = _findings_about(cause, of_host)
-    left_out = [rule for rule in RULES if _covers(rule, cause) and rule.name not in asked]
+    left_out = [rule for rule in RULES if _covers(rule, cause) and rule.name not in rule_names]
     if cause.parameter in _OF_HARDWARE:
         if not left_out or cause.parameter != "sg_tablesize":
             yield (

@@ -101,16 +101,16 @@ def test_settings_are_changed_and_put_back(root: Path, place: Path) -> None:
 
 
 def test_a_value_that_is_there_already_is_neither_written_nor_journalled(root: Path, place: Path) -> None:
-    made = plan(root, f"{NR}=256")
-    assert not made.is_needed
-    apply(made, place).close()
+    changes = plan(root, f"{NR}=256")
+    assert not changes.is_needed
+    apply(changes, place).close()
     assert state(place).entries == {}
 
 
 def test_the_scheduler_is_set_before_what_it_changes(root: Path) -> None:
-    made = plan(root, f"{PRESSURE}=1", f"{NR}=64", "block:sda/scheduler=kyber")
-    assert [step.name for step in made.steps] == ["block:sda/scheduler", PRESSURE, NR]
-    assert [follower.instance.name for follower in made.steps[0].followers] == [NR]
+    changes = plan(root, f"{PRESSURE}=1", f"{NR}=64", "block:sda/scheduler=kyber")
+    assert [step.name for step in changes.steps] == ["block:sda/scheduler", PRESSURE, NR]
+    assert [follower.instance.name for follower in changes.steps[0].followers] == [NR]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_settings_that_only_a_file_changes_are_refused_live_and_planned_for_the_
     with pytest.raises(NotLive) as refused:
         plan(root, "block:sda/max_sectors_kb=256")
     assert "--persist /" in refused.value.remedy
-    made = plan_changes([parse_assignment("block:sda/max_sectors_kb=256")], root=root, is_persistent=True)
-    apply(made, place).close()
+    changes = plan_changes([parse_assignment("block:sda/max_sectors_kb=256")], root=root, is_persistent=True)
+    apply(changes, place).close()
     assert value(root, "sys/block/sda/queue/max_sectors_kb") == "512"
 
 
@@ -179,7 +179,7 @@ def test_a_value_that_is_shown_in_another_form_is_ours_as_it_was_read_back(
 def test_a_setting_that_vanishes_half_way_puts_the_others_back(
     root: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = plan(root, f"{NR}=64", f"{PRESSURE}=50", "block:sdb/nr_requests=32")
+    changes = plan(root, f"{NR}=64", f"{PRESSURE}=50", "block:sdb/nr_requests=32")
     write = FileInstance.write
 
     def vanishing(instance: FileInstance, value: str) -> None:
@@ -189,7 +189,7 @@ def test_a_setting_that_vanishes_half_way_puts_the_others_back(
 
     monkeypatch.setattr(FileInstance, "write", vanishing)
     with pytest.raises(CannotRun, match=r"block:sdb/nr_requests: .* is not there"):
-        apply(made, place)
+        apply(changes, place)
     assert (nr_requests(root), pressure(root)) == ("256", "100")
 
 
@@ -264,8 +264,8 @@ def test_kernel_defaults_after_a_reboot_are_not_taken_for_anothers_change(root: 
 
 
 def test_a_write_that_the_journal_could_not_confirm_counts_as_ours(root: Path, place: Path) -> None:
-    made = plan(root, f"{PRESSURE}=50")
-    done = apply(made, place)
+    changes = plan(root, f"{PRESSURE}=50")
+    done = apply(changes, place)
     done.close()
     (path,) = journals(place)
     lines = path.read_text().splitlines(keepends=True)
@@ -320,10 +320,10 @@ def test_a_full_disk_does_not_keep_settings_from_going_back(
         write(journal, *records)  # type: ignore[arg-type]
 
     write = Journal.write
-    made = plan(root, f"{NR}=64", f"{PRESSURE}=50", f"{SWAPPINESS}=1")
+    changes = plan(root, f"{NR}=64", f"{PRESSURE}=50", f"{SWAPPINESS}=1")
     monkeypatch.setattr(Journal, "write", full)
     with pytest.raises(CannotRun) as refused:
-        apply(made, place)
+        apply(changes, place)
     assert "It stays open" in refused.value.remedy
     assert (nr_requests(root), pressure(root)) == ("256", "100")
     monkeypatch.undo()

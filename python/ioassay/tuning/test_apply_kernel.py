@@ -91,7 +91,7 @@ def test_the_queue_of_a_device_is_changed_and_put_back(device: str, place: Path)
 
 
 @pytest.mark.parametrize(
-    ("assignment", "made"),
+    ("assignment", "outcome"),
     [
         ("nr_requests=0", "made it 4"),
         ("nr_requests=1", "made it 4"),
@@ -102,12 +102,12 @@ def test_the_queue_of_a_device_is_changed_and_put_back(device: str, place: Path)
     ],
 )
 def test_a_value_that_the_kernel_clamps_or_rounds_is_refused_and_restored(
-    device: str, place: Path, assignment: str, made: str
+    device: str, place: Path, assignment: str, outcome: str
 ) -> None:
     set_queue(device, "scheduler", "mq-deadline")
     set_queue(device, "nr_requests", "100")
     before = values(device)
-    with pytest.raises(NotTaken, match=f"the kernel {made}"):
+    with pytest.raises(NotTaken, match=f"the kernel {outcome}"):
         apply(plan_changes([parse_assignment(f"block:{device}/{assignment}")]), place)
     assert values(device) == before
 
@@ -155,11 +155,11 @@ def test_values_set_by_others_stay_when_the_scheduler_goes_back(device: str, pla
 
 def test_a_value_that_the_kernel_refuses_puts_everything_back(device: str, place: Path) -> None:
     before = values(device)
-    made = plan_changes(
+    changes = plan_changes(
         map(parse_assignment, (f"block:{device}/read_ahead_kb=512", f"block:{device}/nr_requests=100000"))
     )
     with pytest.raises(CannotSet, match=r"nr_requests: Invalid argument \(EINVAL\)") as refused:
-        apply(made, place)
+        apply(changes, place)
     assert refused.value.remedy.endswith("All settings are as before.")
     assert values(device) == before
     (path,) = journals(place)
@@ -187,7 +187,7 @@ def test_a_device_that_is_removed_while_it_is_set_puts_the_rest_back(
     device: str, place: Path, sysctls: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pressure = sysctl("vm.vfs_cache_pressure")
-    made = plan_changes(map(parse_assignment, ("sysctl:vm.vfs_cache_pressure=90", f"block:{device}/nr_requests=64")))
+    changes = plan_changes(map(parse_assignment, ("sysctl:vm.vfs_cache_pressure=90", f"block:{device}/nr_requests=64")))
     write = FileInstance.write
 
     def removing(instance: FileInstance, value: str) -> None:
@@ -197,7 +197,7 @@ def test_a_device_that_is_removed_while_it_is_set_puts_the_rest_back(
 
     monkeypatch.setattr(FileInstance, "write", removing)
     with pytest.raises(CannotRun, match=r"nr_requests: .* is not there: No such file or directory"):
-        apply(made, place)
+        apply(changes, place)
     assert sysctl("vm.vfs_cache_pressure") == pressure
 
 
@@ -418,20 +418,20 @@ def test_settings_go_back_when_the_disk_is_full(device: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["block:zram0/read_ahead_kb=256", "sys:kernel/mm/transparent_hugepage/defrag=never"])
 def test_other_files_of_the_kernel_are_changed_and_put_back(place: Path, name: str) -> None:
     try:
-        made = plan_changes([parse_assignment(name)])
+        changes = plan_changes([parse_assignment(name)])
     except UsageError:
         pytest.skip("this kernel does not have it")
-    before = made.steps[0].now
-    if before == made.steps[0].wanted:
+    before = changes.steps[0].now
+    if before == changes.steps[0].wanted:
         pytest.skip("it has the value already")
     try:
-        apply(made, place).close()
-        assert made.steps[0].instance.read() == made.steps[0].wanted
+        apply(changes, place).close()
+        assert changes.steps[0].instance.read() == changes.steps[0].wanted
         assert [result.outcome for result in put_back(place)] == ["restored"]
-        assert made.steps[0].instance.read() == before
+        assert changes.steps[0].instance.read() == before
     finally:
-        if made.steps[0].instance.read() != before:
-            made.steps[0].instance.write(before)
+        if changes.steps[0].instance.read() != before:
+            changes.steps[0].instance.write(before)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def test_other_settings_of_the_storage_are_refused(settings: list[str], storage:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message", "remedy"),
+    ("options", "message", "remedy"),
     [
         ({"rules": ["max_sectors_kb"]}, "There is no rule `max_sectors_kb`.", "did you mean `max-sectors-kb`?"),
         ({"rules": ["qqq"]}, "There is no rule `qqq`.", "docs/reference/tuning-rules.md lists them."),
@@ -54,17 +54,17 @@ def test_other_settings_of_the_storage_are_refused(settings: list[str], storage:
         ({"storage": "onfs"}, "--storage onfs: no rule knows this storage.", "Use onefs, or leave the option out."),
     ],
 )
-def test_options_without_meaning_for_a_check_are_refused(asked: dict[str, Any], message: str, remedy: str) -> None:
+def test_options_without_meaning_for_a_check_are_refused(options: dict[str, Any], message: str, remedy: str) -> None:
     known: dict[str, Any] = {"transfer": None, "raid": None, "storage": None, "rules": []}
     with pytest.raises(UsageError) as raised:
-        CheckRequest.of(**known | asked)
+        CheckRequest.of(**known | options)
     assert (raised.value.message, raised.value.remedy) == (message, remedy)
 
 
 def test_rules_about_what_splits_requests_have_the_evidence() -> None:
-    asked = CheckRequest.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
+    request = CheckRequest.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
     evidence = {
-        finding.rule.name: finding.evidence for finding in examine([tuned_systems.md3460_oss()], asked).findings
+        finding.rule.name: finding.evidence for finding in examine([tuned_systems.md3460_oss()], request).findings
     }
     path = "the I/O path to dm-0, dm-1, … dm-5 (6 alike) on oss1"
     assert evidence["max-sectors-kb"] == [f"max_sectors_kb 512 splits requests on {path}."]
@@ -74,14 +74,14 @@ def test_rules_about_what_splits_requests_have_the_evidence() -> None:
     ]
     assert not evidence["vfs-cache-pressure"]
     assert not evidence["nr-requests"]
-    tuned = examine([tuned_systems.md3460_oss_tuned()], asked).findings
+    tuned = examine([tuned_systems.md3460_oss_tuned()], request).findings
     assert not [finding for finding in tuned if finding.evidence]
 
 
 def test_evidence_is_of_the_host_whose_limit_it_is() -> None:
-    asked = CheckRequest.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb"])
+    request = CheckRequest.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb"])
     snapshots = [io_path_nodes.lustre_client_snapshot(), io_path_nodes.oss_snapshot()]
-    client, server = examine(snapshots, asked).findings
+    client, server = examine(snapshots, request).findings
     assert (client.host, server.host) == ("client1", "oss1")
     assert not client.evidence
     assert server.evidence
@@ -96,10 +96,10 @@ _TUNED = {
 
 
 def _recommended(rule: str, files: Mapping[str, str]) -> list[Change]:
-    made = tuned_systems.md3460_oss()
-    known = replace(made, files={**made.files, **{path: text.encode() for path, text in files.items()}})
-    asked = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[rule])
-    return [change for _, change in examine([known], asked).of_kind(Change)]
+    captured = tuned_systems.md3460_oss()
+    known = replace(captured, files={**captured.files, **{path: text.encode() for path, text in files.items()}})
+    request = CheckRequest.of(transfer=None, raid=None, storage=None, rules=[rule])
+    return [change for _, change in examine([known], request).of_kind(Change)]
 
 
 def test_a_recommendation_that_the_profile_of_tuned_undoes_says_where_to_change_it() -> None:

@@ -48,48 +48,50 @@ def test_an_archive_is_read_into_files_links_and_what_commands_printed() -> None
 
 
 def test_a_path_is_followed_through_links_as_the_kernel_does() -> None:
-    made = snapshot(
+    captured = snapshot(
         {"sys/devices/pci0/host0/block/sda/queue/nr_requests": "64", "sys/devices/pci0/host0/x": "1"},
         links={"sys/block/sda": "../devices/pci0/host0/block/sda", "sys/devices/pci0/host0/block/sda/device": "../.."},
     )
-    assert made.number("/sys/block/sda/queue/nr_requests") == 64
-    assert made.names("sys/block/sda") == ["device", "queue"]
-    assert made.text("sys/block/sda/device/x") == "1"
+    assert captured.number("/sys/block/sda/queue/nr_requests") == 64
+    assert captured.names("sys/block/sda") == ["device", "queue"]
+    assert captured.text("sys/block/sda/device/x") == "1"
 
 
 def test_links_in_a_circle_lead_nowhere() -> None:
-    made = snapshot({}, links={"a": "b", "b": "a", "c": "c/c"})
-    assert made.text("a") is None
-    assert made.text("c/d") is None
+    captured = snapshot({}, links={"a": "b", "b": "a", "c": "c/c"})
+    assert captured.text("a") is None
+    assert captured.text("c/d") is None
 
 
 def test_absent_and_unreadable_are_distinguished() -> None:
-    made = snapshot({"proc/a": "x"}, unreadable={"proc/b": "Permission denied"})
-    assert made.text("proc/none") is None
+    captured = snapshot({"proc/a": "x"}, unreadable={"proc/b": "Permission denied"})
+    assert captured.text("proc/none") is None
     with pytest.raises(Unreadable, match="Permission denied"):
-        made.text("proc/b")
+        captured.text("proc/b")
     with pytest.raises(Unreadable, match="no integer"):
-        made.number("proc/a")
-    assert made.names("proc") == ["a", "b"]
+        captured.number("proc/a")
+    assert captured.names("proc") == ["a", "b"]
 
 
 def test_a_command_that_printed_nothing_is_not_taken_for_one_that_was_not_run() -> None:
-    made = snapshot({}, printed={"exportfs -v": ""})
-    assert made.document["commands"] == [{"argv": ["exportfs", "-v"], "exit_code": 0, "file": None}]
-    assert made.printed("exportfs", "-v") == ""
+    captured = snapshot({}, printed={"exportfs -v": ""})
+    assert captured.document["commands"] == [{"argv": ["exportfs", "-v"], "exit_code": 0, "file": None}]
+    assert captured.printed("exportfs", "-v") == ""
 
 
 def test_a_command_that_failed_is_unreadable_with_its_error_and_one_that_was_not_run_is_absent() -> None:
-    made = snapshot({}, printed={"lctl dl": "0 UP"}, failed={"dmsetup table": "need to be root", "lfs df /s": ""})
-    assert made.printed("lctl") == "0 UP"
-    assert made.printed("multipath", "-ll") is None
+    captured = snapshot({}, printed={"lctl dl": "0 UP"}, failed={"dmsetup table": "need to be root", "lfs df /s": ""})
+    assert captured.printed("lctl") == "0 UP"
+    assert captured.printed("multipath", "-ll") is None
     with pytest.raises(Unreadable, match=r"^dmsetup table: exit status 1: need to be root$"):
-        made.printed("dmsetup")
+        captured.printed("dmsetup")
     with pytest.raises(Unreadable, match=r"^lfs df /s: exit status 1$"):
-        made.printed("lfs", "df")
-    made.document["commands"] = [{"argv": ["lfs", "df"], "exit_code": None, "error": "killed: not finished after 10 s"}]
+        captured.printed("lfs", "df")
+    captured.document["commands"] = [
+        {"argv": ["lfs", "df"], "exit_code": None, "error": "killed: not finished after 10 s"}
+    ]
     with pytest.raises(Unreadable, match=r"^lfs df: killed: not finished after 10 s$"):
-        made.printed("lfs", "df")
+        captured.printed("lfs", "df")
 
 
 @pytest.mark.parametrize(
@@ -185,11 +187,11 @@ def test_the_first_invalid_of_several_snapshots_is_named(tmp_path: Path) -> None
 
 
 def test_links_are_followed_from_the_directory_that_is_known() -> None:
-    made = Snapshot(
+    captured = Snapshot(
         snapshot({}).document, {"real/deep/file": b"1"}, {"short": "real/deep", "loop": "loop", "up": "short/.."}
     )
     for _ in range(2):
-        assert made.resolve("short/file") == "real/deep/file"
-        assert made.resolve("/short/../deep/file") == "real/deep/file"
-        assert made.resolve("up/deep/none") == "real/deep/none"
-        assert made.resolve("loop/x") == "loop/x"
+        assert captured.resolve("short/file") == "real/deep/file"
+        assert captured.resolve("/short/../deep/file") == "real/deep/file"
+        assert captured.resolve("up/deep/none") == "real/deep/none"
+        assert captured.resolve("loop/x") == "loop/x"

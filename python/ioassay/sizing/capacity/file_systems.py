@@ -89,26 +89,26 @@ KNOWN: Mapping[str, FileSystemOverhead] = {
 """By their names in the catalogue."""
 
 
-def name_for(catalogue: Catalogue, brick: str, given: str | None, geometry: Geometry) -> str | None:
+def name_for(catalogue: Catalogue, brick: str, stated: str | None, geometry: Geometry) -> str | None:
     """The file system of a brick; of raidz and dRAID `zfs` where none is given.
 
     Raises `UsageError` for one that the catalogue does not have, and for another than ZFS on raidz or dRAID.
     """
-    if given is None:
+    if stated is None:
         return "zfs" if geometry.is_zfs else None
-    entry = catalogue.find(given, FileSystem)
-    known = KNOWN.get(given)
+    entry = catalogue.find(stated, FileSystem)
+    known = KNOWN.get(stated)
     if entry.overhead is None and known is None:
         raise UsageError(
-            f"What the file system {quoted(given)} takes for itself is not known.",
+            f"What the file system {quoted(stated)} takes for itself is not known.",
             f"Add `overhead` to it, or name one of {', '.join(KNOWN)}.",
         )
     if entry.overhead is None and known is not None and geometry.is_zfs and not known.is_zfs:
         raise UsageError(
-            f"{brick}: {given} cannot be made on {geometry.layout}, which is ZFS's own.",
+            f"{brick}: {stated} cannot be made on {geometry.layout}, which is ZFS's own.",
             "Name `zfs` or `lustre-zfs` as `file_system`, or another layout.",
         )
-    return given
+    return stated
 
 
 def record_default(name: str | None) -> tuple[int, str]:

@@ -82,12 +82,13 @@ def sector_size(redundancy: Redundancy) -> Value:
     )
 
 
-def _size(name: str, given: int | None, default: int, why: str, limits: tuple[int, int]) -> Value:
-    if given is None:
+def _size(name: str, stated: int | None, default: int, why: str, limits: tuple[int, int]) -> Value:
+    if stated is None:
         return assumed(name, default, BYTES, why)
     low, high = limits
-    if not low <= given <= high or given & (given - 1):
+    if not low <= stated <= high or stated & (stated - 1):
         raise UsageError(
-            f"The {name} of {given} bytes is not one that ZFS takes.", f"Use a power of two from {low} to {high} bytes."
+            f"The {name} of {stated} bytes is not one that ZFS takes.",
+            f"Use a power of two from {low} to {high} bytes.",
         )
-    return exactly(name, given, BYTES)
+    return exactly(name, stated, BYTES)

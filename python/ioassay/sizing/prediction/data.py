@@ -119,7 +119,7 @@ def _predicted_rate(
     parts = storage.drives if is_random(kind) else storage.groups
     clients = exactly("clients", spot.taking_part)
     overlaps = _overlaps(spot, kind)
-    given = [carried] if link is None else [carried, link]
+    limits = [carried] if link is None else [carried, link]
 
     def network(rates: tuple[Fraction, ...]) -> list[Stations]:
         total, *each = map(float, rates)
@@ -130,7 +130,7 @@ def _predicted_rate(
         def rate(*rates: Fraction) -> Fraction:
             return Fraction(rule(requests, network(rates)))
 
-        return applied(name, rate, *given, text=text, dimension=carried.dimension, source=source)
+        return applied(name, rate, *limits, text=text, dimension=carried.dimension, source=source)
 
     crosses = "" if link is None else " + 1 ÷ link of a client"
     demand = f"D = {int(parts.nominal)} {parts.name} ÷ {carried.name}{crosses}"

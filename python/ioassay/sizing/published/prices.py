@@ -136,17 +136,17 @@ def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapp
     )
     if not stated:
         return None
-    asked = _Asked(catalogue, stated, sizes)
+    price_problem = _PriceProblem(catalogue, stated, sizes)
     hypotheses = [
         hypothesis
         for scope in _scopes(stated, sizes)
         for measure in get_args(Measure)
-        if (hypothesis := asked.hypothesis(measure, scope)) is not None
+        if (hypothesis := price_problem.hypothesis(measure, scope)) is not None
     ]
     hypotheses.sort(
         key=lambda hypothesis: (not hypothesis.is_possible, len(hypothesis.common_in), -hypothesis.same_as_whole)
     )
-    return PriceFinding(stated, asked.bricks[0], tuple(hypotheses), asked.assumptions)
+    return PriceFinding(stated, price_problem.bricks[0], tuple(hypotheses), price_problem.assumptions)
 
 
 def _scopes(figures: Sequence[Figure], sizes: Mapping[str, Size]) -> Sequence[Scope]:
@@ -161,7 +161,7 @@ def _reference(figure: Figure) -> str:
     return figure.stated.relative_to
 
 
-class _Asked:
+class _PriceProblem:
     """The prices of a file, and what is built of what."""
 
     def __init__(self, catalogue: Catalogue, figures: tuple[Figure, ...], sizes: Mapping[str, Size]) -> None:

@@ -271,9 +271,11 @@ def _ratio(size: Size, other: Size, figure: Figure, stated: StatedNumber, whole:
     """
     if figure.stated.what != stated.what or figure.arithmetic is None or len(size.bricks) > 1 or len(other.bricks) > 1:
         return None
-    (mine,), (theirs,) = size.bricks, other.bricks
+    (choice,), (other_choice,) = size.bricks, other.bricks
     counts = [sized.configuration.bricks[0].count for sized in (size, other)]
-    differs_in_one = mine.brick == theirs.brick and (mine.drive == theirs.drive) != (counts[0] == counts[1])
+    differs_in_one = choice.brick == other_choice.brick and (choice.drive == other_choice.drive) != (
+        counts[0] == counts[1]
+    )
     if not differs_in_one or not figure.arithmetic.nominal:
         return None
     if whole.dimension == BYTES:

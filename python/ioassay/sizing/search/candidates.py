@@ -128,14 +128,14 @@ def candidate_of(
         size = module_size(catalogue, name)
         gives = _values(size.rates)
     known = {"power": size.power, "weight": size.weight, "price": size.price}
-    given = _nominal(gives)
+    amounts = _nominal(gives)
     if tier:
-        of_all = {"usable": given["usable"]} if "usable" in given else {}
-        given = {in_tier(tier, kind): rate for kind, rate in given.items()} | of_all
+        of_all = {"usable": amounts["usable"]} if "usable" in amounts else {}
+        amounts = {in_tier(tier, kind): rate for kind, rate in amounts.items()} | of_all
     return Candidate(
         kind="brick" if isinstance(name, BrickChoice) else "metadata module",
         name=name,
-        gives=given,
+        gives=amounts,
         takes=_takes(catalogue, name, known, stands, currency),
         stands=stands,
         scaling=component.scaling or requirements.scaling,

@@ -60,7 +60,7 @@ class _Point:
     def beats(self, other: _Point) -> bool:
         """Whether it is at least as good in all three, and not alike."""
         return self.figures != other.figures and all(
-            mine <= theirs for mine, theirs in zip(self.figures, other.figures, strict=True)
+            figure <= other_figure for figure, other_figure in zip(self.figures, other.figures, strict=True)
         )
 
 

@@ -119,10 +119,10 @@ def speed_kinds(needs: Iterable[Need]) -> set[str]:
 
 
 def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> list[BrickChoice]:
-    asked = requirements.tiers[tier] if tier else Tier()
-    names = asked.bricks or requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
+    wishes = requirements.tiers[tier] if tier else Tier()
+    names = wishes.bricks or requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
     choices = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
-    return [choice for choice in choices if asked.media in (None, media_of(catalogue, choice.drive))]
+    return [choice for choice in choices if wishes.media in (None, media_of(catalogue, choice.drive))]
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:
@@ -160,8 +160,8 @@ def _of_metadata(needs: Iterable[Need], tier: str) -> list[str]:
 
 def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need], tier: str) -> list[str]:
     """The named modules; all where rates of metadata are required and none is named."""
-    asked = requirements.tiers[tier].metadata if tier else requirements.metadata
-    named = [name for name in asked if catalogue.find(name, MetadataModule)]
+    module_names = requirements.tiers[tier].metadata if tier else requirements.metadata
+    named = [name for name in module_names if catalogue.find(name, MetadataModule)]
     if named or not _of_metadata(needs, tier):
         return named
     return [entry.name for entry in catalogue.all(MetadataModule)]

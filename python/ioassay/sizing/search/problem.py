@@ -90,8 +90,8 @@ class Problem:
 
     def carried(self, counts: Counts, what: str) -> Fraction:
         """The amount that they give together, as far as switches carry it; of a tier, all that it gives."""
-        given, links = self.total(counts, what), self._links(counts)
-        return given if links is None or what not in DATA_KINDS else min(given, links / bytes_of(what))
+        amount, links = self.total(counts, what), self._links(counts)
+        return amount if links is None or what not in DATA_KINDS else min(amount, links / bytes_of(what))
 
     def _links(self, counts: Counts) -> Fraction | None:
         """The bytes/s that switches carry from bricks to clients; `None` where there are no switches."""

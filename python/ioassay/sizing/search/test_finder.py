@@ -205,10 +205,10 @@ def _tiered(draw: st.DrawFn) -> Problem:
     needs: dict[str, Fraction] = {}
     for tier in ("flash", "disk"):
         for candidate in draw(st.lists(_candidates(), min_size=1, max_size=2)):
-            given = {in_tier(tier, what): rate for what, rate in candidate.gives.items()} | {
+            amounts = {in_tier(tier, what): rate for what, rate in candidate.gives.items()} | {
                 "usable": candidate.gives["usable"]
             }
-            candidates.append(replace(candidate, gives=given, scaling=_LINEAR, tier=tier))
+            candidates.append(replace(candidate, gives=amounts, scaling=_LINEAR, tier=tier))
         needs |= {in_tier(tier, what): Fraction(draw(st.integers(1, 20))) for what in ("usable", "write")}
     return replace(
         problem, candidates=tuple(candidates), needs=needs, tiers=("flash", "disk"), speed={"flash/write": Fraction(1)}

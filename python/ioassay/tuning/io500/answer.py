@@ -108,8 +108,8 @@ def answer(document: TuneIo500Document) -> Answer:
 
 def study_command(document: TuneIo500Document, ranks: int) -> str:
     """The command line that runs the IO500 by its rules with so many ranks per node."""
-    given = {key: value for key, value in typed(document.user_settings).items() if key not in AMOUNTS}
-    settings = of_run(given, document.nodes.nodes, ranks)
+    user_settings = {key: value for key, value in typed(document.user_settings).items() if key not in AMOUNTS}
+    settings = of_run(user_settings, document.nodes.nodes, ranks)
     launched = ["--launcher", document.launcher] if document.launcher != DEFAULT else []
     hosts = ["--hosts", ",".join(document.hosts)] if document.hosts else []
     options = ["--launcher-options", shlex.join(document.launcher_options)] if document.launcher_options else []

@@ -49,78 +49,78 @@ class Io500Request:
     command: Sequence[str] = ()
 
 
-def prepare(asked: Io500Request) -> TuneIo500Document:
+def prepare(request: Io500Request) -> TuneIo500Document:
     """The document, with the system, the striping and the number of nodes.
 
     Raises `UsageError` for what cannot be meant, `CannotRun` for a target that does not answer.
     """
-    if asked.place.target.kind != "directory":
+    if request.place.target.kind != "directory":
         raise UsageError(
             "The IO500 creates files and directories, but the target is no directory.",
             "Name a directory of the file system: --target DIR",
         )
-    if asked.launcher == BATCH:
+    if request.launcher == BATCH:
         raise UsageError(
             "The procedure decides after each run, which a batch job for each run does not allow.",
             "Start it in an allocation (salloc or a job script) with --launcher srun.",
         )
-    chosen = _settings(asked)
-    snapshot, why_not = _snapshot(asked.place)
-    nodes = _nodes(asked)
+    chosen = _settings(request)
+    snapshot, why_not = _snapshot(request.place)
+    nodes = _nodes(request)
     processors = facts.processors(snapshot)
-    count = node_count(facts.storage_targets(snapshot, asked.storage_targets), max(1, len(nodes)))
-    net = read_net(asked.ceilings) if asked.ceilings else None
-    ceiling, unknown = facts.ceiling(asked.theory_bytes_per_s, net, snapshot, count.nodes)
-    most = asked.most_ranks or processors.value
-    settings = chosen | {"stonewall": _stonewall(asked, chosen)}
+    count = node_count(facts.storage_targets(snapshot, request.storage_targets), max(1, len(nodes)))
+    net = read_net(request.ceilings) if request.ceilings else None
+    ceiling, unknown = facts.ceiling(request.theory_bytes_per_s, net, snapshot, count.nodes)
+    most = request.most_ranks or processors.value
+    settings = chosen | {"stonewall": _stonewall(request, chosen)}
     return TuneIo500Document(
         tuning=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-tune-io500-{secrets.token_hex(2)}",
         started=now(),
-        target=asked.place.storage or asked.place.target.place,
-        directory=asked.place.target.place,
-        command=list(asked.command),
+        target=request.place.storage or request.place.target.place,
+        directory=request.place.target.place,
+        command=list(request.command),
         ioassay_version=__version__,
-        scale=asked.scale,
+        scale=request.scale,
         study_settings=words(settings),
         user_settings=[word for word in words(chosen) if not word.startswith("stonewall=")],
-        launcher=asked.launcher,
-        hosts=list(asked.hosts),
-        launcher_options=list(asked.launcher_options),
-        clients=asked.place.clients,
+        launcher=request.launcher,
+        hosts=list(request.hosts),
+        launcher_options=list(request.launcher_options),
+        clients=request.place.clients,
         stonewall=settings["stonewall"],
         facts=facts.facts(snapshot, why_not, [node.name for node in nodes], processors),
         ceiling=ceiling,
         ceiling_unknown=unknown,
-        striping=_striping(asked, snapshot, settings, count.nodes * most),
+        striping=_striping(request, snapshot, settings, count.nodes * most),
         nodes=count,
         most_ranks=most,
-        most_ranks_source="--most-ranks" if asked.most_ranks else "processors of a node",
-        precision=asked.precision,
-        most_turns=asked.most_turns,
+        most_ranks_source="--most-ranks" if request.most_ranks else "processors of a node",
+        precision=request.precision,
+        most_turns=request.most_turns,
     )
 
 
-def _settings(asked: Io500Request) -> dict[str, str]:
+def _settings(request: Io500Request) -> dict[str, str]:
     """The settings of the user, checked against the study. Raises `UsageError`."""
-    chosen = typed(asked.settings)
-    resolve(find_study(STUDY), asked.scale, words(of_run(chosen, 1, 1)), asked.place.target.api)
-    if asked.stonewall is not None:
-        parse_duration_ns(asked.stonewall)
+    chosen = typed(request.settings)
+    resolve(find_study(STUDY), request.scale, words(of_run(chosen, 1, 1)), request.place.target.api)
+    if request.stonewall is not None:
+        parse_duration_ns(request.stonewall)
         if "stonewall" in chosen:
             raise UsageError("--stonewall and --set stonewall contradict each other.", "Use one of them.")
     return chosen
 
 
-def _stonewall(asked: Io500Request, chosen: dict[str, str]) -> str:
+def _stonewall(request: Io500Request, chosen: dict[str, str]) -> str:
     """The stonewall of the option, of --set, of the scale, or the short one."""
-    if typed_one := asked.stonewall or chosen.get("stonewall"):
-        return typed_one
-    return str(_of_study(asked, {})["stonewall"]) if asked.scale else STONEWALL
+    if stonewall := request.stonewall or chosen.get("stonewall"):
+        return stonewall
+    return str(_of_study(request, {})["stonewall"]) if request.scale else STONEWALL
 
 
-def _of_study(asked: Io500Request, settings: dict[str, str]) -> dict[str, object]:
+def _of_study(request: Io500Request, settings: dict[str, str]) -> dict[str, object]:
     """The settings of the study io500 as it would run."""
-    resolved = resolve(find_study(STUDY), asked.scale, words(settings), asked.place.target.api)
+    resolved = resolve(find_study(STUDY), request.scale, words(settings), request.place.target.api)
     return dict(resolved.entry.settings)
 
 
@@ -132,22 +132,22 @@ def _snapshot(place: Place) -> tuple[Snapshot | None, str]:
         return None, error.message.splitlines()[0]
 
 
-def _nodes(asked: Io500Request) -> list[Node]:
+def _nodes(request: Io500Request) -> list[Node]:
     """The nodes that may take part; none: this one. Raises `UsageError`, `CannotRun`."""
-    lab = asked.place.lab
-    nodes = [*lab.nodes] if lab else [Node(name) for name in asked.hosts]
-    return nodes or (allocated() if find_launcher(asked.launcher).needs_mpi else [])
+    lab = request.place.lab
+    nodes = [*lab.nodes] if lab else [Node(name) for name in request.hosts]
+    return nodes or (allocated() if find_launcher(request.launcher).needs_mpi else [])
 
 
-def _striping(asked: Io500Request, snapshot: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
+def _striping(request: Io500Request, snapshot: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
     """Step 2 for a file of ior-hard that so many ranks write."""
     if not facts.is_lustre(snapshot):
-        place = asked.place
+        place = request.place
         mount = mounts.mount_of(place.target.place) if snapshot is None and place.clients is None else None
         return striping.not_applicable(facts.file_system(snapshot) or (mount.file_system if mount else ""))
-    hard = parse_bytes(str(_of_study(asked, settings)["hard_size"]))
-    targets = facts.storage_targets(snapshot, asked.storage_targets)
-    return striping.striping(asked.place.target.place, targets, hard * ranks, facts.rpc_bytes(snapshot))
+    hard = parse_bytes(str(_of_study(request, settings)["hard_size"]))
+    targets = facts.storage_targets(snapshot, request.storage_targets)
+    return striping.striping(request.place.target.place, targets, hard * ranks, facts.rpc_bytes(snapshot))
 
 
 def easy_settings(document: TuneIo500Document, api: str) -> dict[str, str]:

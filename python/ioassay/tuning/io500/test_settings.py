@@ -45,13 +45,13 @@ def test_ior_easy_alone_is_that_of_the_study(scale: str | None) -> None:
         for name in (ior_easy_study(), "io500")
     )
     for phase in (WRITE, READ):
-        alone_step, its = (
+        alone_step, whole_step = (
             next(
                 step for workload in resolved.study.workloads.values() for step in workload.steps if step.name == phase
             )
             for resolved in (alone, whole)
         )
-        assert alone_step == its
+        assert alone_step == whole_step
     files = [
         next(
             workload.files["ior-easy"] for workload in resolved.study.workloads.values() if "ior-easy" in workload.files

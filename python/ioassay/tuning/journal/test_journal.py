@@ -242,11 +242,11 @@ def test_a_read_only_directory_is_refused_before_anything_is_changed(tmp_path: P
 
 
 def test_open_journals_come_the_newest_first_also_of_one_second(tmp_path: Path, root: Path) -> None:
-    made = []
+    created = []
     for name in ("z", "a", "m"):
         with Journal.create(tmp_path, [], root=root, journal_id=name) as journal:
-            made.append(journal.path)
-    assert [*open_journals(tmp_path, root).states] == made[::-1]
+            created.append(journal.path)
+    assert [*open_journals(tmp_path, root).states] == created[::-1]
 
 
 def test_a_journal_is_found_by_its_id(journal: Journal) -> None:

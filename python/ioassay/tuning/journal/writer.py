@@ -139,10 +139,10 @@ class Journal:
 
 
 def _make_durably(directory: Path) -> None:
-    made = [above for above in (directory, *directory.parents) if not above.exists()]
+    created = [above for above in (directory, *directory.parents) if not above.exists()]
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for created in made:
-        _sync_directory(created.parent)
+    for path in created:
+        _sync_directory(path.parent)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -66,15 +66,15 @@ class Row:
 def rows(path: IoPath, comparisons: Sequence[Comparison] = ()) -> list[Row]:
     """The layers from top to bottom; of an array with parity a row for writes that do not touch the same stripe."""
     known = {id(comparison.layer): comparison for comparison in comparisons}
-    made = []
+    layer_rows = []
     for layer in path.layers:
         has_writes = layer.step.striping is not None and layer.step.striping is path.array and bool(path.stripe_writes)
         has_writes = has_writes and path.array is not None and path.array.parity_disks > 0
         if not has_writes or layer.kind != "raid":
-            made.append(_row(path, layer, known.get(id(layer))))
+            layer_rows.append(_row(path, layer, known.get(id(layer))))
         if has_writes:
-            made += _stripe_rows(path, layer)
-    return made
+            layer_rows += _stripe_rows(path, layer)
+    return layer_rows
 
 
 def _row(path: IoPath, layer: Layer, comparison: Comparison | None) -> Row:
@@ -117,12 +117,12 @@ def _stripe_rows(path: IoPath, layer: Layer) -> list[Row]:
             packed.append([write])
         else:
             free.append(write)
-    made = [_stripe_row(path, layer, writes) for writes in packed[:_MOST_STRIPE_ROWS]]
-    left = len(packed) - len(made)
+    drawn_rows = [_stripe_row(path, layer, writes) for writes in packed[:_MOST_STRIPE_ROWS]]
+    left = len(packed) - len(drawn_rows)
     if left:
-        last = made[-1]
-        made[-1] = replace(last, note=f"{last.note}; {left} more rows")
-    return made
+        last = drawn_rows[-1]
+        drawn_rows[-1] = replace(last, note=f"{last.note}; {left} more rows")
+    return drawn_rows
 
 
 def _fit_in_one_row(left: StripeWrite, right: StripeWrite) -> bool:

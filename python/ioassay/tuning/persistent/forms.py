@@ -36,12 +36,12 @@ def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> Persiste
             "The other settings would go into a profile on top of the one that is active now.",
             "Set tuned:profile first, in a call of its own.",
         )
-    made = [] if active is None else [_tuned(plan, name, active)]
+    parts = [] if active is None else [_tuned(plan, name, active)]
     form = PersistentForm(profile=name if is_for_tuned and directory == plan.root else "")
     if unknown:
         form.notes.append(f"TuneD runs, and may set these settings back: its profile is not known whole ({unknown})")
-    made += [make(rest, name) for make in (_udev, _multipath, _sysctl, _tmpfiles, _modprobe, _mounts, _lustre)]
-    for files in made:
+    parts += [make(rest, name) for make in (_udev, _multipath, _sysctl, _tmpfiles, _modprobe, _mounts, _lustre)]
+    for files in parts:
         for file, notes in files:
             text = f"# Written by ioassay. Remove: ioassay tune rollback {journal}\n{file.text}"
             if file.mode & 0o100:
@@ -178,13 +178,15 @@ def _mounts(plan: ChangePlan, name: str) -> _Made:
             points.setdefault(step.instance.point, {})[step.instance.option] = step.wanted
             instances[step.instance.point] = step.instance
     for point, changes in points.items():
-        made = mount_file(instances[point].mount(), changes, plan.root, f"90-{name}")
-        yield PersistentFile(Path(made.path), made.text, activation=made.activation), [made.note] if made.note else []
+        unit = mount_file(instances[point].mount(), changes, plan.root, f"90-{name}")
+        yield PersistentFile(Path(unit.path), unit.text, activation=unit.activation), [unit.note] if unit.note else []
 
 
 def _lustre(plan: ChangePlan, name: str) -> _Made:
-    asked: dict[Assignment, Step] = {step.typed: step for step in plan.steps if isinstance(step.instance, LctlInstance)}
-    lines = [f"lctl set_param -P '{typed.name.partition(':')[2]}={step.wanted}'\n" for typed, step in asked.items()]
+    requested: dict[Assignment, Step] = {
+        step.typed: step for step in plan.steps if isinstance(step.instance, LctlInstance)
+    }
+    lines = [f"lctl set_param -P '{typed.name.partition(':')[2]}={step.wanted}'\n" for typed, step in requested.items()]
     if lines:
         path = Path("etc/ioassay") / f"{name}-mgs.sh"
         notes = ["Lustre keeps parameters on its MGS: run the script there; it changes every client that they match"]

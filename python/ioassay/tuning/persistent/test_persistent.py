@@ -35,9 +35,9 @@ def form(root: Path, *texts: str) -> PersistentForm:
     return persistent_form(plan, root, ID)
 
 
-def text(root: Path, made: PersistentForm) -> tuple[str, str]:
+def text(root: Path, persistent: PersistentForm) -> tuple[str, str]:
     """The path and the lines of the only file, without its first line."""
-    (file,) = made.files
+    (file,) = persistent.files
     first, _, rest = file.text.partition("\n")
     assert first == f"# Written by ioassay. Remove: ioassay tune rollback {ID}"
     return str(file.path.relative_to(root)), rest
@@ -48,15 +48,15 @@ def test_a_block_device_gets_a_rule_that_goes_by_its_serial_number(root: Path) -
         root,
         {"sys/block/sda/dev": "8:0", "run/udev/data/b8:0": "S:disk/by-id/x\nE:ID_SERIAL=36*0a\nE:ID_PATH=pci-0000"},
     )
-    made = form(root, "block:sda/nr_requests=64", "block:sda/scheduler=kyber")
-    path, lines = text(root, made)
+    persistent = form(root, "block:sda/nr_requests=64", "block:sda/scheduler=kyber")
+    path, lines = text(root, persistent)
     assert path == f"etc/udev/rules.d/90-ioassay-tuning-{ID}.rules"
     assert lines == (
         "# sda\n"
         'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", KERNEL=="sd[a-z]*", '
         'ENV{ID_SERIAL}=="36[*]0a", ATTR{queue/scheduler}="kyber", ATTR{queue/nr_requests}="64"\n'
     )
-    assert made.notes == []
+    assert persistent.notes == []
 
 
 @pytest.mark.parametrize(
@@ -76,20 +76,20 @@ def test_a_device_is_named_by_what_does_not_change(root: Path, files: dict[str, 
 
 
 def test_a_device_without_a_serial_number_is_named_with_a_note(root: Path) -> None:
-    made = form(root, "block:loop3/nr_requests=64")
-    assert 'KERNEL=="loop3"' in text(root, made)[1]
-    assert made.notes == [
+    persistent = form(root, "block:loop3/nr_requests=64")
+    assert 'KERNEL=="loop3"' in text(root, persistent)[1]
+    assert persistent.notes == [
         "loop3 has no serial number known to udev: the rule goes by its name, which may name another device later"
     ]
 
 
 def test_max_sectors_kb_below_dm_multipath_goes_into_multipath_conf(root: Path) -> None:
     write_tree(root, {"sys/block/sda/holders/dm-0/dm/uuid": "mpath-360a"})
-    made = form(root, "block:sda/max_sectors_kb=512")
-    path, lines = text(root, made)
+    persistent = form(root, "block:sda/max_sectors_kb=512")
+    path, lines = text(root, persistent)
     assert path == f"etc/multipath/conf.d/ioassay-tuning-{ID}.conf"
     assert lines == ('multipaths {\n    multipath {\n        wwid "360a"\n        max_sectors_kb 512\n    }\n}\n')
-    assert "do that while nothing uses it" in made.notes[0]
+    assert "do that while nothing uses it" in persistent.notes[0]
 
 
 def test_sysctls_go_into_sysctl_d(root: Path) -> None:
@@ -108,12 +108,12 @@ def test_other_files_of_sys_go_into_tmpfiles_d(root: Path) -> None:
 def test_a_module_parameter_goes_into_modprobe_d(root: Path) -> None:
     write_tree(root, {"sys/module/mpt3sas/parameters/max_sgl_entries": "128"})
     (root / "sys/module/mpt3sas/parameters/max_sgl_entries").chmod(0o444)
-    made = form(root, "module:mpt3sas/max_sgl_entries=256")
-    assert text(root, made) == (
+    persistent = form(root, "module:mpt3sas/max_sgl_entries=256")
+    assert text(root, persistent) == (
         f"etc/modprobe.d/ioassay-tuning-{ID}.conf",
         "options mpt3sas max_sgl_entries=256\n",
     )
-    assert "initramfs" in made.notes[0]
+    assert "initramfs" in persistent.notes[0]
     write_tree(root, {"lib/modules/6.1/modules.builtin": "kernel/drivers/scsi/mpt3sas/mpt3sas.ko"})
     assert form(root, "module:mpt3sas/max_sgl_entries=256").notes == [
         "mpt3sas is built into the kernel: put mpt3sas.max_sgl_entries=256 on the kernel command line"
@@ -137,8 +137,8 @@ NAS = "nas:/export /mnt/nas nfs4 rw,relatime,vers=4.2,rsize=1048576 0 0"
 
 def test_a_mount_of_fstab_gets_a_drop_in_with_its_options(root: Path) -> None:
     write_tree(root, {"proc/self/mounts": NAS, "etc/fstab": "# x\nnas:/export /mnt/nas nfs4 defaults,hard,_netdev 0 0"})
-    made = form(root, "mount:/mnt/nas/rsize=65536", "mount:/mnt/nas/nconnect=8")
-    assert text(root, made) == (
+    persistent = form(root, "mount:/mnt/nas/rsize=65536", "mount:/mnt/nas/nconnect=8")
+    assert text(root, persistent) == (
         f"etc/systemd/system/mnt-nas.mount.d/90-ioassay-tuning-{ID}.conf",
         "[Mount]\nOptions=hard,_netdev,rsize=65536,nconnect=8\n",
     )
@@ -146,19 +146,21 @@ def test_a_mount_of_fstab_gets_a_drop_in_with_its_options(root: Path) -> None:
 
 def test_a_mount_that_nothing_configures_gets_a_unit_and_a_note(root: Path) -> None:
     write_tree(root, {"proc/self/mounts": NAS})
-    made = form(root, "mount:/mnt/nas/rsize=65536")
-    path, lines = text(root, made)
+    persistent = form(root, "mount:/mnt/nas/rsize=65536")
+    path, lines = text(root, persistent)
     assert path == "etc/systemd/system/mnt-nas.mount"
     assert "What=nas:/export\nWhere=/mnt/nas\nType=nfs4\nOptions=rw,relatime,vers=4.2,rsize=65536\n" in lines
     assert "WantedBy=remote-fs.target" in lines
-    assert made.notes == ["/mnt/nas is neither in fstab nor a unit: if a script mounts it, change the script instead"]
+    assert persistent.notes == [
+        "/mnt/nas is neither in fstab nor a unit: if a script mounts it, change the script instead"
+    ]
 
 
 def test_the_root_file_system_is_left_to_fstab(root: Path) -> None:
     write_tree(root, {"proc/self/mounts": "/dev/sda1 / ext4 rw,relatime 0 0"})
-    made = form(root, "mount:/noatime=present")
-    assert (made.files, made.lasting) == ([], {})
-    assert "/etc/fstab" in made.notes[0]
+    persistent = form(root, "mount:/noatime=present")
+    assert (persistent.files, persistent.lasting) == ([], {})
+    assert "/etc/fstab" in persistent.notes[0]
 
 
 @pytest.mark.parametrize("point", ["/", "/mnt/scratch", "/mnt/a-b/c d", "/.hidden", "/mnt/ümlaut", "//mnt//x/"])
@@ -166,8 +168,8 @@ def test_a_unit_is_named_as_systemd_names_it(point: str) -> None:
     program = shutil.which("systemd-escape")
     if program is None:
         pytest.skip("no systemd-escape")
-    asked = subprocess.run([program, "--path", "--suffix=mount", point], capture_output=True, text=True, check=True)
-    assert unit_name(point) == asked.stdout.strip()
+    escaped = subprocess.run([program, "--path", "--suffix=mount", point], capture_output=True, text=True, check=True)
+    assert unit_name(point) == escaped.stdout.strip()
 
 
 def put_back(place: Path, root: Path) -> list[PutBack]:
@@ -178,9 +180,9 @@ def put_back(place: Path, root: Path) -> list[PutBack]:
 
 def applied_with_file(root: Path, place: Path) -> PersistentFile:
     plan = plan_changes([parse_assignment("sysctl:vm.swappiness=1")], root=root, is_persistent=True)
-    made = persistent_form(plan, root / "system", ID)
-    apply(plan, place, made.files, journal_id=ID).close()
-    (file,) = made.files
+    persistent = persistent_form(plan, root / "system", ID)
+    apply(plan, place, persistent.files, journal_id=ID).close()
+    (file,) = persistent.files
     assert file.path.read_text() == file.text
     return file
 
@@ -218,10 +220,10 @@ def test_kill_9_while_a_file_is_written_leaves_none_that_a_rollback_would_take_f
 
 def test_a_file_of_others_is_never_written_over_and_the_settings_go_back(root: Path, tmp_path: Path) -> None:
     plan = plan_changes([parse_assignment("sysctl:vm.swappiness=1")], root=root, is_persistent=True)
-    made = persistent_form(plan, root, ID)
-    write_tree(made.files[0].path.parent, {made.files[0].path.name: "theirs"})
+    persistent = persistent_form(plan, root, ID)
+    write_tree(persistent.files[0].path.parent, {persistent.files[0].path.name: "theirs"})
     with pytest.raises(CannotRun, match="exists already") as refused:
-        apply(plan, tmp_path / "journals", made.files, journal_id=ID)
-    assert made.files[0].path.read_text() == "theirs\n"
+        apply(plan, tmp_path / "journals", persistent.files, journal_id=ID)
+    assert persistent.files[0].path.read_text() == "theirs\n"
     assert (root / "proc/sys/vm/swappiness").read_text() == "60\n"
     assert "All settings are as before." in refused.value.remedy

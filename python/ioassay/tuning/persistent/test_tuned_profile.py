@@ -78,10 +78,10 @@ def test_settings_of_the_active_profile_change_in_their_section_with_its_type(ro
 
 
 def test_the_profile_includes_the_active_one(root: Path) -> None:
-    made = form(root, "sysctl:vm.swappiness=1")
-    assert made.profile == NAME
-    assert made.files[0].text.startswith(f"# Written by ioassay. Remove: ioassay tune rollback {ID}\n[main]\n")
-    assert "\ninclude=site\n" in made.files[0].text
+    persistent = form(root, "sysctl:vm.swappiness=1")
+    assert persistent.profile == NAME
+    assert persistent.files[0].text.startswith(f"# Written by ioassay. Remove: ioassay tune rollback {ID}\n[main]\n")
+    assert "\ninclude=site\n" in persistent.files[0].text
 
 
 def test_a_disk_is_taken_out_of_its_section_and_keeps_its_other_options(root: Path) -> None:
@@ -122,9 +122,9 @@ def test_other_files_of_sys_are_set_last(root: Path) -> None:
 
 def test_settings_that_no_profile_takes_stay_in_their_file(root: Path) -> None:
     write_tree(root, {"proc/sys/net/ipv4/conf/eth0.100/rp_filter": "1"})
-    made = form(root, "sysctl:net/ipv4/conf/eth0.100/rp_filter=0")
-    assert [str(file.path.relative_to(root)) for file in made.files] == [f"etc/sysctl.d/99-{NAME}.conf"]
-    assert made.profile == ""
+    persistent = form(root, "sysctl:net/ipv4/conf/eth0.100/rp_filter=0")
+    assert [str(file.path.relative_to(root)) for file in persistent.files] == [f"etc/sysctl.d/99-{NAME}.conf"]
+    assert persistent.profile == ""
 
 
 def test_another_profile_and_settings_on_top_of_it_are_not_persisted_at_once(root: Path) -> None:
@@ -142,21 +142,21 @@ def test_no_profile_is_written_where_tuned_does_not_run(root: Path) -> None:
 
 def test_files_and_a_note_replace_a_profile_of_tuned_that_is_not_fully_known(root: Path) -> None:
     write_tree(root, {"etc/tuned/site/tuned.conf": "[main]\ninclude=nowhere"})
-    made = form(root, "sysctl:vm.swappiness=1")
-    assert made.files[0].path.parent.name == "sysctl.d"
-    assert "its profile is not known whole (there is no profile nowhere)" in made.notes[0]
+    persistent = form(root, "sysctl:vm.swappiness=1")
+    assert persistent.files[0].path.parent.name == "sysctl.d"
+    assert "its profile is not known whole (there is no profile nowhere)" in persistent.notes[0]
 
 
 def test_the_profile_is_only_written_below_another_directory(root: Path, tmp_path: Path) -> None:
-    made = persistent_form(plan(root, "sysctl:vm.swappiness=1"), tmp_path / "look", ID)
-    assert made.profile == ""
-    assert made.files[0].activation == f"tuned-adm profile {NAME}"
+    persistent = persistent_form(plan(root, "sysctl:vm.swappiness=1"), tmp_path / "look", ID)
+    assert persistent.profile == ""
+    assert persistent.files[0].activation == f"tuned-adm profile {NAME}"
 
 
 def applied(root: Path, place: Path, *texts: str, journal: str = ID) -> None:
-    made = plan(root, *texts)
-    form = persistent_form(made, root, journal)
-    apply(made, place, form.files, journal_id=journal, profile=form.profile).close()
+    changes = plan(root, *texts)
+    form = persistent_form(changes, root, journal)
+    apply(changes, place, form.files, journal_id=journal, profile=form.profile).close()
 
 
 def put_back(place: Path, root: Path, journal: str = ID) -> dict[str, PutBack]:
@@ -245,12 +245,12 @@ def test_a_profile_can_be_set_like_any_setting_and_must_exist(root: Path, tmp_pa
 
 
 def test_settings_that_tuned_sets_back_are_named_with_their_line(root: Path) -> None:
-    made = plan(root, "sysctl:vm.swappiness=1", "block:sda/read_ahead_kb=8192", "sysctl:vm.vfs_cache_pressure=50")
-    assert list(set_back_by_tuned(made)) == [
+    changes = plan(root, "sysctl:vm.swappiness=1", "block:sda/read_ahead_kb=8192", "sysctl:vm.vfs_cache_pressure=50")
+    assert list(set_back_by_tuned(changes)) == [
         "sysctl:vm.swappiness: TuneD's profile site (/etc/tuned/site/tuned.conf:6) sets it to 10, again when TuneD "
         "restarts: change it there, or in a profile of your own that includes it"
     ]
-    assert list(set_back_by_tuned(made, NAME)) == []
+    assert list(set_back_by_tuned(changes, NAME)) == []
 
 
 _KILLED = """

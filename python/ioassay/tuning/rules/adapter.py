@@ -268,17 +268,17 @@ def _max_queue_depth(adapter: Adapter, system: System) -> Iterator[Judgement]:
     if now is None:
         yield NotReadable(f"can_queue of {adapter.name}", "its driver does not say")
         return
-    given = system.snapshot.number(f"sys/module/{module}/parameters/max_queue_depth")
+    configured = system.snapshot.number(f"sys/module/{module}/parameters/max_queue_depth")
     if now >= _MAX_QUEUE_DEPTH_WANTED - _OF_THE_DRIVER:
         yield Fine(adapter.name, f"{now} commands")
-    elif given is not None and given >= _MAX_QUEUE_DEPTH_WANTED:
+    elif configured is not None and configured >= _MAX_QUEUE_DEPTH_WANTED:
         yield Fine(adapter.name, f"{now} commands, the most that its firmware takes")
     else:
         yield Change(
             adapter.name,
             f"{now} commands",
             f"{_MAX_QUEUE_DEPTH_WANTED} commands",
-            "" if given is None or given < 0 else f"the option max_queue_depth={given} limits it",
+            "" if configured is None or configured < 0 else f"the option max_queue_depth={configured} limits it",
             (Assignment(f"module:{module}/max_queue_depth", str(_MAX_QUEUE_DEPTH_WANTED)),),
             reload_command("max_queue_depth", _MAX_QUEUE_DEPTH_WANTED, module),
         )

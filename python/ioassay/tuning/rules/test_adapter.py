@@ -82,10 +82,10 @@ def test_the_old_driver_needs_its_module_rebuilt() -> None:
 
 
 def test_pages_of_64_kib_need_fewer_segments() -> None:
-    made = behind("mpt3sas", host={"sg_tablesize": 16})
-    files = {path: text.decode() for path, text in made.files.items()}
+    node = behind("mpt3sas", host={"sg_tablesize": 16})
+    files = {path: text.decode() for path, text in node.files.items()}
     files["sys/kernel/mm/transparent_hugepage/hpage_pmd_size"] = str(512 << 20)
-    only(judged(MAX_SGL_ENTRIES, snapshots.snapshot(files, links=made.links)), Fine)
+    only(judged(MAX_SGL_ENTRIES, snapshots.snapshot(files, links=node.links)), Fine)
 
 
 def test_a_deep_adapter_is_not_made_shallower() -> None:
@@ -112,19 +112,19 @@ def test_command_queueing_is_switched_on() -> None:
 
 
 def test_all_paths_of_a_lun_get_the_deepest_queue() -> None:
-    made = tuned_systems.md3460_oss()
-    files = {path: text.decode() for path, text in made.files.items()}
-    files[made.resolve("sys/block/sdb/device/queue_depth")] = "64"
-    judgements = judged(QUEUE_DEPTH, snapshots.snapshot(files, links=made.links))
+    captured = tuned_systems.md3460_oss()
+    files = {path: text.decode() for path, text in captured.files.items()}
+    files[captured.resolve("sys/block/sdb/device/queue_depth")] = "64"
+    judgements = judged(QUEUE_DEPTH, snapshots.snapshot(files, links=captured.links))
     assert settings_of(judgements) == ["block:sdb/device/queue_depth=254"]
 
 
 def multipath(table: str | None, failed: Mapping[str, str] | None = None) -> Snapshot:
     """The study's server with what `dmsetup table` printed, or how that failed."""
-    made = tuned_systems.md3460_oss()
-    files = {path: text.decode() for path, text in made.files.items() if "block/dm-" not in path or "dm-0" in path}
+    captured = tuned_systems.md3460_oss()
+    files = {path: text.decode() for path, text in captured.files.items() if "block/dm-" not in path or "dm-0" in path}
     printed = {"dmsetup table": table} if table else None
-    return snapshots.snapshot(files, links=made.links, printed=printed, failed=failed)
+    return snapshots.snapshot(files, links=captured.links, printed=printed, failed=failed)
 
 
 def test_paths_are_chosen_by_load() -> None:

@@ -131,8 +131,8 @@ def test_the_adapter_limits_requests_without_a_scheduler() -> None:
     real = "devices/pci0000:00/host0/target0:0:0/0:0:0:0/block/sda"
     files = {path.replace("sys/block/sda", f"sys/{real}"): text for path, text in lun(scheduler="[none]").items()}
     files |= below("sys/class/scsi_host/host0", {"proc_name": "mpt3sas", "sg_tablesize": 128, "can_queue": 500})
-    made = snapshots.snapshot(files, links={"sys/block/sda": f"../{real}"})
-    change = only(judged(NR_REQUESTS, made), Change)
+    captured = snapshots.snapshot(files, links={"sys/block/sda": f"../{real}"})
+    change = only(judged(NR_REQUESTS, captured), Change)
     assert change.wanted == "500"
     assert "host0 limits it to 500" in change.because
 

@@ -93,8 +93,8 @@ def _damaged() -> Mapping[str, System]:
                 path: chance.choice((*_GARBAGE, chance.randbytes(20))) if chance.random() < share else content
                 for path, content in known.files.items()
             }
-            made = Snapshot(known.document, files, known.links, known.outputs)
-            systems[seed] = System(made, _ARRAYS[index % len(_ARRAYS)])
+            snapshot = Snapshot(known.document, files, known.links, known.outputs)
+            systems[seed] = System(snapshot, _ARRAYS[index % len(_ARRAYS)])
     return systems
 
 

@@ -223,8 +223,8 @@ class TestModule:
 
     def test_limits_of_the_arc_to_keep(self) -> None:
         assert fine(ZFS_ARC_LIMIT, zfs_server()) == ["the default, 32 GiB of 64 GiB"]
-        given = zfs_server().with_files({f"{_PARAMETERS}/zfs_arc_max": 16 << 30})
-        assert fine(ZFS_ARC_LIMIT, given) == ["16 GiB of 64 GiB"]
+        limited = zfs_server().with_files({f"{_PARAMETERS}/zfs_arc_max": 16 << 30})
+        assert fine(ZFS_ARC_LIMIT, limited) == ["16 GiB of 64 GiB"]
         assert not_readable(ZFS_ARC_LIMIT, zfs_server().with_unreadable(f"{_PARAMETERS}/zfs_arc_max"))
 
     def test_the_default_of_the_arc_depends_on_the_release(self) -> None:

@@ -425,24 +425,24 @@ _ARC_LIMIT_PATH = "sys/module/zfs/parameters/zfs_arc_max"
 
 def _arc_limit(system: System) -> Iterator[Judgement]:
     """How much memory the cache of ZFS may take."""
-    given, memory = system.snapshot.number(_ARC_LIMIT_PATH), system.memory_bytes
+    limit, memory = system.snapshot.number(_ARC_LIMIT_PATH), system.memory_bytes
     in_force = arc_statistic(system.snapshot, "c_max")
-    if given is None or not memory:
+    if limit is None or not memory:
         yield missing(f"/{_ARC_LIMIT_PATH}")
         return
-    if not given:
+    if not limit:
         yield from _arc_limit_default(system, in_force, memory)
         return
     wanted = memory // 2
-    text, half = format_bytes(given), format_bytes(wanted)
+    text, half = format_bytes(limit), format_bytes(wanted)
     assignment = Assignment("module:zfs/zfs_arc_max", str(wanted))
-    if given < _ARC_LIMIT_LEAST:
+    if limit < _ARC_LIMIT_LEAST:
         because = f"ZFS ignores a limit below {format_bytes(_ARC_LIMIT_LEAST)}"
         yield Change(system.host, text, half, because, (assignment,))
-    elif given > memory - _GIB and memory > 2 * _GIB:
+    elif limit > memory - _GIB and memory > 2 * _GIB:
         because = f"the node has {format_bytes(memory)}: less than 1 GiB is left for all else"
         yield Change(system.host, text, half, because, (assignment,))
-    elif given < memory * _SMALL_SHARE:
+    elif limit < memory * _SMALL_SHARE:
         because = f"the node has {format_bytes(memory)}, and metadata that does not fit is read from disk each time"
         yield Change(system.host, text, half, because, (assignment,))
     else:

@@ -49,8 +49,8 @@ class BlockInstance(FileInstance):
                 )
         return value
 
-    def is_taken(self, asked: str, shown: str) -> bool:
-        return asked == _DEFAULT_OF_KERNEL.get(self.parameter) or super().is_taken(asked, shown)
+    def is_taken(self, requested: str, shown: str) -> bool:
+        return requested == _DEFAULT_OF_KERNEL.get(self.parameter) or super().is_taken(requested, shown)
 
     def write(self, value: str) -> None:
         """As the base says. Asks again whether the device is below dm-multipath: nothing may fail paths."""

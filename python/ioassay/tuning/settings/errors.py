@@ -36,10 +36,10 @@ class CannotSet(CannotRun):
 class NotTaken(CannotSet):
     """A setting that accepted a value without an error and has another one."""
 
-    def __init__(self, name: str, asked: str, before: str, shown: str, taken_by: str) -> None:
-        made = f"kept {shown}" if shown == before else f"made it {shown}"
+    def __init__(self, name: str, requested: str, before: str, shown: str, taken_by: str) -> None:
+        outcome = f"kept {shown}" if shown == before else f"made it {shown}"
         super().__init__(
-            f"{name}: asked {asked}, {taken_by} {made}.", f"Ask for a value that {taken_by} takes as it is."
+            f"{name}: asked {requested}, {taken_by} {outcome}.", f"Ask for a value that {taken_by} takes as it is."
         )
         self.name, self.before, self.is_changed = name, before, shown != before
 

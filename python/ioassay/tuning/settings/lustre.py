@@ -61,13 +61,13 @@ class LctlInstance(Instance):
             refuse_other_kind(self.name, value, now, choices(text))
         return value
 
-    def is_same(self, asked: str, shown: str) -> bool:
+    def is_same(self, requested: str, shown: str) -> bool:
         """As the base says. `4M` is shown in the parameter's own unit: MiB, KiB, pages."""
         last = self.parameter.rpartition(".")[2]
         unit = _UNITS.get(last, 1 << 20 if last.endswith("_mb") else 1 << 10 if last.endswith("_kb") else 1)
-        if last == "max_pages_per_rpc" and asked.isdecimal() and int(asked) >= 1 << 20:
-            asked = str(int(asked) // unit)
-        return meaning.is_same(asked, shown, unit)
+        if last == "max_pages_per_rpc" and requested.isdecimal() and int(requested) >= 1 << 20:
+            requested = str(int(requested) // unit)
+        return meaning.is_same(requested, shown, unit)
 
 
 class Lctl(Setting):

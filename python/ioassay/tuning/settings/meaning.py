@@ -15,23 +15,23 @@ _LIST = re.compile(r"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 _MOST_LISTED = 1 << 20
 
 
-def is_same(asked: str, shown: str, unit: int = 1) -> bool:
+def is_same(requested: str, shown: str, unit: int = 1) -> bool:
     """Whether both values mean the same.
 
     `unit`: in how many bytes the setting counts, for sizes with a unit such as `4M`.
     """
-    if asked == shown:
+    if requested == shown:
         return True
-    words, others = asked.split(), shown.split()
+    words, others = requested.split(), shown.split()
     if len(words) != len(others):
         return False
     if len(words) > 1:
         return all(map(is_same, words, others))
     return (
-        _number(asked, unit) == _number(shown, unit) is not None
-        or (shown in ("Y", "N", "0", "1") and _switch(asked) == _switch(shown))
-        or (_is_mask(shown) and _mask(asked) == _mask(shown) is not None)
-        or _listed(asked) == _listed(shown) is not None
+        _number(requested, unit) == _number(shown, unit) is not None
+        or (shown in ("Y", "N", "0", "1") and _switch(requested) == _switch(shown))
+        or (_is_mask(shown) and _mask(requested) == _mask(shown) is not None)
+        or _listed(requested) == _listed(shown) is not None
     )
 
 

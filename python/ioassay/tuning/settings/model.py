@@ -44,13 +44,13 @@ class Instance(ABC):
         """
         return normalised(self.name, value)
 
-    def is_same(self, asked: str, shown: str) -> bool:
+    def is_same(self, requested: str, shown: str) -> bool:
         """Whether a value as it was asked for is the one that `read` shows, maybe in another form."""
-        return meaning.is_same(asked, shown)
+        return meaning.is_same(requested, shown)
 
-    def is_taken(self, asked: str, shown: str) -> bool:
+    def is_taken(self, requested: str, shown: str) -> bool:
         """Whether a value was taken if `read` shows this once it was written."""
-        return self.is_same(asked, shown)
+        return self.is_same(requested, shown)
 
     def not_live(self) -> str:
         """Why only a persistent file can change it; empty where it can be changed now."""

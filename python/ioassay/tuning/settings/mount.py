@@ -194,16 +194,16 @@ class MountInstance(Instance):
             )
         return value
 
-    def is_same(self, asked: str, shown: str) -> bool:
+    def is_same(self, requested: str, shown: str) -> bool:
         """As the base says. An option with its default is not shown."""
-        if super().is_same(asked, shown):
+        if super().is_same(requested, shown):
             return True
         file_system = self.mount().file_system
-        if file_system == "btrfs" and _DEFAULT_LEVELS.get(asked) == shown:
+        if file_system == "btrfs" and _DEFAULT_LEVELS.get(requested) == shown:
             return True
         default = _DEFAULTS.get(file_system, {}).get(self.option, "").partition("=")[2]
         hidden = {default, _NOT_SHOWN.get(file_system, {}).get(self.option)}
-        return shown == ABSENT and asked in hidden and asked != ""
+        return shown == ABSENT and requested in hidden and requested != ""
 
     def not_live(self) -> str:
         """Options that network file systems agree on with their server cannot be changed later."""

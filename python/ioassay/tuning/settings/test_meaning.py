@@ -9,7 +9,7 @@ from ioassay.tuning.settings.meaning import is_same
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("requested", "shown"),
     [
         ("0x40", "64"),
         ("1M", "1048576"),
@@ -25,12 +25,12 @@ from ioassay.tuning.settings.meaning import is_same
         ("0-1,5", "0,1,5"),
     ],
 )
-def test_values_in_another_form_mean_the_same(asked: str, shown: str) -> None:
-    assert is_same(asked, shown)
+def test_values_in_another_form_mean_the_same(requested: str, shown: str) -> None:
+    assert is_same(requested, shown)
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("requested", "shown"),
     [
         ("0", "4"),
         ("1023", "1020"),
@@ -47,12 +47,12 @@ def test_values_in_another_form_mean_the_same(asked: str, shown: str) -> None:
         ("", "0"),
     ],
 )
-def test_values_that_were_changed_do_not(asked: str, shown: str) -> None:
-    assert not is_same(asked, shown)
+def test_values_that_were_changed_do_not(requested: str, shown: str) -> None:
+    assert not is_same(requested, shown)
 
 
 @pytest.mark.parametrize(
-    ("parameter", "asked", "shown", "same"),
+    ("parameter", "requested", "shown", "same"),
     [
         ("llite.x.max_read_ahead_mb", "1G", "1024", True),
         ("llite.x.max_read_ahead_mb", "1G", "512", False),
@@ -65,7 +65,7 @@ def test_values_that_were_changed_do_not(asked: str, shown: str) -> None:
     ],
 )
 def test_sizes_of_lustre_are_shown_in_the_parameters_unit(
-    parameter: str, asked: str, shown: str, same: bool, monkeypatch: pytest.MonkeyPatch
+    parameter: str, requested: str, shown: str, same: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ioassay.tuning.settings.lustre._UNITS", {"max_pages_per_rpc": 4096, "brw_size": 1 << 20})
-    assert LctlInstance(parameter).is_same(asked, shown) == same
+    assert LctlInstance(parameter).is_same(requested, shown) == same

@@ -41,14 +41,14 @@ def past_page_cache(
     system: System | None,
 ) -> PastCache:
     """Settings that keep the page cache from answering in this sweep."""
-    given = {*experiment.settings, *(parameter.key for parameter in parameters if parameter.key is not None)}
+    user_keys = {*experiment.settings, *(parameter.key for parameter in parameters if parameter.key is not None)}
     known = resolved.entry.settings
     names = [parameter.setting or "" for parameter in parameters]
     is_buffered = varies_page_cache(parameters)
     is_of_block_layer = any(name.startswith("block:") for name in names)
-    if "direct" in known and is_of_block_layer and not is_buffered and "direct" not in given:
+    if "direct" in known and is_of_block_layer and not is_buffered and "direct" not in user_keys:
         return PastCache(["direct=yes"], ["Direct I/O (direct=yes), so that the device answers, not the page cache."])
-    if {"direct", "size"} - known.keys() or "size" in given or experiment.settings.get("direct", "no") != "no":
+    if {"direct", "size"} - known.keys() or "size" in user_keys or experiment.settings.get("direct", "no") != "no":
         return PastCache()
     return _beyond_memory(parameters, resolved, place, system)
 

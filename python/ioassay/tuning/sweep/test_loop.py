@@ -169,9 +169,9 @@ def _interrupted_at(stop: int, number: int) -> RunState | None:
 
 def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_path: Path) -> None:
     def document() -> SweepDocument:
-        made = sweep_document(_FEW, today, trials=2)
-        made.parameters[0].suggested, made.parameters[1].suggested = "512", "8"
-        return made
+        sweep = sweep_document(_FEW, today, trials=2)
+        sweep.parameters[0].suggested, sweep.parameters[1].suggested = "512", "8"
+        return sweep
 
     today = {"size": "128", "depth": "1"}
     whole = _swept(tmp_path / "whole", ArtificialDevice(_prefers_512, today), document())

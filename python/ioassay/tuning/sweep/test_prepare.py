@@ -30,8 +30,8 @@ def _asked(*vary: str, **changed: object) -> Experiment:
     return experiment(Options(vary=vary, **changed))  # type: ignore[arg-type]
 
 
-def _prepared(asked: Experiment, system: System | None = None) -> SweepDocument:
-    return prepare(asked, Place(Target("directory", "/mnt/store")), system)
+def _prepared(request: Experiment, system: System | None = None) -> SweepDocument:
+    return prepare(request, Place(Target("directory", "/mnt/store")), system)
 
 
 def test_a_setting_has_todays_value_and_what_a_rule_recommends() -> None:

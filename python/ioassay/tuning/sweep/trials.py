@@ -119,8 +119,8 @@ class Trial:
             limit = constraint.most_ns or 0
             if median(then) <= limit:
                 return ""
-            took = format_duration(round(median(then)))
-            return f"{constraint.measure} latency of {name} is {took}, above {format_duration(limit)}"
+            latency = format_duration(round(median(then)))
+            return f"{constraint.measure} latency of {name} is {latency}, above {format_duration(limit)}"
         share = median(then) / median(now)
         least = constraint.least_share or 0.0
         return "" if share >= least else f"{name} falls to {share:.0%} of today's rate, below {least:.0%}"

@@ -46,18 +46,18 @@ class Array:
 
 def parse_array(text: str) -> Array:
     """The array that `segment=128k,data=8` describes. Raises `UsageError`."""
-    given: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals or key not in _KEYS:
             raise UsageError(f'RAID geometry "{text[: units.SHOWN]}": unknown key "{key[: units.SHOWN]}".', _remedy())
-        if key in given:
+        if key in texts:
             raise UsageError(f'RAID geometry "{text[: units.SHOWN]}": {key} is given twice.', _remedy())
-        given[key] = value
-    if missing := [key for key in ("segment", "data") if key not in given]:
+        texts[key] = value
+    if missing := [key for key in ("segment", "data") if key not in texts]:
         raise UsageError(f'RAID geometry "{text[: units.SHOWN]}": {" and ".join(missing)} missing.', _remedy())
     values: dict[str, int | bool] = {}
-    for key, value in given.items():
+    for key, value in texts.items():
         field, parse = _KEYS[key]
         try:
             values[field] = parse(value)

@@ -215,9 +215,9 @@ def test_a_profile_of_this_machine_is_merged_as_tuned_merges_it(tmp_path: Path, 
         unit.name: {key: line.value for key, line in unit.options.items() if key != "script"}
         for unit in active.units.values()
     }
-    theirs = json.loads(merged.stdout)
-    assert sorted(ours) == sorted(theirs)
-    assert ours == theirs
+    merged_by_tuned = json.loads(merged.stdout)
+    assert sorted(ours) == sorted(merged_by_tuned)
+    assert ours == merged_by_tuned
 
 
 def test_a_snapshot_says_the_same_as_the_machine_that_it_was_taken_of(tmp_path: Path) -> None:

@@ -207,6 +207,6 @@ def _pool(text: str, properties: Mapping[str, Mapping[str, str]]) -> Pool:
             vdevs.append((words[0], use, [words[0]] if words[0].startswith("/") else []))
         elif depth > 2 and vdevs and words[0].startswith("/"):
             vdevs[-1][2].append(words[0])
-    made = tuple(Vdev(name_of_vdev, of, tuple(disks)) for name_of_vdev, of, disks in vdevs)
+    pool_vdevs = tuple(Vdev(name_of_vdev, of, tuple(disks)) for name_of_vdev, of, disks in vdevs)
     activities = tuple(fields[key].strip() for key in ("scan", "remove", "expand") if key in fields)
-    return Pool(name, fields.get("state", "").strip(), activities, made, properties.get(name, {}))
+    return Pool(name, fields.get("state", "").strip(), activities, pool_vdevs, properties.get(name, {}))
