@@ -69,9 +69,38 @@ def test_tables_have_a_row_for_each_accelerator_and_epoch(run: Path) -> None:
     assert training["steps"].to_list() == [12] * 4
 
 
+def test_what_was_in_memory_before_an_epoch_is_known(run: Path) -> None:
+    reads = [row for row in document(run)["measurements"] if row["operation"] == "read"]
+    assert len(reads) == 2
+    for read in reads:
+        assert read["resident_bytes_before"] is not None
+        assert read["resident_bytes_before"] <= read["bytes"]
+
+
 def test_a_page_has_the_answer_and_the_epochs(run: Path) -> None:
     code, text, err = ioassay("report", run, "--format", "md")
     assert code == 0, err
     assert "storage kept 2 accelerators" in text
     assert "| epoch-2 |" in text
     assert "None of them is a result of MLPerf Storage" in text
+
+
+def test_a_kept_dataset_serves_the_next_run_and_another_one_of_its_name_is_refused(tmp_path: Path) -> None:
+    target, study = tmp_path / "target", tmp_path / "small.yaml"
+    target.mkdir()
+    study.write_text(STUDY.replace("deviation: 20k}", "deviation: 20k, keep: small}"))
+    for number, written in ((1, True), (2, False)):
+        run = tmp_path / f"run-{number}"
+        code, _, err = ioassay("run", study, "--target", target, "--out", run)
+        assert code == 0, err
+        assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]
+        (created,) = [row for row in document(run)["measurements"] if row["operation"] == "write"]
+        assert (created["bytes"] > 0, created["valid"]) == (written, True)
+        for form in ("html", "md", "csv"):
+            code, _, err = ioassay("report", run, "--format", form, "-o", tmp_path / f"report-{number}.{form}")
+            assert code == 0, err
+    study.write_text(study.read_text().replace("samples: 96", "samples: 192"))
+    code, _, err = ioassay("run", study, "--target", target, "--out", tmp_path / "run-3")
+    assert code == 3, err
+    assert "samples is 96, not 192" in " ".join(err.split())
+    assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]

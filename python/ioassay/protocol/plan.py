@@ -970,6 +970,11 @@ class Dataset(TypedDict, closed=True):
     whatever the number of ranks that create or read it.
     """
 
+    keep: NotRequired[str | None]
+    """
+    It stays on the target under this name, in a directory of its own: a run that finds it there creates only what is
+    missing. Left out: it is removed with the run's workspace.
+    """
     samples: int
     """Samples in all."""
     samples_per_file: int

@@ -54,6 +54,13 @@ class Dataset(Part):
     samples_per_file: Count = Field(default=1, description="Samples of each file, end to end; a divisor of `samples`.")
     seed: Seed = Field(default=1, description="Chooses the sizes of the samples, and their bytes.")
 
+    keep: Identifier | None = Field(
+        default=None,
+        description="Leave the dataset on the target under this name, in `ioassay-dataset-NAME`, for later cases and "
+        "runs: they create only files that are missing. Remove that directory yourself. Default: removed with the run's "
+        "files.",
+    )
+
     @model_validator(mode="after")
     def _one_kind_of_size(self) -> Self:
         if (self.size is None) != bool(self.sizes):
@@ -64,12 +71,15 @@ class Dataset(Part):
 
     def plan(self) -> DatasetPlan:
         """As the plan has it."""
-        return {
+        made: DatasetPlan = {
             "samples": self.samples,
             "sizes": self._sizes(),
             "samples_per_file": self.samples_per_file,
             "seed": self.seed,
         }
+        if self.keep is not None:
+            made["keep"] = self.keep
+        return made
 
     def _sizes(self) -> SampleSizesPlan:
         if self.size is None:

@@ -225,3 +225,62 @@ fn an_epoch_that_memory_served_is_doubted_with_its_share_and_one_after_cold_cach
     assert!(!crate::support::doubts(&cold).contains(&"cache-resident".to_owned()));
     assert_eq!(workspace.remove().left, []);
 }
+
+/// A plan whose dataset is kept, as another run.
+fn keeping(target: &Path, run: &str, samples: u64) -> Plan {
+    let mut text = text(target, 2, 1, &epoch(1, 4));
+    text["run"] = json!(run);
+    text["datasets"]["images"]["keep"] = json!("small");
+    text["datasets"]["images"]["samples"] = json!(samples);
+    parse(text.to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn a_dataset_that_is_kept_stays_and_later_runs_create_only_what_is_missing() {
+    let target = crate::support::target();
+    let dataset = target.path().join("ioassay-dataset-small");
+    let mut written = Vec::new();
+    for run_name in ["r1", "r2", "r3"] {
+        let (events, place, workspace) = run(&keeping(target.path(), run_name, SAMPLES));
+        assert_eq!(place.failure(), None);
+        let created = record(&events, "create", Operation::Write);
+        assert!(created.complete && !crate::support::doubts(&created).contains(&"nothing-done".to_owned()));
+        written.push((created.operations, created.bytes));
+        // Each sample is verified.
+        assert_eq!(record(&events, "epoch", Operation::Read).operations, SAMPLES);
+        assert_eq!(workspace.remove().left, []);
+        assert!(!workspace.path().exists());
+        // As if the run had been interrupted while it wrote one file and before it wrote another.
+        let unfinished = std::fs::File::options().write(true).open(dataset.join("samples.00000007")).unwrap();
+        if run_name == "r2" {
+            unfinished.set_len(5).unwrap();
+            std::fs::remove_file(dataset.join("samples.00000040")).unwrap();
+        }
+    }
+    let bytes = |number: u64| dataset.join(format!("samples.{number:08}")).metadata().unwrap().len();
+    assert_eq!(written[0], (SAMPLES, (0..SAMPLES).map(bytes).sum()));
+    assert_eq!(written[1..], [(0, 0), (2, bytes(7) + bytes(40))]);
+}
+
+#[test]
+fn a_kept_dataset_of_another_description_and_a_directory_that_is_none_are_refused_and_left_alone() {
+    use ioassay_engine::workspace::contents::Contents;
+
+    let target = crate::support::target();
+    let (_, place, workspace) = run(&keeping(target.path(), "r1", SAMPLES));
+    assert_eq!(place.failure(), None);
+    assert_eq!(workspace.remove().left, []);
+    let other = keeping(target.path(), "r2", 96);
+    let refused = Workspace::create(&other, &Contents::of(&other)).unwrap_err();
+    assert!(refused.message.contains("samples is 48, not 96"), "{refused:?}");
+    assert_eq!(Workspace::check(&other, 0, 0).unwrap_err().message, refused.message);
+    let foreign = crate::support::target();
+    let directory = foreign.path().join("ioassay-dataset-small");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("mine"), "mine").unwrap();
+    let other = keeping(foreign.path(), "r2", 96);
+    let refused = Workspace::create(&other, &Contents::of(&other)).unwrap_err();
+    assert!(refused.message.contains("is no dataset of ioassay"), "{refused:?}");
+    assert_eq!(std::fs::read_dir(foreign.path()).unwrap().count(), 1, "no workspace is left");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
+}

@@ -21,7 +21,7 @@ use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 use crate::work::kind_of;
 use crate::work::run::profile::{Inspected, Profile};
-use crate::workload::dataset::{self, Samples};
+use crate::workload::dataset::Samples;
 use crate::workload::layout::{self, Geometry};
 
 /// `measured_with` where no file was inspected.
@@ -114,9 +114,7 @@ impl<R: Ranks> Rank<'_, R> {
         let on_node: Vec<u32> = ranks.filter(|&rank| self.node_of(rank) == self.node()).collect();
         let Some(own) = on_node.iter().position(|&rank| rank == self.ranks.rank()) else { return Vec::new() };
         let files = (own as u64..samples.files().max(own as u64)).step_by(on_node.len());
-        files
-            .map(|file| (workspace.file(&dataset::file_name(&plan.case, dataset, file)), samples.file_bytes(file)))
-            .collect()
+        files.map(|file| (workspace.dataset_file(plan, dataset, file), samples.file_bytes(file))).collect()
     }
 
     /// Counts in `profile` what of these files is in this node's memory. Returns what measured it; `None` where none is there.

@@ -9,7 +9,7 @@ use crate::case::memory;
 use crate::plan::Sizes;
 use crate::ranks::local::MeetingPlace;
 use crate::storage::uncached;
-use crate::workspace::{Room, Workspace};
+use crate::workspace::{Room, Workspace, kept};
 use crate::{failure, storage};
 
 /// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
@@ -17,7 +17,8 @@ pub(super) fn check_room(plan: &Plan) -> Result<Room, Failure> {
     memory::check(plan, plan.rank_count())?;
     check_file_size(plan)?;
     let (bytes, files) = if storage::keeps_files(plan) { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
-    let room = Workspace::check(plan, bytes, files)?;
+    let (kept_bytes, kept_files) = kept::existing(plan);
+    let room = Workspace::check(plan, bytes.saturating_sub(kept_bytes), files.saturating_sub(kept_files))?;
     plan.target.path().map_or(Ok(()), |target| uncached::check(plan, target))?;
     Ok(room)
 }

@@ -124,6 +124,11 @@ pub(crate) trait WorkKind {
         None
     }
 
+    /// True if it creates a dataset that is kept, of which all may be there already.
+    fn keeps_dataset(&self, _plan: &Plan) -> bool {
+        false
+    }
+
     /// The dataset that it reads, all of it from every node; `None` where it reads none.
     fn reads_dataset(&self) -> Option<&str> {
         None

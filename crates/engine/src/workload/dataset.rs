@@ -246,7 +246,7 @@ mod tests {
         SampleSizes::Normal { mean_bytes: 146_600_628, standard_deviation_bytes: 68_341_808, least_bytes: 1 << 20 };
 
     fn dataset(samples: u64, sizes: SampleSizes, samples_per_file: u64) -> Dataset {
-        Dataset { samples, sizes, samples_per_file, seed: 7 }
+        Dataset { samples, sizes, samples_per_file, seed: 7, keep: None }
     }
 
     fn epoch(number: u32, batch: u64, shuffle: Shuffle, drop_last: bool) -> Epoch {

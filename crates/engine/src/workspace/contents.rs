@@ -50,13 +50,14 @@ impl Contents {
         Self { case, ranks: plan.rank_count(), files, trees, datasets, renamed }
     }
 
-    /// Names of the files of all file sets and datasets.
+    /// Names of the files of all file sets, and of all datasets that are not kept.
     pub fn file_names(&self) -> impl Iterator<Item = String> {
         let of_sets = geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
         });
         // A description that no engine has written is left out: nothing of it can be there.
-        let datasets = self.datasets.iter().filter(|(_, dataset)| dataset.samples_per_file > 0);
+        let datasets =
+            self.datasets.iter().filter(|(_, dataset)| dataset.samples_per_file > 0 && dataset.keep.is_none());
         let of_datasets = datasets.flat_map(move |(name, dataset)| {
             (0..Samples::of(dataset).files()).map(move |file| dataset::file_name(&self.case, name, file))
         });

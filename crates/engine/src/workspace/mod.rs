@@ -17,6 +17,7 @@ mod device;
 pub mod directory;
 mod export;
 pub mod in_place;
+pub mod kept;
 mod list;
 mod marked;
 mod place;
@@ -46,6 +47,7 @@ pub use self::room::Room;
 use crate::beneath::{Resolver, Root};
 use crate::plan::Sizes;
 use crate::storage::nfs::location::is_nfs;
+use crate::workload::dataset;
 use crate::workload::layout::{Geometry, file_name};
 use crate::workload::tree::container_name;
 
@@ -68,6 +70,7 @@ impl Workspace {
     /// An error if the plan's target cannot be used, if the run has a workspace there already, or if `bytes` in `files`
     /// files would not fit. Nothing is written.
     pub fn check(plan: &Plan, bytes: u64, files: u64) -> Result<Room, Failure> {
+        kept::check(plan)?;
         match &plan.target {
             Target::Directory(directory) => directory::check(directory, &plan.run, bytes, files),
             Target::InPlace(place) => in_place::check(plan, place, bytes, files),
@@ -79,6 +82,7 @@ impl Workspace {
 
     /// Creates the workspace of the plan's run for `contents`.
     pub fn create(plan: &Plan, contents: &Contents) -> Result<Self, Failure> {
+        kept::create(plan)?;
         match &plan.target {
             Target::Directory(directory) => Directory::create(directory, &plan.run, contents).map(Self::Directory),
             Target::InPlace(place) => Placed::create(plan, place).map(Self::Placed),
@@ -151,9 +155,9 @@ impl Workspace {
 
     /// Opens one of its files or directories to look at it. What else may lie there, such as a pipe, is not waited for.
     pub fn open_to_read(&self, path: &Path) -> io::Result<File> {
-        match self.root()? {
+        match self.root()?.filter(|_| path.starts_with(self.path())) {
             Some(root) => Resolver::new(Some(&root)).open(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty()),
-            // What the user named may be a link.
+            // What the user named may be a link. Kept datasets lie elsewhere.
             None => File::open(path),
         }
     }
@@ -211,6 +215,14 @@ impl Workspace {
         match self {
             Self::Placed(placed) => placed.places(),
             Self::Directory(_) | Self::Device(_) | Self::Prefix(_) | Self::Export(_) => vec![self.name()],
+        }
+    }
+
+    /// The path of file number `file` of a dataset of `plan`: in the workspace, or where the dataset is kept.
+    pub fn dataset_file(&self, plan: &Plan, dataset: &str, file: u64) -> PathBuf {
+        match (&plan.datasets[dataset].keep, plan.target.path()) {
+            (Some(name), Some(target)) => kept::directory(target, name).join(format!("samples.{file:08}")),
+            _ => self.file(&dataset::file_name(&plan.case, dataset, file)),
         }
     }
 

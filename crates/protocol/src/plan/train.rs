@@ -20,6 +20,10 @@ pub struct Dataset {
     pub samples_per_file: u64,
     /// Chooses the sizes of the samples, and their bytes.
     pub seed: u64,
+    /// It stays on the target under this name, in a directory of its own: a run that finds it there creates only what is
+    /// missing. Left out: it is removed with the run's workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<String>,
 }
 
 /// The sizes of the samples of a dataset.

@@ -49,7 +49,8 @@ def dataset(of: Dataset) -> str:
     """What samples it has, and how they lie in files."""
     per_file = of["samples_per_file"]
     each = "each in a file" if per_file == 1 else f"{format_count(per_file, 'sample')} in each file"
-    return f"{format_count(of['samples'], 'sample')} of {_sizes(of['sizes'])}, {each}"
+    kept = f", kept as {name}" if (name := of.get("keep")) else ""
+    return f"{format_count(of['samples'], 'sample')} of {_sizes(of['sizes'])}, {each}{kept}"
 
 
 def _sizes(sizes: SampleSizes) -> str:

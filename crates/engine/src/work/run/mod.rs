@@ -12,6 +12,8 @@ pub(crate) mod second_reading;
 pub(crate) mod tree_state;
 pub(crate) mod written;
 
+use std::sync::Arc;
+
 use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::storage::{Storage, Target};
@@ -20,6 +22,7 @@ use ioassay_protocol::plan::{Job, Plan, Work};
 use self::job_result::JobResult;
 use self::tree_state::TreeState;
 use self::written::Written;
+use crate::beneath::Root;
 use crate::failure;
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Start, Stopped};
@@ -140,15 +143,26 @@ impl Case<'_> {
         part: Option<Part>,
         buffers: &mut [Buffer],
     ) -> Result<Box<dyn Connection>, Box<Failure>> {
+        let root = self.workspace.root();
+        let root = root.map_err(|error| failure::boxed_on_path("open", self.workspace.path(), &error))?;
+        self.connect_beneath(root.as_ref(), (job, member), part, buffers)
+    }
+
+    /// The same for files beneath `root`.
+    pub(crate) fn connect_beneath(
+        &self,
+        root: Option<&Arc<Root>>,
+        (job, member): (&Job, u32),
+        part: Option<Part>,
+        buffers: &mut [Buffer],
+    ) -> Result<Box<dyn Connection>, Box<Failure>> {
         let storage = self.plan.storage_of(job);
         let api = (self.apis)(&storage.api);
         let workers = self.plan.workers(job);
         let members = Members { rank: workers.first + member, ranks: self.plan.rank_count(), job: workers };
         let mpi = mpi::communicator();
-        let root = self.workspace.root();
-        let root = root.map_err(|error| failure::boxed_on_path("open", self.workspace.path(), &error))?;
         let target = &self.plan.target;
-        let setup = Setup { storage, target, root: root.as_ref(), buffers, members, part, mpi };
+        let setup = Setup { storage, target, root, buffers, members, part, mpi };
         api.connect(setup).map_err(|error| failure::about_api(api.name(), &error))
     }
 }

@@ -104,6 +104,11 @@ impl WorkKind for TrainWork {
         }
     }
 
+    fn keeps_dataset(&self, plan: &Plan) -> bool {
+        let is_create = matches!(self.operation, TrainOperation::Create { .. });
+        is_create && plan.datasets.get(&self.dataset).is_some_and(|dataset| dataset.keep.is_some())
+    }
+
     fn reads_dataset(&self) -> Option<&str> {
         matches!(self.operation, TrainOperation::Epoch(_)).then_some(&self.dataset)
     }

@@ -25,14 +25,31 @@ const MOST_SAMPLES: u64 = 1 << 32;
 const MOST_THREADS: u32 = 1024;
 
 /// Refuses a dataset that cannot be.
-pub(crate) fn dataset(key: &str, plan: &Plan, name: &str, dataset: &Dataset) -> Result<(), Refusal> {
-    let is_of_set = |set: &&String| name == *set || name.starts_with(&format!("{set}."));
+pub(crate) fn dataset(key: &str, plan: &Plan, name_of: &str, dataset: &Dataset) -> Result<(), Refusal> {
+    let is_of_set = |set: &&String| name_of == *set || name_of.starts_with(&format!("{set}."));
     if let Some(other) = plan.files.keys().chain(plan.trees.keys()).find(is_of_set) {
         let problem = format!("its files would have names of {other:?}, which is a file set or a tree");
         return Err(Refusal::new(key, problem, "give the dataset another name"));
     }
     if !matches!(plan.target, Target::Directory(_) | Target::Url(_)) {
         return Err(Refusal::new(key, "datasets lie in a workspace, which this target has none of", "use a directory"));
+    }
+    if let Some(name) = &dataset.keep {
+        let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.is_empty() || name.len() > 128 || !name.chars().all(letters) {
+            let valid = "use 1 to 128 letters, digits, '.', '_' or '-'";
+            return Err(Refusal::new(format!("{key}.keep"), format!("{name:?} is not a valid name"), valid));
+        }
+        if !matches!(plan.target, Target::Directory(_)) {
+            let problem = "only directories of a mounted file system keep datasets";
+            return Err(Refusal::new(format!("{key}.keep"), problem, "leave it out, or use a directory"));
+        }
+        let others =
+            plan.datasets.iter().filter(|(other, of)| other.as_str() != name_of && of.keep.as_ref() == Some(name));
+        if others.count() > 0 {
+            let problem = format!("two datasets are kept as {name:?}");
+            return Err(Refusal::new(format!("{key}.keep"), problem, "give each another name"));
+        }
     }
     positive(&format!("{key}.samples"), dataset.samples)?;
     positive(&format!("{key}.samples_per_file"), dataset.samples_per_file)?;

@@ -1,12 +1,13 @@
 //! Writing the files of a dataset.
 
 use std::ops::Range;
+use std::path::Path;
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Job;
 use ioassay_protocol::plan::train::TrainWork;
 
-use super::FilePath;
+use super::{FilePath, connect};
 use crate::failure;
 use crate::ranks::{Ranks, Start};
 use crate::storage::names::Presence;
@@ -46,7 +47,7 @@ impl<'a> CreateJob<'a> {
         let (_, samples) = work.samples(case.plan);
         let most = work.transfer_bytes(case.plan, job).min(samples.largest_file_bytes());
         let mut buffers = vec![Buffer::new(most as usize)];
-        let connection = case.connect((job, member), None, &mut buffers)?;
+        let connection = connect(case, &work.dataset, (job, member), &mut buffers)?;
         let ranks = case.plan.workers(job).count as usize;
         Ok(Self {
             case,
@@ -68,8 +69,12 @@ impl<'a> CreateJob<'a> {
         (times, short_transfers): (&mut JobTimes, &mut u64),
     ) -> Result<(), Box<Failure>> {
         let clock = self.case.clock;
+        let is_kept = self.case.plan.datasets[&self.work.dataset].keep.is_some();
         for file in self.files.clone() {
             let (path, bytes) = (self.path.of(file), self.samples.file_bytes(file));
+            if is_kept && is_complete(path, bytes)? {
+                continue;
+            }
             let failed = |operation| move |error: std::io::Error| failure::boxed_on_path(operation, path, &error);
             let opened_ns = clock.now_ns();
             let opening = Opening { access: Access::Write, presence: Presence::New, bytes, size: None, advice: &[] };
@@ -110,6 +115,18 @@ impl<'a> CreateJob<'a> {
     }
 }
 
+/// True if a file of a kept dataset is there and whole. One that an interrupted run left unfinished is removed.
+fn is_complete(path: &Path, bytes: u64) -> Result<bool, Box<Failure>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() && found.len() == bytes => Ok(true),
+        Ok(_) => {
+            std::fs::remove_file(path).map(|()| false).map_err(|error| failure::boxed_on_path("remove", path, &error))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failure::boxed_on_path("stat", path, &error)),
+    }
+}
+
 impl<R: Ranks> PreparedJob<R> for CreateJob<'_> {
     fn run(mut self: Box<Self>, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
         let Case { plan, clock, .. } = *self.case;
@@ -140,7 +157,7 @@ struct FileWriter<'a> {
     samples: &'a Samples,
     content: &'a Content,
     open: &'a mut dyn OpenFile,
-    path: &'a std::path::Path,
+    path: &'a Path,
     bytes: u64,
     /// The sample of which the next byte is, and where in it.
     next: (u64, u64),

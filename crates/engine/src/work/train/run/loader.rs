@@ -12,8 +12,8 @@ use std::time::Duration;
 use ioassay_protocol::events::Failure;
 use nix::time::{ClockId, clock_gettime};
 
-use super::FilePath;
 use super::epoch::EpochJob;
+use super::{FilePath, connect};
 use crate::failure::{self, Explained};
 use crate::latencies::Latencies;
 use crate::measure::recorder::{LiveCounters, Recorded, Recorder};
@@ -234,7 +234,7 @@ impl<'a> Loader<'a> {
         opened_ns: u64,
     ) -> Result<Self, Box<Failure>> {
         let EpochJob { case, work, member, .. } = *job;
-        let connection = case.connect(member, None, buffers)?;
+        let connection = connect(case, &work.dataset, member, buffers)?;
         let expected = || (job.samples.content(), Buffer::new(job.samples.largest_bytes() as usize));
         Ok(Self {
             job,

@@ -8,14 +8,18 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Job;
 use ioassay_protocol::plan::train::{TrainOperation, TrainWork};
 
 use self::create::CreateJob;
 use self::epoch::EpochJob;
+use crate::failure;
 use crate::ranks::Ranks;
+use crate::storage::Connection;
 use crate::work::run::Case;
 use crate::work::run::{History, Member, PreparedJob, RunWork};
-use crate::workload::dataset::file_name;
+use crate::workload::buffer::Buffer;
+use crate::workspace::kept;
 
 impl<R: Ranks> RunWork<R> for TrainWork {
     fn prepare<'a>(
@@ -30,6 +34,22 @@ impl<R: Ranks> RunWork<R> for TrainWork {
     }
 }
 
+/// A connection to the files of `dataset`, in the workspace or where it is kept.
+fn connect(
+    case: &Case<'_>,
+    dataset: &str,
+    member: (&Job, u32),
+    buffers: &mut [Buffer],
+) -> Result<Box<dyn Connection>, Box<Failure>> {
+    if case.plan.datasets[dataset].keep.is_none() {
+        return case.connect(member, None, buffers);
+    }
+    let first = case.workspace.dataset_file(case.plan, dataset, 0);
+    let directory = first.parent().unwrap_or(&first);
+    let root = kept::root(directory).map_err(|error| failure::boxed_on_path("open", directory, &error))?;
+    case.connect_beneath(Some(&root), member, None, buffers)
+}
+
 /// The path of one file of a dataset after another, without an allocation for each.
 struct FilePath {
     text: String,
@@ -38,7 +58,7 @@ struct FilePath {
 
 impl FilePath {
     fn new(case: &Case<'_>, dataset: &str) -> Self {
-        let first = case.workspace.file(&file_name(&case.plan.case, dataset, 0));
+        let first = case.workspace.dataset_file(case.plan, dataset, 0);
         let text = first.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned());
         let digits_at = text.rfind('.').map_or(0, |dot| dot + 1);
         Self { text, digits_at }

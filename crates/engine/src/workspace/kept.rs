@@ -1,0 +1,141 @@
+//! Datasets that stay on the target for later runs, each in a directory of its own beside the workspaces.
+//!
+//! A file in it, the manifest, says that it is ours and describes the dataset; a directory without one, or with another
+//! description, is refused and nothing in it is touched. A run creates the files that are missing and removes none: whoever
+//! asked for the dataset removes its directory. Not here: writing the files ([`crate::work`]).
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::train::Dataset;
+use serde_json::Value;
+
+use super::place::Mounted;
+use crate::beneath::Root;
+use crate::failure;
+use crate::workload::dataset::Samples;
+
+/// The file that says what the dataset is.
+const MANIFEST: &str = ".ioassay-dataset";
+
+/// It is written under this name first, so that there is never a part of one.
+const MANIFEST_BEGUN: &str = ".ioassay-dataset.new";
+
+/// Version of the manifest.
+const VERSION: u64 = 1;
+
+/// The directory of the dataset that is kept as `name`.
+pub fn directory(target: &Path, name: &str) -> PathBuf {
+    target.join(format!("ioassay-dataset-{name}"))
+}
+
+/// The kept datasets of a plan with their directories. Only directories of mounted file systems keep any.
+fn kept(plan: &Plan) -> impl Iterator<Item = (PathBuf, &Dataset)> {
+    let target = plan.target.path().map(Path::to_owned);
+    plan.datasets.values().filter_map(move |dataset| {
+        let name = dataset.keep.as_deref()?;
+        Some((directory(target.as_deref()?, name), dataset))
+    })
+}
+
+/// An error if a directory that the plan would use is not ours, or holds another dataset. Nothing is written.
+pub fn check(plan: &Plan) -> Result<(), Failure> {
+    kept(plan).try_for_each(|(path, dataset)| if path.exists() { check_manifest(&path, dataset) } else { Ok(()) })
+}
+
+/// Creates the directories of kept datasets that are not there; those that are must hold the same.
+pub fn create(plan: &Plan) -> Result<(), Failure> {
+    for (path, dataset) in kept(plan) {
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Interrupted before it had its manifest.
+                if !is_begun(&path) {
+                    check_manifest(&path, dataset)?;
+                    continue;
+                }
+            }
+            Err(error) => return Err(failure::on_path("create directory", &path, &error)),
+        }
+        let begun = path.join(MANIFEST_BEGUN);
+        let written = fs::write(&begun, format!("{}\n", manifest(dataset)));
+        written
+            .and_then(|()| fs::File::open(&begun)?.sync_all())
+            .and_then(|()| fs::rename(&begun, path.join(MANIFEST)))
+            .map_err(|error| failure::on_path("write", &begun, &error))?;
+    }
+    Ok(())
+}
+
+/// Bytes and files of kept datasets whose directories are there: mostly they need no room any more.
+pub fn existing(plan: &Plan) -> (u64, u64) {
+    let there = kept(plan).filter(|(path, _)| path.is_dir()).map(|(_, dataset)| Samples::of(dataset));
+    there.fold((0, 0), |(bytes, files), samples| (bytes + samples.all_bytes(), files + samples.files()))
+}
+
+/// Holds the directory of a dataset, which is no link, so that its files are opened beneath it.
+pub fn root(path: &Path) -> io::Result<Arc<Root>> {
+    let directory = Mounted::own_directory(&CString::new(path.as_os_str().as_bytes())?)?;
+    Ok(Arc::new(Root::hold(path, directory)))
+}
+
+/// True if a directory has nothing in it but what was begun of a manifest.
+fn is_begun(path: &Path) -> bool {
+    let names = fs::read_dir(path).map(|entries| entries.flatten().map(|entry| entry.file_name()).collect::<Vec<_>>());
+    names.is_ok_and(|names| names.iter().all(|name| name == MANIFEST_BEGUN))
+}
+
+/// What the manifest of `dataset` holds: all that its files follow from.
+fn manifest(dataset: &Dataset) -> Value {
+    let own = Dataset { keep: None, ..dataset.clone() };
+    serde_json::json!({"ioassay_dataset": VERSION, "dataset": own})
+}
+
+fn check_manifest(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
+    let file = path.join(MANIFEST);
+    let found = fs::read(&file).map_err(|error| error.to_string());
+    let found = found.and_then(|text| serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string()));
+    let refused = |message: String, remedy: &str| Err(failure::about_path("open dataset", path, message, remedy));
+    let found = match found {
+        Ok(found) if found["ioassay_dataset"] == VERSION => found,
+        Ok(_) | Err(_) if !file.exists() => {
+            let message =
+                format!("{} is there and is no dataset of ioassay: nothing in it was touched", path.display());
+            return refused(message, "give the dataset another name (keep), or move the directory away");
+        }
+        Ok(_) => {
+            let message = format!("{} is of another version of ioassay", file.display());
+            return refused(message, "give the dataset another name (keep)");
+        }
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", file.display());
+            return refused(message, "give the dataset another name (keep), or remove the directory");
+        }
+    };
+    let differences = differences(&found["dataset"], &manifest(dataset)["dataset"]);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} holds another dataset: {}", path.display(), differences.join(", "));
+    let remedy =
+        "describe the dataset as it is, give it another name (keep), or remove the directory if nobody needs it";
+    refused(message, remedy)
+}
+
+/// What differs, each as `KEY is FOUND, not WANTED`.
+fn differences(found: &Value, wanted: &Value) -> Vec<String> {
+    let empty = serde_json::Map::new();
+    let [found, wanted] = [found, wanted].map(|value| value.as_object().unwrap_or(&empty));
+    let keys: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
+    let value = |of: &serde_json::Map<String, Value>, key: &String| of.get(key).unwrap_or(&Value::Null).to_string();
+    let differs = keys.into_iter().filter(|key| found.get(*key) != wanted.get(*key));
+    differs.map(|key| format!("{key} is {}, not {}", value(found, key), value(wanted, key))).collect()
+}
