@@ -57,8 +57,8 @@ class Dataset(Part):
     keep: Identifier | None = Field(
         default=None,
         description="Leave the dataset on the target under this name, in `ioassay-dataset-NAME`, for later cases and "
-        "runs: they create only files that are missing. Remove that directory yourself. Default: removed with the run's "
-        "files.",
+        "runs: they create only files that are missing. Remove that directory yourself. Default: removed with the "
+        "run's files.",
     )
 
     @model_validator(mode="after")

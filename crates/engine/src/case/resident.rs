@@ -1,8 +1,8 @@
 //! How much of what a node's ranks are to read is in that node's memory, and how much of it was never written.
 //!
 //! Every rank looks, on its own node, at the parts that it would read itself: what the node that wrote them still holds
-//! makes no read of another one warm. Any rank may read any sample of a dataset, so the ranks of each node look at all its files
-//! together, each at its share. Not here: what that means for a number ([`crate::measure::doubts`]).
+//! makes no read of another one warm. Any rank may read any sample of a dataset, so the ranks of each node together look
+//! at all its files. Not here: what that means for a number ([`crate::measure::doubts`]).
 
 use std::fs::File;
 use std::io;
@@ -63,7 +63,8 @@ struct Part<'a> {
 }
 
 impl<R: Ranks> Rank<'_, R> {
-    /// Of all datasets, and of all file sets, where each rank reads next what it has written, or the part that reads are shifted to.
+    /// Of all datasets, and of all file sets, where each rank reads next what it has written, or the part that reads are
+    /// shifted to.
     pub(super) fn resident_next(&self) -> Result<Resident, Stopped> {
         self.resident(&self.own_parts(self.history.reads_shifted_by))
     }
@@ -102,8 +103,7 @@ impl<R: Ranks> Rank<'_, R> {
         Inspected { measured, profile: Some(profile) }
     }
 
-    /// The files of `dataset` with their bytes that are this rank's to look at, where the ranks of `members` share those of their
-    /// node.
+    /// This rank's share of the files of `dataset`, with their bytes, where the `members` on its node look at all of them.
     fn dataset_files(&self, dataset: &str, members: RankRange) -> Vec<(PathBuf, u64)> {
         let Case { plan, workspace, .. } = *self.case;
         if matches!(plan.target, Target::Url(_)) || !self.keeps_files() {

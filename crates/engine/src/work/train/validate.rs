@@ -79,7 +79,7 @@ fn sizes(key: &str, sizes: &SampleSizes) -> Result<(), Refusal> {
         SampleSizes::Normal { least_bytes, .. } => positive(&format!("{key}.normal.least_bytes"), *least_bytes),
         SampleSizes::Histogram(sizes) => {
             let weights = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(size.weight));
-            if !weights.is_some_and(|sum| sum > 0) {
+            if weights.is_none_or(|sum| sum == 0) {
                 let problem = "the weights of the sizes add up to 0, or to 2^64 or more";
                 return Err(Refusal::new(format!("{key}.histogram"), problem, "use weights of 1 to a million"));
             }
