@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tool import Failed, Manner, Place, locate
-from work import Data, Metadata, Work
+from work import Data, Metadata, Train, Work
 
 _PROGRAM = "ioassay-bench-bare"
 
@@ -17,8 +17,8 @@ class Bare:
     manner = Manner(paths="at")
 
     def does(self, work: Work) -> bool:
-        """Metadata, and data with one transfer in flight."""
-        return isinstance(work, Metadata) or (isinstance(work, Data) and work.depth == 1)
+        """Metadata, samples, and data with one transfer in flight."""
+        return isinstance(work, Metadata | Train) or (isinstance(work, Data) and work.depth == 1)
 
     def version(self, search_path: str) -> str:
         """It is of this repository."""
@@ -27,8 +27,8 @@ class Bare:
 
     def measure(self, work: Work, place: Place) -> dict[str, float]:
         """One command for all rates; with data it makes the files, too, before the clock starts."""
-        assert isinstance(work, Data | Metadata)
-        options = _data(work) if isinstance(work, Data) else _metadata(work)
+        assert isinstance(work, Data | Metadata | Train)
+        options = _data(work) if isinstance(work, Data) else _metadata(_as_files(work))
         output = place.run(_PROGRAM, *options, "--ranks", work.ranks, place.directory)
         return {rate: parse(output, rate) for rate in work.rates}
 
@@ -46,6 +46,13 @@ def _data(work: Data) -> list[str]:
     tokens += ["--seconds", str(work.seconds)]
     flags = {"--random": work.order == "random", "--shared": work.layout == "N-1", "--direct": work.direct}
     return tokens + [flag for flag, given in flags.items() if given]
+
+
+def _as_files(work: Metadata | Train) -> Metadata:
+    """Samples are files that are made, opened, read whole and closed in the order of their numbers."""
+    if isinstance(work, Metadata):
+        return work
+    return Metadata(work.name, work.samples // work.ranks, work.sample_bytes, shared=False, ranks=work.ranks)
 
 
 def _metadata(work: Metadata) -> list[str]:

@@ -15,13 +15,14 @@ import ior
 import mdtest
 from find_tree import STAMP, TREE, expect
 from tool import Failed, Manner, Place, Tool, locate, version_in
-from work import CommandLine, Data, Find, Metadata, Work
+from work import CommandLine, Data, Find, Metadata, Train, Work
 
 Object = dict[str, Any]
 
 _VERSION = 2
 _FILES = "files"
 _TREE = "tree"
+_DATASET = "samples"
 
 
 class Engine:
@@ -71,13 +72,15 @@ class Engine:
 def parse(events: str) -> dict[str, Object]:
     """The record of each phase by its name. Raises `Failed` where one is incomplete or in doubt beyond use."""
     records = [event for event in map(json.loads, events.splitlines()) if event["event"] == "phase"]
+    # Of an epoch the reads of samples count, not the accelerator's steps.
+    records = [record for record in records if record.get("operation") != "step"]
     for record in records:
         if not record["complete"]:
             raise Failed(f"the phase `{record['name']}` is not complete")
     return {record["name"]: record for record in records}
 
 
-def plan_of(work: Data | Metadata | Find, directory: Path, manner: Manner) -> Object:
+def plan_of(work: Data | Metadata | Find | Train, directory: Path, manner: Manner) -> Object:
     """The plan for a piece of work."""
     plan: Object = {
         "version": _VERSION,
@@ -96,6 +99,8 @@ def plan_of(work: Data | Metadata | Find, directory: Path, manner: Manner) -> Ob
             return plan | _metadata(work, manner)
         case Find():
             return plan | _find(work, directory)
+        case Train():
+            return plan | _train(work)
 
 
 def _data(work: Data, manner: Manner) -> Object:
@@ -141,6 +146,15 @@ def _find(work: Find, directory: Path) -> Object:
     conditions = {"name": work.pattern, "size_bytes": work.size_bytes}
     newer = {"newer_than_unix_ns": (directory / STAMP).stat().st_ctime_ns}
     return {"steps": [_phase("find", {"kind": "find", "root": str(directory / TREE)} | conditions | newer)]}
+
+
+def _train(work: Train) -> Object:
+    dataset = {"samples": work.samples, "sizes": {"fixed": work.sample_bytes}, "samples_per_file": 1, "seed": 1}
+    epoch = {"kind": "epoch", "number": 0, "batch": work.batch, "loader_threads": work.loader_threads, "prefetch": 2}
+    epoch |= {"shuffle": "none", "drop_last": True, "compute_ns": 0, "compute": "sleep"}
+    operations: dict[str, Object] = {"create": {"kind": "create", "fsync": False}, "read": epoch}
+    works = {name: {"kind": "train", "dataset": _DATASET, "operation": own} for name, own in operations.items()}
+    return {"datasets": {_DATASET: dataset}, "steps": [_phase(name, one) for name, one in works.items()]}
 
 
 def _phase(name: str, work: Object, limit: Object | None = None) -> Object:

@@ -18,7 +18,7 @@ import pytest
 from pairs import Measurement, alternate, compare
 from summary import Record, render
 from tool import Failed, Manner, Missing, Place, locate
-from work import IN_MEMORY, KIB, MIB, ON_DISK, Data, Find, Metadata
+from work import IN_MEMORY, KIB, MIB, ON_DISK, TRAIN_GOAL, Data, Find, Metadata, Train, goal
 
 IOR = """{
   "Version": "4.1.0+dev",
@@ -170,6 +170,21 @@ def test_the_engine_writes_a_record_for_each_phase() -> None:
     assert records["read"]["duration_ns"] == 2022956949
 
 
+def test_of_an_epoch_the_reads_count_and_not_the_accelerators_steps() -> None:
+    step = '{"event":"phase","name":"read","operation":"step","complete":true,"operations":25,"duration_ns":7}\n'
+    epoch = ENGINE.replace('"name":"read"', '"name":"read","operation":"read"') + step
+    assert engine.parse(epoch)["read"]["operations"] == 4456448
+
+
+def test_samples_are_files_to_the_bare_loop_and_a_dataset_in_the_same_order_to_the_engine(tmp_path: Path) -> None:
+    work = next(work for work in IN_MEMORY if isinstance(work, Train) and work.loader_threads)
+    assert goal(work.name, "bare") == TRAIN_GOAL
+    create, read = engine.plan_of(work, tmp_path, Manner(paths="at"))["steps"]
+    assert create["jobs"][0]["work"]["operation"] == {"kind": "create", "fsync": False}
+    epoch = read["jobs"][0]["work"]["operation"]
+    assert (epoch["shuffle"], epoch["batch"], epoch["compute_ns"]) == ("none", 4, 0)
+
+
 def test_a_phase_of_the_engine_that_is_not_complete_is_refused() -> None:
     with pytest.raises(Failed, match="`read` is not complete"):
         engine.parse(ENGINE.replace('"name":"read","complete":true', '"name":"read","complete":false'))
@@ -191,6 +206,8 @@ def test_no_piece_of_work_takes_two_gib() -> None:
                 taken = work.ranks * work.files_per_rank * (KIB + (4 * KIB if work.file_bytes else 0))
             case Find():
                 taken = work.files * (KIB + 4 * KIB // 10)
+            case Train():
+                taken = work.samples * (KIB + max(work.sample_bytes, 4 * KIB))
         assert taken < 2048 * MIB, work.name
 
 

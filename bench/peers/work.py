@@ -87,6 +87,21 @@ class Find:
 
 
 @dataclass(frozen=True)
+class Train:
+    """A rank reads samples, each a file, in order, and computes nothing: what a data loader costs."""
+
+    name: str
+    samples: int
+    sample_bytes: int
+    loader_threads: int
+    """0: the rank loads itself, as the bare loop does."""
+    batch: int = 4
+    ranks: int = 1
+
+    rates: ClassVar[tuple[str, ...]] = ("read",)
+
+
+@dataclass(frozen=True)
 class CommandLine:
     """A command line of a peer, given to the peer and, word for word, to ioassay's front end for it.
 
@@ -101,7 +116,7 @@ class CommandLine:
     ranks: int = 2
 
 
-Work = Data | Metadata | Find | CommandLine
+Work = Data | Metadata | Find | Train | CommandLine
 
 COMMAND_LINES: tuple[Work, ...] = (
     CommandLine("ior-1m-n-n", "ior", ("-F", "-t", "1m", "-b", "512m", "-e", "-i", "3"), ("write", "read")),
@@ -118,7 +133,7 @@ COMMAND_LINES: tuple[Work, ...] = (
 COMMAND_LINE_GOAL = 0.95
 """The least share of the original's rate that a front end shall reach."""
 
-IN_MEMORY: tuple[Data | Metadata | Find, ...] = (
+IN_MEMORY: tuple[Data | Metadata | Find | Train, ...] = (
     Data("random-4k", "N-N", "random", 4 * KIB, 256 * MIB),
     Data("random-4k-depth-32", "N-N", "random", 4 * KIB, 256 * MIB, depth=32),
     Data("sequential-1m-n-n", "N-N", "sequential", MIB, 512 * MIB),
@@ -129,6 +144,10 @@ IN_MEMORY: tuple[Data | Metadata | Find, ...] = (
     Metadata("small-files-unique", 100_000, 3901, shared=False),
     Metadata("small-files-shared", 100_000, 3901, shared=True),
     Find("find", 1000, 1000),
+    Train("train-small-samples", 100_000, 4600, loader_threads=0),
+    Train("train-small-samples-1-thread", 100_000, 4600, loader_threads=1),
+    Train("train-large-samples", 400, 2 * MIB, loader_threads=0),
+    Train("train-large-samples-1-thread", 400, 2 * MIB, loader_threads=1),
 )
 """For tmpfs: the cost of the tool shows, since nothing else costs much."""
 
@@ -153,10 +172,16 @@ UNIQUE_GOAL = 0.90
 """The same where ioassay makes bytes anew for each transfer, and the bare loop writes one buffer."""
 
 
+TRAIN_GOAL = 0.95
+"""The same of samples that a data loader reads."""
+
+
 def goal(work: str, peer: str) -> float:
     """The least ratio of ioassay's rate and a peer's that is aimed at."""
     if any(work == line.name for line in COMMAND_LINES):
         return COMMAND_LINE_GOAL
+    if work.startswith("train-"):
+        return TRAIN_GOAL
     if peer == "bare":
         return UNIQUE_GOAL if work.endswith("-n-n-unique") else BARE_GOAL
     if work.startswith("random-4k"):
