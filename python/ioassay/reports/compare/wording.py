@@ -297,7 +297,7 @@ def _unmatched_points(comparison: Comparison, compared: Compared) -> Iterator[Re
     for (side, _), side_points in zip(sides, points, strict=True):
         unmatched = [
             point_name(point, compared)
-            for point in compared.only_one
+            for point in compared.unmatched_points
             if any(point is side_point for side_point in side_points)
         ]
         if unmatched and all(points):

@@ -122,7 +122,7 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(faulty: LoadedRun
     by_kind = {finding["kind"]: finding for finding in document["findings"]}
     of_runs = [kind for kind in Evidence.__subclasses__() if kind.__module__.startswith("ioassay.analysis.findings.")]
     # What other tools printed, and what servers counted, no run of the engine has by itself.
-    imported_only = {PrintedEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
+    imported_only = {PrintedScoreEvidence.kind, CountedBytesEvidence.kind, CounterClockEvidence.kind}
     assert set(by_kind) == {kind.kind for kind in of_runs} - imported_only
     assert by_kind["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
     assert by_kind["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
