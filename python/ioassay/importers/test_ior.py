@@ -356,6 +356,15 @@ def test_json_with_a_missing_or_repeated_line_or_word_never_has_another_number(d
     assert {row[3] for row in rows or []} <= expected
 
 
+@pytest.mark.parametrize("key", ["tests", "summary", "Results"])
+def test_broken_json_with_a_text_in_place_of_a_list_is_refused_with_its_line(key: str) -> None:
+    source = printed("ior/4.0.0.json")
+    head, brace, rest = source.text.rstrip().removesuffix("}").partition("{")
+    with pytest.raises(Refused, match=f"a text under '{key}'") as error:
+        ior.read(changed(source, f'{head}{brace}\n"Version": "4.0.0",\n"{key}": "write",{rest}'), lambda _: None)
+    assert error.value.line == head.count("\n") + 3
+
+
 def test_text_after_the_end_of_the_json_changes_nothing() -> None:
     source = printed("ior/4.0.0.json")
     all_cases = ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)

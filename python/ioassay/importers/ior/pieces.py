@@ -46,6 +46,8 @@ def documents(source: Source) -> list[Parsed]:
 
 def _take(content: dict[str, Any], piece: dict[str, str], line: int) -> None:
     """Adds a piece to its place in a document."""
+    if lists := sorted({"tests", "summary", "Results", "Parameters", "Options"} & piece.keys()):
+        raise Refused(f"has a text under {lists[0]!r}, where IOR writes a list or an object", line)
     if "access" in piece and "xfersize" not in piece:
         _test(content, line)["Results"].append(piece)
     elif "bwMiB" in piece:
