@@ -49,8 +49,8 @@ fn run(plan: &Plan) -> (Vec<Event>, MeetingPlace, Workspace) {
 }
 
 fn record(events: &[Event], phase: &str, operation: Operation) -> PhaseRecord {
-    let found = phases(events).into_iter().find(|record| record.name == phase && record.operation == operation);
-    found.unwrap_or_else(|| panic!("no {operation:?} in {phase}")).clone()
+    let record = phases(events).into_iter().find(|record| record.name == phase && record.operation == operation);
+    record.unwrap_or_else(|| panic!("no {operation:?} in {phase}")).clone()
 }
 
 fn training(record: &PhaseRecord) -> Vec<TrainingRecord> {
@@ -110,17 +110,17 @@ fn a_dataset_is_the_same_whatever_the_number_of_ranks_that_create_it() {
         assert_eq!(workspace.remove().left, []);
         files
     };
-    let one = of(1);
-    assert_eq!(one.len() as u64, SAMPLES / 2);
-    assert!(one == of(3), "other files by three ranks than by one");
+    let by_one = of(1);
+    assert_eq!(by_one.len() as u64, SAMPLES / 2);
+    assert!(by_one == of(3), "other files by three ranks than by one");
 }
 
 #[test]
 fn loading_goes_on_while_the_accelerator_computes() {
     let target = crate::support::target();
-    let mut own = epoch(2, 4);
-    own["compute_ns"] = json!(20_000_000);
-    let (events, place, workspace) = run(&plan(target.path(), 1, 1, &own));
+    let mut work = epoch(2, 4);
+    work["compute_ns"] = json!(20_000_000);
+    let (events, place, workspace) = run(&plan(target.path(), 1, 1, &work));
     assert_eq!(place.failure(), None);
     let steps = record(&events, "epoch", Operation::Step);
     let [rank] = training(&steps)[..] else { panic!("one rank") };
@@ -135,11 +135,11 @@ fn loading_goes_on_while_the_accelerator_computes() {
 #[test]
 fn ranks_that_exchange_gradients_do_each_step_together() {
     let target = crate::support::target();
-    let mut own = epoch(1, 4);
-    own["sync_steps"] = json!(true);
-    own["compute_ns"] = json!(1_000_000);
-    own["compute"] = json!("spin");
-    let (events, place, workspace) = run(&plan(target.path(), 3, 1, &own));
+    let mut work = epoch(1, 4);
+    work["sync_steps"] = json!(true);
+    work["compute_ns"] = json!(1_000_000);
+    work["compute"] = json!("spin");
+    let (events, place, workspace) = run(&plan(target.path(), 3, 1, &work));
     assert_eq!(place.failure(), None);
     let steps = record(&events, "epoch", Operation::Step);
     let ends: Vec<u64> = training(&steps).iter().map(|rank| rank.last_step_ns).collect();
@@ -152,9 +152,9 @@ fn ranks_that_exchange_gradients_do_each_step_together() {
 #[test]
 fn without_drop_last_no_sample_is_left_out_and_all_ranks_do_as_many_steps() {
     let target = crate::support::target();
-    let mut own = epoch(1, 5);
-    own["drop_last"] = json!(false);
-    let (events, place, workspace) = run(&plan(target.path(), 5, 1, &own));
+    let mut work = epoch(1, 5);
+    work["drop_last"] = json!(false);
+    let (events, place, workspace) = run(&plan(target.path(), 5, 1, &work));
     assert_eq!(place.failure(), None);
     // 48 samples are 10 for each of 5 ranks, of which two are read again.
     assert_eq!(record(&events, "epoch", Operation::Read).operations, 50);

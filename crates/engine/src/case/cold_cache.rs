@@ -90,7 +90,7 @@ impl<R: Ranks> Rank<'_, R> {
         self.case.plan.file_sets_bytes().saturating_add(datasets_bytes(self.case.plan))
     }
 
-    /// True if next to nothing of the file sets is known to be resident.
+    /// True if almost none of the file sets is known to be resident.
     fn is_cold(&self, resident: &Resident) -> bool {
         let most = COLD_SHARE * self.set_bytes() as f64;
         resident.bytes().is_some_and(|bytes| bytes as f64 <= most)

@@ -112,8 +112,8 @@ impl<R: Ranks> Rank<'_, R> {
         let samples = Samples::of(&plan.datasets[dataset]);
         let ranks = members.first..members.first + members.count;
         let on_node: Vec<u32> = ranks.filter(|&rank| self.node_of(rank) == self.node()).collect();
-        let Some(own) = on_node.iter().position(|&rank| rank == self.ranks.rank()) else { return Vec::new() };
-        let files = (own as u64..samples.files().max(own as u64)).step_by(on_node.len());
+        let Some(place) = on_node.iter().position(|&rank| rank == self.ranks.rank()) else { return Vec::new() };
+        let files = (place as u64..samples.files().max(place as u64)).step_by(on_node.len());
         files.map(|file| (workspace.dataset_file(plan, dataset, file), samples.file_bytes(file))).collect()
     }
 

@@ -162,9 +162,9 @@ impl Recorded {
         self.slowest_ns = self.slowest_ns.max(other.slowest_ns);
         let pairs =
             [(&mut self.sample_bytes, &other.sample_bytes), (&mut self.sample_operations, &other.sample_operations)];
-        for (own, others) in pairs {
-            own.resize(own.len().max(others.len()), 0);
-            own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+        for (samples, others) in pairs {
+            samples.resize(samples.len().max(others.len()), 0);
+            samples.iter_mut().zip(others).for_each(|(sample, other)| *sample += other);
         }
     }
 }

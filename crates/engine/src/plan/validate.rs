@@ -45,9 +45,9 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
         identifier(&format!("trees.{name}"), name)?;
         metadata::tree(&format!("trees.{name}"), plan, name, tree, ranks)?;
     }
-    for (name, own) in &plan.datasets {
+    for (name, dataset) in &plan.datasets {
         identifier(&format!("datasets.{name}"), name)?;
-        train::dataset(&format!("datasets.{name}"), plan, name, own)?;
+        train::dataset(&format!("datasets.{name}"), plan, name, dataset)?;
     }
     in_place(plan, ranks)?;
     steps(plan, ranks, &common)?;

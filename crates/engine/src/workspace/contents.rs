@@ -55,7 +55,7 @@ impl Contents {
         let of_sets = geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
         });
-        // A description that no engine has written is left out: nothing of it can be there.
+        // A description that no engine has written is left out: none of its files can be there.
         let datasets =
             self.datasets.iter().filter(|(_, dataset)| dataset.samples_per_file > 0 && dataset.keep.is_none());
         let of_datasets = datasets.flat_map(move |(name, dataset)| {

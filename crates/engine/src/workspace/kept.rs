@@ -1,8 +1,8 @@
 //! Datasets that stay on the target for later runs, each in a directory of its own beside the workspaces.
 //!
 //! A file in it, the manifest, says that it is ours and describes the dataset; a directory without one, or with another
-//! description, is refused and nothing in it is touched. A run creates the files that are missing and removes none: whoever
-//! asked for the dataset removes its directory. Not here: writing the files ([`crate::work`]).
+//! description, is refused and nothing in it is touched. A run creates the files that are missing and removes none: the user
+//! who asked for the dataset removes its directory. Not here: writing the files ([`crate::work`]).
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -95,17 +95,17 @@ fn is_begun(path: &Path) -> bool {
 
 /// What the manifest of `dataset` holds: all that its files follow from.
 fn manifest(dataset: &Dataset) -> Value {
-    let own = Dataset { keep: None, ..dataset.clone() };
-    serde_json::json!({"ioassay_dataset": VERSION, "dataset": own})
+    let description = Dataset { keep: None, ..dataset.clone() };
+    serde_json::json!({"ioassay_dataset": VERSION, "dataset": description})
 }
 
 fn check_manifest(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
     let file = path.join(MANIFEST);
-    let found = fs::read(&file).map_err(|error| error.to_string());
-    let found = found.and_then(|text| serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string()));
+    let text = fs::read(&file).map_err(|error| error.to_string());
+    let stored = text.and_then(|text| serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string()));
     let refused = |message: String, remedy: &str| Err(failure::about_path("open dataset", path, message, remedy));
-    let found = match found {
-        Ok(found) if found["ioassay_dataset"] == VERSION => found,
+    let stored = match stored {
+        Ok(stored) if stored["ioassay_dataset"] == VERSION => stored,
         Ok(_) | Err(_) if !file.exists() => {
             let message =
                 format!("{} is there and is no dataset of ioassay: nothing in it was touched", path.display());
@@ -120,7 +120,7 @@ fn check_manifest(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
             return refused(message, "give the dataset another name (keep), or remove the directory");
         }
     };
-    let differences = differences(&found["dataset"], &manifest(dataset)["dataset"]);
+    let differences = differences(&stored["dataset"], &manifest(dataset)["dataset"]);
     if differences.is_empty() {
         return Ok(());
     }
@@ -130,12 +130,12 @@ fn check_manifest(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
     refused(message, remedy)
 }
 
-/// What differs, each as `KEY is FOUND, not WANTED`.
-fn differences(found: &Value, wanted: &Value) -> Vec<String> {
+/// What differs, each as `KEY is STORED, not WANTED`.
+fn differences(stored: &Value, wanted: &Value) -> Vec<String> {
     let empty = serde_json::Map::new();
-    let [found, wanted] = [found, wanted].map(|value| value.as_object().unwrap_or(&empty));
-    let keys: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
+    let [stored, wanted] = [stored, wanted].map(|value| value.as_object().unwrap_or(&empty));
+    let keys: BTreeSet<&String> = stored.keys().chain(wanted.keys()).collect();
     let value = |of: &serde_json::Map<String, Value>, key: &String| of.get(key).unwrap_or(&Value::Null).to_string();
-    let differs = keys.into_iter().filter(|key| found.get(*key) != wanted.get(*key));
-    differs.map(|key| format!("{key} is {}, not {}", value(found, key), value(wanted, key))).collect()
+    let differs = keys.into_iter().filter(|key| stored.get(*key) != wanted.get(*key));
+    differs.map(|key| format!("{key} is {}, not {}", value(stored, key), value(wanted, key))).collect()
 }

@@ -156,8 +156,8 @@ fn buffer_bytes(samples: &Samples) -> u64 {
 }
 
 /// What direct I/O moves multiples of; `None` where the page cache is used.
-fn direct_unit(direct: bool, found: Option<u64>) -> Option<u64> {
-    direct.then(|| found.unwrap_or(DIRECT_UNIT_BYTES).min(DIRECT_UNIT_BYTES))
+fn direct_unit(direct: bool, unit: Option<u64>) -> Option<u64> {
+    direct.then(|| unit.unwrap_or(DIRECT_UNIT_BYTES).min(DIRECT_UNIT_BYTES))
 }
 
 /// Threads of `epoch` that load; without any, the rank itself does.

@@ -108,12 +108,12 @@ pub(super) fn work(job: &PlannedJob<'_>, work: &TrainWork, created: &mut BTreeSe
             created.insert(work.dataset.clone());
             Ok(())
         }
-        TrainOperation::Epoch(own) => {
+        TrainOperation::Epoch(loading) => {
             if can.files && !created.contains(&work.dataset) {
                 let problem = format!("no earlier step creates the dataset {:?}", work.dataset);
                 return Err(Refusal::new(format!("{key}.dataset"), problem, "create it in an earlier phase"));
             }
-            epoch(key, plan, job.job, (dataset, own))
+            epoch(key, plan, job.job, (dataset, loading))
         }
     }
 }

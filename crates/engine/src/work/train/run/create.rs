@@ -33,7 +33,7 @@ pub(super) struct CreateJob<'a> {
     /// The rank creates every so many files from this one on.
     files: std::iter::StepBy<Range<u64>>,
     path: FilePath,
-    /// Dropped after the connection, which may have told the kernel about it.
+    /// Dropped after the connection, which may have registered it with the kernel.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
 }
@@ -118,7 +118,7 @@ impl<'a> CreateJob<'a> {
 /// True if a file of a kept dataset is there and whole. One that an interrupted run left unfinished is removed.
 fn is_complete(path: &Path, bytes: u64) -> Result<bool, Box<Failure>> {
     match std::fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() && found.len() == bytes => Ok(true),
+        Ok(metadata) if metadata.is_file() && metadata.len() == bytes => Ok(true),
         Ok(_) => {
             std::fs::remove_file(path).map(|()| false).map_err(|error| failure::boxed_on_path("remove", path, &error))
         }
@@ -180,18 +180,18 @@ impl Operate for FileWriter<'_> {
         while !rest.is_empty() {
             let (sample, offset) = self.next;
             let bytes = self.samples.bytes(sample) - offset;
-            let (own, others) = rest.split_at_mut(rest.len().min(bytes as usize));
-            self.content.fill(own, spot(sample, offset));
-            self.next = if own.len() as u64 == bytes { (sample + 1, 0) } else { (sample, offset + own.len() as u64) };
+            let (part, others) = rest.split_at_mut(rest.len().min(bytes as usize));
+            self.content.fill(part, spot(sample, offset));
+            self.next = if part.len() as u64 == bytes { (sample + 1, 0) } else { (sample, offset + part.len() as u64) };
             rest = others;
         }
     }
 
     fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>> {
-        let (data, at) = (&self.buffer[..self.filled], index * self.buffer.len() as u64);
-        let nothing = |moved| failure::nothing_written(at + moved);
+        let (data, begin) = (&self.buffer[..self.filled], index * self.buffer.len() as u64);
+        let nothing = |moved| failure::nothing_written(begin + moved);
         let written = move_all(data.len(), self.short_transfers, nothing, |from| {
-            self.open.write_at(&data[from..], at + from as u64)
+            self.open.write_at(&data[from..], begin + from as u64)
         });
         written.map_err(|error| failure::boxed_on_path("write", self.path, &error))?;
         Ok(Moved { bytes: data.len() as u64, lane: WRITE })

@@ -75,38 +75,38 @@ impl<'a> EpochJob<'a> {
 
 impl<R: Ranks> PreparedJob<R> for EpochJob<'_> {
     fn run(self: Box<Self>, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
-        let own = &*self;
-        let Case { plan, clock, .. } = *own.case;
+        let epoch_job = &*self;
+        let Case { plan, clock, .. } = *epoch_job.case;
         let mut operations = Operations::new(ranks, clock, job, 0, start, plan.sample_interval_ns);
-        let count = threads(own.epoch);
+        let count = threads(epoch_job.epoch);
         let counters: Vec<LiveCounters> = (0..count.max(1)).map(|_| LiveCounters::default()).collect();
         // A sleep ends when it is to: by default Linux may let it last 50 µs longer.
         let _ = nix::sys::prctl::set_timerslack(1);
         let (trained, loaded) = if count == 0 {
-            let mut buffers = Loader::buffers(own);
-            match Loader::new(own, &mut buffers, &counters[0], start.opened_ns) {
+            let mut buffers = Loader::buffers(epoch_job);
+            match Loader::new(epoch_job, &mut buffers, &counters[0], start.opened_ns) {
                 Ok(mut loader) => {
                     let source = Source::Own(&mut loader);
-                    let trained = own.train((ranks, start), &mut operations, source, &counters);
+                    let trained = epoch_job.train((ranks, start), &mut operations, source, &counters);
                     (trained, Some(loader.finish()))
                 }
                 Err(failure) => (Err((TrainingRecord::default(), failure)), None),
             }
         } else {
-            let queue = Queue::new(own.order.steps(), count * u64::from(own.epoch.prefetch));
+            let queue = Queue::new(epoch_job.order.steps(), count * u64::from(epoch_job.epoch.prefetch));
             std::thread::scope(|scope| {
-                let thread = |own_counters| {
+                let thread = |thread_counters| {
                     let queue = &queue;
-                    scope.spawn(move || run_thread(own, queue, own_counters, start.opened_ns))
+                    scope.spawn(move || run_thread(epoch_job, queue, thread_counters, start.opened_ns))
                 };
                 let threads: Vec<_> = counters.iter().map(thread).collect();
-                let trained = own.train((ranks, start), &mut operations, Source::Queue(&queue), &counters);
+                let trained = epoch_job.train((ranks, start), &mut operations, Source::Queue(&queue), &counters);
                 queue.close();
                 let loaded = threads.into_iter().filter_map(|thread| thread.join().ok().flatten());
                 (
                     trained,
-                    loaded.reduce(|mut sum, one| {
-                        sum.add(one);
+                    loaded.reduce(|mut sum, thread| {
+                        sum.add(thread);
                         sum
                     }),
                 )
@@ -121,9 +121,11 @@ impl<R: Ranks> PreparedJob<R> for EpochJob<'_> {
         };
         let mut statistics = operations.finish(failure.is_some());
         let (mut short_transfers, mut requests) = Default::default();
-        if let Some(Loaded { recorded, short_transfers: short, requests: own, busy_ns, processor_ns }) = loaded {
+        if let Some(Loaded { recorded, short_transfers: short, requests: loaded_requests, busy_ns, processor_ns }) =
+            loaded
+        {
             statistics.recorded[READ] = recorded;
-            (short_transfers, requests) = (short, own);
+            (short_transfers, requests) = (short, loaded_requests);
             // Without threads the rank's own thread loads, and what it spent on a processor beside that was computation.
             let spun_ns = if count == 0 && self.epoch.compute == Compute::Spin { record.compute_ns } else { 0 };
             (record.loader_busy_ns, record.loader_processor_ns) = (busy_ns, processor_ns.saturating_sub(spun_ns));
@@ -180,7 +182,7 @@ impl<R: Ranks> Accelerator<'_, '_, '_, R> {
         let computed_ns = clock.now_ns();
         self.record.compute_ns += computed_ns - begin_ns;
         if epoch.sync_steps {
-            // If they were told to stop, there is nothing to wait for.
+            // If they must stop, there is nothing to wait for.
             let _ = self.ranks.wait_for_all();
         }
         let done_ns = if epoch.sync_steps { clock.now_ns() } else { computed_ns };

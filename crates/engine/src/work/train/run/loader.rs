@@ -298,9 +298,9 @@ impl<'a> Loader<'a> {
             self.short_transfers += u64::from(moved < wanted);
         }
         if let Some((content, expected)) = &mut self.expected {
-            let (found, expected) = (&self.buffer[(offset - begin) as usize..wanted], &mut expected[..bytes as usize]);
+            let (data, expected) = (&self.buffer[(offset - begin) as usize..wanted], &mut expected[..bytes as usize]);
             content.fill(expected, spot(sample, 0));
-            compare(found, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
+            compare(data, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
         }
         if self.job.samples.in_file(file).end - self.job.samples.in_file(file).start > 1 {
             self.open = Some((file, open));
@@ -330,8 +330,8 @@ fn thread_processor_ns() -> u64 {
 }
 
 /// A read that moved nothing.
-fn file_ends(at: u64) -> std::io::Error {
-    let what = format!("the file ends at or before byte {at}");
+fn file_ends(offset: u64) -> std::io::Error {
+    let what = format!("the file ends at or before byte {offset}");
     let remedy = "another process has shortened it: create the dataset again".to_owned();
     Explained { what, remedy }.into_io()
 }
