@@ -51,7 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name: _with_hostile_texts(
             getattr(built, name).lazy(), {"phase", "job", "workload", "file_set", "order", "node"}
         )
-        for name in ("measurements", "ranks", "samples", "latencies", "first_bytes", "doubts", "sources")
+        for name in ("measurements", "ranks", "samples", "latencies", "first_bytes", "training", "doubts", "sources")
     }
     document = RunDocument.model_validate(_spoiled(built.document.model_dump(mode="json")))
     samples = tables.pop("samples")
