@@ -155,7 +155,10 @@ fn courses_of_rank(of: &Transfers, members: u64) -> [u64; 3] {
     // Gaps have no length where a visit moves as much as the file holds.
     let has_gaps = mean * (of.count.div_ceil(of.opens.max(1)) as f64) < part;
     let forward = both_ways + if has_gaps { rounded(share(of.count, of.order.forward)) } else { 0 };
-    [of.count.saturating_sub(forward).saturating_sub(backward), forward, backward]
+    // Each is rounded, so that together they can be one more than there are.
+    let backward = backward.min(of.count);
+    let forward = forward.min(of.count - backward);
+    [of.count - forward - backward, forward, backward]
 }
 
 /// To the nearest whole number, halves to the even one.
@@ -248,6 +251,13 @@ mod tests {
         let only = StreamOrder { consecutive: 0, ..order };
         let of = Transfers { order: only, ..transfers(8, 2, 4096, 4 * 4096 - 100) };
         assert_eq!(sizes_of_rank(&of, 1), Sizes::from([(4096, 6), (4096 - 100, 2)]));
+    }
+
+    #[test]
+    fn rounded_shares_are_no_more_than_all_transfers() {
+        let order = StreamOrder { consecutive: 0, forward: 2, backward: 0, random: 2 };
+        let of = Transfers { order, ..transfers(7, 1, 1, 50) };
+        assert_eq!(courses_of_rank(&of, 50), [0, 5, 2]);
     }
 
     #[test]
