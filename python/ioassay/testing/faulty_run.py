@@ -1,4 +1,7 @@
-"""A run that has every kind of finding: what went wrong in it is written over a run of `RunBuilder`."""
+"""A run that has every kind of finding: what went wrong in it is written over a run of `RunBuilder`.
+
+python -m ioassay.testing.faulty_run          # prints its findings
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from ioassay.analysis.findings import RunFacts, findings
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.watch_document import WatchedHost
 from ioassay.store.watched import Watch
@@ -22,7 +26,7 @@ def faulty_run() -> LoadedRun:
     Writes of `rising` still gain at 8 clients, from repetitions that scatter widely. Those of `uneven` collapse with 4,
     and their last repetitions are outliers. Reads of `falling` slow down gradually, its writes suddenly. Writes of
     `stopping` stall, its reads fluctuate, and a stonewall came to its writes long before the finish. Node `client03` is
-    always the last to finish.
+    always the last to finish. Reads of `uneven` spend half of their time opening files.
 
     Four servers were watched. Their disks write twice what the clients write, but for `uneven`: of that, they write
     most when the phase is over. Reads of `rising` come from memory, those of `falling` from one server, and the link of
@@ -42,6 +46,7 @@ def faulty_run() -> LoadedRun:
         measurements=_walled(run.measurements),
         ranks=run.ranks.with_columns(
             ends.otherwise("end_ns").cast(pl.Int64).alias("end_ns"),
+            pl.when(_of("uneven", "read")).then(pl.col("end_ns") // 2).otherwise("open_ns").alias("open_ns"),
             pl.when(_of("stopping", "write")).then(2 + 71 * pl.col("rank")).alias("stonewall_operations"),
         ),
         samples=_drifting(run.samples),
@@ -136,3 +141,8 @@ def _walled(measurements: pl.DataFrame) -> pl.DataFrame:
         pl.when(_of("stopping", "write")).then(value).cast(measurements.schema[name]).alias(name)
         for name, value in wall.items()
     )
+
+
+if __name__ == "__main__":
+    for finding in findings(RunFacts(faulty_run())):
+        print(f"{finding.severity}, {finding.kind}: {finding.message.text} Remedy: {finding.message.remedy}")

@@ -20,6 +20,7 @@ from ioassay.analysis.findings.counter_clock import counter_clock
 from ioassay.analysis.findings.fluctuations import fluctuations
 from ioassay.analysis.findings.full_links import full_links
 from ioassay.analysis.findings.late_writes import late_writes
+from ioassay.analysis.findings.open_time import open_time
 from ioassay.analysis.findings.outliers import outliers
 from ioassay.analysis.findings.peaks import peaks
 from ioassay.analysis.findings.printed_scores import printed
@@ -45,6 +46,7 @@ FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
     fluctuations,
     outliers,
     wide_intervals,
+    open_time,
     amplification,
     server_memory,
     late_writes,

@@ -11,6 +11,7 @@ from ioassay.analysis.findings import FINDERS, Finding, RunFacts, findings
 from ioassay.analysis.findings.changes import ChangeEvidence
 from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
 from ioassay.analysis.findings.counter_clock import CounterClockEvidence
+from ioassay.analysis.findings.open_time import OpenTimeEvidence
 from ioassay.analysis.findings.outliers import OutlierEvidence
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.analysis.findings.printed_scores import PrintedScoreEvidence
@@ -214,6 +215,40 @@ def test_a_finish_long_after_the_stonewall_is_reported_with_its_ranks(run_findin
 def test_a_node_that_is_always_last_is_named(run_findings: list[Finding]) -> None:
     (node,) = [finding.evidence for finding in run_findings if isinstance(finding.evidence, SlowNodeEvidence)]
     assert node.node == "client03"
+
+
+def test_reads_that_mostly_open_files_have_a_warning(run_findings: list[Finding]) -> None:
+    opens = _of(run_findings, "open-time", "uneven", "read")
+    assert isinstance(opens.evidence, OpenTimeEvidence)
+    assert opens.severity == "warning"
+    assert opens.evidence.share == pytest.approx(0.5, abs=0.05)
+    assert (opens.evidence.phases, opens.evidence.of) == (24, 24)
+    assert opens.evidence.file_bytes == 2**30 / opens.evidence.files
+    assert "of their time opening files (" in opens.message.headline
+    assert [finding.measurements[0].operation for finding in run_findings if finding.kind == "open-time"] == ["read"]
+
+
+def _opening(share: float, rate: float = 0.5e9, *, is_replay: bool = False) -> bool:
+    """Whether a run whose writes spend this share of their time opening files, at a rate in bytes/s, has the finding.
+
+    1 GiB is written, so that rates of more than 1.07e9 bytes/s end within a second.
+    """
+    run = RunBuilder().workload("w").clients(1).repetitions(2).rates("w", "write", 1, rate, rate).build()
+    for case in run.document.cases:
+        case.phases[0].jobs[0].sizes = {"write": [(1 << 20, 1024)]} if is_replay else {}
+    opened = (pl.col("end_ns") * share).cast(pl.Int64).alias("open_ns")
+    ranks = run.ranks.with_columns(pl.when(pl.col("phase") == "write").then(opened).otherwise("open_ns"))
+    return "open-time" in {finding.kind for finding in findings(RunFacts(replace(run, ranks=ranks)))}
+
+
+def test_opens_are_reported_from_a_fifth_of_the_time_on() -> None:
+    assert _opening(0.25)
+    assert not _opening(0.15)
+
+
+def test_opens_of_short_phases_and_of_replays_are_not_reported() -> None:
+    assert not _opening(0.5, rate=2e9)
+    assert not _opening(0.5, is_replay=True)
 
 
 def test_a_faultless_run_has_no_warning() -> None:
