@@ -133,18 +133,12 @@ impl<R: Ranks> PreparedJob<R> for ReplayJob<'_> {
         let complete = failure.is_none() && !ranks.must_stop();
         let statistics = operations.finish(failure.is_some());
         JobResult {
-            lanes: work.lanes(),
-            statistics,
             times,
             short_transfers,
             requests: prepared.connection.take_request_counts(),
             complete,
-            synced: false,
-            matched: None,
-            written: None,
-            read: None,
-            training: None,
             failure,
+            ..JobResult::new(work.lanes(), statistics)
         }
     }
 }

@@ -37,6 +37,26 @@ pub(crate) struct JobResult {
     pub failure: Option<Box<Failure>>,
 }
 
+impl JobResult {
+    /// The result of a job of which nothing but these is known, for a kind to add what it has.
+    pub fn new(lanes: Vec<(usize, Operation)>, statistics: OperationStats) -> Self {
+        Self {
+            lanes,
+            statistics,
+            times: JobTimes::default(),
+            short_transfers: 0,
+            requests: RequestCounts::default(),
+            complete: false,
+            synced: false,
+            matched: None,
+            written: None,
+            read: None,
+            training: None,
+            failure: None,
+        }
+    }
+}
+
 /// Where the time of a job went, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JobTimes {

@@ -40,9 +40,8 @@ impl<R: Ranks> PreparedJob<R> for SkeletonJob<'_> {
         let bytes_each = 0;
         let mut operations = Operations::new(ranks, clock, job, bytes_each, start, plan.sample_interval_ns);
         let failure = operations.run(0..self.work.operations, &mut EmptyOperation).err();
+        let statistics = operations.finish(failure.is_some());
         JobResult {
-            lanes: self.work.lanes(),
-            statistics: operations.finish(failure.is_some()),
             times: JobTimes { transfer: clock.now_ns() - start.left_ns, ..JobTimes::default() },
             // Those of the connection.
             short_transfers: 0,
@@ -50,12 +49,10 @@ impl<R: Ranks> PreparedJob<R> for SkeletonJob<'_> {
             complete: !ranks.must_stop(),
             // True where all that was written has been forced to stable storage.
             synced: false,
-            matched: None,
             // What `note` asks of all ranks.
             written: None,
-            read: None,
-            training: None,
             failure,
+            ..JobResult::new(self.work.lanes(), statistics)
         }
     }
 }

@@ -102,18 +102,15 @@ impl<R: Ranks> PreparedJob<R> for DataJob<'_> {
         let statistics = operations.finish(failure.is_some());
         let read = may_end_early.then(|| self.read_so_far(reached, statistics.recorded[READ].operations));
         JobResult {
-            lanes: self.work.lanes(),
-            statistics,
             times: counts.times,
             short_transfers: counts.short_transfers,
             requests: self.connection.take_request_counts(),
             complete: counts.complete,
             synced: counts.complete && failure.is_none() && self.work.fsync != Fsync::Never,
-            matched: None,
             written: (self.work.transfer == Transfer::Write).then_some(reached),
             read,
-            training: None,
             failure,
+            ..JobResult::new(self.work.lanes(), statistics)
         }
     }
 }

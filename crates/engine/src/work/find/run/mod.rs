@@ -26,7 +26,6 @@ use self::listing::{Entries, Listing, is_gone};
 use super::LANE;
 use crate::failure;
 use crate::ranks::{Ranks, Start};
-use crate::storage::RequestCounts;
 use crate::work::WorkKind;
 use crate::work::run::Case;
 use crate::work::run::job_result::{JobResult, JobTimes};
@@ -109,19 +108,13 @@ impl<R: Ranks> PreparedJob<R> for FindJob<'_> {
         }
         let failure = walk.until_none_is_left(&mut operations).err();
         let matched = walk.visits.matched;
+        let statistics = operations.finish(failure.is_some());
         JobResult {
-            lanes: self.work.lanes(),
-            statistics: operations.finish(failure.is_some()),
             times: JobTimes { transfer: clock.now_ns() - start.left_ns, ..JobTimes::default() },
-            short_transfers: 0,
-            requests: RequestCounts::default(),
-            synced: false,
             complete: !ranks.must_stop(),
             matched: Some(matched),
-            written: None,
-            read: None,
-            training: None,
             failure,
+            ..JobResult::new(self.work.lanes(), statistics)
         }
     }
 }

@@ -135,18 +135,14 @@ impl<R: Ranks> PreparedJob<R> for MetadataJob<'_> {
         }
         let times = JobTimes { transfer: transfer_ns, fsync: fsync_ns, ..JobTimes::default() };
         JobResult {
-            lanes: prepared.work.lanes(),
-            statistics,
             times,
             short_transfers,
             requests: prepared.connection.take_request_counts(),
             complete: !ranks.must_stop(),
             synced: failure.is_none() && !ranks.must_stop() && prepared.work.forces_to_storage(),
-            matched: None,
             written: Some(reached),
-            read: None,
-            training: None,
             failure,
+            ..JobResult::new(prepared.work.lanes(), statistics)
         }
     }
 }

@@ -135,19 +135,15 @@ impl<R: Ranks> PreparedJob<R> for CreateJob<'_> {
         let failure = self.create(ranks, &mut operations, (&mut times, &mut short_transfers)).err();
         times.fill = operations.prepared_ns();
         let complete = failure.is_none() && !ranks.must_stop();
+        let statistics = operations.finish(failure.is_some());
         JobResult {
-            lanes: self.work.lanes(),
-            statistics: operations.finish(failure.is_some()),
             times,
             short_transfers,
             requests: self.connection.take_request_counts(),
             complete,
             synced: complete && self.fsync,
-            matched: None,
-            written: None,
-            read: None,
-            training: None,
             failure,
+            ..JobResult::new(self.work.lanes(), statistics)
         }
     }
 }

@@ -131,18 +131,13 @@ impl<R: Ranks> PreparedJob<R> for EpochJob<'_> {
             (record.loader_busy_ns, record.loader_processor_ns) = (busy_ns, processor_ns.saturating_sub(spun_ns));
         }
         JobResult {
-            lanes: self.work.lanes(),
-            statistics,
             times: JobTimes { transfer: clock.now_ns() - start.left_ns, ..JobTimes::default() },
             short_transfers,
             requests,
             complete: failure.is_none() && !ranks.must_stop(),
-            synced: false,
-            matched: None,
-            written: None,
-            read: None,
             training: Some(record),
             failure,
+            ..JobResult::new(self.work.lanes(), statistics)
         }
     }
 }
