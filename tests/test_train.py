@@ -104,3 +104,10 @@ def test_a_kept_dataset_serves_the_next_run_and_another_one_of_its_name_is_refus
     assert code == 3, err
     assert "samples is 96, not 192" in " ".join(err.split())
     assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]
+
+
+def test_steps_which_move_nothing_have_no_rate_in_bytes(run: Path) -> None:
+    code, text, err = ioassay("report", run, "--format", "md")
+    assert code == 0, err
+    assert "(read)" in text
+    assert " 0 MB/s" not in text

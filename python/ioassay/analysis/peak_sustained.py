@@ -118,8 +118,11 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
             workload=row.workload,
             unit=UNITS[row.unit],
             series={
-                key: _of(rates.of(points, row.workload, key.operation, key.phase, key.job), UNITS[row.unit])
+                key: _of(measured, UNITS[row.unit])
                 for key in series.without_preparation(series.of_workload(document, row.workload))
+                for measured in [rates.of(points, row.workload, key.operation, key.phase, key.job)]
+                # A rate in bytes says nothing of them.
+                if UNITS[row.unit].column != "rate_bytes_per_s" or not rates.moves_nothing(measured)
             },
         )
         for row in document.study.summary

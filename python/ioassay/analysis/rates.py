@@ -86,16 +86,25 @@ def is_at(point: Mapping[str, Any]) -> pl.Expr:
 def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateColumn:
     """The quantity that the rates of a series count, from its `points`.
 
-    Operations for files in trees: only the number of small files matters. For a file set, the quantity that the study
-    asks for, or bytes if it asks for neither or both.
+    Operations for files in trees, where only the number of small files matters, and for operations that move nothing,
+    such as steps of training. For a file set, the quantity that the study asks for, or bytes if it asks for neither or
+    both.
     """
     # An imported result may have rates without files.
     if (points["files"] == 0).all(ignore_nulls=False) or points["rate_bytes_per_s"].is_null().all():
+        return "rate_operations_per_s"
+    if moves_nothing(points):
         return "rate_operations_per_s"
     study = document.study
     asked = {UNITS[row.unit].column for row in study.summary if row.workload == workload}
     asked |= {UNITS[figure.unit].column for figure in study.figures if workload in figure.workloads}
     return "rate_operations_per_s" if asked == {"rate_operations_per_s"} else "rate_bytes_per_s"
+
+
+def moves_nothing(points: pl.DataFrame) -> bool:
+    """True for a series of operations that move no bytes, such as steps of training."""
+    nothing = points.select((pl.col("rate_bytes_per_s") == 0) & (pl.col("rate_operations_per_s") > 0)).to_series()
+    return not nothing.is_empty() and bool(nothing.all(ignore_nulls=False))
 
 
 def places(frame: pl.DataFrame) -> list[Measurement]:

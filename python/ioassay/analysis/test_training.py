@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.analysis.training import training
+from ioassay.analysis.training import feeding, training
 from ioassay.store import schema
 from ioassay.store.loaded import LoadedRun
 from ioassay.studies.test_train import TRAIN
@@ -18,9 +18,8 @@ from ioassay.testing.measured_study import measured
 MS = 1_000_000
 
 
-def row(run: LoadedRun, phase: str, rank: int, **others: Any) -> dict[str, Any]:
+def row(case: str, phase: str, rank: int, **others: Any) -> dict[str, Any]:
     """Ten steps of 20 ms after 50 ms without a batch: each of 10 ms of computation, as it was to be."""
-    (case,) = run.measurements["case"].unique().to_list()
     times = {
         "first_batch_ns": 50 * MS,
         "first_step_ns": 60 * MS,
@@ -40,12 +39,13 @@ def row(run: LoadedRun, phase: str, rank: int, **others: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def run() -> LoadedRun:
     run = measured(HEAD + TRAIN.replace("w:\n", "w:\n    ranks_per_client: 2\n", 1))
+    (case,) = run.measurements["case"].unique().to_list()
     late = {"compute_ns": 60 * MS, "first_compute_ns": 6 * MS}
     busy = {"loader_busy_ns": 470 * MS, "loader_processor_ns": 450 * MS}
     rows = [
-        row(run, "epoch-1", 0),
-        row(run, "epoch-1", 1, **late),
-        *(row(run, "epoch-2", rank, **busy) for rank in (0, 1)),
+        row(case, "epoch-1", 0),
+        row(case, "epoch-1", 1, **late),
+        *(row(case, "epoch-2", rank, **busy) for rank in (0, 1)),
     ]
     return replace(run, training=pl.DataFrame(rows, schema=schema.TRAINING))
 
@@ -60,11 +60,50 @@ def test_utilisation_counts_from_the_start_and_dlio_leaves_out_the_first_step(ru
     assert first.samples_per_s == pytest.approx(80 / 0.240)
     assert first.wait_ns == pytest.approx(14 * MS)
     assert [first.loader_busy_share, first.loader_processor_share] == pytest.approx([0.5, 0.25])
-    assert not first.is_limited_by_processors
-    assert second.is_limited_by_processors
+    assert [first.limit, second.limit] == [None, "processors"]
 
 
 def test_a_single_step_has_no_utilisation_of_dlio(run: LoadedRun) -> None:
     single_step = run.training.with_columns(pl.lit(1, pl.Int64).alias("steps"))
     ((first, _),) = (case.epochs for case in training(replace(run, training=single_step)))
     assert (first.dlio_repository, first.dlio_release) == (None, None)
+
+
+SWEPT = TRAIN.replace("w:\n", "w:\n    clients: [1]\n    ranks_per_client: [1, 2, 4, 8]\n    repetitions: 2\n", 1)
+
+
+def swept(computing_ns: dict[int, int], **others: int) -> LoadedRun:
+    """Epochs of 240 ms in which each of so many accelerators computed for so long."""
+    run = measured(HEAD + SWEPT)
+    rows = [
+        row(case.id, "epoch-1", rank, compute_ns=computing_ns[case.ranks_per_client], **others)
+        for case in run.document.cases
+        for rank in range(case.ranks_per_client)
+    ]
+    return replace(run, training=pl.DataFrame(rows, schema=schema.TRAINING))
+
+
+def test_accelerators_are_fed_up_to_the_first_number_that_misses_the_goal() -> None:
+    run = swept({1: 240 * MS, 2: 228 * MS, 4: 180 * MS, 8: 230 * MS}, loader_busy_ns=470 * MS)
+    (answer,) = feeding(run, training(run))
+    assert [(count.accelerators, count.repetitions) for count in answer.counts] == [(1, 2), (2, 2), (4, 2), (8, 2)]
+    assert answer.fed is not None
+    assert answer.first_unfed is not None
+    assert answer.fed.accelerators == 2
+    assert answer.fed.utilisation == pytest.approx(0.95)
+    assert (answer.first_unfed.accelerators, answer.first_unfed.limit) == (4, "storage")
+
+
+def test_none_or_all_may_be_fed() -> None:
+    few, all_busy = (swept(dict.fromkeys((1, 2, 4, 8), time * MS)) for time in (100, 240))
+    ((none,), (every,)) = (feeding(run, training(run)) for run in (few, all_busy))
+    assert none.fed is None
+    assert none.first_unfed is not None
+    assert none.first_unfed.accelerators == 1
+    assert every.fed is not None
+    assert every.fed.accelerators == 8
+    assert every.first_unfed is None
+
+
+def test_a_single_number_of_accelerators_has_no_answer(run: LoadedRun) -> None:
+    assert feeding(run, training(run)) == []

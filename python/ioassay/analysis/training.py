@@ -9,19 +9,30 @@
 
 Neither of DLIO's values includes the wait for the first batch. None of them is a result of MLPerf Storage.
 
+The answer for a sweep of accelerators takes of each run of epochs the one with the lowest utilisation, so that no epoch
+is worse, and the median of repetitions.
+
 Not here: finding what limits an epoch beyond these shares.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from statistics import median
+from typing import Any, Literal
 
 import polars as pl
 
 from ioassay.store.loaded import LoadedRun
+from ioassay.store.point import PLACEMENT, SweepPoint
+
+Limit = Literal["processors", "storage"]
 
 _NS_PER_S = 1e9
+
+GOAL = 0.9
+"""Utilisation at which accelerators count as fed: the goal of MLPerf Storage for unet3d and resnet50."""
 
 BUSY = 0.9
 """Share of the time above which loader threads count as always busy, and share of that on a processor above which they
@@ -85,9 +96,13 @@ class Epoch:
         return min(1.0, self.loader_processor_ns / max(1, self.loader_busy_ns))
 
     @property
-    def is_limited_by_processors(self) -> bool:
-        """True if loader threads loaded on a processor nearly all the time, so faster storage would not help."""
-        return self.loader_busy_share >= BUSY and self.loader_processor_share >= BUSY
+    def limit(self) -> Limit | None:
+        """What limits it where loader threads loaded nearly all the time: `processors` if they were on one nearly all
+        that time, so that faster storage would not help; `None` where they were idle at times.
+        """
+        if self.loader_busy_share < BUSY:
+            return None
+        return "processors" if self.loader_processor_share >= BUSY else "storage"
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,76 @@ class Training:
     case: str
     accelerators: int
     epochs: list[Epoch]
+
+    @property
+    def lowest_epoch(self) -> Epoch:
+        """The epoch in which accelerators were least busy."""
+        return min(self.epochs, key=lambda epoch: epoch.utilisation)
+
+
+@dataclass(frozen=True)
+class AcceleratorCount:
+    """Repetitions of a case with this number of accelerators."""
+
+    accelerators: int
+    utilisation: float
+    """Median of the repetitions, each by its lowest epoch."""
+    repetitions: int
+    limit: Limit | None
+    """What limits the epoch with the lowest utilisation of all; `None` where loader threads were idle at times."""
+
+
+@dataclass(frozen=True)
+class Feeding:
+    """How many accelerators are kept busy, over cases that differ in nothing but their number."""
+
+    swept: SweepPoint
+    """The workload, with the values of axes other than those of placement."""
+    counts: list[AcceleratorCount]
+    """By the number of accelerators, ascending: two at least."""
+
+    @property
+    def fed(self) -> AcceleratorCount | None:
+        """The largest number up to which all reach `GOAL`; `None` where the smallest does not."""
+        fed = None
+        for count in self.counts:
+            if count.utilisation < GOAL:
+                break
+            fed = count
+        return fed
+
+    @property
+    def first_unfed(self) -> AcceleratorCount | None:
+        """The smallest number that misses `GOAL`; `None` where all reach it."""
+        return next((count for count in self.counts if count.utilisation < GOAL), None)
+
+
+def feeding(run: LoadedRun, trainings: Iterable[Training]) -> list[Feeding]:
+    """The answer for each sweep of accelerators, from cases whose epochs are all valid."""
+    cases = {case.id: case for case in run.document.cases}
+    sweeps: dict[SweepPoint, dict[int, list[Epoch]]] = {}
+    for training in trainings:
+        if all(epoch.is_valid for epoch in training.epochs):
+            case = cases[training.case]
+            others = tuple((axis, value) for axis, value in case.point.items() if axis not in PLACEMENT)
+            sweep = sweeps.setdefault(SweepPoint(case.workload, others), {})
+            sweep.setdefault(training.accelerators, []).append(training.lowest_epoch)
+    return [
+        Feeding(
+            swept,
+            [
+                AcceleratorCount(
+                    accelerators,
+                    median(epoch.utilisation for epoch in epochs),
+                    len(epochs),
+                    min(epochs, key=lambda epoch: epoch.utilisation).limit,
+                )
+                for accelerators, epochs in sorted(by_count.items())
+            ],
+        )
+        for swept, by_count in sweeps.items()
+        if len(by_count) > 1
+    ]
 
 
 def training(run: LoadedRun) -> list[Training]:

@@ -57,7 +57,7 @@ from ioassay.store.measurement import Measurement
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import Faithfulness
-    from ioassay.analysis.training import Training
+    from ioassay.analysis.training import Feeding, Training
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ class Content:
     """The faithfulness of each case that replays an application."""
     training: list[Training]
     """The epochs of each case that trains."""
+    feeding: list[Feeding]
+    """How many accelerators are kept busy, where their number is swept."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -132,6 +134,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
     facts = RunFacts(run)
     limits = ceilings.limits(run)
     run_findings = findings(facts)
+    trainings, feedings = _training(run)
     anchors = _anchors(run, run_findings)
     levels = Levels(points, run_doubts, limits, names)
     return Content(
@@ -150,7 +153,8 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         scores=scores,
         score_tables=score_tables.assemble(scores, run_doubts, names),
         faithfulness=_faithfulness(run),
-        training=_training(run),
+        training=trainings,
+        feeding=feedings,
         levels=rows,
         judged=judged,
         doubts=run_doubts,
@@ -172,12 +176,13 @@ def _faithfulness(run: LoadedRun) -> list[Faithfulness]:
     return faithfulness(run)
 
 
-def _training(run: LoadedRun) -> list[Training]:
+def _training(run: LoadedRun) -> tuple[list[Training], list[Feeding]]:
     if run.training.is_empty():
-        return []
-    from ioassay.analysis.training import training  # noqa: PLC0415  (few runs train)
+        return [], []
+    from ioassay.analysis.training import feeding, training  # noqa: PLC0415  (few runs train)
 
-    return training(run)
+    trainings = training(run)
+    return trainings, feeding(run, trainings)
 
 
 def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:

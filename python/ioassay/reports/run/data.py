@@ -11,6 +11,7 @@ from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.stop_rule import WidePoint
+from ioassay.analysis.training import GOAL
 from ioassay.analysis.watch.phases import Activity
 from ioassay.reports.compare.data import data as comparison_data
 from ioassay.reports.run.content import Content, FindingLine
@@ -22,7 +23,7 @@ from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
-    from ioassay.analysis.training import Training
+    from ioassay.analysis.training import Feeding, Training
 
 REPORT_VERSION = 3
 
@@ -40,6 +41,7 @@ def data(content: Content) -> dict[str, Any]:
         "surveys": [_survey(survey) for survey in content.surveys],
         "replays": [_faithfulness(faithfulness) for faithfulness in content.faithfulness],
         "training": [_training(training) for training in content.training],
+        "accelerators": [_feeding(feeding) for feeding in content.feeding],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
         "still_wide": [_wide(point) for point in content.wide],
@@ -204,6 +206,16 @@ def _training(training: Training) -> dict[str, Any]:
             }
             for epoch in training.epochs
         ],
+    }
+
+
+def _feeding(feeding: Feeding) -> dict[str, Any]:
+    return {
+        "workload": feeding.swept.workload,
+        "point": dict(feeding.swept.values),
+        "goal": GOAL,
+        "fed": feeding.fed.accelerators if feeding.fed else 0,
+        "counts": [asdict(count) for count in feeding.counts],
     }
 
 

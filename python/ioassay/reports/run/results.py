@@ -45,7 +45,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
             "Faithfulness of the replay",
             faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
         ),
-        Section("Training", training.blocks(content.training, content.names)),
+        Section("Training", training.blocks(content)),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ioassay.analysis.names import Names
+from ioassay.analysis.training import GOAL
 from ioassay.protocol.facts import COLD_SHARE
 from ioassay.reports.document import Block, Column, Paragraph, Table, Text
 from ioassay.text import format
 from ioassay.text.prose import listed
 
 if TYPE_CHECKING:
-    from ioassay.analysis.training import Epoch, Training
+    from ioassay.analysis.training import Epoch, Feeding, Limit, Training
+    from ioassay.reports.run.content import Content
 
 NOTE = (
     "Utilisation: time that accelerators computed, as a share of their time from the start of the epoch to the end of "
@@ -37,16 +40,48 @@ _HEADS = (
 )
 
 
-def blocks(every: list[Training], names: Names) -> list[Block]:
-    """The answer and the table of each case."""
-    if not every:
+_LIMITS: Mapping[Limit | None, str] = {
+    "processors": "; the clients' processors are the limit",
+    "storage": "; storage is the limit",
+    None: "",
+}
+
+
+def answers(content: Content) -> list[Block]:
+    """How many accelerators storage feeds, and how busy each case kept them."""
+    return [
+        *(Paragraph(answer(feeding, content.names)) for feeding in content.feeding),
+        *(Paragraph(sentence(training, content.names)) for training in content.training),
+    ]
+
+
+def blocks(content: Content) -> list[Block]:
+    """The answers, a table of the epochs of each case, and how to read it."""
+    if not content.training:
         return []
-    per_case = [block for training in every for block in (Paragraph(sentence(training, names)), table(training, names))]
-    return [*per_case, Paragraph(NOTE, note=True)]
+    tables = [table(training, content.names) for training in content.training]
+    return [*answers(content), *tables, Paragraph(NOTE, note=True)]
+
+
+def answer(feeding: Feeding, names: Names) -> str:
+    """The number of accelerators that storage feeds, and the first one that it does not."""
+    workload, values = feeding.swept
+    head = ", ".join([names.workload(workload), *([names.values(values)] if values else [])])
+    fed, unfed = feeding.fed, feeding.first_unfed
+    feeds = "storage"
+    if fed is not None:
+        count = format.count(fed.accelerators, "accelerator")
+        feeds = f"storage feeds {count} ({format.share(fed.utilisation)} busy in the worst epoch)"
+    if unfed is None:
+        return f"{head}: {feeds}, the most that were tried."
+    count = format.count(unfed.accelerators, "accelerator")
+    but = ", but not" if fed is not None else " does not feed"
+    busy = f"{format.share(unfed.utilisation)} busy, where {format.share(GOAL)} are needed{_LIMITS[unfed.limit]}"
+    return f"{head}: {feeds}{but} {count} ({busy})."
 
 
 def sentence(training: Training, names: Names) -> str:
-    """The answer: how busy the accelerators were kept, and what it says about."""
+    """The answer: how busy the accelerators of a case were kept, and why not more."""
     epochs = training.epochs
     accelerators = format.count(training.accelerators, "accelerator")
     shares = [epoch.utilisation for epoch in epochs]
@@ -54,7 +89,7 @@ def sentence(training: Training, names: Names) -> str:
     busy = low if low == high else f"{low} to {high}"
     count = format.count(len(epochs), "epoch")
     sentences = [f"{names.case(training.case)}: storage kept {accelerators} {busy} busy over {count}."]
-    if limited := [epoch.phase for epoch in epochs if epoch.is_limited_by_processors]:
+    if limited := [epoch.phase for epoch in epochs if epoch.limit == "processors"]:
         sentences.append(
             f"In {listed(limited)} the clients' processors were the limit, not the storage: loader threads loaded all "
             "the time, and were on a processor all that time."
