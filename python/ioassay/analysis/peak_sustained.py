@@ -121,7 +121,7 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
                 key: _of(measured, UNITS[row.unit])
                 for key in series.without_preparation(series.of_workload(document, row.workload))
                 for measured in [rates.of(points, row.workload, key.operation, key.phase, key.job)]
-                # A rate in bytes says nothing of them.
+                # They have no rate in bytes.
                 if UNITS[row.unit].column != "rate_bytes_per_s" or not rates.moves_nothing(measured)
             },
         )
