@@ -18,7 +18,7 @@ from ioassay.profiles.darshan.signatures import MAGIC
 _ZLIB = 0
 _PIECE_BYTES = 1 << 18
 _MOST_CONTENT_BYTES = 1 << 34
-"""Of a region: it would not be a checksum that stopped more."""
+"""Longest content of a region that is checked."""
 
 
 class Region(NamedTuple):
@@ -29,13 +29,13 @@ class Region(NamedTuple):
 
 
 def damaged_regions(path: Path) -> list[Region]:
-    """Those whose checksum is wrong, or that were cut. Raises `OSError`."""
+    """The regions whose checksum is wrong, or that were cut. Raises `OSError`."""
     with open_log(path) as file:
         return [region for region in _regions(file) if not _is_whole(file, region)]
 
 
 def _regions(file: BinaryIO) -> Iterator[Region]:
-    """Job, names and modules, as the header of the log has them."""
+    """The regions of job, names and modules, from the header of the log."""
     version = file.read(8).split(b"\0")[0]
     is_new = version == b"3.41"
     if not is_new and version not in (b"3.00", b"3.10", b"3.20", b"3.21"):
@@ -54,7 +54,7 @@ def _regions(file: BinaryIO) -> Iterator[Region]:
         return
     if compression != _ZLIB:
         return
-    regions = [Region(*rest[at : at + 2]) for at in range(0, 2 + 2 * modules, 2)]
+    regions = [Region(*rest[first : first + 2]) for first in range(0, 2 + 2 * modules, 2)]
     used = sorted(region for region in regions if region.length)
     end = used[0].offset if used else file.seek(0, 2)
     yield Region(layout.size, end - layout.size)

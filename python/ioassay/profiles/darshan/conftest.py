@@ -16,7 +16,7 @@ TESTDATA = Path(__file__).parent / "testdata"
 def log(tmp_path: Path) -> Callable[[str], Path]:
     """A log of `testdata`, or the text of one."""
 
-    def found(name: str) -> Path:
+    def named(name: str) -> Path:
         path = TESTDATA / name
         if path.suffix == ".darshan" and importlib.util.find_spec("darshan") is None:
             pytest.skip("PyDarshan is not installed: pip install 'ioassay[darshan]'")
@@ -26,4 +26,4 @@ def log(tmp_path: Path) -> Callable[[str], Path]:
         unpacked.write_bytes(gzip.decompress((TESTDATA / f"{name}.gz").read_bytes()))
         return unpacked
 
-    return found
+    return named

@@ -105,7 +105,7 @@ MPI_READS, MPI_WRITES = (
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedLog:
     """A log in a profile."""
 
     log: Log
@@ -118,14 +118,14 @@ class Placed:
 class Records:
     """The records of a module in all logs."""
 
-    def __init__(self, logs: Sequence[Placed], module: str) -> None:
+    def __init__(self, logs: Sequence[PlacedLog], module: str) -> None:
         self._module = module
         self._prefix = module.replace("-", "")
-        parts = [_placed(one, module) for one in logs if module in one.log.records]
+        parts = [_placed(log, module) for log in logs if module in log.log.records]
         every = parts[0] if len(parts) == 1 else pl.concat(parts, how="diagonal")
         self._rows = counted(every, f"{self._prefix}_")
         self._most = self._rows.select_seq(pl.selectors.starts_with(f"{self._prefix}_").max()).row(0, named=True)
-        """Of each counter."""
+        """The maximum of each counter."""
 
     def counter(self, name: str) -> pl.Expr:
         """A counter without its module's prefix; null where this version of Darshan has none."""
@@ -133,10 +133,10 @@ class Records:
         return pl.col(whole) if whole in self._most else pl.lit(None, pl.Int64)
 
     def _shaped(self, schema: pl.Schema, **columns: pl.Expr) -> pl.DataFrame:
-        own = columns | {"module": pl.lit(self._module)}
+        of_module = columns | {"module": pl.lit(self._module)}
         known = self._rows.columns
         return self._rows.select_seq(
-            (own[name] if name in own else pl.col(name) if name in known else pl.lit(None))
+            (of_module[name] if name in of_module else pl.col(name) if name in known else pl.lit(None))
             .cast(kind, strict=False)
             .alias(name)
             for name, kind in schema.items()
@@ -169,8 +169,8 @@ class Records:
                     yield name, self._transfers(verb, _OTHER[verb])
             return
         for verb, moved in ((verb, self._moved(verb)) for verb in _OTHER):
-            for operation, own, is_only in self._mpi_calls(verb):
-                yield operation, {"calls": own} | {one: pl.when(is_only).then(moved[one]) for one in moved}
+            for operation, calls, is_only in self._mpi_calls(verb):
+                yield operation, {"calls": calls} | {name: pl.when(is_only).then(moved[name]) for name in moved}
 
     def _mpi_calls(self, verb: str) -> Iterator[tuple[str, pl.Expr, pl.Expr]]:
         """MPI-IO's operations of a verb that were called: name, calls, and whether these are all calls of the verb."""
@@ -178,8 +178,8 @@ class Records:
         every = self._calls(verb)
         for name, kind in zip(names, _MPI_COUNTERS, strict=True):
             if self._counts(f"{kind}_{verb}S"):
-                own = self.counter(f"{kind}_{verb}S").fill_null(0)
-                yield name, own, own == every
+                calls = self.counter(f"{kind}_{verb}S").fill_null(0)
+                yield name, calls, calls == every
 
     def _moved(self, verb: str) -> dict[str, pl.Expr]:
         past = _PAST[verb]
@@ -239,13 +239,19 @@ class Records:
             for name, begin, end in zip(_SIZES, SIZE_BEGINS_BYTES, [*SIZE_BEGINS_BYTES[1:], None], strict=True):
                 if not self._counts(self._size_counter(verb, name)):
                     continue
-                own = self.counter(self._size_counter(verb, name))
-                rows: list[tuple[int, int | None, pl.Expr]] = [(begin, end, own)]
+                in_bucket = self.counter(self._size_counter(verb, name))
+                rows: list[tuple[int, int | None, pl.Expr]] = [(begin, end, in_bucket)]
                 if end is not None and self._module == "POSIX" and end - 1 in self._common:
                     others, same = self.counter(self._size_counter(other, name)), self._common_calls(end - 1)
-                    exact = pl.when(same > 0).then((own - (own + others - same).clip(0)).clip(0)).otherwise(0)
-                    smaller = pl.when(same > 0).then((own - same).clip(0)).otherwise(0)
-                    rows = [(begin, end, own - exact - smaller), (begin, end - 1, smaller), (end - 1, end, exact)]
+                    exact = (
+                        pl.when(same > 0).then((in_bucket - (in_bucket + others - same).clip(0)).clip(0)).otherwise(0)
+                    )
+                    smaller = pl.when(same > 0).then((in_bucket - same).clip(0)).otherwise(0)
+                    rows = [
+                        (begin, end, in_bucket - exact - smaller),
+                        (begin, end - 1, smaller),
+                        (end - 1, end, exact),
+                    ]
                 for operation, is_only in self._only(verb):
                     for first, last, calls in rows:
                         bounds = {"begin_bytes": pl.lit(first), "end_bytes": pl.lit(last)}
@@ -259,14 +265,15 @@ class Records:
     @cached_property
     def _common(self) -> set[int]:
         """The sizes that are the most common of any record."""
-        known = (f"{self._prefix}_ACCESS{at}_ACCESS" for at in range(1, _MOST_COMMON + 1))
+        known = (f"{self._prefix}_ACCESS{rank}_ACCESS" for rank in range(1, _MOST_COMMON + 1))
         return {size for name in known if name in self._most for size in self._rows[name].to_list()}
 
     def _common_calls(self, size: int) -> pl.Expr:
         """Reads and writes of a size, as far as it is one of the most common."""
-        each = range(1, _MOST_COMMON + 1)
+        ranks = range(1, _MOST_COMMON + 1)
         return pl.sum_horizontal(
-            pl.when(self.counter(f"ACCESS{at}_ACCESS") == size).then(self.counter(f"ACCESS{at}_COUNT")) for at in each
+            pl.when(self.counter(f"ACCESS{rank}_ACCESS") == size).then(self.counter(f"ACCESS{rank}_COUNT"))
+            for rank in ranks
         ).fill_null(0)
 
     def _only(self, verb: str) -> list[tuple[str, pl.Expr]]:
@@ -291,9 +298,9 @@ class Records:
         common = self._stacked(
             COMMON,
             (
-                {"operation": name, "bytes": self.counter(f"ACCESS{at}_ACCESS"), "calls": self.counter(calls)}
-                for at in range(1, _MOST_COMMON + 1)
-                if self._counts(calls := f"ACCESS{at}_COUNT")
+                {"operation": name, "bytes": self.counter(f"ACCESS{rank}_ACCESS"), "calls": self.counter(calls)}
+                for rank in range(1, _MOST_COMMON + 1)
+                if self._counts(calls := f"ACCESS{rank}_COUNT")
             ),
         )
         return common.drop_nulls("operation") if self._module == "MPI-IO" else common
@@ -305,12 +312,12 @@ class Records:
         return pl.sum_horizontal(pl.lit(0), *(self.counter(name) for name in each if self._counts(name)))
 
 
-def _placed(one: Placed, module: str) -> pl.DataFrame:
+def _placed(placed: PlacedLog, module: str) -> pl.DataFrame:
     """Its records with their paths, and processes of the profile."""
-    log, rows = one.log, one.log.records[module]
+    log, rows = placed.log, placed.log.records[module]
     is_shared = (pl.col("rank") == SHARED) & (log.job.processes > 1)
     files = rows["id"].to_list()
-    # A record of a file is of another process than those before it; which one is unknown.
+    # A record of a file is of another process than those before it; of which one is unknown.
     rank = pl.int_range(pl.len()).over("id") if log.is_merged else pl.col("rank")
     return (
         rows.with_columns(rank=rank)
@@ -318,9 +325,9 @@ def _placed(one: Placed, module: str) -> pl.DataFrame:
         .with_columns(
             path=pl.Series([log.names.get(file) or f"(record {file})" for file in files], dtype=pl.String),
             stripe=pl.Series([log.stripes.get(file) for file in files], dtype=pl.Int64),
-            process=pl.when(~is_shared).then(pl.col("rank").clip(0, log.job.processes - 1) + one.first_process),
-            log=pl.lit(one.number, pl.Int64),
-            offset_s=pl.lit(one.offset_s),
+            process=pl.when(~is_shared).then(pl.col("rank").clip(0, log.job.processes - 1) + placed.first_process),
+            log=pl.lit(placed.number, pl.Int64),
+            offset_s=pl.lit(placed.offset_s),
         )
     )
 

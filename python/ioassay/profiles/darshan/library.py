@@ -35,7 +35,7 @@ _RESTORE = "Restore it from a copy."
 
 @dataclass
 class _Parts:
-    """What came of a log."""
+    """What was read of a log."""
 
     job: Mapping[str, Any] | None = None
     modules: Mapping[str, Any] = field(default_factory=lambda: {"names": [], "bytes": [], "partial": []})
@@ -67,8 +67,8 @@ def read_logs(paths: Sequence[Path]) -> Iterator[Log | UsageError]:
                 parts = _parts(process.stdout)
                 if parts is None:
                     messages.seek(0)
-                    said = messages.read().decode(errors="replace").strip().rpartition("\n")[2]
-                    raise CannotRun(f"PyDarshan cannot read {path}: {said or 'it ended'}.", _INSTALL)
+                    message = messages.read().decode(errors="replace").strip().rpartition("\n")[2]
+                    raise CannotRun(f"PyDarshan cannot read {path}: {message or 'it ended'}.", _INSTALL)
                 try:
                     yield _log(path, parts)
                 except UsageError as error:
@@ -81,8 +81,8 @@ def _parts(stream: IO[bytes]) -> _Parts | None:
     """All parts of the next log. `None`: there are no more."""
     parts = _Parts()
     while (content := receive(stream)) is not None:
-        said, _, numbers = content.partition(b"\n")
-        part = json.loads(said)
+        head, _, numbers = content.partition(b"\n")
+        part = json.loads(head)
         arrays = _arrays(part["arrays"], numbers)
         match part["part"]:
             case "job":
@@ -99,14 +99,14 @@ def _parts(stream: IO[bytes]) -> _Parts | None:
     return None
 
 
-def _arrays(said: Iterable[Any], numbers: bytes) -> dict[str, NDArray[Any]]:
+def _arrays(headers: Iterable[Any], numbers: bytes) -> dict[str, NDArray[Any]]:
     """The arrays whose bytes follow each other: of each its name, what its elements are, its shape, its bytes."""
-    found, at = {}, 0
-    for name, kind, shape, length in said:
+    arrays, begin = {}, 0
+    for name, kind, shape, length in headers:
         elements = np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind])
-        found[name] = np.frombuffer(numbers[at : at + length], elements).reshape(shape)
-        at += length
-    return found
+        arrays[name] = np.frombuffer(numbers[begin : begin + length], elements).reshape(shape)
+        begin += length
+    return arrays
 
 
 def _log(path: Path, parts: _Parts) -> Log:
@@ -124,7 +124,7 @@ def _log(path: Path, parts: _Parts) -> Log:
     for name in TRACED:
         if _has_rows(parts, name):
             traces += _traces(TRACED[name], *parts.content[name])
-    used = {one for rows in records.values() for one in rows["id"].to_list()}
+    used = {file for rows in records.values() for file in rows["id"].to_list()}
     if unnamed := len(used - set(parts.names)):
         have = "has" if unnamed == 1 else "have"
         losses.append(Loss("partial", unnamed, str(path), f"{format_count(unnamed, 'file')} {have} no name"))
@@ -147,11 +147,11 @@ def _has_rows(parts: _Parts, name: str) -> bool:
 
 
 def _why(parts: _Parts) -> str:
-    said = parts.messages.strip().splitlines()
+    lines = parts.messages.strip().splitlines()
     if parts.status < 0:
         with suppress(ValueError):
             return f"Darshan's library ended with {signal.Signals(-parts.status).name}; the log is damaged"
-    return f"Darshan's library says “{said[0].removeprefix('Error: ').rstrip('.')}”" if said else "it is damaged"
+    return f"Darshan's library says “{lines[0].removeprefix('Error: ').rstrip('.')}”" if lines else "it is damaged"
 
 
 def _losses(path: Path, parts: _Parts) -> Iterator[Loss]:
@@ -175,14 +175,14 @@ def _records(part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> pl.
 
 def _traces(module: str, part: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[Trace]:
     ends = np.cumsum(arrays["writes"] + arrays["reads"])
-    for at, end in enumerate(ends.tolist()):
-        writes, reads = int(arrays["writes"][at]), int(arrays["reads"][at])
+    for index, end in enumerate(ends.tolist()):
+        writes, reads = int(arrays["writes"][index]), int(arrays["reads"][index])
         rows = arrays["segments"][end - writes - reads : end]
         yield Trace(
             module=module,
-            file=int(arrays["ids"][at]),
-            rank=int(arrays["ranks"][at]),
-            node=part["nodes"][at],
+            file=int(arrays["ids"][index]),
+            rank=int(arrays["ranks"][index]),
+            node=part["nodes"][index],
             is_write=np.arange(len(rows)) < writes,
             offset_bytes=rows["offset"],
             length_bytes=rows["length"],
@@ -195,12 +195,12 @@ def _heats(parts: _Parts) -> list[Heat]:
     _, arrays = parts.content["HEATMAP"]
     heats = []
     ends = np.cumsum(arrays["counts"])
-    for at, end in enumerate(ends.tolist()):
-        bins = slice(end - int(arrays["counts"][at]), end)
-        module = HEATED.get(int(arrays["ids"][at]))
+    for index, end in enumerate(ends.tolist()):
+        bins = slice(end - int(arrays["counts"][index]), end)
+        module = HEATED.get(int(arrays["ids"][index]))
         if module is not None:
             moved = (arrays[name][bins] for name in ("read", "written"))
-            heats.append(Heat(module, int(arrays["ranks"][at]), float(arrays["steps"][at]), *moved))
+            heats.append(Heat(module, int(arrays["ranks"][index]), float(arrays["steps"][index]), *moved))
     return heats
 
 

@@ -119,11 +119,11 @@ def merged(log: Log) -> Log:
     processes = max([1, *map(int, counts), *map(len, heats.values())])  # type: ignore[arg-type]
     if processes == 1:
         return log
-    known = [own for own in heats.values() if len(own) == processes]
+    known = [of_module for of_module in heats.values() if len(of_module) == processes]
     return replace(
         log,
         job=replace(log.job, processes=processes),
-        heats=[replace(heat, rank=rank) for own in known for rank, heat in enumerate(own)],
+        heats=[replace(heat, rank=rank) for of_module in known for rank, heat in enumerate(of_module)],
         traces=(),
         is_merged=True,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from ioassay.profiles.darshan.counters import (
     MPI_WRITES,
     ROWS,
     SIZES,
-    Placed,
+    PlacedLog,
     Records,
     latest_s,
     mpi_kind,
@@ -78,11 +79,11 @@ def _read(files: Sequence[LogFile]) -> tuple[list[Log], list[Loss]]:
     logs: list[Log] = []
     refused: list[tuple[Path, UsageError]] = []
     of_library = [file.path for file in files if file.form == "log"]
-    for path, found in zip(of_library, read_logs(of_library), strict=True):
-        if isinstance(found, Log):
-            logs.append(merged(found))
+    for path, log in zip(of_library, read_logs(of_library), strict=True):
+        if isinstance(log, Log):
+            logs.append(merged(log))
         else:
-            refused.append((path, found))
+            refused.append((path, log))
     for file in files:
         if file.form == "text":
             try:
@@ -106,7 +107,7 @@ def _refuse_same(logs: Sequence[Log]) -> None:
         key = (job.start_unix_ns // 10**9, job.job_id, job.user, job.command, job.processes, *_counters(log))
         alike.setdefault(key, []).append((float(_times(log).sum()), log))
     for several in alike.values():
-        several.sort(key=lambda one: one[0])
+        several.sort(key=itemgetter(0))
         for (_, first), (_, second) in pairwise(several):
             times = _times(first), _times(second)
             if len(times[0]) and bool((np.abs(times[0] - times[1]) <= _ROUNDED_S).all()):
@@ -127,7 +128,7 @@ def _counters(log: Log) -> Iterator[object]:
 
 def _times(log: Log) -> Floats:
     rows = (rows.select(sorted(name for name in rows.columns if name.endswith("_TIMESTAMP"))) for rows in _ordered(log))
-    return np.concatenate([np.zeros(0), *(one.fill_null(0).to_numpy().astype(np.float64).ravel() for one in rows)])
+    return np.concatenate([np.zeros(0), *(times.fill_null(0).to_numpy().astype(np.float64).ravel() for times in rows)])
 
 
 class _Reading:
@@ -137,22 +138,22 @@ class _Reading:
         self._logs = logs
         self._losses = losses
         self._begin_ns = min(log.job.start_unix_ns for log in logs)
-        self._placed: list[Placed] = []
+        self._placed: list[PlacedLog] = []
         self._processes = 0
         for number, log in enumerate(logs):
             offset_s = (log.job.start_unix_ns - self._begin_ns) / _NS
-            self._placed.append(Placed(log, number, self._processes, offset_s))
+            self._placed.append(PlacedLog(log, number, self._processes, offset_s))
             self._processes += log.job.processes
         records = [Records(self._placed, module) for module in COUNTED if any(module in log.records for log in logs)]
-        self._rows = pl.concat([ROWS.to_frame(), *(one.operations() for one in records)])
-        self._facts = pl.concat([FACTS.to_frame(), *(one.facts() for one in records)])
-        self._sizes = pl.concat([SIZES.to_frame(), *(one.sizes() for one in records)])
-        self._common = pl.concat([COMMON.to_frame(), *(one.common() for one in records)])
+        self._rows = pl.concat([ROWS.to_frame(), *(part.operations() for part in records)])
+        self._facts = pl.concat([FACTS.to_frame(), *(part.facts() for part in records)])
+        self._sizes = pl.concat([SIZES.to_frame(), *(part.sizes() for part in records)])
+        self._common = pl.concat([COMMON.to_frame(), *(part.common() for part in records)])
         blocks = self._facts.group_by("log", "file").agg(pl.col("block_bytes").drop_nulls().first())
         self._traced = Traced(self._placed, self._rows, blocks)
         self._whole = self._traced.whole_modules()
         self._attributed = self._traced.attributed(self._rows)
-        self._ends_s = [self._end_s(one) for one in self._placed]
+        self._ends_s = [self._end_s(placed) for placed in self._placed]
         """Of each log, from the origin."""
         self._timed: set[tuple[int, str]] = set()
         self._heat_bytes: dict[tuple[int, bool], float] = {}
@@ -196,48 +197,50 @@ class _Reading:
             uncounted=self._uncounted(),
         )
 
-    def _end_s(self, one: Placed) -> float:
+    def _end_s(self, placed: PlacedLog) -> float:
         """When a job ended: as its log says, or with the last thing that it knows of."""
-        latest = max([latest_s(one.log), *(latest_end_s(trace) for trace in one.log.traces)])
-        return one.offset_s + min(max(one.log.job.run_s or 0.0, latest), LONGEST_S)
+        latest = max([latest_s(placed.log), *(latest_end_s(trace) for trace in placed.log.traces)])
+        return placed.offset_s + min(max(placed.log.job.run_s or 0.0, latest), LONGEST_S)
 
     def _timelines(self) -> Timelines:
         duration_s = max(self._ends_s)
         steps = (heat.step_s for log in self._logs for heat in log.heats)
         timelines = Timelines(duration_s, timeline_step(duration_s, steps, bool(self._whole)))
-        for one in self._traced.calls():
-            if (one.log.number, one.module) not in self._whole or one.operation is None:
+        for calls in self._traced.calls():
+            if (calls.log.number, calls.module) not in self._whole or calls.operation is None:
                 continue
-            start, end = (moments[one.own] + one.log.offset_s for moments in (one.trace.start_s, one.trace.end_s))
-            moved = one.trace.length_bytes[one.own].astype(float)
+            start, end = (
+                moments[calls.mask] + calls.log.offset_s for moments in (calls.trace.start_s, calls.trace.end_s)
+            )
+            moved = calls.trace.length_bytes[calls.mask].astype(float)
             timelines.add(
-                Moves(one.process, one.operation, one.is_write, start, end, moved, True), one.module == "POSIX"
+                Moves(calls.process, calls.operation, calls.is_write, start, end, moved, True), calls.module == "POSIX"
             )
         self._timed |= self._whole
         for placed in self._placed:
             self._add_heats(timelines, placed)
         return timelines
 
-    def _add_heats(self, timelines: Timelines, one: Placed) -> None:
+    def _add_heats(self, timelines: Timelines, placed: PlacedLog) -> None:
         kinds: dict[str, tuple[str | None, str | None]] = dict(KINDS)
-        if any(heat.module == "MPI-IO" for heat in one.log.heats):
-            own = self._rows.filter(pl.col("log") == one.number)
-            kinds["MPI-IO"] = (mpi_kind(own, MPI_READS), mpi_kind(own, MPI_WRITES))
-        for heat in one.log.heats:
+        if any(heat.module == "MPI-IO" for heat in placed.log.heats):
+            rows = self._rows.filter(pl.col("log") == placed.number)
+            kinds["MPI-IO"] = (mpi_kind(rows, MPI_READS), mpi_kind(rows, MPI_WRITES))
+        for heat in placed.log.heats:
             if not (0 < heat.step_s < LONGEST_S):
                 continue
-            process = one.first_process + min(max(heat.rank, 0), one.log.job.processes - 1)
-            self._timed.add((one.number, heat.module))
+            process = placed.first_process + min(max(heat.rank, 0), placed.log.job.processes - 1)
+            self._timed.add((placed.number, heat.module))
             for is_write, counted in ((False, heat.read_bytes), (True, heat.written_bytes)):
                 moved = counted.clip(0).astype(np.float64)
                 if heat.module in KINDS:
                     key = (process, is_write)
                     self._heat_bytes[key] = self._heat_bytes.get(key, 0.0) + float(moved.sum())
                 operation = kinds[heat.module][is_write]
-                if operation is None or (one.number, heat.module) in self._whole:
+                if operation is None or (placed.number, heat.module) in self._whole:
                     continue
                 (busy,) = np.nonzero(moved)
-                start = busy.astype(np.float64) * heat.step_s + one.offset_s
+                start = busy.astype(np.float64) * heat.step_s + placed.offset_s
                 moves = Moves(process, operation, is_write, start, start + heat.step_s, moved[busy], False)
                 timelines.add(moves, heat.module in KINDS)
 
@@ -246,8 +249,8 @@ class _Reading:
         spent = self._spent()
         nodes = self._traced.nodes()
         rows: list[dict[str, object]] = []
-        for one, end_s in zip(self._placed, self._ends_s, strict=True):
-            job = one.log.job
+        for placed, end_s in zip(self._placed, self._ends_s, strict=True):
+            job = placed.log.job
             program = job.command.split(maxsplit=1)
             common = {
                 "user": job.user,
@@ -258,11 +261,11 @@ class _Reading:
                 "state": "killed" if job.was_killed else "ended",
                 "images": 1,
             }
-            is_mpi = job.processes > 1 and not one.log.is_merged
+            is_mpi = job.processes > 1 and not placed.log.is_merged
             for rank in range(job.processes):
-                process = one.first_process + rank
-                own = {"process": process, "node": nodes.get(process), "rank": rank if is_mpi else None}
-                rows.append(common | own | spent.get(process, {}))
+                process = placed.first_process + rank
+                of_process = {"process": process, "node": nodes.get(process), "rank": rank if is_mpi else None}
+                rows.append(common | of_process | spent.get(process, {}))
         return pl.DataFrame(rows, schema=PROCESSES)
 
     def _spent(self) -> dict[int, dict[str, object]]:
@@ -275,23 +278,23 @@ class _Reading:
         facts = _summed(self._facts.filter(pl.col("module").is_in([*KINDS])), ["log", "process"], ["metadata_ns"])
         of_log = totals.partition_by("log", "is_write", as_dict=True)
         metadata = facts.partition_by("log", as_dict=True)
-        for one in self._placed:
-            processes = range(one.first_process, one.first_process + one.log.job.processes)
+        for placed in self._placed:
+            processes = range(placed.first_process, placed.first_process + placed.log.job.processes)
             for is_write, (bytes_name, ns_name) in enumerate(
                 (("read_bytes", "read_ns"), ("written_bytes", "write_ns"))
             ):
-                own = of_log.get((one.number, bool(is_write)), totals.clear())
+                moved = of_log.get((placed.number, bool(is_write)), totals.clear())
                 heat = {process: self._heat_bytes.get((process, bool(is_write)), 0.0) for process in processes}
                 for column, name in (("bytes", bytes_name), ("duration_ns", ns_name)):
-                    known: Mapping[int, float | None] | None = _of_each(own, column, processes)
-                    known = None if one.log.is_merged else known
-                    if known is None and column == "bytes" and sum(heat.values()) == own["bytes"].sum():
+                    known: Mapping[int, float | None] | None = _of_each(moved, column, processes)
+                    known = None if placed.log.is_merged else known
+                    if known is None and column == "bytes" and sum(heat.values()) == moved["bytes"].sum():
                         known = heat
                     for process, value in (known or {}).items():
                         spent[process][name] = _whole(value)
-            if one.log.is_merged:
+            if placed.log.is_merged:
                 continue
-            known = _of_each(metadata.get((one.number,), facts.clear()), "metadata_ns", processes)
+            known = _of_each(metadata.get((placed.number,), facts.clear()), "metadata_ns", processes)
             for process, value in (known or {}).items():
                 spent[process]["metadata_ns"] = _whole(value)
         return spent
@@ -299,7 +302,7 @@ class _Reading:
     def _process_operations(self) -> pl.DataFrame:
         """`PROCESS_OPERATIONS`. Calls of all processes of a job together, and of merged logs, have no process."""
         names = ("calls", "bytes", "duration_ns")
-        are_merged = pl.col("log").is_in([one.number for one in self._placed if one.log.is_merged])
+        are_merged = pl.col("log").is_in([placed.number for placed in self._placed if placed.log.is_merged])
         rows = self._attributed.with_columns(process=pl.when(~are_merged).then("process"))
         every = _summed(rows, ["process", "operation"], names, "slowest_ns")
         return _shaped(every, PROCESS_OPERATIONS).sort("process", "operation", nulls_last=True)
@@ -335,7 +338,7 @@ class _Reading:
 
     def _uses(self, rows: pl.DataFrame, *key: str) -> pl.DataFrame:
         """How many processes are in rows: all of a job where it is one row of them together."""
-        all_of = pl.Series([one.log.job.processes for one in self._placed], dtype=pl.Int64)
+        all_of = pl.Series([placed.log.job.processes for placed in self._placed], dtype=pl.Int64)
         return (
             rows.group_by(*key, "log")
             .agg(pl.col("process").n_unique().alias("some"), pl.col("process").has_nulls().alias("is_shared"))
@@ -357,8 +360,8 @@ class _Reading:
         shared = moves.filter(pl.col("process").is_null()).select("log", "module", "file").unique()
         named = self._facts.filter(pl.col("process").is_null()).join(shared, on=["log", "module", "file"], how="semi")
         extremes = [
-            named.select("path", "process", bytes=f"{one}_bytes", duration_ns=f"{one}_ns")
-            for one in ("fastest", "slowest")
+            named.select("path", "process", bytes=f"{extreme}_bytes", duration_ns=f"{extreme}_ns")
+            for extreme in ("fastest", "slowest")
         ]
         return pl.concat([known, *extremes], how="vertical_relaxed")
 
@@ -390,8 +393,8 @@ class _Reading:
 
     def _file_processes(self, numbers: dict[str, int]) -> pl.DataFrame:
         """`FILE_PROCESSES`. A record of all processes of a job stands for all of them."""
-        first = pl.Series([one.first_process for one in self._placed], dtype=pl.Int64)
-        every = pl.Series([one.log.job.processes for one in self._placed], dtype=pl.Int64)
+        first = pl.Series([placed.first_process for placed in self._placed], dtype=pl.Int64)
+        every = pl.Series([placed.log.job.processes for placed in self._placed], dtype=pl.Int64)
         who = {
             "processes": pl.when(pl.col("process").is_null()).then(pl.lit(every).gather("log")).otherwise(1),
             "process": pl.col("process").fill_null(pl.lit(first).gather("log")),
@@ -431,15 +434,15 @@ class _Reading:
     def _latencies(self) -> pl.DataFrame:
         durations: dict[str, list[Any]] = {}
         traced = self._traced_modules()
-        for one in self._traced.calls():
-            if one.module in traced and one.operation is not None:
-                durations.setdefault(one.operation, []).append(durations_ns(one.trace)[one.own])
+        for calls in self._traced.calls():
+            if calls.module in traced and calls.operation is not None:
+                durations.setdefault(calls.operation, []).append(durations_ns(calls.trace)[calls.mask])
         return latencies(durations)
 
     def _traced_modules(self) -> set[str]:
         """Those all of whose calls were traced in every log that has such calls, each of a known operation."""
         moved = self._moved
-        return {module for _, module in moved if {(log, one) for log, one in moved if one == module} <= self._whole}
+        return {module for _, module in moved if {key for key in moved if key[1] == module} <= self._whole}
 
     @cached_property
     def _moved(self) -> set[tuple[int, str]]:
@@ -447,7 +450,7 @@ class _Reading:
         return set(self._rows.filter(IS_WRITE.is_not_null()).select("log", "module").unique().iter_rows())
 
     def _uncounted(self) -> frozenset[str]:
-        """Of no stat at all nobody knows whether Darshan saw them: see `unknown`."""
+        """Without any stat, it is unknown whether Darshan counts them: see `unknown`."""
         return UNCOUNTED if "stat" in set(self._rows["operation"]) else UNCOUNTED | {"stat"}
 
     def _gaps(self) -> Gaps:

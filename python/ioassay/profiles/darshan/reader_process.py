@@ -74,10 +74,10 @@ class DarshanUtil:
     """The C library of the PyDarshan that is installed, and its structures."""
 
     def __init__(self) -> None:
-        found = importlib.util.find_spec("darshan")
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec("darshan")
+        if spec is None or spec.origin is None:
             raise ImportError("PyDarshan is not installed")
-        package = Path(found.origin).parent
+        package = Path(spec.origin).parent
         self.structs = _structs(_loaded(package / "backend" / "api_def_c.py").load_darshan_header())
         self.library = _library(package)
         for name in ("darshan_log_open", "darshan_log_get_lib_version"):
@@ -99,14 +99,14 @@ class DarshanUtil:
 
 def _structs(header: str) -> dict[str, type[ctypes.Structure]]:
     """The structures that a C header declares."""
-    found: dict[str, type[ctypes.Structure]] = {}
+    structures: dict[str, type[ctypes.Structure]] = {}
     for name, body in _STRUCT.findall(_COMMENT.sub("", header)):
         fields: list[tuple[str, Any]] = []
         for kind, star, field, count in _FIELD.findall(body):
-            one = ctypes.c_void_p if star else found.get(kind) or _TYPES[kind]
-            fields.append((field, one * int(count) if count else one))
-        found[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
-    return found
+            ctype = ctypes.c_void_p if star else structures.get(kind) or _TYPES[kind]
+            fields.append((field, ctype * int(count) if count else ctype))
+        structures[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+    return structures
 
 
 def _library(package: Path) -> Any:
@@ -152,9 +152,9 @@ def _read_apart(util: DarshanUtil, path: str) -> None:
         while (part := receive(whole_parts)) is not None:
             send(sys.stdout.buffer, part)
     _, status = os.waitpid(child, 0)
-    said = os.pread(messages, _MOST_MESSAGE_BYTES, 0).decode(errors="replace")
+    output = os.pread(messages, _MOST_MESSAGE_BYTES, 0).decode(errors="replace")
     os.close(messages)
-    _write(sys.stdout.buffer, {"part": "end", "status": os.waitstatus_to_exitcode(status), "messages": said}, {})
+    _write(sys.stdout.buffer, {"part": "end", "status": os.waitstatus_to_exitcode(status), "messages": output}, {})
 
 
 _UNSIGNED, _INTEGER, _REAL = "<u8", "<i8", "<f8"
@@ -183,8 +183,8 @@ class _Array(NamedTuple):
 
 
 def _write(out: Any, part: dict[str, object], arrays: Mapping[str, _Array]) -> None:
-    said = part | {"arrays": [(name, one.kind, one.shape, len(one.content)) for name, one in arrays.items()]}
-    send(out, json.dumps(said).encode() + b"\n" + b"".join(one.content for one in arrays.values()))
+    header = part | {"arrays": [(name, array.kind, array.shape, len(array.content)) for name, array in arrays.items()]}
+    send(out, json.dumps(header).encode() + b"\n" + b"".join(array.content for array in arrays.values()))
 
 
 def _text(content: bytes) -> str:
@@ -236,29 +236,31 @@ class _Reading:
 
     def _listed(self, function: str, struct: str) -> Any:
         """What a function of the library finds: so many of a structure."""
-        found, count = ctypes.c_void_p(), ctypes.c_int()
-        getattr(self._library, function)(self._handle, ctypes.byref(found), ctypes.byref(count))
-        if found.value is None:
+        first, count = ctypes.c_void_p(), ctypes.c_int()
+        getattr(self._library, function)(self._handle, ctypes.byref(first), ctypes.byref(count))
+        if first.value is None:
             return ()
-        return (self._util.structs[struct] * count.value).from_address(found.value)
+        return (self._util.structs[struct] * count.value).from_address(first.value)
 
     def _modules(self) -> list[tuple[str, int]]:
         modules = self._listed("darshan_log_get_modules", "darshan_mod_info")
-        names = [_text(ctypes.string_at(one.name)) for one in modules]
+        names = [_text(ctypes.string_at(module.name)) for module in modules]
         self._part(
             {
                 "part": "modules",
                 "names": names,
-                "bytes": [one.len for one in modules],
-                "partial": [bool(one.partial_flag) for one in modules],
+                "bytes": [module.len for module in modules],
+                "partial": [bool(module.partial_flag) for module in modules],
             }
         )
-        return [(name, one.idx) for name, one in zip(names, modules, strict=True)]
+        return [(name, module.idx) for name, module in zip(names, modules, strict=True)]
 
     def _names(self) -> None:
         records = self._listed("darshan_log_get_name_records", "darshan_name_record")
-        ids = _Array.of(_UNSIGNED, [one.id for one in records])
-        self._part({"part": "names", "names": [_text(ctypes.string_at(one.name)) for one in records]}, {"ids": ids})
+        ids = _Array.of(_UNSIGNED, [record.id for record in records])
+        self._part(
+            {"part": "names", "names": [_text(ctypes.string_at(record.name)) for record in records]}, {"ids": ids}
+        )
 
     def _module(self, name: str, number: int) -> None:
         """Writes the records of a module that can be read, and whether an error ended them."""
@@ -314,14 +316,14 @@ class _Reading:
         return _text(record.hostname), record.write_count, record.read_count, every
 
     def _heat(self, record: Any, _: int) -> tuple[Any, ...]:
-        bins = [ctypes.string_at(one, 8 * record.nbins) for one in (record.read_bins, record.write_bins)]
+        bins = [ctypes.string_at(address, 8 * record.nbins) for address in (record.read_bins, record.write_bins)]
         return record.bin_width_seconds, record.nbins, *bins
 
     def _stripes(self, record: Any, _: int) -> tuple[Any, ...]:
         component = "darshan_lustre_component"
-        at = self._util.counter_names("lustre_comp", component, "counters").index("LUSTRE_COMP_STRIPE_SIZE")
+        index = self._util.counter_names("lustre_comp", component, "counters").index("LUSTRE_COMP_STRIPE_SIZE")
         first = self._util.structs[component].from_address(record.comps) if record.num_comps > 0 else None
-        return (0 if first is None else first.counters[at],)
+        return (0 if first is None else first.counters[index],)
 
     def _part(self, document: dict[str, object], arrays: Mapping[str, _Array] | None = None) -> None:
         _write(self._out, document, arrays or {})

@@ -55,10 +55,10 @@ def log_files(path: Path) -> Iterator[LogFile]:
     if not path.is_dir():
         yield LogFile(path, _required(path))
         return
-    found = [LogFile(inner, form) for inner in sorted(path.iterdir()) if (form := _form_within(inner))]
-    if not found:
+    files = [LogFile(inner, form) for inner in sorted(path.iterdir()) if (form := _form_within(inner))]
+    if not files:
         raise UsageError(f"{path} has no Darshan log.", "Name logs (.darshan), or the text of darshan-parser.")
-    yield from found
+    yield from files
 
 
 def _form_within(inner: Path) -> Form | None:

@@ -30,5 +30,5 @@ def form_of(beginning: bytes) -> Form | None:
 
 def old_version(beginning: bytes) -> str | None:
     """The version of the format of a log of Darshan 1 or 2 that begins so. `None`: it is no such log."""
-    found = _OLD_VERSION.match(beginning)
-    return found[1].decode() if found else None
+    match = _OLD_VERSION.match(beginning)
+    return match[1].decode() if match else None

@@ -34,9 +34,9 @@ def flipped(content: bytes, rng: random.Random, least: int = 0) -> bytes:
 
 
 def overwritten(content: bytes, rng: random.Random) -> bytes:
-    at = rng.randrange(len(content))
-    noise = rng.randbytes(min(rng.randint(1, 64), len(content) - at))
-    return content[:at] + noise + content[at + len(noise) :]
+    begin = rng.randrange(len(content))
+    noise = rng.randbytes(min(rng.randint(1, 64), len(content) - begin))
+    return content[:begin] + noise + content[begin + len(noise) :]
 
 
 def is_same(first: Log, second: Log) -> bool:
@@ -44,8 +44,8 @@ def is_same(first: Log, second: Log) -> bool:
         (first.job, first.names, first.stripes) == (second.job, second.names, second.stripes)
         and first.records.keys() == second.records.keys()
         and all(rows.equals(second.records[name]) for name, rows in first.records.items())
-        and [repr(one) for one in first.heats] == [repr(one) for one in second.heats]
-        and [repr(one) for one in first.traces] == [repr(one) for one in second.traces]
+        and [repr(heat) for heat in first.heats] == [repr(heat) for heat in second.heats]
+        and [repr(trace) for trace in first.traces] == [repr(trace) for trace in second.traces]
     )
 
 
@@ -69,24 +69,24 @@ def test_a_bit_that_flipped_behind_the_header_is_refused_or_a_stated_loss(
     paths = written(tmp_path, [flipped(content, rng, HEADER_BYTES) for _ in range(60)])
     whole, *damaged = read_logs([path, *paths])
     assert isinstance(whole, Log)
-    silent = [one.path for one in damaged if isinstance(one, Log) and not one.losses and not is_same(one, whole)]
+    silent = [got.path for got in damaged if isinstance(got, Log) and not got.losses and not is_same(got, whole)]
     assert silent == []
 
 
 @pytest.mark.parametrize("name", ["python", "mpi-dxt", "threads-dxt"])
-def test_whatever_happened_to_a_log_it_is_an_error_or_a_profile(log: Named, tmp_path: Path, name: str) -> None:
+def test_a_damaged_log_is_an_error_or_a_profile(log: Named, tmp_path: Path, name: str) -> None:
     content, rng = log(f"{name}.darshan").read_bytes(), random.Random(name)
     damaged = [overwritten(content, rng) for _ in range(30)]
     damaged += [flipped(content[:HEADER_BYTES], rng) + content[HEADER_BYTES:] for _ in range(30)]
     paths = written(tmp_path, damaged)
     read = list(read_logs(paths))
-    assert {type(one) for one in read} == {Log, UsageError}
-    for one in read:
-        if isinstance(one, Log):
-            profile_of([one])
+    assert {type(result) for result in read} == {Log, UsageError}
+    for result in read:
+        if isinstance(result, Log):
+            profile_of([result])
 
 
-def test_of_several_logs_one_that_cannot_be_read_is_a_loss(log: Named, tmp_path: Path) -> None:
+def test_an_unreadable_log_among_several_is_a_loss(log: Named, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.darshan", tmp_path / "bad.darshan"
     good.write_bytes(log("python.darshan").read_bytes())
     bad.write_bytes(good.read_bytes()[:1400])
@@ -132,7 +132,7 @@ def test_a_crash_of_the_library_ends_the_reading_of_one_log(
     monkeypatch.setenv("PYTHONPATH", f"{package.parent}:{Path(library.__file__).parents[3]}")
     content = log("python.darshan").read_bytes()
     read = list(library.read_logs(written(tmp_path, [content, content])))
-    assert [isinstance(one, UsageError) and "ended with SIGSEGV" in one.message for one in read] == [True, True]
+    assert [isinstance(error, UsageError) and "ended with SIGSEGV" in error.message for error in read] == [True, True]
 
 
 @pytest.mark.parametrize("name", ["python", "mpi"])

@@ -1,4 +1,4 @@
-"""What becomes of Darshan's logs in a profile."""
+"""Profiles of logs of Darshan."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def total(profile: Profile, operation: str) -> int:
     return int(profile.process_operations.filter(pl.col("operation") == operation)["bytes"].sum())
 
 
-def said(profile: Profile, words: str) -> bool:
+def states(profile: Profile, words: str) -> bool:
     return any(words in sentence for sentence in profile.unknown)
 
 
@@ -72,7 +72,7 @@ def test_counters_become_operations_of_files(load: Load) -> None:
     assert of_file(profile, profile.file_operations, "/text2.txt").filter(operation="rename")["calls"].to_list() == [1]
 
 
-def test_what_darshan_does_not_count_is_null_and_said(load: Load) -> None:
+def test_what_darshan_does_not_count_is_null_and_stated(load: Load) -> None:
     profile = load("python.darshan")
     for column in ("failed", "strided", "begin_bytes"):
         assert profile.file_operations[column].null_count() == profile.file_operations.height
@@ -84,9 +84,9 @@ def test_what_darshan_does_not_count_is_null_and_said(load: Load) -> None:
     assert profile.latencies.is_empty()
     assert profile.timeline["calls"].null_count() == profile.timeline.height
     assert not {"stat", "close", "remove"} & {*profile.process_operations["operation"]}
-    assert said(profile, "only calls that succeeded")
-    assert said(profile, "do not count stat and fstat")
-    assert said(profile, "DXT did not trace all")
+    assert states(profile, "only calls that succeeded")
+    assert states(profile, "do not count stat and fstat")
+    assert states(profile, "DXT did not trace all")
     assert profile.losses == ()
 
 
@@ -101,7 +101,7 @@ def test_sizes_have_darshans_own_bounds(load: Load) -> None:
     ]
     common = of_file(profile, profile.common_sizes, "/data.bin")
     assert rows(common, "operation", "bytes", "calls") == [(None, 1000, 1), (None, 4096, 86)]
-    assert said(profile, "common sizes are those of reads and writes together")
+    assert states(profile, "common sizes are those of reads and writes together")
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,8 @@ def test_requests_of_exactly_a_mebibyte_are_no_smaller_ones(
     tmp_path: Path, writes: int, reads: int, common: dict[int, int], expected: list[tuple[object, ...]]
 ) -> None:
     counters = {"READS": reads, "WRITES": writes, "SIZE_READ_100K_1M": reads, "SIZE_WRITE_100K_1M": writes}
-    for at in range(1, 5):
-        size, calls = [*common.items(), *[(0, 0)] * 4][at - 1]
-        counters |= {f"ACCESS{at}_ACCESS": size, f"ACCESS{at}_COUNT": calls}
+    for rank, (size, calls) in enumerate([*common.items(), *[(0, 0)] * 4][:4], 1):
+        counters |= {f"ACCESS{rank}_ACCESS": size, f"ACCESS{rank}_COUNT": calls}
     path = tmp_path / "log.txt"
     path.write_text(text_of(counters))
     assert rows(load_profile([path]).file_sizes, "operation", "begin_bytes", "end_bytes", "calls") == expected
@@ -147,13 +146,13 @@ def text_of(counters: dict[str, int]) -> str:
     return header + "".join(f"POSIX\t0\t7\t{name}\t{values.get(name, 0)}\t/a\t/\text4\n" for name in every)
 
 
-def test_misaligned_calls_are_known_where_there_is_no_doubt_which_they_were(load: Load) -> None:
+def test_misaligned_calls_are_known_where_the_counters_determine_them(load: Load) -> None:
     python, mpi = load("python.darshan"), load("mpi.darshan")
     assert of_file(python, python.file_operations, "/data.bin")["misaligned"].drop_nulls().is_empty()
-    assert said(python, "whether reads or writes were misaligned is unknown")
-    own = of_file(mpi, mpi.file_operations, ".rank2").filter(operation="write")
-    assert rows(own, "calls", "misaligned") == [(7, 6)]
-    assert not said(mpi, "misaligned")
+    assert states(python, "whether reads or writes were misaligned is unknown")
+    writes = of_file(mpi, mpi.file_operations, ".rank2").filter(operation="write")
+    assert rows(writes, "calls", "misaligned") == [(7, 6)]
+    assert not states(mpi, "misaligned")
 
 
 def test_processes_have_the_job_as_their_time(load: Load) -> None:
@@ -177,10 +176,10 @@ def test_a_shared_file_without_dxt_is_known_of_all_processes_together(load: Load
     # HEATMAP counts the bytes of each process, and nothing counts its time.
     assert profile.processes["written_bytes"].to_list() == [8 * 68 * KIB + 1000 * (5 + rank) for rank in range(4)]
     assert profile.processes["write_ns"].null_count() == 4
-    assert said(profile, "adds up all processes of an MPI job")
+    assert states(profile, "adds up all processes of an MPI job")
 
 
-def test_dxt_tells_processes_of_shared_files_apart(load: Load) -> None:
+def test_dxt_attributes_shared_files_to_processes(load: Load) -> None:
     profile = load("mpi-dxt.darshan")
     writes = profile.process_operations.filter(operation="write")
     assert rows(writes, "process", "bytes") == [(rank, 8 * 68 * KIB + 1000 * (5 + rank)) for rank in range(4)]
@@ -188,11 +187,11 @@ def test_dxt_tells_processes_of_shared_files_apart(load: Load) -> None:
     assert set(profile.processes["node"]) == {"node1"}
     shared = of_file(profile, profile.file_operations, "/mpi-dxt.bin").filter(operation="write")
     assert rows(shared, "begin_bytes", "misaligned") == [(0, 0)]
-    assert not said(profile, "adds up all processes of an MPI job")
-    assert not said(profile, "The node of a process")
+    assert not states(profile, "adds up all processes of an MPI job")
+    assert not states(profile, "The node of a process")
 
 
-def test_collective_and_independent_calls_share_bytes_that_nobody_tells_apart(load: Load) -> None:
+def test_bytes_of_collective_and_independent_calls_are_counted_together(load: Load) -> None:
     profile = load("mpi.darshan")
     calls = of_file(profile, profile.file_operations, "/mpi.bin").filter(pl.col("operation").str.starts_with("MPI"))
     assert rows(calls, "operation", "calls", "bytes") == [
@@ -202,7 +201,7 @@ def test_collective_and_independent_calls_share_bytes_that_nobody_tells_apart(lo
         ("MPI read", 16, None),
         ("MPI write", 32, None),
     ]
-    assert said(profile, "several kinds of calls of MPI-IO")
+    assert states(profile, "several kinds of calls of MPI-IO")
 
 
 @pytest.mark.parametrize("name", ["python", "mpi", "mpi-dxt", "threads-dxt", "killed", "partial-dxt"])
@@ -225,7 +224,7 @@ def test_a_complete_dxt_has_latencies_and_calls_over_time(load: Load) -> None:
         assert dict(frame.group_by("operation").agg(pl.col("calls").sum()).rows()) == calls
     spent = profile.timeline.group_by("operation").agg(pl.col("duration_ns").sum(), pl.col("slowest_ns").max())
     assert (spent["duration_ns"] > spent["slowest_ns"]).all()
-    assert not said(profile, "DXT did not trace all")
+    assert not states(profile, "DXT did not trace all")
 
 
 def test_an_incomplete_dxt_is_a_loss_and_no_source_of_sums(load: Load) -> None:
@@ -262,8 +261,8 @@ def test_a_log_merged_of_processes_that_are_no_ranks_has_as_many_as_any_file_has
     assert (processes.height, processes["rank"].to_list()) == (2, [None, None])
     assert processes["metadata_ns"].to_list() == [None, None]
     assert profile.process_operations["process"].to_list() == [None] * profile.process_operations.height
-    assert said(profile, "merged from logs of at least 2 processes")
-    assert not said(apart, "merged")
+    assert states(profile, "merged from logs of at least 2 processes")
+    assert not states(apart, "merged")
     counted = ("file", "operation", "calls", "bytes", "processes", "consecutive", "forward", "end_bytes")
     assert rows(profile.file_operations, *counted) == rows(apart.file_operations, *counted)
     assert profile.files["processes"].to_list() == apart.files["processes"].to_list()
@@ -275,25 +274,27 @@ def test_a_log_of_no_file_is_an_empty_profile(load: Load) -> None:
     profile = load("empty.darshan")
     assert (profile.files.height, profile.processes.height, profile.commands) == (0, 1, ("/bin/true",))
     assert profile.processes["read_bytes"].to_list() == [0]
-    assert said(profile, "no record of any file")
+    assert states(profile, "no record of any file")
 
 
 def test_logs_of_several_processes_are_one_profile(load: Load) -> None:
-    one, two = load("worker1.darshan"), load("worker2.darshan")
+    first, second = load("worker1.darshan"), load("worker2.darshan")
     both = load("worker2.darshan", "worker1.darshan")
     assert rows(both.processes, "process", "begin_unix_ns") == [
-        (0, one.begin_unix_ns),
-        (1, two.begin_unix_ns),
+        (0, first.begin_unix_ns),
+        (1, second.begin_unix_ns),
     ]
-    assert both.duration_s == pytest.approx((two.end_unix_ns - one.begin_unix_ns) / 1e9)
+    assert both.duration_s == pytest.approx((second.end_unix_ns - first.begin_unix_ns) / 1e9)
     file = of_file(both, both.files, "/data.bin").row(0, named=True)
-    later_s = (two.begin_unix_ns - one.begin_unix_ns) / 1e9
+    later_s = (second.begin_unix_ns - first.begin_unix_ns) / 1e9
     assert file["processes"] == 2
-    assert file["last_close_s"] == pytest.approx(of_file(two, two.files, "/data.bin")["last_close_s"].item() + later_s)
-    assert total(both, "write") == 2 * total(one, "write")
+    assert file["last_close_s"] == pytest.approx(
+        of_file(second, second.files, "/data.bin")["last_close_s"].item() + later_s
+    )
+    assert total(both, "write") == 2 * total(first, "write")
     assert max(both.timeline["start_s"]) >= 0.3
-    assert said(both, "The logs name 2 jobs")
-    assert not said(one, "The logs name")
+    assert states(both, "The logs name 2 jobs")
+    assert not states(first, "The logs name")
 
 
 def assert_alike(first: Profile, second: Profile) -> None:
@@ -301,13 +302,13 @@ def assert_alike(first: Profile, second: Profile) -> None:
     for name, schema in FRAMES.items():
         dropped = [column for column in schema if column.endswith("_unix_ns")]
         left, right = (
-            getattr(one, name).drop(dropped).with_columns(pl.selectors.numeric().cast(pl.Float64))
-            for one in (first, second)
+            getattr(profile, name).drop(dropped).with_columns(pl.selectors.numeric().cast(pl.Float64))
+            for profile in (first, second)
         )
         rounding = [column for column in left.columns if column.endswith("_ns")]
         assert_frame_equal(left.select(rounding), right.select(rounding), abs_tol=MOST_ROUNDED_NS, rel_tol=0)
         assert_frame_equal(left.drop(rounding), right.drop(rounding), abs_tol=1e-6, rel_tol=1e-6)
-    others = {one.name for one in fields(Profile)} - {*FRAMES, "names", "unknown"}
+    others = {field.name for field in fields(Profile)} - {*FRAMES, "names", "unknown"}
     for name in others - {"begin_unix_ns", "end_unix_ns", "origin_unix_ns"}:
         assert getattr(first, name) == getattr(second, name), name
     assert first.duration_s == pytest.approx(second.duration_s, abs=1e-3)
@@ -319,7 +320,7 @@ def test_the_text_of_a_log_has_the_same_profile(load: Load, name: str) -> None:
     binary, text = load(f"{name}.darshan"), load(f"{name}.txt")
     assert_alike(binary, text)
     assert set(binary.unknown) < set(text.unknown)
-    assert said(text, "darshan-parser prints neither")
+    assert states(text, "darshan-parser prints neither")
 
 
 def test_a_log_and_its_text_are_not_added_up(load: Load) -> None:
@@ -347,15 +348,15 @@ def sample(name: str) -> Path:
     spec = importlib.util.find_spec("darshan")
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("PyDarshan is not installed: pip install 'ioassay[darshan]'")
-    found = next(Path(spec.submodule_search_locations[0]).rglob(f"{name}.darshan"), None)
-    return found or pytest.skip(f"this PyDarshan has no {name}.darshan")
+    log = next(Path(spec.submodule_search_locations[0]).rglob(f"{name}.darshan"), None)
+    return log or pytest.skip(f"this PyDarshan has no {name}.darshan")
 
 
 def test_older_logs_have_no_time_line_and_the_stripes_of_lustre() -> None:
     profile = load_profile([sample("sample-goodost")])
     assert profile.processes.height == 48
     assert profile.timeline.is_empty()
-    assert said(profile, "When POSIX and STDIO moved bytes is unknown")
+    assert states(profile, "When POSIX and STDIO moved bytes is unknown")
     written = profile.files.filter(pl.col("path").str.starts_with("/scratch"))
     assert set(written["block_bytes"]) == {1 << 20}
     assert profile.losses == ()
@@ -363,7 +364,7 @@ def test_older_logs_have_no_time_line_and_the_stripes_of_lustre() -> None:
 
 def test_modules_that_are_not_read_are_named() -> None:
     profile = load_profile([sample("ior_hdf5_example")])
-    assert said(profile, "does not read the modules H5D and H5F")
+    assert states(profile, "does not read the modules H5D and H5F")
 
 
 def test_many_ranks_of_a_job_are_processes() -> None:
@@ -399,7 +400,7 @@ def test_a_pydarshan_that_does_not_work_is_an_error(
         load_profile([path])
 
 
-def test_the_kinds_of_calls_of_mpi_io_are_told_apart(log: Named, tmp_path: Path) -> None:
+def test_the_kinds_of_calls_of_mpi_io_are_distinguished(log: Named, tmp_path: Path) -> None:
     text = log("mpi.txt").read_text()
     for kind, calls in (("INDEP_WRITES\t32", "0"), ("NB_WRITES\t0", "32"), ("SPLIT_READS\t0", "7")):
         name = kind.split("\t")[0]
@@ -408,8 +409,8 @@ def test_the_kinds_of_calls_of_mpi_io_are_told_apart(log: Named, tmp_path: Path)
     changed = tmp_path / "kinds.txt"
     changed.write_text(text)
     profile = load_profile([changed])
-    found = of_file(profile, profile.file_operations, "/mpi.bin").filter(pl.col("operation").str.starts_with("MPI"))
-    assert found.select("operation", "calls").rows() == [
+    of_mpi = of_file(profile, profile.file_operations, "/mpi.bin").filter(pl.col("operation").str.starts_with("MPI"))
+    assert of_mpi.select("operation", "calls").rows() == [
         ("MPI collective read", 16),
         ("MPI collective write", 32),
         ("MPI file", 8),

@@ -81,7 +81,7 @@ def test_a_warning_of_incomplete_data_is_a_loss(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["uid", "jobid", "start_time", "nprocs"])
 def test_a_header_that_lacks_something_is_refused(tmp_path: Path, line: str) -> None:
-    text = "\n".join(one for one in HEADER.splitlines() if not one.startswith(f"# {line}:"))
+    text = "\n".join(row for row in HEADER.splitlines() if not row.startswith(f"# {line}:"))
     with pytest.raises(UsageError, match=f"its header has no {line.replace('_', ' ')}"):
         read_text(stored(tmp_path, text))
 

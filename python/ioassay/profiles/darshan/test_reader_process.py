@@ -50,7 +50,7 @@ def test_structures_are_laid_out_as_pydarshan_lays_them_out() -> None:
     assert printed(LAYOUTS) == "True True"
 
 
-def test_where_there_is_no_wheel_the_library_is_the_one_that_pydarshan_finds(tmp_path: Path) -> None:
+def test_without_a_wheel_the_library_is_the_one_that_pydarshan_finds(tmp_path: Path) -> None:
     (wheel,) = importlib.util.find_spec("darshan").submodule_search_locations  # type: ignore[union-attr, misc]
     (library,) = Path(wheel).parent.glob("darshan.libs/libdarshan-util*")
     path = stand_in(tmp_path, f"ffi.dlopen({str(library)!r})")

@@ -78,12 +78,12 @@ def _take(read: _Read, line: str, length: int) -> None:
 
 
 def _take_comment(read: _Read, line: str) -> None:
-    if found := _HEADER.fullmatch(line):
-        read.header.setdefault(found[1], found[2])
-    elif found := _MODULE.match(line):
-        read.modules[found[1]] = int(found[2])
-    elif found := _PARTIAL.match(line):
-        read.partial.add(found[1])
+    if match := _HEADER.fullmatch(line):
+        read.header.setdefault(match[1], match[2])
+    elif match := _MODULE.match(line):
+        read.modules[match[1]] = int(match[2])
+    elif match := _PARTIAL.match(line):
+        read.partial.add(match[1])
     elif line.startswith("# DXT, file_id:"):
         read.has_trace = True
     elif line.startswith(("# Total file counts", "# performance")):
@@ -193,11 +193,11 @@ def _heats(read: _Read) -> Iterator[Heat]:
             continue
         bins: dict[str, dict[int, int]] = {"READ": {}, "WRITE": {}}
         for counter, value in values.items():
-            if (found := _BIN.fullmatch(counter)) and re.fullmatch(r"\d{1,18}", value):
-                bins[found[1]][int(found[2])] = int(value)
+            if (match := _BIN.fullmatch(counter)) and re.fullmatch(r"\d{1,18}", value):
+                bins[match[1]][int(match[2])] = int(value)
         with suppress(ValueError):
-            count = max((at for one in bins.values() for at in one), default=-1) + 1
-            moved = [np.array([one.get(at, 0) for at in range(count)], np.int64) for one in bins.values()]
+            count = max((index for counts in bins.values() for index in counts), default=-1) + 1
+            moved = [np.array([counts.get(index, 0) for index in range(count)], np.int64) for counts in bins.values()]
             yield Heat(module, rank, float(values.get(_STEP, "")), *moved)
 
 

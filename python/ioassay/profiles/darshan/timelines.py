@@ -72,21 +72,21 @@ class Timelines:
         if not len(start):
             return
         sums = self._sums.setdefault(moves.operation, np.zeros((4, self._bins)))
-        own = [spread(start, end, moved, self.step_s, self._bins)]
+        in_bins = [spread(start, end, moved, self.step_s, self._bins)]
         if moves.is_traced:
-            at = bins_of(start, self.step_s, self._bins)
-            own.append(spread(start, end, (end - start) * 1e9, self.step_s, self._bins))
-            sums[0] += np.bincount(at, minlength=self._bins)
-            sums[2] += own[1]
-            np.maximum.at(sums[3], at, (end - start) * 1e9)
+            bins = bins_of(start, self.step_s, self._bins)
+            in_bins.append(spread(start, end, (end - start) * 1e9, self.step_s, self._bins))
+            sums[0] += np.bincount(bins, minlength=self._bins)
+            sums[2] += in_bins[1]
+            np.maximum.at(sums[3], bins, (end - start) * 1e9)
         else:
             self._untraced.add(moves.operation)
-        sums[1] += own[0]
+        sums[1] += in_bins[0]
         if is_heat:
             heat = self._heat.setdefault(moves.process, np.zeros((4, -(-self._bins // self._per_heat))))
             if not moves.is_traced:
                 self._timeless.add(moves.process)
-            for kind, value in enumerate(own):
+            for kind, value in enumerate(in_bins):
                 heat[2 * kind + moves.is_write] += np.add.reduceat(value, np.arange(0, self._bins, self._per_heat))
 
     def timeline(self) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ioassay.profiles.darshan.counters import KINDS, MPI_READS, MPI_WRITES, ROWS, Placed
+from ioassay.profiles.darshan.counters import KINDS, MPI_READS, MPI_WRITES, ROWS, PlacedLog
 from ioassay.profiles.darshan.log import Trace
 
 _READS = (*(read for read, _ in KINDS.values()), *MPI_READS)
@@ -47,38 +47,40 @@ _SUMS = pl.Schema(
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _PlacedTrace:
     trace: Trace
-    log: Placed
+    log: PlacedLog
     process: int
 
 
 class Calls(NamedTuple):
     """The reads, or the writes, of a trace."""
 
-    log: Placed
+    log: PlacedLog
     module: str
     is_write: bool
     operation: str | None
     """`None`: of several."""
     process: int
     trace: Trace
-    own: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     """Which calls of the trace they are."""
 
 
 class Traced:
     """All traces of all logs."""
 
-    def __init__(self, logs: Sequence[Placed], rows: pl.DataFrame, blocks: pl.DataFrame) -> None:
+    def __init__(self, logs: Sequence[PlacedLog], rows: pl.DataFrame, blocks: pl.DataFrame) -> None:
         """`rows` are `ROWS`; `blocks` has `block_bytes` by `log` and `file`."""
         self._traces = [
-            _Placed(trace, log, log.first_process + min(max(trace.rank, 0), log.log.job.processes - 1))
+            _PlacedTrace(trace, log, log.first_process + min(max(trace.rank, 0), log.log.job.processes - 1))
             for log in logs
             for trace in log.log.traces
         ]
         block = {(log, file): size for log, file, size in blocks.select("log", "file", "block_bytes").iter_rows()}
-        sums = [row for one in self._traces for row in _sums(one, block.get((one.log.number, one.trace.file)))]
+        sums = [
+            row for placed in self._traces for row in _sums(placed, block.get((placed.log.number, placed.trace.file)))
+        ]
         self._sums = pl.DataFrame(sums, schema=_SUMS, orient="row")
         counted = (
             rows.with_columns(is_write=IS_WRITE)
@@ -122,17 +124,17 @@ class Traced:
     def calls(self) -> Iterator[Calls]:
         """Each trace's reads and its writes."""
         operations = {row[:4]: row[4] for row in self._whole.select(*KEY, "operation").iter_rows()}
-        for one in self._traces:
+        for placed in self._traces:
             for is_write in (False, True):
-                own = one.trace.is_write == is_write
-                if own.any():
-                    module = one.trace.module
-                    operation = operations.get((one.log.number, module, one.trace.file, is_write))
-                    yield Calls(one.log, module, is_write, operation, one.process, one.trace, own)
+                mask = placed.trace.is_write == is_write
+                if mask.any():
+                    module = placed.trace.module
+                    operation = operations.get((placed.log.number, module, placed.trace.file, is_write))
+                    yield Calls(placed.log, module, is_write, operation, placed.process, placed.trace, mask)
 
     def nodes(self) -> dict[int, str]:
         """The node of each process that was traced."""
-        return {one.process: one.trace.node for one in self._traces if one.trace.node}
+        return {placed.process: placed.trace.node for placed in self._traces if placed.trace.node}
 
 
 def latest_end_s(trace: Trace) -> float:
@@ -147,16 +149,16 @@ def durations_ns(trace: Trace) -> NDArray[np.float64]:
     return lasting.clip(0, _LONGEST_CALL_S) * 1e9
 
 
-def _sums(one: _Placed, block_bytes: int | None) -> Iterator[tuple[object, ...]]:
-    trace = one.trace
+def _sums(placed: _PlacedTrace, block_bytes: int | None) -> Iterator[tuple[object, ...]]:
+    trace = placed.trace
     lasting = durations_ns(trace)
     for is_write in (False, True):
-        own = trace.is_write == is_write
-        if not own.any():
+        mask = trace.is_write == is_write
+        if not mask.any():
             continue
-        offsets = trace.offset_bytes[own]
+        offsets = trace.offset_bytes[mask]
         yield (
-            one.log.number, trace.module, trace.file, is_write, one.process, int(own.sum()),
-            int(trace.length_bytes[own].clip(0).sum()), float(lasting[own].sum()), float(lasting[own].max()),
+            placed.log.number, trace.module, trace.file, is_write, placed.process, int(mask.sum()),
+            int(trace.length_bytes[mask].clip(0).sum()), float(lasting[mask].sum()), float(lasting[mask].max()),
             int(offsets.min()), int((offsets % block_bytes != 0).sum()) if block_bytes else None,
         )  # fmt: skip

@@ -46,7 +46,7 @@ class Gaps:
     timed: frozenset[str]
     """The modules of which every log says when bytes were moved."""
     has_shared: bool
-    """Records of all processes together that no trace tells apart."""
+    """Some records are of all processes together, and no trace has the calls of each."""
     has_mixed_common: bool
     has_mixed_alignment: bool
     has_mixed_collective: bool
