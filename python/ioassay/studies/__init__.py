@@ -6,7 +6,7 @@
     shorthand   what may be written shorter, written out
     model       every option, once, with files, steps, values, spelling
     validate    what is refused before there is a plan, with sweep and check_steps
-    refusals    what the engine refuses of a plan, said with the line of the study
+    refusals    what the engine refuses of a plan, with the line of the study
     cases       the sweep in the order in which it runs, each case with the engine's plan (plans)
     target      where the I/O goes, as typed; suitable_targets: whether a study is for it
     method, commands   what the report says of it

@@ -66,17 +66,17 @@ def choices(tree: Entries) -> Iterator[Choice]:
         yield Choice(tree, {})
         return
     swept = {name: _swept(node) for name, node in workloads.entries.items() if isinstance(node, Entries)}
-    combinations = {name: list(product(*(one.values for one in every))) for name, every in swept.items()}
-    for at in range(max(map(len, combinations.values()), default=1)):
+    combinations = {name: list(product(*(axis.values for axis in swept_axes))) for name, swept_axes in swept.items()}
+    for index in range(max(map(len, combinations.values()), default=1)):
         chosen = {
-            name: tuple(zip(swept[name], every[at], strict=True))
+            name: tuple(zip(swept[name], every[index], strict=True))
             for name, every in combinations.items()
-            if at < len(every)
+            if index < len(every)
         }
         entries = {
             name: _with(node, chosen[name]) if isinstance(node, Entries) else node
             for name, node in workloads.entries.items()
-            if name in chosen or at == 0
+            if name in chosen or index == 0
         }
         filled = Entries(entries, workloads.origins, workloads.origin)
         yield Choice(Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin), chosen)
@@ -100,7 +100,7 @@ def _swept(workload: Entries) -> list[Swept]:
         for axis, node in section.entries.items()
         if isinstance(node, Items)
     ]
-    if not problems and (points := math.prod(len(one.values) for one in axes)) > MOST_CASES:
+    if not problems and (points := math.prod(len(axis.values) for axis in axes)) > MOST_CASES:
         problems = [section.origin.problem(f"has {points} combinations", f"use at most {MOST_CASES}")]
     if problems:
         raise SourceError(problems)
@@ -169,10 +169,10 @@ def _put(node: Entries, key: str, value: Node) -> Entries:
 def _set_in_step(workload: Entries, path: Path, value: Node) -> Node:
     """The steps, one of them with `value` in it."""
     _, name, *rest = path
-    steps, at = workload.entries[STEPS], _step(workload, name)
+    steps, index = workload.entries[STEPS], _step(workload, name)
     assert isinstance(steps, Items)  # both were checked before
-    assert at is not None
-    step = steps.items[at]
+    assert index is not None
+    step = steps.items[index]
     verb = _verb(step)
     body = step.entries[verb] if isinstance(step, Entries) else None
     if isinstance(body, Text) and verb == "mixed":
@@ -181,7 +181,7 @@ def _set_in_step(workload: Entries, path: Path, value: Node) -> Node:
         body = Entries({}, {}, step.origin)
     origins = step.origins if isinstance(step, Entries) else {}
     done = Entries({verb: _set(body, tuple(rest), value)}, origins, step.origin)
-    return Items([*steps.items[:at], done, *steps.items[at + 1 :]], steps.origin)
+    return Items([*steps.items[:index], done, *steps.items[index + 1 :]], steps.origin)
 
 
 def _step(workload: Entries, name: str) -> int | None:
@@ -189,7 +189,7 @@ def _step(workload: Entries, name: str) -> int | None:
     steps = workload.entries.get(STEPS)
     if not isinstance(steps, Items):
         return None
-    named = (at for at, step in enumerate(steps.items) if _called(step) == name)
+    named = (index for index, step in enumerate(steps.items) if _called(step) == name)
     return next(named, None)
 
 

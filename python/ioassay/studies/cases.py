@@ -184,7 +184,7 @@ def _other_names(points: Sequence[Point]) -> dict[Values, str]:
     }
     if len(set(named.values())) == len(conditions) and max(map(len, named.values())) <= LONGEST_POINT_NAME:
         return named
-    return {values: f".s{at:04}" for at, values in enumerate(conditions, 1)}
+    return {values: f".s{number:04}" for number, values in enumerate(conditions, 1)}
 
 
 def _seed(seed: int, of: str) -> int:

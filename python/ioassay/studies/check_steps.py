@@ -23,9 +23,9 @@ from ioassay.yaml_models.source import Problem, nearest
 Path = tuple[str | int, ...]
 
 
-def check(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+def check(name: str, workload: Workload, origin_of: Locate) -> Iterator[Problem]:
     """Every reason why the steps of a workload cannot be taken."""
-    return _Steps(name, workload, at).check()
+    return _Steps(name, workload, origin_of).check()
 
 
 @dataclass
@@ -34,7 +34,7 @@ class _Steps:
 
     name: str
     workload: Workload
-    at: Locate
+    origin_of: Locate
     phases: list[str] = field(default_factory=list)
     """Those before the one that is checked."""
     trees: set[str] = field(default_factory=set)
@@ -47,13 +47,13 @@ class _Steps:
             place: Path = ("workloads", self.name, "steps", index)
             if step.name in self.phases:
                 wrong = f"two phases of `{self.name}` are called `{step.name}`"
-                yield self.at(*place).problem(wrong, "give each a `name:` of its own")
+                yield self.origin_of(*place).problem(wrong, "give each a `name:` of its own")
             for job, work in step.jobs():
                 yield from self._work(work, (*place, "together", "jobs", job) if step.together else place)
             self.phases.append(step.name)
         if not self.phases:
             wrong = f"`{self.name}` has no phase, so nothing is measured"
-            yield self.at("workloads", self.name, "steps").problem(wrong, "add `- write`")
+            yield self.origin_of("workloads", self.name, "steps").problem(wrong, "add `- write`")
 
     def _work(self, work: Work, place: Path) -> Iterator[Problem]:
         if isinstance(work.body, Find):
@@ -68,12 +68,12 @@ class _Steps:
         phase, verb = work.body, str(work.verb)
         on = sweep.works_on(self.workload, work)
         if on is None:
-            yield self.at(*place).problem(*self._nothing_named(work))
+            yield self.origin_of(*place).problem(*self._nothing_named(work))
             return
         known = [*(self.workload.files if phase.files else self.workload.trees if phase.tree else (on,))]
         if on not in known:
             key, what = ("files", "file set") if phase.files else ("tree", "tree")
-            yield self.at(*place, verb, key).problem(f"there is no {what} `{on}`", nearest(on, known))
+            yield self.origin_of(*place, verb, key).problem(f"there is no {what} `{on}`", nearest(on, known))
         elif problems := [*self._keys(work, phase, on, (*place, verb)), *self._earlier(phase, (*place, verb))]:
             yield from problems
         elif on in self.workload.files:
@@ -84,28 +84,28 @@ class _Steps:
     def _find(self, find: Find, place: Path) -> Iterator[Problem]:
         if find.newer_than is not None and find.newer_than not in self.phases:
             wrong = f"`{find.newer_than}` is not an earlier phase"
-            yield self.at(*place, "find", "newer_than").problem(wrong, nearest(find.newer_than, self.phases))
+            yield self.origin_of(*place, "find", "newer_than").problem(wrong, nearest(find.newer_than, self.phases))
         if find.tree is not None and find.tree not in self.trees:
             wrong = f"the directories of the tree `{find.tree}` do not exist"
             known = nearest(find.tree, self.trees) if self.trees else "add `- create-tree` before this step"
-            yield self.at(*place, "find", "tree").problem(wrong, known)
+            yield self.origin_of(*place, "find", "tree").problem(wrong, known)
 
     def _replay(self, replay: Replay, place: Path) -> Iterator[Problem]:
-        for at, verb, tree in replay.trees():
-            inside = (*place, "replay", "streams", at, verb)
+        for index, verb, tree in replay.trees():
+            inside = (*place, "replay", "streams", index, verb)
             if tree not in self.workload.trees:
                 known = nearest(tree, self.workload.trees) if self.workload.trees else "add `trees:` to the workload"
-                yield self.at(*inside, "tree").problem(f"there is no tree `{tree}`", known)
+                yield self.origin_of(*inside, "tree").problem(f"there is no tree `{tree}`", known)
 
     def _on_dataset(self, on: OnDataset, place: Path) -> Iterator[Problem]:
         known = [*self.workload.datasets]
         if on.dataset is not None and on.dataset not in known:
             instead = nearest(on.dataset, known) if known else "add `datasets:` to the workload"
-            yield self.at(*place, "dataset").problem(f"there is no dataset `{on.dataset}`", instead)
+            yield self.origin_of(*place, "dataset").problem(f"there is no dataset `{on.dataset}`", instead)
         elif on.dataset is None and len(known) != 1:
             wrong = f"`{self.name}` has {'several datasets' if known else 'no dataset'}"
             instead = f"name one of {', '.join(known)}" if known else "add `datasets:` to the workload"
-            yield self.at(*place).problem(wrong, instead)
+            yield self.origin_of(*place).problem(wrong, instead)
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:
         known = sweep.fitting(self.workload, work)
@@ -123,36 +123,38 @@ class _Steps:
             if work.verb not in (goes.files if on_files else goes.trees):
                 what = "a file set" if on_files else "a tree"
                 wrong = f"does not apply to `{work.verb}` of {what}"
-                yield self.at(*place, key).problem(wrong, f"it applies to {goes.described()}")
+                yield self.origin_of(*place, key).problem(wrong, f"it applies to {goes.described()}")
 
     def _earlier(self, phase: Phase, place: Path) -> Iterator[Problem]:
         """A rate must be known when it is asked for."""
         earlier = phase.limit.at_rate_of if phase.limit else None
         if earlier is not None and earlier.phase not in self.phases:
             wrong = f"`{earlier.phase}` is not an earlier phase"
-            yield self.at(*place, "limit", "at_rate_of", "phase").problem(wrong, nearest(earlier.phase, self.phases))
+            yield self.origin_of(*place, "limit", "at_rate_of", "phase").problem(
+                wrong, nearest(earlier.phase, self.phases)
+            )
 
     def _on_files(self, phase: Phase, inside: Path) -> Iterator[Problem]:
         if phase.order == "interleaved":
             wrong = "a file set has no directories to interleave"
-            yield self.at(*inside, "order").problem(wrong, f"use one of {', '.join(spelling.ORDER.forms)}")
+            yield self.origin_of(*inside, "order").problem(wrong, f"use one of {', '.join(spelling.ORDER.forms)}")
 
     def _on_tree(self, work: Work, phase: Phase, on: str, inside: Path) -> Iterator[Problem]:
         if phase.order is not None and phase.order not in spelling.ITEM_ORDER.forms:
             wrong = f"`{phase.order}` is not an order of items"
-            yield self.at(*inside, "order").problem(wrong, "use `sequential`, `interleaved` or `random`")
+            yield self.origin_of(*inside, "order").problem(wrong, "use `sequential`, `interleaved` or `random`")
         if (phase.fsync or "never") not in ("never", "at-close", "at-end"):
             wrong = f"`{phase.fsync}` is not an fsync of items"
-            yield self.at(*inside, "fsync").problem(wrong, "use `at-close`, `at-end` or `never`")
+            yield self.origin_of(*inside, "fsync").problem(wrong, "use `at-close`, `at-end` or `never`")
         # Of a tree a plan only says that something is compared.
         if phase.verify is not None and (phase.verify == "reads") != (work.verb in ("read", "replace")):
             wrong = f"`{work.verb}` cannot verify {phase.verify}"
             other = "writes" if phase.verify == "reads" else "reads"
-            yield self.at(*inside, "verify").problem(wrong, f"use `{other}`")
+            yield self.origin_of(*inside, "verify").problem(wrong, f"use `{other}`")
         if phase.limit is not None and phase.limit.runtime is not None:
             wrong = f"`{work.verb}` does each item once, so it ends with the last one"
             instead = f"use `stonewall: {format_duration(phase.limit.runtime).replace(' ', '')}` and more `items`"
-            yield self.at(*inside, "limit", "runtime").problem(wrong, f"{instead} than fit into this time")
+            yield self.origin_of(*inside, "limit", "runtime").problem(wrong, f"{instead} than fit into this time")
         if work.verb == "create-tree":
             self.trees.add(on)
         elif work.verb == "remove-tree":

@@ -42,7 +42,7 @@ _Option = TypeVar("_Option", bound=str)
 
 @dataclass
 class _Line(Generic[_Flag, _Option]):
-    """A command line in the making, and what is to be said of it."""
+    """A command line that is being built, and its notes."""
 
     tokens: list[str]
     notes: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class _Ior(_Line[IorFlag, IorOption]):
 _Mdtest = _Line[MdtestFlag, MdtestOption]
 
 
-_APIS = {own: ior for ior, own in IOR_APIS.items()}
+_APIS = {api: ior for ior, api in IOR_APIS.items()}
 """IOR's APIs that do as our storage APIs do."""
 
 
@@ -167,9 +167,9 @@ def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, sto
     _pause(line, workload)
     # IOR takes -e for a whole job and heeds it in writes only; the field's scripts give it to both halves.
     fsyncs = {
-        sweep.fsync_of(workload, one)
-        for _, _, one in sweep.jobs(workload)
-        if sweep.works_on(workload, one) == files.name and one.verb in ("write", "mixed")
+        sweep.fsync_of(workload, job)
+        for _, _, job in sweep.jobs(workload)
+        if sweep.works_on(workload, job) == files.name and job.verb in ("write", "mixed")
     }
     if fsyncs & {"at-close", "at-end"}:
         line.flag("-e")

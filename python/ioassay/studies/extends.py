@@ -83,8 +83,8 @@ def _layers(source: Source, library: Library) -> Iterator[Source]:
     yield source
     while (typed := seen[-1].tree.entries.get(EXTENDS)) is not None:
         base = _base(seen[-1], typed, library)
-        if any((base.file, base.text) == (one.file, one.text) for one in seen):
-            way = " → ".join([*(one.file for one in seen), base.file])
+        if any((base.file, base.text) == (source.file, source.text) for source in seen):
+            way = " → ".join([*(source.file for source in seen), base.file])
             raise SourceError([typed.origin.problem(f"studies extend each other in a circle: {way}", "name another")])
         seen.append(base)
         yield base
@@ -167,9 +167,9 @@ class _Merging:
 
     def _place_steps(self, items: list[Node], place: str, item: Node, file: str) -> None:
         """Puts the steps of `item` among `items`, at a phase of these."""
-        said = item.entries if isinstance(item, Entries) else {}
-        steps, phase = said.get("steps"), said.get(place)
-        if not isinstance(steps, Items) or not isinstance(phase, Text) or len(said) > 2:
+        keys = item.entries if isinstance(item, Entries) else {}
+        steps, phase = keys.get("steps"), keys.get(place)
+        if not isinstance(steps, Items) or not isinstance(phase, Text) or len(keys) > 2:
             meant = f"write {{{place}: PHASE, steps: [...]}}"
             self.problems.append(item.origin.problem("is not a place with steps", meant))
             return
@@ -178,8 +178,8 @@ class _Merging:
             wrong = f"there is no phase {quoted(phase.text)} in the steps of {file}"
             self.problems.append(phase.origin.problem(wrong, nearest(phase.text, filter(None, names))))
             return
-        at = names.index(phase.text)
-        items[at + (place == "after") : at + (place != "before")] = steps.items
+        index = names.index(phase.text)
+        items[index + (place == "after") : index + (place != "before")] = steps.items
 
 
 def _place(item: Node) -> str | None:
@@ -200,8 +200,8 @@ def _phase(step: Node) -> str | None:
 
 def _taken_out(over: Node | None) -> set[str]:
     """The keys that stand without a value."""
-    said = over.entries if isinstance(over, Entries) else {}
-    return {key for key, node in said.items() if _is_nothing(node)}
+    entries = over.entries if isinstance(over, Entries) else {}
+    return {key for key, node in entries.items() if _is_nothing(node)}
 
 
 def _is_nothing(node: Node) -> bool:
@@ -229,19 +229,20 @@ def _about_others(item: Node, naming: str, gone: set[str]) -> Node | None:
         return None
     if not isinstance(item, Entries) or not isinstance(named, Items):
         return item
-    left = [one for one in named.items if not (isinstance(one, Text) and one.text in gone)]
+    left = [name for name in named.items if not (isinstance(name, Text) and name.text in gone)]
     return Entries(item.entries | {naming: Items(left, named.origin)}, item.origins, item.origin) if left else None
 
 
-def _without_unused_settings(tree: Entries, own: Entries) -> Entries:
+def _without_unused_settings(tree: Entries, over: Entries) -> Entries:
     """Without the settings of the base that nothing uses any more. An unused one of the study itself is a mistake."""
-    mine = own.entries.get("settings")
-    kept = {*references(tree), *(mine.entries if isinstance(mine, Entries) else ())}
+    settings = over.entries.get("settings")
+    kept = {*references(tree), *(settings.entries if isinstance(settings, Entries) else ())}
 
     def used(node: Node) -> Node:
         if not isinstance(node, Entries):
             return node
-        return Entries({name: one for name, one in node.entries.items() if name in kept}, node.origins, node.origin)
+        entries = {name: setting for name, setting in node.entries.items() if name in kept}
+        return Entries(entries, node.origins, node.origin)
 
     entries = dict(tree.entries)
     if "settings" in entries:

@@ -14,5 +14,5 @@ UNFILLED = ("settings", "scales")
 
 def references(tree: Entries) -> set[str]:
     """The names of all settings that the study uses."""
-    said = (node for name, node in tree.entries.items() if name not in UNFILLED)
-    return {name for node in said for text in texts(node) for name in REFERENCE.findall(text.text)}
+    filled = (node for name, node in tree.entries.items() if name not in UNFILLED)
+    return {name for node in filled for text in texts(node) for name in REFERENCE.findall(text.text)}

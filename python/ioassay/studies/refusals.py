@@ -1,4 +1,4 @@
-"""What the engine refuses of a plan, said with the line of the study.
+"""What the engine refuses of a plan, with the line of the study.
 
 The engine judges plans (`crates/engine/src/plan/validate.rs`, `crates/engine/src/work`) and names the plan's key. Here
 that key is followed back to where the study says it.
@@ -145,7 +145,7 @@ def _problem(resolved: ResolvedStudy, case: CaseEntry, error: EventError) -> Ite
     path = _path(variant.workload, case.workload, refused["key"]) if refused else None
     if refused is None or path is None:
         return
-    origin, key = variant.at(*path), str(path[-1])
+    origin, key = variant.origin_of(*path), str(path[-1])
     # What a study leaves out has no line of its own.
     is_written = re.sub(r"\[\d+\]$", "", origin.key).endswith(key) or key in VERBS or not origin.key
     wrong = refused["problem"] if is_written else f"`{key}`: {refused['problem']}"
@@ -161,8 +161,8 @@ def _as_written(workload: Workload, text: str) -> str:
     return text.replace("rate.operations_per_s", "a rate in IOPS").replace("storage.plugin", "`api`")
 
 
-def _key_of_files(workload: Workload, found: re.Match[str]) -> str:
-    name, key = found.groups()
+def _key_of_files(workload: Workload, match: re.Match[str]) -> str:
+    name, key = match.groups()
     called = _of_files(workload.files[name], key)
     return f"`{called}`" if name == DATA else f"`{name}.{called}`"
 
@@ -195,9 +195,9 @@ def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
             name, files = next(iter(workload.files.items()))
             return ("files", name, files.size_key)
         case "files", name, *key:
-            return ("files", name, *(_of_files(workload.files[name], one) for one in key[:1]))
+            return ("files", name, *(_of_files(workload.files[name], first) for first in key[:1]))
         case "trees" | "datasets", name, *key:
-            return (what, name, *(_OF_TREE.get(one, one) for one in key[:1]))
+            return (what, name, *(_OF_TREE.get(first, first) for first in key[:1]))
         case "steps", step, "jobs", job, *key:
             within = _of_stream(workload, step, key) or _inside(".".join(key))
             if within in _OF_RUNTIME and _has_runtime(workload, int(step), int(job)):
@@ -227,7 +227,7 @@ def _of_stream(workload: Workload, step: str, key: Sequence[str]) -> _Keys:
     replay = workload.steps[int(step)].replay
     match key:
         case "work", "streams", stream, *inner if replay is not None:
-            named = [_OF_STREAM.get(one, one) for one in inner if one != "operation"]
+            named = [_OF_STREAM.get(part, part) for part in inner if part != "operation"]
             return ("streams", int(stream), replay.streams[int(stream)].verb, *named[:1])
     return ()
 

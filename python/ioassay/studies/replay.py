@@ -339,5 +339,5 @@ class Replay(Part):
 
     def trees(self) -> Iterator[tuple[int, StreamVerb, str]]:
         """The tree of each stream: number and key of the stream, name of the tree."""
-        for at, stream in enumerate(self.streams):
-            yield at, stream.verb, stream.body.tree
+        for index, stream in enumerate(self.streams):
+            yield index, stream.verb, stream.body.tree

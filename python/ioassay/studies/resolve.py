@@ -1,6 +1,6 @@
 """From a study as written to a study without questions left: settings filled in, everything checked.
 
-A setting is a value with a name, said under `settings:` and used as `${NAME}` anywhere else. A scale replaces
+A setting is a value with a name, given under `settings:` and used as `${NAME}` anywhere else. A scale replaces
 some of them at once, `--set NAME=VALUE` one. A setting has no type of its own: it is read where it is used, and
 because each value knows where it was written, a wrong one is blamed on its line or on `--set`.
 
@@ -72,7 +72,7 @@ class Variant:
     """A workload in which every key that it sweeps has one value."""
 
     workload: Workload
-    at: Locate
+    origin_of: Locate
     """Where the value at a path of keys of the study was written."""
 
 
@@ -101,18 +101,23 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     """
     chosen = _Settings.of(source, scale, settings)
     inherited = _inherit(_with_api(_fill(chosen.applied_to(source.tree), chosen), api))
-    written_out = [_checked(choice, is_first=at == 0) for at, choice in enumerate(axes.choices(inherited))]
+    written_out = [_checked(choice, is_first=index == 0) for index, choice in enumerate(axes.choices(inherited))]
     study = written_out[0].study
     swept = {name: _swept(name, written_out) for name in study.workloads}
     points = {
-        name: sweep.ordered((values, variant.workload) for values, variant in one.variants.items())
-        for name, one in swept.items()
+        name: sweep.ordered((values, variant.workload) for values, variant in swept_workload.variants.items())
+        for name, swept_workload in swept.items()
     }
-    if problems := [*sweep.check_points(study, points, written_out[0].at)]:
+    if problems := [*sweep.check_points(study, points, written_out[0].origin_of)]:
         raise SourceError(problems)
-    study = _titled(study, swept, written_out[0].at)
-    entry = _entry(source, scale, chosen, study, swept={name: one.axes for name, one in swept.items()}, points=points)
-    variants = {(name, values): variant for name, one in swept.items() for values, variant in one.variants.items()}
+    study = _titled(study, swept, written_out[0].origin_of)
+    axes_of = {name: swept_workload.axes for name, swept_workload in swept.items()}
+    entry = _entry(source, scale, chosen, study, swept=axes_of, points=points)
+    variants = {
+        (name, values): variant
+        for name, swept_workload in swept.items()
+        for values, variant in swept_workload.variants.items()
+    }
     return ResolvedStudy(study, points, entry, variants)
 
 
@@ -122,7 +127,7 @@ class _WrittenOut:
 
     choice: Choice
     study: Study
-    at: Locate
+    origin_of: Locate
 
 
 def _checked(choice: Choice, *, is_first: bool) -> _WrittenOut:
@@ -130,15 +135,15 @@ def _checked(choice: Choice, *, is_first: bool) -> _WrittenOut:
     tree = spread(choice.tree, keys(Workload), keys(FileSet))
     study = validate(Study, tree, _advise)
 
-    def at(*path: str | int) -> Origin:
+    def origin_of(*path: str | int) -> Origin:
         return locate(tree, path)
 
-    problems = sweep.check(study, at) if is_first else []
+    problems = sweep.check(study, origin_of) if is_first else []
     for name, workload in study.workloads.items():
-        problems += [*sweep.check_workload(name, workload, at), *check_steps.check(name, workload, at)]
+        problems += [*sweep.check_workload(name, workload, origin_of), *check_steps.check(name, workload, origin_of)]
     if problems:
         raise SourceError(problems)
-    return _WrittenOut(choice, study, at)
+    return _WrittenOut(choice, study, origin_of)
 
 
 @dataclass(frozen=True)
@@ -152,11 +157,11 @@ class _Swept:
 def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
     """Raises `SourceError` where two variants would do the same."""
     of_workload = [(variant.choice.values[name], variant) for variant in written_out if name in variant.choice.values]
-    workloads = [one.study.workloads[name] for _, one in of_workload]
+    workloads = [variant.study.workloads[name] for _, variant in of_workload]
     described = [axes.axis(swept, workloads) for swept, _ in of_workload[0][0]]
     variants: dict[Values, Variant] = {}
     same: dict[str, Values] = {}
-    for (chosen, one), workload in zip(of_workload, workloads, strict=True):
+    for (chosen, variant), workload in zip(of_workload, workloads, strict=True):
         values = tuple(
             (axis.name, axes.value(axis, swept, workload, text))
             for axis, (swept, text) in zip(described, chosen, strict=True)
@@ -168,11 +173,11 @@ def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
             wrong = f"has the same effect as {earlier}: no step uses the key, or the values are equal"
             raise SourceError([text.origin.problem(wrong, f"leave it out of `{swept.axis}`")])
         same[work] = values
-        variants[values] = Variant(workload, one.at)
+        variants[values] = Variant(workload, variant.origin_of)
     return _Swept(described, variants)
 
 
-def _titled(study: Study, swept: Mapping[str, _Swept], at: Locate) -> Study:
+def _titled(study: Study, swept: Mapping[str, _Swept], origin_of: Locate) -> Study:
     """The study with what titles and labels say of transfers filled in: the range where they are swept."""
 
     def filled(text: str, name: str, *place: str | int) -> str:
@@ -181,7 +186,7 @@ def _titled(study: Study, swept: Mapping[str, _Swept], at: Locate) -> Study:
         files = [[*variant.workload.files.values()] for variant in swept[name].variants.values()]
         if any(len(sets) != 1 for sets in files):
             wrong = f"has `{_TRANSFER}`, but the workload `{name}` has not one file set"
-            raise SourceError([at(*place).problem(wrong, "write the size")])
+            raise SourceError([origin_of(*place).problem(wrong, "write the size")])
         sizes = sorted({sets[0].transfer for sets in files})
         return text.replace(_TRANSFER, " to ".join(dict.fromkeys(map(format_bytes, (sizes[0], sizes[-1])))))
 
@@ -448,5 +453,7 @@ def _replays(replays: Replays) -> ReplaysEntry:
         read=transfers(replays.read),
         write=transfers(replays.write),
         metadata=RecordedClass(operations=names.operations, timeline=names.timeline) if names else RecordedClass(),
-        left_out=[LeftOutEntry(operation=one.operation, calls=one.calls, time_ns=one.time) for one in replays.left_out],
+        left_out=[
+            LeftOutEntry(operation=left.operation, calls=left.calls, time_ns=left.time) for left in replays.left_out
+        ],
     )

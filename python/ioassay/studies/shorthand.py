@@ -37,9 +37,9 @@ def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[
     entries = _with_steps(tree, storage)
     workloads = entries.get("workloads")
     if isinstance(workloads, Entries):
-        own, moved = set(workload_keys), set(file_set_keys)
+        of_workload, of_file_set = set(workload_keys), set(file_set_keys)
         spread_out = {
-            name: _workload(node, workloads.origins.get(name, node.origin), own, moved, storage)
+            name: _workload(node, workloads.origins.get(name, node.origin), of_workload, of_file_set, storage)
             if isinstance(node, Entries)
             else node
             for name, node in workloads.entries.items()
@@ -48,7 +48,9 @@ def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[
     return Entries(entries, tree.origins, tree.origin)
 
 
-def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str], storage: Node | None) -> Entries:
+def _workload(
+    node: Entries, origin: Origin, of_workload: set[str], of_file_set: set[str], storage: Node | None
+) -> Entries:
     node = _with_storage(node, storage)
     entries, origins = _with_steps(node, node.entries.get(STORAGE)), dict(node.origins)
     if TREE in entries and "trees" not in entries:
@@ -56,7 +58,7 @@ def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str], sto
         origins["trees"] = origins.get(TREE, only.origin)
         entries["trees"] = Entries({TREE: only}, {TREE: origins["trees"]}, only.origin)
     if not entries.keys() & {"files", "trees", "datasets"} and not _only_walks(entries.get("steps")):
-        names = {name for name in entries if _is_of_files(name, own, moved)}
+        names = {name for name in entries if _is_of_files(name, of_workload, of_file_set)}
         inline = {name: entries.pop(name) for name in node.entries if name in names}
         here = Origin(origin.place, node.origin.key)
         data = Entries(inline, {name: origins[name] for name in names if name in origins}, here)
@@ -65,12 +67,12 @@ def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str], sto
     return Entries(entries, origins, node.origin)
 
 
-def _is_of_files(name: str, own: set[str], moved: set[str]) -> bool:
+def _is_of_files(name: str, of_workload: set[str], of_file_set: set[str]) -> bool:
     """A misspelt key goes where the nearest one belongs."""
-    if name in own or name in moved:
-        return name not in own
-    close = difflib.get_close_matches(name, sorted(own | moved), n=1)
-    return bool(close) and close[0] not in own
+    if name in of_workload or name in of_file_set:
+        return name not in of_workload
+    close = difflib.get_close_matches(name, sorted(of_workload | of_file_set), n=1)
+    return bool(close) and close[0] not in of_workload
 
 
 def _only_walks(steps: Node | None) -> bool:
@@ -88,7 +90,7 @@ def _with_steps(node: Entries, storage: Node | None) -> dict[str, Node]:
     steps = node.entries.get("steps")
     if not isinstance(steps, Items):
         return dict(node.entries)
-    written = [_step(one, storage) for step in steps.items for one in _epochs(step)]
+    written = [_step(epoch, storage) for step in steps.items for epoch in _epochs(step)]
     return dict(node.entries) | {"steps": Items(written, steps.origin)}
 
 
@@ -106,11 +108,11 @@ def _epochs(step: Node) -> list[Node]:
     for epoch in range(epochs):
         if cold is not None:
             every.append(Entries({COLD_CACHE: cold}, {COLD_CACHE: cold.origin}, step.origin))
-        own = dict(common)
+        keys = dict(common)
         if count is not None:
             label = f"{name.text if name else 'epoch'}-{epoch + 1}"
-            own |= {"name": Text(label, train.origin), "epoch": Text(str(epoch), train.origin)}
-        every.append(Entries({TRAIN: Entries(own, train.origins, train.origin)}, step.origins, step.origin))
+            keys |= {"name": Text(label, train.origin), "epoch": Text(str(epoch), train.origin)}
+        every.append(Entries({TRAIN: Entries(keys, train.origins, train.origin)}, step.origins, step.origin))
     return every
 
 

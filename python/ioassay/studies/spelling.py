@@ -206,8 +206,8 @@ def _signature(text: str) -> int:
 
 def payload_plan(text: str) -> plan.Payload:
     """The plan's payload: an object with its kind."""
-    said = PAYLOAD.plan(text)
-    return cast("plan.Payload", said if isinstance(said, dict) else {"kind": said})
+    payload = PAYLOAD.plan(text)
+    return cast("plan.Payload", payload if isinstance(payload, dict) else {"kind": payload})
 
 
 SOURCE = Choice(

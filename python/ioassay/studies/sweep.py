@@ -174,7 +174,7 @@ def _placed(name: str, files: FileSet, ranks: RankRange, point: Point) -> Placed
 
 
 def works_on(workload: Workload, work: Work) -> str | None:
-    """The name of the file set or tree that a job works on; `None` for a walk, or where it is not said."""
+    """The name of the file set or tree that a job works on; `None` for a walk, or where none is given."""
     phase = work.phase
     if phase is None:
         return None
@@ -229,40 +229,40 @@ def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
             yield index, name, work
 
 
-def check(study: Study, at: Locate) -> list[Problem]:
+def check(study: Study, origin_of: Locate) -> list[Problem]:
     """Every reason why the study as a whole cannot be, whatever values its workloads' `sweep` has."""
-    problems = list(_references(study, at))
+    problems = list(_references(study, origin_of))
     if study.case_order == "interleaved" and all(
         workload.repetitions.most == 1 for workload in study.workloads.values()
     ):
         wrong = "nothing is repeated, so no sweep runs in reverse"
-        problems.append(at("case_order").problem(wrong, "use `repetitions: 2` or more"))
+        problems.append(origin_of("case_order").problem(wrong, "use `repetitions: 2` or more"))
     return problems
 
 
-def check_points(study: Study, points: Mapping[str, Sequence[Point]], at: Locate) -> Iterator[Problem]:
+def check_points(study: Study, points: Mapping[str, Sequence[Point]], origin_of: Locate) -> Iterator[Problem]:
     """Why all points of the study together are too many, or not what its figures ask for."""
     cases = sum(len(points[name]) * workload.repetitions.most for name, workload in study.workloads.items())
     if cases > MOST_CASES:
         wrong = f"the sweep has {cases} cases"
-        yield at("repetitions").problem(wrong, f"use fewer points or repetitions: at most {MOST_CASES} cases")
+        yield origin_of("repetitions").problem(wrong, f"use fewer points or repetitions: at most {MOST_CASES} cases")
     for index, figure in enumerate(study.figures):
         for name in figure.workloads:
             known = [CLIENTS, RANKS, *(axis for axis, _ in points[name][0].others)]
             if figure.against is not None and figure.against not in known:
                 wrong = f"`{name}` does not sweep `{figure.against}`"
-                yield at("figures", index, "against").problem(wrong, nearest(figure.against, known))
+                yield origin_of("figures", index, "against").problem(wrong, nearest(figure.against, known))
 
 
-def check_workload(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+def check_workload(name: str, workload: Workload, origin_of: Locate) -> Iterator[Problem]:
     """Every reason why the sizes of a workload cannot be divided at its points; its other keys have one value each."""
-    if problems := [*_shares(name, workload, at)]:
+    if problems := [*_shares(name, workload, origin_of)]:
         yield from problems
         return
     all_points = points(workload)
     if not all_points:
         wrong = f"at no point of `{name}` can the ranks be split into equal groups"
-        yield at("workloads", name, "files", _swept(workload), "groups").problem(
+        yield origin_of("workloads", name, "files", _swept(workload), "groups").problem(
             wrong, "use a number of groups that divides the ranks"
         )
         return
@@ -270,27 +270,29 @@ def check_workload(name: str, workload: Workload, at: Locate) -> Iterator[Proble
         shown = name if label == DATA and len(workload.files) == 1 else f"{name}.{label}"
 
         def inside(*key: str | int, label: str = label) -> Origin:
-            return at("workloads", name, "files", label, *key)
+            return origin_of("workloads", name, "files", label, *key)
 
         yield from _file_set(shown, workload, files, inside)
 
 
-def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+def _shares(name: str, workload: Workload, origin_of: Locate) -> Iterator[Problem]:
     """Shares of the ranks must be whole ranks in every case, and not more than there are."""
     shares = [(label, part.ranks) for label, part in _parts(workload) if part.ranks]
     if sum((share for _, share in shares), Fraction(0)) > 1:
         wrong = f"the shares of `{name}` add up to more than all ranks"
-        yield at("workloads", name).problem(wrong, "use shares of file sets and trees that add up to at most 1/1")
+        yield origin_of("workloads", name).problem(
+            wrong, "use shares of file sets and trees that add up to at most 1/1"
+        )
         return
     whole = math.lcm(1, *(share.denominator for _, share in shares))
     for clients, per_client in product(workload.clients, workload.ranks_per_client):
         if clients * per_client % whole:
             wrong = f"{format_count(clients * per_client, 'rank')} cannot be split into parts of 1/{whole}"
-            yield at("workloads", name, "ranks_per_client").problem(wrong, f"use a multiple of {whole} ranks")
+            yield origin_of("workloads", name, "ranks_per_client").problem(wrong, f"use a multiple of {whole} ranks")
             return
 
 
-def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Iterator[Problem]:
+def _file_set(shown: str, workload: Workload, files: FileSet, origin_of: Locate) -> Iterator[Problem]:
     share = files.ranks or Fraction(1)
     placements = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
     if any(placement.ranks.count % placement.groups for placement in placements):
@@ -300,7 +302,7 @@ def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Ite
     whole = unit * math.lcm(*sharers)
     if files.size % whole:
         wrong = _undivided(shown, files, unit, sharers)
-        yield at(files.size_key).problem(wrong, _sizes_to_use(files.size, whole))
+        yield origin_of(files.size_key).problem(wrong, _sizes_to_use(files.size, whole))
 
 
 def _sharers(workload: Workload, files: FileSet, every: list[Placed]) -> list[int]:
@@ -311,9 +313,9 @@ def _sharers(workload: Workload, files: FileSet, every: list[Placed]) -> list[in
         case "per_rank":
             return [1]
         case "per_file":
-            return [one.ranks.count // one.groups for one in every]
+            return [placement.ranks.count // placement.groups for placement in every]
         case _:
-            return [one.ranks.count for one in every]
+            return [placement.ranks.count for placement in every]
 
 
 def _undivided(name: str, files: FileSet, unit: int, sharers: list[int]) -> str:
@@ -337,46 +339,46 @@ def _sizes_to_use(size: int, whole: int) -> str:
     return f"use {' or '.join(format_bytes(size).replace(' ', '') for size in sizes)}"
 
 
-def _references(study: Study, at: Locate) -> Iterator[Problem]:
+def _references(study: Study, origin_of: Locate) -> Iterator[Problem]:
     """Workloads that figures, rows and criteria name must be there and do what is asked of them."""
     if "all" in study.workloads:
-        yield at("workloads", "all").problem(
+        yield origin_of("workloads", "all").problem(
             "a workload cannot be called `all`", "use another name: `of: all` means every workload"
         )
     for index, figure in enumerate(study.figures):
         for place, name in enumerate(figure.workloads):
-            origin = at("figures", index, "workloads", place)
+            origin = origin_of("figures", index, "workloads", place)
             yield from _reference(study, name, figure.operation, origin, figure.phase)
     for index, row in enumerate(study.summary):
-        yield from _reference(study, row.workload, None, at("summary", index, "workload"))
+        yield from _reference(study, row.workload, None, origin_of("summary", index, "workload"))
     for index, survey in enumerate(study.surveys):
-        yield from _reference(study, survey.workload, None, at("surveys", index, "workload"))
+        yield from _reference(study, survey.workload, None, origin_of("surveys", index, "workload"))
     for index, criterion in enumerate(study.acceptance):
-        yield from _criterion(study, criterion, partial(at, "acceptance", index))
+        yield from _criterion(study, criterion, partial(origin_of, "acceptance", index))
     known = {step.name for workload in study.workloads.values() for step in workload.steps if step.replay}
     for index, phase in enumerate(study.replays.phases if study.replays else []):
         if phase not in known:
             wrong = f"no workload has a step `replay` called `{phase}`"
-            yield at("replays", "phases", index).problem(wrong, nearest(phase, filter(None, known)))
+            yield origin_of("replays", "phases", index).problem(wrong, nearest(phase, filter(None, known)))
 
 
-def _criterion(study: Study, criterion: Criterion, at: Locate) -> Iterator[Problem]:
+def _criterion(study: Study, criterion: Criterion, origin_of: Locate) -> Iterator[Problem]:
     """What it is about must be in its workload, or where it is about all, in one of them."""
     operation = None if criterion.operation == "all" else criterion.operation
     if criterion.of != "all" and (criterion.phase is None or criterion.of not in study.workloads):
-        yield from _reference(study, criterion.of, operation, at("of"))
+        yield from _reference(study, criterion.of, operation, origin_of("of"))
     if criterion.phase is None or criterion.of not in ("all", *study.workloads):
         return
-    workloads = [one for name, one in study.workloads.items() if criterion.of in ("all", name)]
+    workloads = [workload for name, workload in study.workloads.items() if criterion.of in ("all", name)]
     phases: dict[str, set[str]] = {}
     for step in (step for workload in workloads for step in workload.steps if step.name):
         phases.setdefault(str(step.name), set()).update(*(work.operations for _, work in step.jobs()))
     where = "no workload" if criterion.of == "all" else f"`{criterion.of}`"
     if criterion.phase not in phases:
         has = "has a phase" if criterion.of == "all" else "has no phase"
-        yield at("phase").problem(f"{where} {has} `{criterion.phase}`", nearest(criterion.phase, phases))
+        yield origin_of("phase").problem(f"{where} {has} `{criterion.phase}`", nearest(criterion.phase, phases))
     elif operation and operation not in (done := phases[criterion.phase]):
-        yield at("operation").problem(
+        yield origin_of("operation").problem(
             f"the phase `{criterion.phase}` has no {operation}", nearest(operation, sorted(done))
         )
 

@@ -13,8 +13,8 @@ def sweeping(sweep: str) -> str:
     return SMALL.replace("[1, 2, 4]", "[1]").replace("    transfer: 1MiB\n", f"    sweep: {sweep}\n")
 
 
-def points(found: Cases) -> list[dict[str, int | str]]:
-    return [case.point for case, _ in found]
+def points(swept: Cases) -> list[dict[str, int | str]]:
+    return [case.point for case, _ in swept]
 
 
 def resolved(text: str) -> ResolvedStudy:
@@ -22,17 +22,17 @@ def resolved(text: str) -> ResolvedStudy:
 
 
 def test_a_key_of_a_workload_and_one_of_its_storage_are_swept_together() -> None:
-    found = cases(sweeping("{transfer: [4k, 1m], depth: [1, 32]}").replace("\nsteps:", "\nstorage: uring\nsteps:"))
-    assert [(point["transfer"], point["depth"]) for point in points(found)] == [
+    swept = cases(sweeping("{transfer: [4k, 1m], depth: [1, 32]}").replace("\nsteps:", "\nstorage: uring\nsteps:"))
+    assert [(point["transfer"], point["depth"]) for point in points(swept)] == [
         (4096, 1),
         (4096, 32),
         (1 << 20, 1),
         (1 << 20, 32),
     ]
-    assert [plan["files"]["data"]["transfer_bytes"] for _, plan in found] == [4096, 4096, 1 << 20, 1 << 20]
-    assert [plan["storage"].get("depth", 1) for _, plan in found] == [1, 32, 1, 32]
-    assert found[0][0].id == "big.c001.transfer-4096.depth-1.r1"
-    assert len({plan["seed"] for _, plan in found}) == 4
+    assert [plan["files"]["data"]["transfer_bytes"] for _, plan in swept] == [4096, 4096, 1 << 20, 1 << 20]
+    assert [plan["storage"].get("depth", 1) for _, plan in swept] == [1, 32, 1, 32]
+    assert swept[0][0].id == "big.c001.transfer-4096.depth-1.r1"
+    assert len({plan["seed"] for _, plan in swept}) == 4
 
 
 def test_run_json_says_what_the_values_of_an_axis_are_in() -> None:
@@ -54,8 +54,8 @@ def test_run_json_says_what_the_values_of_an_axis_are_in() -> None:
 
 def test_clients_are_outermost_and_a_sweep_of_the_study_holds_for_its_workloads() -> None:
     text = SMALL.replace("[1, 2, 4]", "[1, 2]").replace("    transfer: 1MiB\n", "")
-    found = cases(text.replace("\nsteps:", "\nsweep: {transfer: [64k, 1m]}\nsteps:"))
-    assert [(point["clients"], point["transfer"]) for point in points(found)] == [
+    swept = cases(text.replace("\nsteps:", "\nsweep: {transfer: [64k, 1m]}\nsteps:"))
+    assert [(point["clients"], point["transfer"]) for point in points(swept)] == [
         (1, 65536),
         (1, 1 << 20),
         (2, 65536),
@@ -82,9 +82,9 @@ workloads:
     steps: [write]
     sweep: {files.a.transfer: [64k, 128k]}
 """
-    found = cases(tree)
-    assert [plan["trees"]["tree"]["depth"] for _, plan in found[:2]] == [0, 3]
-    assert [plan["files"]["a"]["transfer_bytes"] for _, plan in found[2:]] == [65536, 131072]
+    swept = cases(tree)
+    assert [plan["trees"]["tree"]["depth"] for _, plan in swept[:2]] == [0, 3]
+    assert [plan["files"]["a"]["transfer_bytes"] for _, plan in swept[2:]] == [65536, 131072]
 
 
 def test_values_may_come_from_a_setting() -> None:
@@ -110,7 +110,7 @@ def test_values_may_come_from_a_setting() -> None:
         ("{transfer: [3m]}", "8 MiB of `big` is not a multiple of its transfer of 3 MiB; use 6MiB or 9MiB"),
     ],
 )
-def test_a_sweep_that_cannot_be_is_refused_with_its_place(sweep: str, message: str) -> None:
+def test_an_impossible_sweep_is_refused_with_its_place(sweep: str, message: str) -> None:
     assert message in "\n".join(refusal(sweeping(sweep)))
 
 
@@ -143,5 +143,5 @@ def test_a_figure_is_drawn_against_what_its_workloads_sweep() -> None:
 
 
 def test_more_combinations_than_a_run_may_have_are_refused_before_they_are_made() -> None:
-    many = ", ".join(f"{4 * at}k" for at in range(1, 150))
+    many = ", ".join(f"{4 * size}k" for size in range(1, 150))
     assert "has 22201 combinations" in refusal(sweeping(f"{{transfer: [{many}], offset: [{many}]}}"))[0]

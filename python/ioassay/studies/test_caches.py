@@ -63,8 +63,8 @@ def test_a_remount_is_the_sites_command_or_that_of_fstab() -> None:
         "attempts": ["remount"],
         "remount": command(["sh", "-c", REMOUNT]),
     }
-    own = cold('{methods: [remount], remount: {command: [remount-it, "$x"], time_limit: 2min}}')
-    assert own["remount"] == command(["remount-it", "$x"], 120 * 10**9)
+    site = cold('{methods: [remount], remount: {command: [remount-it, "$x"], time_limit: 2min}}')
+    assert site["remount"] == command(["remount-it", "$x"], 120 * 10**9)
 
 
 def test_mounts_missing_from_fstab_are_not_unmounted(tmp_path: Path) -> None:
@@ -105,6 +105,6 @@ def test_mounts_missing_from_fstab_are_not_unmounted(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_study_that_makes_no_sense_is_refused_with_the_line(small: str, written: str, message: str) -> None:
+def test_an_impossible_study_is_refused_with_its_line(small: str, written: str, message: str) -> None:
     lines = refusal(small.replace("cold-cache: [fadvise]", f"cold-cache: {written}"))
     assert [line for line in lines if line.startswith(f"my.yaml:14: {message}")], lines

@@ -49,7 +49,8 @@ def order(word: str, seed: int = 1) -> list[list[str]]:
     """The points in the order of each repetition."""
     text = REPEATED.replace("  clients: [1, 2, 4]", f"  clients: [1, 2, 4, 8]\n  order: {word}")
     ids = [case.id for case, _ in cases(text.replace("\nworkloads:", f"\nseed: {seed}\nworkloads:"))]
-    return [[name.removesuffix(f".r{at}") for name in ids if name.endswith(f".r{at}")] for at in range(1, 5)]
+    suffixes = [f".r{repetition}" for repetition in range(1, 5)]
+    return [[name.removesuffix(suffix) for name in ids if name.endswith(suffix)] for suffix in suffixes]
 
 
 def test_interleaved_cases_run_back_every_second_time() -> None:
@@ -77,7 +78,7 @@ def test_the_order_changes_nothing_of_what_a_case_does() -> None:
 
 def test_the_most_repetitions_of_a_stop_rule_all_stand_in_the_run(small: str) -> None:
     text = small.replace("steps:", "repetitions: until 5 %, at most 7\nsteps:", 1)
-    assert [case.repetition for case, _ in cases(text)] == [at for at in range(1, 8) for _ in range(3)]
+    assert [case.repetition for case, _ in cases(text)] == [repetition for repetition in range(1, 8) for _ in range(3)]
 
 
 def test_the_plan_says_everything_that_the_engine_needs(small: str) -> None:

@@ -42,7 +42,7 @@ def test_ranks_of_this_machine_need_no_host_file() -> None:
     assert command.startswith("mpirun -np 4 ior -a POSIX ")
 
 
-def test_a_pause_that_ior_cannot_do_is_told() -> None:
+def test_a_pause_that_ior_cannot_do_is_noted() -> None:
     command = commands("sequential-n-n.c004.r1", scale="quick")[0]
     assert " -d 1 " in command
     assert command.endswith("  # the pause was 100 ms; -d takes whole seconds")
@@ -64,7 +64,7 @@ def expanded(text: str, launcher: str, target: str = "/t") -> list[Case]:
 
 
 @pytest.mark.parametrize(
-    ("source", "clients", "launcher", "said"),
+    ("source", "clients", "launcher", "words"),
     [
         ("shift 4", 4, "mpirun", " -C -Q 2"),
         ("shuffled 7", 4, "mpirun", " -Z -Z -X 7"),
@@ -72,10 +72,10 @@ def expanded(text: str, launcher: str, target: str = "/t") -> list[Case]:
     ],
 )
 def test_ior_reads_what_ranks_of_other_nodes_wrote_or_each_part_once(
-    source: str, clients: int, launcher: str, said: str
+    source: str, clients: int, launcher: str, words: str
 ) -> None:
     read = last_command(f"{FILES}[write, read: {{read_from: {source}}}]}}\n", clients, launcher)
-    assert said in read
+    assert words in read
     assert "#" not in read
 
 
@@ -89,14 +89,14 @@ def test_ior_reads_what_ranks_of_other_nodes_wrote_or_each_part_once(
         ("shift 4", 1, "local"),
     ],
 )
-def test_a_shift_that_is_none_of_nodes_is_told(source: str, clients: int, launcher: str) -> None:
+def test_a_shift_that_is_none_of_nodes_is_noted(source: str, clients: int, launcher: str) -> None:
     read = last_command(f"{FILES}[write, read: {{read_from: {source}}}]}}\n", clients, launcher)
     further = source.removeprefix("shift ")
     assert read.endswith(f"# IOR's -C goes to other nodes; here each read the part of the rank {further} further on")
     assert " -Q " not in read
 
 
-def test_a_shift_of_items_in_trees_of_their_own_is_told() -> None:
+def test_a_shift_of_items_in_separate_trees_is_noted() -> None:
     stat = last_command(f"{TREE}[create-tree, create, stat: {{shift: 1}}]}}\n", 4, "local")
     assert stat.endswith(" -u -d /t/ioassay-R/w.c004.r1  # here each rank took the items of the rank 1 further on")
 

@@ -15,8 +15,8 @@ def workload(name: str, more: str = "") -> str:
 
 
 def figures(text: str) -> list[tuple[str, list[str], str]]:
-    found = resolve(parse_source(text, "s.yaml", "study"), None, []).entry.figures
-    return [(figure.title, figure.workloads, figure.unit) for figure in found]
+    figures = resolve(parse_source(text, "s.yaml", "study"), None, []).entry.figures
+    return [(figure.title, figure.workloads, figure.unit) for figure in figures]
 
 
 def test_workloads_swept_alike_share_a_figure_for_each_operation() -> None:

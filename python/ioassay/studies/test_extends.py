@@ -37,8 +37,10 @@ def problem(base: Path, text: str) -> str:
 @pytest.mark.parametrize("scale", [None, "full", "quick"])
 def test_an_extension_does_what_the_same_study_does_when_it_is_written_out(scale: str | None) -> None:
     studies = (find_study("io500-extended"), read_source(WRITTEN_OUT, "study"))
-    one, other = (expand(resolve(source, scale, []), "run", Target("directory", "/t"), "local") for source in studies)
-    assert one == other
+    extended, written_out = (
+        expand(resolve(source, scale, []), "run", Target("directory", "/t"), "local") for source in studies
+    )
+    assert extended == written_out
 
 
 def test_the_example_of_the_reference_page_is_a_study(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_a_list_is_replaced_and_with_a_plus_added_to(base: Path) -> None:
         "p99_latency"
     ]
     added = resolved(base, f"acceptance+: {more}").study.acceptance
-    assert [one.measure for one in added] == ["slowest_operation", "p99_latency"]
+    assert [criterion.measure for criterion in added] == ["slowest_operation", "p99_latency"]
 
 
 def test_steps_go_before_after_or_instead_of_a_phase_or_to_the_end(base: Path) -> None:
@@ -141,10 +143,10 @@ steps+:
     ]
 
 
-def test_a_setting_of_the_base_that_nothing_uses_any_more_is_left_out(base: Path) -> None:
+def test_unused_settings_of_the_base_are_left_out(base: Path) -> None:
     assert [*resolved(base, "workloads: {big: {total: 4MiB}}").entry.settings] == ["clients"]
-    said = problem(base, "settings: {mine: 1}")
-    assert said.startswith("mine.yaml:3: settings.mine: nothing uses this setting")
+    message = problem(base, "settings: {mine: 1}")
+    assert message.startswith("mine.yaml:3: settings.mine: nothing uses this setting")
 
 
 def test_storage_as_a_word_keeps_its_api_when_options_are_added(base: Path) -> None:
@@ -163,7 +165,7 @@ def test_a_base_may_extend_another_and_stand_in_another_directory(base: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("workloads: {big: {transfer: x}}", 'mine.yaml:3: workloads.big.transfer: "x"'),
         ("settings: {total: x}", 'mine.yaml:3: settings.total: "x" is not a size'),
@@ -181,18 +183,18 @@ def test_a_base_may_extend_another_and_stand_in_another_directory(base: Path) ->
         ("titel: x", "mine.yaml:3: titel: unknown key; did you mean `title`?"),
     ],
 )
-def test_a_mistake_is_blamed_on_the_line_of_the_file_that_says_it(base: Path, text: str, said: str) -> None:
-    assert said in problem(base, text)
+def test_a_problem_names_the_line_and_the_file_of_the_mistake(base: Path, text: str, message: str) -> None:
+    assert message in problem(base, text)
 
 
-def test_a_mistake_in_the_base_is_blamed_on_the_base(base: Path) -> None:
+def test_a_problem_in_the_base_names_the_base(base: Path) -> None:
     text = (base / "small.yaml").read_text()
     (base / "small.yaml").write_text(text.replace("layout: N-N", "layout: N-2"))
     assert problem(base, "").startswith("small.yaml:19: workloads.big.layout: ")
 
 
 @pytest.mark.parametrize(
-    ("extends", "said"),
+    ("extends", "message"),
     [
         ("io501", 'mine.yaml:1: extends: there is no built-in study "io501"; did you mean `io500`?'),
         ("absent.yaml", "mine.yaml:1: extends: absent.yaml cannot be read: No such file or directory"),
@@ -201,12 +203,12 @@ def test_a_mistake_in_the_base_is_blamed_on_the_base(base: Path) -> None:
         ("loop.yaml", "loop.yaml:1: extends: studies extend each other in a circle: mine.yaml → loop.yaml → mine.yaml"),
     ],
 )
-def test_a_base_that_is_none_and_a_circle_are_refused(base: Path, extends: str, said: str) -> None:
+def test_invalid_bases_and_circles_are_refused(base: Path, extends: str, message: str) -> None:
     (base / "loop.yaml").write_text("extends: mine.yaml\nname: loop\n")
     (base / "mine.yaml").write_text(f"extends: {extends}\nname: mine\n")
     with pytest.raises(SourceError) as error:
         find_study(str(base / "mine.yaml"))
-    assert str(error.value).replace(f"{base}/", "").startswith(said)
+    assert str(error.value).replace(f"{base}/", "").startswith(message)
 
 
 def test_a_study_that_extends_another_needs_a_name_of_its_own(base: Path) -> None:

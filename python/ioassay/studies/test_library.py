@@ -96,14 +96,14 @@ def test_the_studies_of_the_io500_have_the_order_layouts_and_sizes_of_its_front_
         assert (tuple(job.operations), job.layout, job.transfer_bytes) == fixed, phase.name
 
 
-def test_amounts_ended_by_stonewalls_are_said_to_be_the_most() -> None:
+def test_amounts_ended_by_stonewalls_are_upper_bounds() -> None:
     described = overview(find_study("io500"))
     assert [need.walled for need in described.needs] == [True, True]
     assert "1 case, less where a stonewall comes earlier" in described.text()
     assert [need.walled for need in overview(find_study("three-systems")).needs] == [False, False]
 
 
-def test_amounts_repeated_for_a_minimum_time_are_said_to_be_more() -> None:
+def test_amounts_repeated_for_a_minimum_time_are_lower_bounds() -> None:
     described = overview(find_study("quick"))
     assert [need.again for need in described.needs] == [True]
     assert "more where a minimum time needs further passes" in described.text()
@@ -117,7 +117,7 @@ def test_an_unknown_study_names_the_nearest_and_all() -> None:
     assert all(name in error.value.remedy for name in builtin_studies())
 
 
-def test_a_path_is_a_study_of_ones_own(tmp_path: Path, small: str) -> None:
+def test_a_path_names_a_study(tmp_path: Path, small: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(small)
     assert resolve(find_study(str(path)), None, []).entry.name == "small"

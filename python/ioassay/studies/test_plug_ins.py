@@ -58,10 +58,10 @@ def test_the_engines_own_names_are_known_here() -> None:
 
 
 def test_a_plug_in_is_found_by_its_name_and_its_options_become_texts(skeleton: Path) -> None:
-    found = storage_of("{api: skeleton-plugin, options: {most: 4k, hints: {cb_nodes: 4}}}")
+    storage = storage_of("{api: skeleton-plugin, options: {most: 4k, hints: {cb_nodes: 4}}}")
     options = {"most": "4k", "hints.cb_nodes": "4"}
-    assert found == {"api": "skeleton-plugin", "plugin": str(skeleton), "options": options}
-    assert plan_text.storage(found) == "skeleton-plugin storage API, hints.cb_nodes 4, most 4k"
+    assert storage == {"api": "skeleton-plugin", "plugin": str(skeleton), "options": options}
+    assert plan_text.storage(storage) == "skeleton-plugin storage API, hints.cb_nodes 4, most 4k"
 
 
 def test_a_library_is_found_by_its_path_also_a_relative_one(skeleton: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_plug_ins_that_are_not_built_or_unusable_are_refused_with_a_remedy(
         ("{api: not a name}", "is not a storage API"),
     ],
 )
-def test_options_that_no_plug_in_could_have_are_blamed_on_their_line(written: str, message: str) -> None:
+def test_impossible_options_of_plug_ins_are_refused_with_their_line(written: str, message: str) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         storage_of(written)
     assert "my.yaml:5" in str(caught.value)

@@ -38,6 +38,6 @@ def test_a_stop_rule_is_shown_as_it_can_be_typed(hundredths: int, most: int) -> 
         ("-1", "write for example 3"),
     ],
 )
-def test_a_study_that_makes_no_sense_is_refused_with_a_remedy(text: str, wrong: str) -> None:
+def test_an_impossible_study_is_refused_with_a_remedy(text: str, wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
         repetitions(text)

@@ -107,9 +107,9 @@ def test_a_replay_without_the_recorded_pace_has_no_duration() -> None:
 
 def test_the_words_for_a_replay_say_its_pace_and_its_first_streams() -> None:
     (_, plan) = one_case(REPLAY)
-    said = plan_text.steps(plan)
-    assert "replay 1 stream (prepare) as fast as it goes (fill in with 1 MiB a file)" in said
-    assert "replay 3 streams (phase-1) within 3 s, no operation before its time (3 ranks each read 20 transfers" in said
+    text = plan_text.steps(plan)
+    assert "replay 1 stream (prepare) as fast as it goes (fill in with 1 MiB a file)" in text
+    assert "replay 3 streams (phase-1) within 3 s, no operation before its time (3 ranks each read 20 transfers" in text
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_the_words_for_a_replay_say_its_pace_and_its_first_streams() -> None:
         ("duration: 3s", "duration: 3s\n          pace: fast", '"fast" is unknown'),
     ],
 )
-def test_a_stream_that_cannot_be_is_refused_with_its_line(old: str, new: str, wrong: str) -> None:
+def test_an_impossible_stream_is_refused_with_its_line(old: str, new: str, wrong: str) -> None:
     assert old in REPLAY
     with pytest.raises(SourceError) as refused:
         one_case(REPLAY.replace(old, new))

@@ -37,7 +37,7 @@ def test_a_setting_may_stand_inside_a_text(small: str) -> None:
     assert resolved.study.workloads["big"].title == "Big 16m on 1, 2, 4"
 
 
-def test_a_workload_may_say_otherwise_than_the_study(small: str) -> None:
+def test_a_workload_overrides_the_study(small: str) -> None:
     text = small.replace("    title: Big", "    title: Big\n    clients: [1]\n    steps: [write]\n    repetitions: 3")
     workload = resolve(parse_source(text, "my.yaml", "study"), None, []).study.workloads["big"]
     assert (workload.clients, len(workload.steps), workload.repetitions.most) == ([1], 1, 3)
@@ -53,8 +53,8 @@ def test_repetitions_can_be_set_in_a_study_without_such_a_setting(small: str) ->
             assert resolved.entry.settings["repetitions"] == typed[-1].removeprefix("repetitions=")
     assert refusal(small, "repetitions=x")[0].startswith('--set repetitions=x: "x" is not a number of repetitions')
     # A setting of this name means what the study makes of it.
-    own = small.replace("settings:", "settings:\n  repetitions: 5").replace("title: Big", "title: Big ${repetitions}")
-    study = resolve(parse_source(own, "my.yaml", "study"), None, ["repetitions=3"]).study
+    text = small.replace("settings:", "settings:\n  repetitions: 5").replace("title: Big", "title: Big ${repetitions}")
+    study = resolve(parse_source(text, "my.yaml", "study"), None, ["repetitions=3"]).study
     assert (study.workloads["big"].title, study.workloads["big"].repetitions.most) == ("Big 3", 1)
 
 
@@ -94,7 +94,7 @@ def test_the_entry_keeps_what_was_asked(small: str) -> None:
         ("total=16777216t", '--set total=16777216t: "16777216t" does not fit 64 bits'),
     ],
 )
-def test_a_wrong_setting_is_blamed_on_what_was_typed(small: str, typed: str, message: str) -> None:
+def test_a_wrong_setting_is_reported_as_it_was_typed(small: str, typed: str, message: str) -> None:
     assert refusal(small, typed)[0].startswith(message)
 
 
@@ -181,19 +181,17 @@ def test_an_unknown_scale_names_those_there_are(small: str) -> None:
         ),
     ],
 )
-def test_a_wrong_study_is_refused_with_line_key_and_what_was_meant(
-    small: str, old: str, new: str, message: str
-) -> None:
+def test_a_wrong_study_is_refused_with_line_key_and_remedy(small: str, old: str, new: str, message: str) -> None:
     assert old in small
     assert any(line.startswith(message) for line in refusal(small.replace(old, new, 1)))
 
 
-def test_one_mistake_is_told_once(small: str) -> None:
+def test_a_mistake_is_reported_once(small: str) -> None:
     assert len(refusal(small.replace("transfer:", "transfr:"))) == 1
     assert len(refusal(small.replace("steps:", "repetitions: x\nsteps:"))) == 1
 
 
-def test_many_mistakes_are_told_together_up_to_a_point(small: str) -> None:
+def test_many_mistakes_are_reported_together_up_to_a_limit(small: str) -> None:
     wrong = "".join(f"wrong{number}: 1\n" for number in range(30))
     lines = refusal(small + wrong)
     assert len(lines) == 11

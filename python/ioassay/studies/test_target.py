@@ -64,7 +64,7 @@ def test_a_missing_target_or_one_that_is_no_directory_is_wrong_usage() -> None:
     }
 
 
-def test_a_name_that_nobody_can_print_is_refused() -> None:
+def test_an_unprintable_name_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot be written in UTF-8 or printed"):
         parse_target("a\udcffb", None)
 

@@ -84,7 +84,7 @@ def test_each_epoch_is_a_phase_after_caches_were_emptied() -> None:
     ]
 
 
-def test_it_is_told_in_words() -> None:
+def test_training_has_words() -> None:
     _, plan = one_case(TRAIN)
     (samples,) = plan_text.sets(plan)
     assert samples == "40 samples of 100 KiB in the mean (standard deviation 30 KiB), each in a file"
@@ -108,7 +108,7 @@ def test_it_is_told_in_words() -> None:
         ("compute: 10ms, ", "", "is missing", "How long an accelerator computes"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_line(old: str, new: str, wrong: str, instead: str) -> None:
+def test_impossible_values_are_refused_with_their_line(old: str, new: str, wrong: str, instead: str) -> None:
     assert old in TRAIN
     with pytest.raises(SourceError) as refused:
         refuse(resolve(parse_source(HEAD + TRAIN.replace(old, new), "my.yaml", "study"), None, []))

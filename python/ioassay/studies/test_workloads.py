@@ -277,9 +277,9 @@ def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
     assert plan["storage"] == {"api": "null"}
 
 
-def storages(said: str, steps: str) -> dict[str, Any]:
+def storages(storage: str, steps: str) -> dict[str, Any]:
     """The storage of each job that has one of its own, by the name of its phase."""
-    _, plan = only(f"{HEAD}storage: {said}\n{FILES}    steps: {steps}\n")
+    _, plan = only(f"{HEAD}storage: {storage}\n{FILES}    steps: {steps}\n")
     phases = (step for step in plan["steps"] if step["step"] == "phase")
     return {step["name"]: job["storage"] for step in phases for job in step["jobs"] if "storage" in job}
 
@@ -344,22 +344,22 @@ def test_equivalent_command_lines_name_the_api(storage: str, start: str) -> None
 def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage: str, api: str, notes: str) -> None:
     steps = "[create-tree, {create: {limit: {minimum: 1500ms, stonewall: 3s}}}]"
     case, _ = only(f"{HEAD}storage: {storage}\n{TREE}    steps: {steps}\n")
-    line, _, said = case.phases[1].jobs[0].command.partition("  # ")
+    line, _, notes_of_line = case.phases[1].jobs[0].command.partition("  # ")
     assert line == f"mpirun -np 4 mdtest -a {api} -F -C -I 10 -z 2 -b 3 -L -W 3 -d /t/ioassay-R/w.c002.r1"
-    assert said.startswith(notes)
-    assert said.endswith("mdtest has no minimum time; here it was 1500 ms")
+    assert notes_of_line.startswith(notes)
+    assert notes_of_line.endswith("mdtest has no minimum time; here it was 1500 ms")
 
 
 def test_the_command_of_a_phase_with_a_runtime_takes_as_long() -> None:
     case, plan = only(f"{HEAD}{FILES}    steps: [write: {{limit: {{runtime: 1500ms}}}}]\n")
-    line, _, said = case.phases[0].jobs[0].command.partition("  # ")
+    line, _, note = case.phases[0].jobs[0].command.partition("  # ")
     assert " -D 2 -O minTimeDuration=2 " in line
-    assert said == "the runtime was 1500 ms; -D takes whole seconds"
+    assert note == "the runtime was 1500 ms; -D takes whole seconds"
     assert "for 1500 ms, starting over when all is done" in plan_text.steps(plan)
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "words"),
     [
         ("stonewall: 1500ms", ", for at most 1500 ms (stonewall)"),
         ("minimum: 1s", ", starting over until 1 s has passed"),
@@ -369,9 +369,9 @@ def test_the_command_of_a_phase_with_a_runtime_takes_as_long() -> None:
         ),
     ],
 )
-def test_limits_of_time_are_said_as_the_engine_keeps_them(limit: str, said: str) -> None:
+def test_limits_of_time_are_stated_as_the_engine_keeps_them(limit: str, words: str) -> None:
     _, plan = only(f"{HEAD}{FILES}    steps: [write: {{limit: {{{limit}}}}}]\n")
-    assert f"{said}." in plan_text.steps(plan)
+    assert f"{words}." in plan_text.steps(plan)
 
 
 @pytest.mark.parametrize("key", ["stonewall_ns", "minimum_ns"])
@@ -522,8 +522,8 @@ def test_an_impossible_value_is_refused_where_it_was_written(old: str, new: str,
     if message == "OK":
         assert expanded(text)
     else:
-        found = refusals(text)
-        assert any(line.startswith(message) for line in found), found
+        messages = refusals(text)
+        assert any(line.startswith(message) for line in messages), messages
 
 
 @pytest.mark.parametrize(
@@ -596,8 +596,8 @@ def test_an_impossible_value_is_refused_where_it_was_written(old: str, new: str,
     ],
 )
 def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
-    found = refusals(f"{HEAD}{TREE}    steps: {steps}\n")
-    assert any(line.startswith(f"my.yaml:10: workloads.w.{message}") for line in found), found
+    messages = refusals(f"{HEAD}{TREE}    steps: {steps}\n")
+    assert any(line.startswith(f"my.yaml:10: workloads.w.{message}") for line in messages), messages
 
 
 @pytest.mark.parametrize(
@@ -608,7 +608,7 @@ def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
         ("payload: unique", 'payload: "unique" is unknown; use one of `ior-offset`, `ior-timestamp`'),
     ],
 )
-def test_a_tree_that_cannot_be_is_refused(key: str, message: str) -> None:
+def test_an_impossible_tree_is_refused(key: str, message: str) -> None:
     text = HEAD + TREE.replace("sharing: shared", f"sharing: shared, {key}") + "    steps: [create-tree]\n"
     assert any(message in line for line in refusals(text)), refusals(text)
 

@@ -89,11 +89,11 @@ def _plug_in_options(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError("is not a set of keys; write for example {collective: yes}")
     flat: dict[str, str] = {}
-    for key, one in value.items():
-        if isinstance(one, dict):
-            flat |= {f"{key}.{inner}": text_of(each) for inner, each in one.items()}
+    for key, option in value.items():
+        if isinstance(option, dict):
+            flat |= {f"{key}.{inner}": text_of(each) for inner, each in option.items()}
         else:
-            flat[key] = text_of(one)
+            flat[key] = text_of(option)
     return flat
 
 

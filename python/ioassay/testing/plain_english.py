@@ -127,6 +127,7 @@ CLEAN_NAMES: Sequence[str] = (
             "reports",
             "sizing",
             "store",
+            "studies",
             "systems",
             "testing",
             "text",
