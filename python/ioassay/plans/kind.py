@@ -1,4 +1,4 @@
-"""What a kind of work tells of itself: a class in `kinds` implements this."""
+"""The interface of a kind of work: a class in `kinds` implements it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ W_contra = TypeVar("W_contra", contravariant=True)
 
 
 class Description(TypedDict):
-    """What tables and reports say of a job beside its amounts, as `store.document.JobEntry` has it."""
+    """What tables and reports state of a job besides its amounts, as `store.document.JobEntry` has it."""
 
     file_set: str
     """Name of the file set or tree; empty for none."""
@@ -72,9 +72,9 @@ def has_several(plan: Contents) -> bool:
     return len(plan.get("files", {})) + len(plan.get("trees", {})) + len(plan.get("datasets", {})) > 1
 
 
-def beside(said: list[str]) -> str:
-    """What is said beside the verb."""
-    return "".join(f", {part}" for part in said if part)
+def with_additions(additions: list[str]) -> str:
+    """The additions to a verb, as the rest of its sentence; empty ones are left out."""
+    return "".join(f", {addition}" for addition in additions if addition)
 
 
 def phase_name(plan: Contents, step: int) -> str:

@@ -32,7 +32,7 @@ def amounts(plans: Mapping[str, Plan]) -> dict[str, EventAmounts | EventError]:
     order.
 
     Plans that differ in nothing but the names of their case and run, and in their seed, are asked once. Targets are not
-    looked at. Raises `CannotRun` where the engine cannot be asked.
+    checked. Raises `CannotRun` where the engine cannot be asked.
     """
     alike: dict[str, list[str]] = {}
     for name, plan in plans.items():
@@ -47,10 +47,10 @@ def amounts(plans: Mapping[str, Plan]) -> dict[str, EventAmounts | EventError]:
         lines = events.read_text().splitlines() if events.exists() else []
     if len(lines) != len(alike):
         raise CannotRun(done.stderr.strip() or f"`{' '.join(command)}` failed ({done.returncode}).")
-    said: list[Event] = [json.loads(line) for line in lines]
+    answers: list[Event] = [json.loads(line) for line in lines]
     of_names = {
         name: cast("EventAmounts | EventError", event)
-        for event, names in zip(said, alike.values(), strict=True)
+        for event, names in zip(answers, alike.values(), strict=True)
         for name in names
     }
     return {name: of_names[name] for name in plans}

@@ -38,8 +38,8 @@ def _example(schema: dict[str, Any]) -> Any:
     return 3
 
 
-def told(plan: Any) -> str:
-    """Everything that is said of a plan, by words that must be there for every variant."""
+def text_of(plan: Any) -> str:
+    """All words for a plan."""
     text = " ".join([*plan_text.sets(plan), plan_text.steps(plan), plan_text.storage(plan["storage"])])
     assert "{" not in text
     assert case_entry(plan, None, "w", 1, lambda phase, job: "").phases
@@ -51,7 +51,7 @@ def told(plan: Any) -> str:
 def test_every_order_and_source_has_words(order: Any, source: Any) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"][1]["jobs"][0]["work"] |= {"order": order, "source": source}
-    assert "read" in told(plan)
+    assert "read" in text_of(plan)
 
 
 @pytest.mark.parametrize("fsync", examples("Fsync"), ids=str)
@@ -59,14 +59,14 @@ def test_every_order_and_source_has_words(order: Any, source: Any) -> None:
 def test_every_fsync_and_transfer_has_words(fsync: Any, transfer: Any) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"][0]["jobs"][0]["work"] |= {"fsync": fsync, "transfer": transfer}
-    assert ("fsync" in told(plan)) == (fsync != "never")
+    assert ("fsync" in text_of(plan)) == (fsync != "never")
 
 
 @pytest.mark.parametrize("layout", examples("Layout"), ids=str)
 def test_every_layout_has_words(layout: Any) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["files"]["test"]["layout"] = layout
-    assert ("groups of ranks" in told(plan)) == isinstance(layout, dict)
+    assert ("groups of ranks" in text_of(plan)) == isinstance(layout, dict)
 
 
 @pytest.mark.parametrize("operation", examples("MetadataOperation"), ids=str)
@@ -77,10 +77,10 @@ def test_every_operation_on_a_tree_has_words(operation: Any, sharing: str) -> No
     work = {"kind": "metadata", "tree": "tree", "operation": operation, "order": "random", "paths": "full"}
     plan |= {"trees": {"tree": tree | {"items": "files"}}}
     plan["steps"] = [{"step": "phase", "name": "it", "jobs": [{"name": "it", "work": work}]}]
-    assert "3 directories in 1 level below the root, 2 in each, with 3 files of each rank" in told(plan)
+    assert "3 directories in 1 level below the root, 2 in each, with 3 files of each rank" in text_of(plan)
 
 
-def test_what_a_tree_and_its_work_say_beside_has_words() -> None:
+def test_additions_of_a_tree_and_its_work_have_words() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     tree = {"sharing": "unique", "depth": 0, "branch": 1, "items_per_directory": 3, "leaves_only": True}
     plan |= {"trees": {"tree": tree | {"items": "files", "displaced": 1}}}
@@ -91,14 +91,14 @@ def test_what_a_tree_and_its_work_say_beside_has_words() -> None:
         {"step": "phase", "name": name, "jobs": [{"name": name, "work": work}]}
         for name, work in (("create", create), ("look", read))
     ]
-    text = told(plan)
-    for said in (
+    text = text_of(plan)
+    for words in (
         "in the tree of the rank 1 further on",
         "create the items of tree, with a sync of the nodes at the end that counts in the time, 9 B each, "
         "with all writes compared",
         "read every item of tree (look), 9 B each, with all reads compared",
     ):
-        assert said in text
+        assert words in text
 
 
 def test_a_replacement_says_whose_files_and_how_many() -> None:
@@ -116,15 +116,15 @@ def test_a_replacement_says_whose_files_and_how_many() -> None:
         "replace": {"work": work | {"operation": {"kind": "replace", "bytes": 9}, "shift": 1, "verify": True}},
     }
     plan["steps"] = [{"step": "phase", "name": name, "jobs": [{"name": name, **job}]} for name, job in jobs.items()]
-    text = told(plan)
-    for said in (
+    text = text_of(plan)
+    for words in (
         "in each of the deepest directories, called as md-workbench calls them",
         "create the items of tree, 9 B each, one of each directory in turn, as many as grow would have done in 1 min",
         "look at every item, read it, remove it and create another one of tree, 9 B each, one of each directory in "
         "turn, in the n-th directory those of the rank n before, by new ones of the rank n after, with all reads "
         "compared",
     ):
-        assert said in text, text
+        assert words in text, text
 
 
 def test_every_step_has_words() -> None:
@@ -144,23 +144,23 @@ def test_every_step_has_words() -> None:
         {"step": "phase", "name": "find", "jobs": [{"name": "find", "work": {"kind": "find", "newer_than_step": 0}}]},
     ]
     assert {step["step"] for step in plan["steps"]} == {step["step"] for step in examples("Step")}
-    text = told(plan)
-    for said in (
+    text = text_of(plan)
+    for words in (
         "; remove the files; wait 3 s; run `ssh nfs1 'rm -rf x'` for the server nfs1, then run `echo 3 > all`, then "
         "empty the caches on every node by dropping",
         "then by unmounting the file system and mounting it anew (`remount-scratch -a`), then by",
         "every entry changed since the phase write",
         "wait until all that was written before is on stable storage, then write",
     ):
-        assert said in text, text
+        assert words in text, text
 
 
-def test_where_there_are_several_they_are_named() -> None:
+def test_several_file_sets_are_named() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["files"]["other"] = plan["files"]["test"]
-    text = told(plan)
-    for said in ("file set test: ", "file set other: ", "write test, with", "remove the files of test"):
-        assert said in text
+    text = text_of(plan)
+    for words in ("file set test: ", "file set other: ", "write test, with", "remove the files of test"):
+        assert words in text
 
 
 def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:

@@ -15,20 +15,20 @@ def plan(case: str, ranks: int) -> Any:
 
 def test_plans_keep_their_order_and_repetitions_are_alike() -> None:
     plans = {"a": plan("a.r1", 2), "b": plan("b.r1", 3), "a again": plan("a.r2", 2) | {"seed": 3}}
-    said = amounts(plans)
-    assert [(name, of["written_bytes"]) for name, of in said.items() if of["event"] == "amounts"] == [
+    answers = amounts(plans)
+    assert [(name, of["written_bytes"]) for name, of in answers.items() if of["event"] == "amounts"] == [
         ("a", 4 * MIB),
         ("b", 6 * MIB),
         ("a again", 4 * MIB),
     ]
 
 
-def test_a_plan_that_is_refused_says_its_key_and_no_target_is_looked_at() -> None:
+def test_a_refused_plan_has_its_key_and_no_target_is_checked() -> None:
     wrong = plan("a", 2)
     wrong["files"]["test"]["segments"] = 0
-    said = amounts({"wrong": wrong, "right": plan("b", 2)})
-    refused = said["wrong"].get("refused") if said["wrong"]["event"] == "error" else None
+    answers = amounts({"wrong": wrong, "right": plan("b", 2)})
+    refused = answers["wrong"].get("refused") if answers["wrong"]["event"] == "error" else None
     assert refused is not None
     assert refused["key"] == "files.test.segments"
-    assert said["right"]["event"] == "amounts"
+    assert answers["right"]["event"] == "amounts"
     assert amounts({}) == {}

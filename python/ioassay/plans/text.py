@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.plans import registry
-from ioassay.plans.kind import beside, has_several, phase_name, which
+from ioassay.plans.kind import has_several, phase_name, which, with_additions
 from ioassay.plans.kinds.data import file_set
 from ioassay.plans.kinds.metadata import tree
 from ioassay.plans.kinds.train import dataset
@@ -54,26 +54,26 @@ def recording(sample_interval_ns: int) -> str:
 
 def storage(through: Storage) -> str:
     """How I/O is done."""
-    said = [f"{through['api']} storage API"]
-    said += ["past the page cache"] * through.get("direct", False)
-    said += ["uncached (RWF_DONTCACHE)"] * through.get("uncached", False)
-    said += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
-    said += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
-    said += [f"with up to {retries} retries of a request"] if (retries := through.get("retries")) else []
-    said += [f"{key} {value}" for key, value in sorted(through.get("options", {}).items())]
+    parts = [f"{through['api']} storage API"]
+    parts += ["past the page cache"] * through.get("direct", False)
+    parts += ["uncached (RWF_DONTCACHE)"] * through.get("uncached", False)
+    parts += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
+    parts += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
+    parts += [f"with up to {retries} retries of a request"] if (retries := through.get("retries")) else []
+    parts += [f"{key} {value}" for key, value in sorted(through.get("options", {}).items())]
     if uring := through.get("uring"):
-        said += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]
-        said += [f"io_uring batches of {uring['batch']}"] if uring.get("batch") else []
-    return ", ".join(said)
+        parts += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]
+        parts += [f"io_uring batches of {uring['batch']}"] if uring.get("batch") else []
+    return ", ".join(parts)
 
 
 def sets(plan: Contents) -> Iterator[str]:
-    """What is written, read, created and looked at, a sentence for each file set, tree and dataset."""
+    """What is written, read, created and examined, a sentence for each file set, tree and dataset."""
     several = has_several(plan)
     for name, files in plan.get("files", {}).items():
         yield (f"file set {name}: " if several else "") + file_set(plan, name, files)
-    for name, one in plan.get("trees", {}).items():
-        yield (f"tree {name}: " if several else "") + tree(one)
+    for name, shape in plan.get("trees", {}).items():
+        yield (f"tree {name}: " if several else "") + tree(shape)
     for name, of in plan.get("datasets", {}).items():
         yield (f"dataset {name}: " if several else "") + dataset(of)
 
@@ -88,7 +88,7 @@ def each_step(plan: Contents) -> list[str]:
     return [_step(plan, step) for step in plan["steps"]]
 
 
-def said_once(sentences: Sequence[tuple[str, str]]) -> list[str]:
+def shared_once(sentences: Sequence[tuple[str, str]]) -> list[str]:
     """(title, end of a sentence) of every workload: one sentence where it is the same for all, else one for each."""
     if len({sentence for _, sentence in sentences}) == 1:
         return [f"Each workload {sentences[0][1]}"]
@@ -131,13 +131,13 @@ def _work(plan: Contents, job: Job, name: str | None = None) -> str:
 
 
 def _cold_cache(step: StepColdCache) -> str:
-    said = [_hook(hook) for hook in step.get("hooks", [])]
+    parts = [_hook(hook) for hook in step.get("hooks", [])]
     ways = ", then by ".join(_way(step, way) for way in step["attempts"])
     if ways:
-        said.append(
+        parts.append(
             f"empty the caches on every node by {ways}, until at most {100 * COLD_SHARE:g} % of the files is in memory"
         )
-    return f"{', then '.join(said)}; what still is in memory is measured on every node"
+    return f"{', then '.join(parts)}; what still is in memory is measured on every node"
 
 
 def _way(step: StepColdCache, way: CacheMethod) -> str:
@@ -158,17 +158,17 @@ def _line(command: SiteCommand) -> str:
 
 def _through(job: Job) -> str:
     """How a job does its I/O, where it says so itself."""
-    own = job.get("storage")
-    return f", through the {storage(own)}" if own else ""
+    job_storage = job.get("storage")
+    return f", through the {storage(job_storage)}" if job_storage else ""
 
 
 def _pace(plan: Contents, job: Job) -> str:
-    said = [*_limits(plan, job.get("limit", {}))]
+    additions = [*_limits(plan, job.get("limit", {}))]
     if at_most := job.get("rate"):
-        said.append(f"at most {rate(at_most)}")
+        additions.append(f"at most {rate(at_most)}")
     if pauses := job.get("think"):
-        said.append(f"with {think(pauses)}")
-    return beside(said)
+        additions.append(f"with {think(pauses)}")
+    return with_additions(additions)
 
 
 def _limits(plan: Contents, limit: Limit) -> Iterator[str]:

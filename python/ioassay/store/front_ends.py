@@ -274,11 +274,11 @@ def _method(front_end: _FrontEnd, firsts: Mapping[str, Plan]) -> list[str]:
         sentences.append(f"Amounts were divided by {front_end.scale_down}: this was a trial, not the benchmark.")
     sentences += [f"{name}: {sentence}." for name, plan in firsts.items() for sentence in plan_text.sets(plan)]
     often = Counter(case.workload for case in front_end.cases)
-    sentences += plan_text.said_once(
+    sentences += plan_text.shared_once(
         [(name, f"is done by {_ranks(plan)}, {_times(often[name])}.") for name, plan in firsts.items()]
     )
-    sentences += plan_text.said_once([(name, plan_text.steps(plan)) for name, plan in firsts.items()])
-    sentences += plan_text.said_once(
+    sentences += plan_text.shared_once([(name, plan_text.steps(plan)) for name, plan in firsts.items()])
+    sentences += plan_text.shared_once(
         [(name, f"does its I/O through the {plan_text.storage(plan['storage'])}.") for name, plan in firsts.items()]
     )
     sentences.append(plan_text.BARRIERS)

@@ -38,9 +38,9 @@ def method(study: Study) -> list[str]:
     return [
         *(sentence for workload in study.workloads.values() for sentence in _sets(workload)),
         *(_swept(workload) for workload in study.workloads.values() if workload.sweep),
-        *_said_once(study, _clients),
+        *_shared_once(study, _clients),
         *(words.format(seed=study.seed) for order, words in _ORDERS.items() if order == study.case_order),
-        *_said_once(study, _steps),
+        *_shared_once(study, _steps),
         plan_text.BARRIERS,
         f"{plan_text.recording(study.sample_interval)} {_storage(study)}; random choices begin at seed {study.seed}.",
     ]
@@ -118,5 +118,5 @@ def _storage(study: Study) -> str:
     return "; ".join(f"I/O of {title} goes through the {storage}" for title, storage in through.items())
 
 
-def _said_once(study: Study, say: Callable[[Workload], str]) -> list[str]:
-    return plan_text.said_once([(workload.title, say(workload)) for workload in study.workloads.values()])
+def _shared_once(study: Study, say: Callable[[Workload], str]) -> list[str]:
+    return plan_text.shared_once([(workload.title, say(workload)) for workload in study.workloads.values()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ioassay.plans.kind import Description, Kind, beside, called, jobs, which
+from ioassay.plans.kind import Description, Kind, called, jobs, which, with_additions
 from ioassay.text.prose import listed
 from ioassay.text.units import format_bytes
 
@@ -48,12 +48,12 @@ class Data(Kind["WorkData"]):
         of = which(plan, work["files"])
         transfer = work["transfer"]
         if isinstance(transfer, str):
-            said = f"{transfer}{of.removeprefix(' of')}{called(name, transfer)}"
+            sentence = f"{transfer}{of.removeprefix(' of')}{called(name, transfer)}"
         else:
-            said = f"read {transfer['mixed']} % of the transfers{of} and write the others{called(name, 'mixed')}"
+            sentence = f"read {transfer['mixed']} % of the transfers{of} and write the others{called(name, 'mixed')}"
         if work["order"] != _usual_order(plan, work["files"]):
-            said += f" {order(work['order'])}"
-        return said + _on_files(work)
+            sentence += f" {order(work['order'])}"
+        return sentence + _on_files(work)
 
     def description(self, plan: Contents, work: WorkData) -> Description:
         """That of its file set."""
@@ -75,15 +75,15 @@ class Data(Kind["WorkData"]):
 def file_set(plan: Contents, name: str, files: FileSet) -> str:
     """How ranks share the files, what is in them, and how it is moved."""
     count = files["files_per_rank"]
-    own = "a file" if count == 1 else f"{count} files"
-    shared = "one file" if count == 1 else own
+    each_has = "a file" if count == 1 else f"{count} files"
+    shared = "one file" if count == 1 else each_has
     match files["layout"]:
         case "N-N":
-            layout = f"every rank has {own} of its own"
+            layout = f"every rank has {each_has} of its own"
         case "N-1":
             layout = f"all ranks share {shared}"
         case groups:
-            layout = f"{groups['N-M']} groups of ranks share {own} each"
+            layout = f"{groups['N-M']} groups of ranks share {each_has} each"
     block = f"{format_bytes(files['block_bytes'])} of each rank"
     segments = "" if files["segments"] == 1 else f" in each of {files['segments']} segments"
     in_each = " in each file" if count > 1 else ""
@@ -106,15 +106,15 @@ def _usual_order(plan: Contents, files: str) -> Order:
 
 def _on_files(work: WorkData) -> str:
     """What a job says beyond its file set."""
-    said = [filled(FSYNCS, work["fsync"]), filled(_SOURCES, work.get("source", "own"))]
+    additions = [filled(FSYNCS, work["fsync"]), filled(_SOURCES, work.get("source", "own"))]
     pieces = work.get("piece_bytes")
-    said += [f"in pieces of {format_bytes(pieces)}"] if pieces else []
-    said += [f"with all {work['verify']} compared"] if work.get("verify") else []
-    said += [f"under a lock of the {work['lock']}"] if work.get("lock") else []
-    said += [f"into files made {work['size']} at open"] if work.get("size") else []
-    said += [f"with the advice {listed(work['advice'])}"] if work.get("advice") else []
-    said += ["with barriers between open, transfers and close"] if work.get("barriers") else []
-    return beside(said)
+    additions += [f"in pieces of {format_bytes(pieces)}"] if pieces else []
+    additions += [f"with all {work['verify']} compared"] if work.get("verify") else []
+    additions += [f"under a lock of the {work['lock']}"] if work.get("lock") else []
+    additions += [f"into files made {work['size']} at open"] if work.get("size") else []
+    additions += [f"with the advice {listed(work['advice'])}"] if work.get("advice") else []
+    additions += ["with barriers between open, transfers and close"] if work.get("barriers") else []
+    return with_additions(additions)
 
 
 def filled(words: Mapping[str, str], value: Order | Fsync | Source) -> str:

@@ -37,15 +37,15 @@ class Find(Kind["WorkFind"]):
 
 
 def _conditions(plan: Contents, find: WorkFind) -> str:
-    said: list[str] = [find.get("entries") or "every entry"]
-    said += [f"named {find['name']}"] if find.get("name") else []
+    conditions: list[str] = [find.get("entries") or "every entry"]
+    conditions += [f"named {find['name']}"] if find.get("name") else []
     if (exactly := find.get("size_bytes")) is not None:
-        said.append(f"of exactly {format_bytes(exactly)}")
+        conditions.append(f"of exactly {format_bytes(exactly)}")
     if (at_least := find.get("at_least_bytes")) is not None:
-        said.append(f"of at least {format_bytes(at_least)}")
+        conditions.append(f"of at least {format_bytes(at_least)}")
     if (at_most := find.get("at_most_bytes")) is not None:
-        said.append(f"of at most {format_bytes(at_most)}")
+        conditions.append(f"of at most {format_bytes(at_most)}")
     if (step := find.get("newer_than_step")) is not None:
-        said.append(f"changed since the phase {phase_name(plan, step)}")
-    said += ["newer than a given time"] if find.get("newer_than_unix_ns") is not None else []
-    return " ".join(said)
+        conditions.append(f"changed since the phase {phase_name(plan, step)}")
+    conditions += ["newer than a given time"] if find.get("newer_than_unix_ns") is not None else []
+    return " ".join(conditions)

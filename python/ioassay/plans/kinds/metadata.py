@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioassay.plans.kind import Description, Kind, beside, called, which
+from ioassay.plans.kind import Description, Kind, called, which, with_additions
 from ioassay.plans.kinds.data import FSYNCS, order_text, payload_text
 from ioassay.text.units import format_bytes, format_count
 
@@ -67,22 +67,22 @@ class Metadata(Kind["WorkMetadata"]):
         return [work["tree"]]
 
 
-def tree(one: Tree) -> str:
+def tree(shape: Tree) -> str:
     """A tree."""
-    count = _directories(one)
+    count = _directories(shape)
     directories = "one directory" if count == 1 else f"{count} directories"
-    below = format_count(one["depth"], "level")
-    levels = f" in {below} below the root, {one['branch']} in each" if one["depth"] else ""
-    where = "each of the deepest directories" if one["leaves_only"] else "each directory"
-    items = f"{one['items_per_directory']} {one['items']} of each rank in {where}"
-    displaced = f" in the tree of the rank {one['displaced']} further on" if one.get("displaced") else ""
-    names = ", called as md-workbench calls them" if one.get("names") == "md-workbench" else ""
-    return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}{displaced}{names}"
+    below = format_count(shape["depth"], "level")
+    levels = f" in {below} below the root, {shape['branch']} in each" if shape["depth"] else ""
+    where = "each of the deepest directories" if shape["leaves_only"] else "each directory"
+    items = f"{shape['items_per_directory']} {shape['items']} of each rank in {where}"
+    displaced = f" in the tree of the rank {shape['displaced']} further on" if shape.get("displaced") else ""
+    names = ", called as md-workbench calls them" if shape.get("names") == "md-workbench" else ""
+    return f"{_SHARINGS[shape['sharing']]}; {directories}{levels}, with {items}{displaced}{names}"
 
 
-def _directories(one: Tree) -> int:
+def _directories(shape: Tree) -> int:
     """Directories of one tree, its root included."""
-    depth, branch = one["depth"], one["branch"]
+    depth, branch = shape["depth"], shape["branch"]
     if branch <= 1:
         return 1 + depth * branch
     directories = leaves = 1
@@ -108,16 +108,16 @@ def bytes_each(operation: MetadataOperation) -> int:
 def _on_tree(work: WorkMetadata) -> str:
     """What a job says beyond its tree."""
     operation = work["operation"]
-    said = [FSYNCS["at-close"]] if operation.get("fsync") else []
-    said += ["with a sync of the nodes at the end that counts in the time"] if work.get("sync_at_end") else []
+    additions = [FSYNCS["at-close"]] if operation.get("fsync") else []
+    additions += ["with a sync of the nodes at the end that counts in the time"] if work.get("sync_at_end") else []
     each = bytes_each(operation)
-    said += [f"{format_bytes(each)} each"] if each else []
-    said += [_ITEM_ORDERS[work["order"]]]
-    said += [_shifted(operation["kind"], work["shift"])] if work.get("shift") else []
+    additions += [f"{format_bytes(each)} each"] if each else []
+    additions += [_ITEM_ORDERS[work["order"]]]
+    additions += [_shifted(operation["kind"], work["shift"])] if work.get("shift") else []
     # The plan only says that something is compared.
     compared = "reads" if operation["kind"] in ("read", "replace") else "writes"
-    said += [f"with all {compared} compared"] if work.get("verify") else []
-    return beside(said)
+    additions += [f"with all {compared} compared"] if work.get("verify") else []
+    return with_additions(additions)
 
 
 def _shifted(kind: str, shift: int) -> str:

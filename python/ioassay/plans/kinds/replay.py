@@ -16,7 +16,7 @@ _ORDER: tuple[Operation, ...] = ("write", "read", "open", "close", "sync", "stat
 """That of the engine's records."""
 
 _MOST_STREAMS = 4
-"""Of a replay, that are said."""
+"""Streams of a replay that are described; the others are counted."""
 
 
 class Replayed(Kind["WorkReplay"]):
@@ -61,9 +61,9 @@ def _replay(work: WorkReplay, name: str | None) -> str:
     streams = work["streams"]
     pace = work.get("duration_ns")
     within = f" within {format_duration(pace)}, no operation before its time" if pace else " as fast as it goes"
-    said = "; ".join(map(_stream, streams[:_MOST_STREAMS]))
+    parts = "; ".join(map(_stream, streams[:_MOST_STREAMS]))
     more = f"; and {len(streams) - _MOST_STREAMS} more" if len(streams) > _MOST_STREAMS else ""
-    return f"replay {format_count(len(streams), 'stream')}{called(name, 'replay')}{within} ({said}{more})"
+    return f"replay {format_count(len(streams), 'stream')}{called(name, 'replay')}{within} ({parts}{more})"
 
 
 def _stream(stream: Stream) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioassay.plans.kind import Description, Kind, beside, called, which
+from ioassay.plans.kind import Description, Kind, called, which, with_additions
 from ioassay.text.units import format_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ class Train(Kind["WorkTrain"]):
         """What is created, or how an accelerator and its loader work."""
         operation = work["operation"]
         if operation["kind"] == "create":
-            synced = beside(["each file synced before it is closed" if operation["fsync"] else ""])
+            synced = with_additions(["each file synced before it is closed" if operation["fsync"] else ""])
             return f"create the dataset{which(plan, work['dataset'])}{called(name, 'create-dataset')}{synced}"
-        return f"train{which(plan, work['dataset'])}{called(name, 'train')}{beside(_epoch(operation))}"
+        return f"train{which(plan, work['dataset'])}{called(name, 'train')}{with_additions(_epoch(operation))}"
 
     def description(self, plan: Contents, work: WorkTrain) -> Description:
         """Its dataset and the order of its samples."""
