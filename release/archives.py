@@ -6,7 +6,7 @@ import tarfile
 
 
 def without_builder(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """A member that is the same, whoever builds the archive and when: a `filter` of `TarFile.add`."""
+    """Removes user and time of the build from a member, for a reproducible archive: a `filter` of `TarFile.add`."""
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
     return member

@@ -44,16 +44,16 @@ def bill(checkout: Path) -> dict[str, Any]:
         "version": 1,
         "metadata": {"component": ours},
         "components": components,
-        "dependencies": [{"ref": ours["bom-ref"], "dependsOn": [one["bom-ref"] for one in components]}],
+        "dependencies": [{"ref": ours["bom-ref"], "dependsOn": [component["bom-ref"] for component in components]}],
     }
 
 
 def of_lock(text: str) -> list[Component]:
     """The packages of `requirements.lock`, with the SHA-256 of every file that pip may take for each."""
     return [
-        _component("pypi", one["name"], one["version"])
-        | {"hashes": [{"alg": "SHA-256", "content": digest} for digest in _HASH.findall(one["more"])]}
-        for one in _LOCKED.finditer(text)
+        _component("pypi", package["name"], package["version"])
+        | {"hashes": [{"alg": "SHA-256", "content": digest} for digest in _HASH.findall(package["more"])]}
+        for package in _LOCKED.finditer(text)
     ]
 
 

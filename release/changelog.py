@@ -42,38 +42,40 @@ class Section:
 
 def sections(text: str) -> list[Section]:
     """All sections, in the order of the file."""
-    found = []
+    all_sections = []
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         groups = re.findall(r"^### (.+)$", body, flags=re.MULTILINE)
         entries = re.findall(r"^- (.+(?:\n(?:  .*)?)*)", body, flags=re.MULTILINE)
-        found.append(Section(title, groups, [" ".join(entry.split()) for entry in entries]))
-    return found
+        all_sections.append(Section(title, groups, [" ".join(entry.split()) for entry in entries]))
+    return all_sections
 
 
 def faults(text: str) -> list[str]:
     """What is out of order, one line each."""
-    found = []
+    problems = []
     all_sections = sections(text)
     if not all_sections or all_sections[0].title != UNRELEASED:
-        found.append(f"the first section is not “## {UNRELEASED}”")
+        problems.append(f"the first section is not “## {UNRELEASED}”")
     released = all_sections[1:]
-    found += [f"“## {one.title}” is not “## VERSION - DATE”" for one in released if one.version is None]
-    order = [_numbers(one.version) for one in released if one.version]
+    problems += [f"“## {section.title}” is not “## VERSION - DATE”" for section in released if section.version is None]
+    order = [_numbers(section.version) for section in released if section.version]
     if order != sorted(order, reverse=True) or len(set(order)) != len(order):
-        found.append("versions do not descend")
-    dates = [one.title.rpartition(" - ")[2] for one in released if one.version]
-    found += [f"{day} is no date" for day in dates if not _is_date(day)]
+        problems.append("versions do not descend")
+    dates = [section.title.rpartition(" - ")[2] for section in released if section.version]
+    problems += [f"{day} is no date" for day in dates if not _is_date(day)]
     if dates != sorted(dates, reverse=True):
-        found.append("dates do not descend")
-    for one in all_sections:
-        if [*one.groups] != [group for group in GROUPS if group in one.groups]:
-            found.append(f"{one.title}: {', '.join(one.groups)} instead of, in this order, {', '.join(GROUPS)}")
-        if not one.entries and one.title != UNRELEASED:
-            found.append(f"{one.title} has no entries")
-    entries = Counter(entry for one in all_sections for entry in one.entries)
-    found += [f"stands {count} times: {entry[:80]}" for entry, count in entries.items() if count > 1]
-    return found
+        problems.append("dates do not descend")
+    for section in all_sections:
+        if [*section.groups] != [group for group in GROUPS if group in section.groups]:
+            problems.append(
+                f"{section.title}: {', '.join(section.groups)} instead of, in this order, {', '.join(GROUPS)}"
+            )
+        if not section.entries and section.title != UNRELEASED:
+            problems.append(f"{section.title} has no entries")
+    entries = Counter(entry for section in all_sections for entry in section.entries)
+    problems += [f"stands {count} times: {entry[:80]}" for entry, count in entries.items() if count > 1]
+    return problems
 
 
 def cut(text: str, version: str, day: date) -> str:
@@ -82,7 +84,7 @@ def cut(text: str, version: str, day: date) -> str:
     Raises `ValueError` where the version has a section already, or where there is nothing to release.
     """
     all_sections = sections(text)
-    if any(one.version == version for one in all_sections):
+    if any(section.version == version for section in all_sections):
         raise ValueError(f"{FILE} has a section {version} already: raise the version")
     if not all_sections or all_sections[0].title != UNRELEASED or not all_sections[0].entries:
         raise ValueError(f"{FILE} has no entries under “## {UNRELEASED}”")

@@ -36,12 +36,12 @@ class Needs:
 
 def needs(content: bytes) -> list[Needs]:
     """Those of a program, then those of each library that its bytes contain. Empty where it is no program."""
-    found = []
-    at = content.find(_MAGIC)
-    while at >= 0:
-        found += [_needs(sections, machine) for machine, sections in _linked(content[at:])]
-        at = content.find(_MAGIC, at + 1)
-    return found
+    all_needs = []
+    offset = content.find(_MAGIC)
+    while offset >= 0:
+        all_needs += [_needs(sections, machine) for machine, sections in _linked(content[offset:])]
+        offset = content.find(_MAGIC, offset + 1)
+    return all_needs
 
 
 def _linked(content: bytes) -> Iterator[tuple[str, list[Section]]]:

@@ -35,17 +35,17 @@ CHECKSUMS = "SHA256SUMS"
 
 def not_ready() -> list[str]:
     """Why this checkout should not be released, with what to do."""
-    found = stated_version.contradictions(CHECKOUT)
+    reasons = stated_version.contradictions(CHECKOUT)
     text, version = (CHECKOUT / changelog.FILE).read_text(), stated_version.stated(CHECKOUT)
-    found += [f"{changelog.FILE}: {fault}" for fault in changelog.faults(text)]
-    if version not in [one.version for one in changelog.sections(text)]:
-        found.append(f"{changelog.FILE} has no section {version}: run python release/changelog.py, and commit")
-    changed = _said("git", "status", "--porcelain").splitlines()
+    reasons += [f"{changelog.FILE}: {fault}" for fault in changelog.faults(text)]
+    if version not in [section.version for section in changelog.sections(text)]:
+        reasons.append(f"{changelog.FILE} has no section {version}: run python release/changelog.py, and commit")
+    changed = _output_of("git", "status", "--porcelain").splitlines()
     if changed:
-        found.append(
+        reasons.append(
             f"{len(changed)} files are changed or unknown to git, such as {changed[0][3:]}: commit or remove them"
         )
-    return found
+    return reasons
 
 
 def make(skip_installation: bool) -> None:
@@ -93,8 +93,8 @@ def _install_from(house: Path, version: str) -> None:
         _step("environment", sys.executable, "-m", "venv", f"{scratch}/venv")
         pip = [f"{scratch}/venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
         _step("wheelhouse", *pip, "--find-links", f"{scratch}/wheels", "ioassay")
-        said = _said(f"{scratch}/venv/bin/ioassay", "--version")
-        assert said == f"ioassay {version}\n", said
+        output = _output_of(f"{scratch}/venv/bin/ioassay", "--version")
+        assert output == f"ioassay {version}\n", output
 
 
 def _step(name: str, *command: str) -> None:
@@ -102,7 +102,7 @@ def _step(name: str, *command: str) -> None:
     subprocess.run(command, cwd=CHECKOUT, check=True)
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     return subprocess.run(command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

@@ -22,15 +22,15 @@ _NAME = re.compile(r"-wheelhouse-python.*-(?P<processor>x86_64|aarch64)\.tar")
 
 def write(house: Path, directory: Path, glibc: str) -> Path:
     """A repository for Spack in `directory`, which knows this wheelhouse."""
-    found = _NAME.search(house.name)
-    if not found:
+    match = _NAME.search(house.name)
+    if not match:
         raise ValueError(f"{house} is no wheelhouse")
     values = {
         "WHEELHOUSE": house.name,
         "VERSION": stated(CHECKOUT),
         "SHA256": hashlib.sha256(house.read_bytes()).hexdigest(),
         "PYTHON": PYTHON.removeprefix("python"),
-        "PROCESSOR": found["processor"],
+        "PROCESSOR": match["processor"],
         "GLIBC": glibc,
     }
     text = (CHECKOUT / RECIPE).read_text()

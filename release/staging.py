@@ -65,8 +65,8 @@ _WHEEL = re.compile(r"ioassay-.*-manylinux_(?P<major>\d+)_(?P<minor>\d+)_(?P<pro
 
 def named(wheel: Path) -> dict[str, str]:
     """What the name of a wheel promises: `major` and `minor` of the glibc, `processor`. Raises `ValueError`."""
-    if found := _WHEEL.fullmatch(wheel.name):
-        return found.groupdict()
+    if match := _WHEEL.fullmatch(wheel.name):
+        return match.groupdict()
     raise ValueError(f"{wheel} is no wheel that `make wheels` builds")
 
 
@@ -74,7 +74,7 @@ def stage_engine(wheel: Path, licences: str, root: Path) -> None:
     """The programs, the unit of the agent, and Slurm's scripts."""
     with ZipFile(wheel) as archive:
         for name in PROGRAMS:
-            (member,) = (one for one in archive.namelist() if one.endswith(f".data/scripts/{name}"))
+            (member,) = (path for path in archive.namelist() if path.endswith(f".data/scripts/{name}"))
             _file(root / "usr/bin" / name, archive.read(member), 0o755)
     unit = CHECKOUT / "packaging/ioassay-agent.service"
     _file(root / "usr/lib/systemd/system" / unit.name, unit.read_bytes())

@@ -25,13 +25,15 @@ def stated(checkout: Path) -> str:
 def contradictions(checkout: Path) -> list[str]:
     """What states another version, with what to do about it; empty where all agree."""
     version = stated(checkout)
-    found = []
+    differences = []
     workspace = tomllib.loads((checkout / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     if workspace != version:
-        found.append(f'Cargo.toml has version {workspace}, {SOURCE} {version}: set version = "{version}" in Cargo.toml')
+        differences.append(
+            f'Cargo.toml has version {workspace}, {SOURCE} {version}: set version = "{version}" in Cargo.toml'
+        )
     locked = tomllib.loads((checkout / "Cargo.lock").read_text())["package"]
     late = [crate for crate in locked if "source" not in crate and crate["version"] != workspace]
     if late:
         names = ", ".join(f"{crate['name']} {crate['version']}" for crate in late)
-        found.append(f"Cargo.lock has {names}, Cargo.toml {workspace}: run cargo update --workspace --offline")
-    return found
+        differences.append(f"Cargo.lock has {names}, Cargo.toml {workspace}: run cargo update --workspace --offline")
+    return differences

@@ -58,12 +58,12 @@ def test_sections_have_their_groups_and_entries() -> None:
 )
 def test_what_is_out_of_order_is_named(old: str, new: str, fault: str) -> None:
     assert old in CHANGES
-    assert any(found.startswith(fault) for found in faults(CHANGES.replace(old, new, 1)))
+    assert any(line.startswith(fault) for line in faults(CHANGES.replace(old, new, 1)))
 
 
 def test_a_release_takes_what_was_unreleased_and_leaves_an_empty_section() -> None:
     released = cut(CHANGES, "0.3.0", date(2026, 12, 24))
-    assert [(one.title, len(one.entries)) for one in sections(released)] == [
+    assert [(section.title, len(section.entries)) for section in sections(released)] == [
         ("Unreleased", 0),
         ("0.3.0 - 2026-12-24", 2),
         ("0.2.0 - 2026-12-01", 1),

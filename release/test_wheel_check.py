@@ -60,7 +60,7 @@ def test_a_program_that_needs_a_newer_glibc_than_the_name_says_is_refused(tmp_pa
     assert any(each.startswith("ioassay-engine needs glibc 2.") for each in _broken(tmp_path, glibc="2_1"))
 
 
-def test_a_program_that_nobody_may_start_is_refused(tmp_path: Path) -> None:
+def test_a_program_that_is_not_executable_is_refused(tmp_path: Path) -> None:
     assert "ioassay-agent is not executable" in _broken(tmp_path, mode=0o644)
 
 

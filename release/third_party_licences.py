@@ -43,15 +43,15 @@ def shipped_crates(checkout: Path) -> list[dict[str, Any]]:
             if is_linked and dependency["pkg"] not in reached:
                 reached.add(dependency["pkg"])
                 waiting.append(dependency["pkg"])
-    found = [packages[one] for one in reached if packages[one]["source"] is not None]
-    return sorted(found, key=lambda crate: (crate["name"], crate["version"]))
+    crates = [packages[package_id] for package_id in reached if packages[package_id]["source"] is not None]
+    return sorted(crates, key=lambda crate: (crate["name"], crate["version"]))
 
 
 def licences(checkout: Path) -> str:
     """All of them as one text: each crate with its licence, and each text once."""
     crates = shipped_crates(checkout)
     lines = ["The programs of ioassay contain these Rust crates:", ""]
-    lines += [f"  {one['name']} {one['version']}: {one['license'] or 'see its text below'}" for one in crates]
+    lines += [f"  {crate['name']} {crate['version']}: {crate['license'] or 'see its text below'}" for crate in crates]
     users: dict[str, list[str]] = {}
     for crate in crates:
         for text in _texts(Path(crate["manifest_path"]).parent):

@@ -84,10 +84,10 @@ def _broken_metadata(archive: ZipFile, directory: str, tag: str) -> Iterator[str
 
 
 def _broken_needs(content: bytes, program: str, glibc: GlibcVersion, processor: str) -> Iterator[str]:
-    found = needs(content)
-    if not found:
+    parts = needs(content)
+    if not parts:
         yield f"{program} is not a program for Linux"
-    for number, need in enumerate(found):
+    for number, need in enumerate(parts):
         part = program if number == 0 else f"the library in {program}"
         version = ".".join(map(str, need.glibc))
         print(f"  {part}: glibc {version} or newer, {', '.join(sorted(need.libraries))}")

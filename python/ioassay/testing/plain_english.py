@@ -69,6 +69,7 @@ CLEAN_COMMENTS: Sequence[str] = (
     "crates",
     "plugins/mpi",
     "plugins/region",
+    "release",
     *(
         f"python/ioassay/{room}"
         for room in (
@@ -107,6 +108,7 @@ CLEAN_NAMES: Sequence[str] = (
     "crates",
     "plugins/mpi",
     "plugins/region",
+    "release",
     *(
         f"python/ioassay/{room}"
         for room in (
