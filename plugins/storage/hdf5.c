@@ -49,9 +49,9 @@ static int configure(const struct ioassay_setup *setup, uint64_t *capabilities) 
 
 /* The innermost of HDF5's complaints says most. */
 static herr_t first(unsigned depth, const H5E_error2_t *error, void *text) {
-    const char **found = text;
+    const char **description = text;
     if (depth == 0 && error->desc != NULL) {
-        *found = error->desc;
+        *description = error->desc;
     }
     return 0;
 }
@@ -128,15 +128,15 @@ static void close_all(struct file *file) {
     }
 }
 
-static void tell_hints(struct file *file) {
+static void report_hints(struct file *file) {
     MPI_File *handle = NULL;
     MPI_Info effect = MPI_INFO_NULL;
-    if (file->connection->mpi.silent || H5Fget_vfd_handle(file->file, H5P_DEFAULT, (void **)&handle) < 0) {
+    if (file->connection->mpi.hints_reported || H5Fget_vfd_handle(file->file, H5P_DEFAULT, (void **)&handle) < 0) {
         return;
     }
     if (MPI_File_get_info(*handle, &effect) == MPI_SUCCESS) {
-        ioassay_mpi_tell_hints(&file->connection->mpi, effect, "hdf5");
-        file->connection->mpi.silent = 1;
+        ioassay_mpi_report_hints(&file->connection->mpi, effect, "hdf5");
+        file->connection->mpi.hints_reported = 1;
         MPI_Info_free(&effect);
     }
 }
@@ -190,7 +190,7 @@ static int open_hdf5(void *made, const char *path, const struct ioassay_opening 
         free(file);
         return code;
     }
-    tell_hints(file);
+    report_hints(file);
     *opened = file;
     return 0;
 }

@@ -64,7 +64,7 @@ extern "C" {
 #define IOASSAY_STORAGE_ABI 1u
 
 /*
- * Capabilities. Say only what is true: plans that ask for more are refused, and what is said is believed.
+ * Capabilities. Say only what is true: plans that ask for more are refused, and the engine relies on them.
  */
 
 /* Files are kept in the directory that is the target, each at the path that open() is given, and the engine can look at
@@ -225,7 +225,7 @@ struct ioassay_storage {
     int (*make_directory)(void *connection, const char *path);
     int (*remove_directory)(void *connection, const char *path);
     /* Creates a file with `bytes` bytes of data in it, syncs it where `sync` is not 0, and closes it. -EEXIST if it is
-     * there, but where `shared` is not 0: then others create it at the same time, and whoever comes later opens it. */
+     * there, but where `shared` is not 0: then others create it at the same time, and all but the first open it. */
     int (*create_file)(void *connection, const char *path, int shared, const void *data, uint64_t bytes, int sync);
     /* Opens a file that is there, writes, syncs where asked, closes. */
     int (*write_file)(void *connection, const char *path, const void *data, uint64_t bytes, int sync);

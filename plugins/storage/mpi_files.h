@@ -28,8 +28,8 @@ struct ioassay_mpi {
     MPI_Comm sharers;
     int collective;
     MPI_Info hints;
-    /* The hints are still to be looked at: once a connection is enough. */
-    int silent;
+    /* Not 0: hints were compared with those in effect. Once a connection is enough. */
+    int hints_reported;
 };
 
 /* An errno for an error of MPI, with its text as message. */
@@ -129,30 +129,30 @@ static inline void ioassay_mpi_disconnect(void *made) {
     free(made);
 }
 
-/* Says which hints are in effect where that was asked for, and otherwise which of those wanted are not. */
-static inline void ioassay_mpi_tell_hints(struct ioassay_mpi *mpi, MPI_Info effect, const char *api) {
+/* Prints the hints in effect where the options ask for it, and in any case the wanted ones that are not. */
+static inline void ioassay_mpi_report_hints(struct ioassay_mpi *mpi, MPI_Info effect, const char *api) {
     const struct ioassay_setup *setup = mpi->setup;
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-    int count, found, i;
-    uint32_t given;
-    if (mpi->silent || effect == MPI_INFO_NULL || setup->rank != setup->first_member) {
+    int count, has_key, i;
+    uint32_t wanted;
+    if (mpi->hints_reported || effect == MPI_INFO_NULL || setup->rank != setup->first_member) {
         return;
     }
-    mpi->silent = 1;
+    mpi->hints_reported = 1;
     if (ioassay_number(setup, "show_hints")) {
         MPI_Info_get_nkeys(effect, &count);
         for (i = 0; i < count; i++) {
             MPI_Info_get_nthkey(effect, i, key);
-            MPI_Info_get(effect, key, MPI_MAX_INFO_VAL, value, &found);
-            fprintf(stderr, "%s: hint in effect: %s = %s\n", api, key, found ? value : "");
+            MPI_Info_get(effect, key, MPI_MAX_INFO_VAL, value, &has_key);
+            fprintf(stderr, "%s: hint in effect: %s = %s\n", api, key, has_key ? value : "");
         }
     }
-    for (given = 0; given < setup->values; given++) {
-        if (strncmp(setup->value[given].key, "hints.", 6) == 0) {
-            MPI_Info_get(effect, setup->value[given].key + 6, MPI_MAX_INFO_VAL, value, &found);
-            if (!found || strcmp(value, setup->value[given].value) != 0) {
-                fprintf(stderr, "%s: hint not taken: %s = %s (in effect: %s)\n", api, setup->value[given].key + 6,
-                        setup->value[given].value, found ? value : "none");
+    for (wanted = 0; wanted < setup->values; wanted++) {
+        if (strncmp(setup->value[wanted].key, "hints.", 6) == 0) {
+            MPI_Info_get(effect, setup->value[wanted].key + 6, MPI_MAX_INFO_VAL, value, &has_key);
+            if (!has_key || strcmp(value, setup->value[wanted].value) != 0) {
+                fprintf(stderr, "%s: hint not taken: %s = %s (in effect: %s)\n", api, setup->value[wanted].key + 6,
+                        setup->value[wanted].value, has_key ? value : "none");
             }
         }
     }
@@ -162,12 +162,12 @@ static inline void ioassay_mpi_tell_hints(struct ioassay_mpi *mpi, MPI_Info effe
  * writes elsewhere, and MPI-IO would follow it. */
 static inline int ioassay_mpi_look(const struct ioassay_mpi *mpi, const char *path) {
     int rank, seen = 1;
-    struct stat found;
+    struct stat status;
     MPI_Comm_rank(mpi->sharers, &rank);
     if (rank == 0) {
-        if (lstat(path, &found) != 0) {
+        if (lstat(path, &status) != 0) {
             seen = errno == ENOENT ? 0 : -errno;
-        } else if (S_ISLNK(found.st_mode)) {
+        } else if (S_ISLNK(status.st_mode)) {
             seen = -ELOOP;
         }
     }
@@ -179,8 +179,8 @@ static inline int ioassay_mpi_look(const struct ioassay_mpi *mpi, const char *pa
 
 /* -ENOENT if the name is gone. */
 static inline int ioassay_mpi_check_linked(const char *path) {
-    struct stat found;
-    return lstat(path, &found) != 0 ? -errno : 0;
+    struct stat status;
+    return lstat(path, &status) != 0 ? -errno : 0;
 }
 
 #endif

@@ -91,22 +91,23 @@ static int of_bytes(uint64_t bytes, MPI_Datatype *type) {
     return error;
 }
 
-/* Shows the rank nothing but its own bytes: `own` of them, then `all - own` of the others, and so on. */
+/* Shows the rank nothing but its own bytes: `piece_bytes` of them, then those of the others up to `all_bytes`, and so
+ * on. */
 static int set_view(const struct file *file) {
     const struct connection *connection = file->connection;
     const struct ioassay_setup *setup = connection->mpi.setup;
-    uint64_t own = connection->view == BLOCKS ? setup->block_bytes : connection->interleave_bytes;
-    uint64_t all = own * setup->sharers;
-    MPI_Offset begin = (MPI_Offset)(setup->offset_bytes + own * setup->part);
+    uint64_t piece_bytes = connection->view == BLOCKS ? setup->block_bytes : connection->interleave_bytes;
+    uint64_t all_bytes = piece_bytes * setup->sharers;
+    MPI_Offset begin = (MPI_Offset)(setup->offset_bytes + piece_bytes * setup->part);
     MPI_Datatype block, type;
     int error;
     if (setup->sharers <= 1 || (connection->view == BLOCKS && setup->segments == 1)) {
         /* One piece: contiguous. */
         return MPI_File_set_view(file->handle, begin, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     }
-    error = of_bytes(own, &block);
+    error = of_bytes(piece_bytes, &block);
     if (error == MPI_SUCCESS) {
-        error = MPI_Type_create_resized(block, 0, (MPI_Aint)all, &type);
+        error = MPI_Type_create_resized(block, 0, (MPI_Aint)all_bytes, &type);
         MPI_Type_free(&block);
     }
     if (error == MPI_SUCCESS) {
@@ -180,9 +181,9 @@ static int prepare(struct file *file, const struct ioassay_opening *opening) {
     if (error != MPI_SUCCESS) {
         return ioassay_mpi_fail(setup, error, call);
     }
-    if (!file->connection->mpi.silent && MPI_File_get_info(file->handle, &effect) == MPI_SUCCESS) {
-        ioassay_mpi_tell_hints(&file->connection->mpi, effect, "mpiio");
-        file->connection->mpi.silent = 1;
+    if (!file->connection->mpi.hints_reported && MPI_File_get_info(file->handle, &effect) == MPI_SUCCESS) {
+        ioassay_mpi_report_hints(&file->connection->mpi, effect, "mpiio");
+        file->connection->mpi.hints_reported = 1;
         if (effect != MPI_INFO_NULL) {
             MPI_Info_free(&effect);
         }
@@ -193,7 +194,7 @@ static int prepare(struct file *file, const struct ioassay_opening *opening) {
 static int open_mpiio(void *made, const char *path, const struct ioassay_opening *opening, void **opened) {
     struct connection *connection = made;
     int code = ioassay_mpi_look(&connection->mpi, path);
-    /* Whoever preallocates reads too: both MPI-IO libraries refuse it where a file is open for writing alone. */
+    /* To preallocate, the file must be readable: both MPI-IO libraries refuse it where it is open for writing alone. */
     int only_writes = opening->access == IOASSAY_WRITE && opening->size_at_open != IOASSAY_SIZE_PREALLOCATED;
     int mode = opening->access == IOASSAY_READ ? MPI_MODE_RDONLY
                : only_writes                   ? MPI_MODE_WRONLY | MPI_MODE_CREATE
@@ -254,31 +255,31 @@ static int elsewhere(const struct file *file) {
 
 static int64_t write_at(void *opened, const void *data, uint64_t bytes, uint64_t offset) {
     struct file *file = opened;
-    MPI_Offset at = place(file, offset);
+    MPI_Offset position = place(file, offset);
     MPI_Status status;
-    if (at < 0) {
+    if (position < 0) {
         return elsewhere(file);
     }
     if (file->connection->mpi.collective) {
-        int error = MPI_File_write_at_all(file->handle, at, data, (int)bytes, MPI_BYTE, &status);
+        int error = MPI_File_write_at_all(file->handle, position, data, (int)bytes, MPI_BYTE, &status);
         return moved(file, error, &status, "MPI_File_write_at_all");
     }
-    return moved(file, MPI_File_write_at(file->handle, at, data, (int)bytes, MPI_BYTE, &status), &status,
+    return moved(file, MPI_File_write_at(file->handle, position, data, (int)bytes, MPI_BYTE, &status), &status,
                  "MPI_File_write_at");
 }
 
 static int64_t read_at(void *opened, void *data, uint64_t bytes, uint64_t offset) {
     struct file *file = opened;
-    MPI_Offset at = place(file, offset);
+    MPI_Offset position = place(file, offset);
     MPI_Status status;
-    if (at < 0) {
+    if (position < 0) {
         return elsewhere(file);
     }
     if (file->connection->mpi.collective) {
-        int error = MPI_File_read_at_all(file->handle, at, data, (int)bytes, MPI_BYTE, &status);
+        int error = MPI_File_read_at_all(file->handle, position, data, (int)bytes, MPI_BYTE, &status);
         return moved(file, error, &status, "MPI_File_read_at_all");
     }
-    return moved(file, MPI_File_read_at(file->handle, at, data, (int)bytes, MPI_BYTE, &status), &status,
+    return moved(file, MPI_File_read_at(file->handle, position, data, (int)bytes, MPI_BYTE, &status), &status,
                  "MPI_File_read_at");
 }
 

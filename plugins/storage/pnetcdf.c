@@ -93,9 +93,9 @@ static int prepare(struct file *file, const struct ioassay_opening *opening, int
             return fail(connection, error, "ncmpi_begin_indep_data");
         }
     }
-    if (!connection->mpi.silent && ncmpi_inq_file_info(file->file, &effect) == NC_NOERR) {
-        ioassay_mpi_tell_hints(&connection->mpi, effect, "pnetcdf");
-        connection->mpi.silent = 1;
+    if (!connection->mpi.hints_reported && ncmpi_inq_file_info(file->file, &effect) == NC_NOERR) {
+        ioassay_mpi_report_hints(&connection->mpi, effect, "pnetcdf");
+        connection->mpi.hints_reported = 1;
         MPI_Info_free(&effect);
     }
     return 0;

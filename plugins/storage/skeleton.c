@@ -125,14 +125,14 @@ static int sync_file(void *opened) {
     return fsync(file->descriptor) ? -errno : 0;
 }
 
-/* A file that somebody removed can be written for hours without any other error. */
+/* A file that another process removed can be written for hours without any other error. */
 static int check_linked(void *opened) {
     struct file *file = opened;
-    struct stat found;
-    if (fstat(file->descriptor, &found) != 0) {
+    struct stat status;
+    if (fstat(file->descriptor, &status) != 0) {
         return -errno;
     }
-    return found.st_nlink == 0 ? -ENOENT : 0;
+    return status.st_nlink == 0 ? -ENOENT : 0;
 }
 
 /* Frees the file whatever happens, and says what close says. */

@@ -6,7 +6,7 @@
  *
  * KEY=VALUE: options of the plug-in, in the form in which it gets them; and of the driver's own transfer=, block=,
  * segments=, offset=, size= (size_at_open), files=, extra=1 (the last rank has another job: it does nothing), end=1
- * (reads past the end too, which must be told as short), link=1 (file.0 is a symbolic link to an empty file, mine),
+ * (reads past the end too, which must be reported as short), link=1 (file.0 is a symbolic link to an empty file, mine),
  * again=1 (each file is opened for writing and preallocated once more, to twice its size, before it is read).
  * Prints "right" on rank 0, or what is wrong, and exits with 1.
  */
@@ -41,7 +41,7 @@ static void put(const char *key, const char *value) {
     values[i].value = value;
 }
 
-static uint64_t own(int argc, char **argv, const char *key, uint64_t standard) {
+static uint64_t own_option(int argc, char **argv, const char *key, uint64_t standard) {
     size_t length = strlen(key);
     int i;
     for (i = 4; i < argc; i++) {
@@ -52,9 +52,9 @@ static uint64_t own(int argc, char **argv, const char *key, uint64_t standard) {
     return standard;
 }
 
-/* What byte `at` of the data of file `file` is. */
-static unsigned char byte(uint64_t file, uint64_t at) {
-    return (unsigned char)((at * 31 + at / 251 * 7 + file * 101 + 1) & 0xff);
+/* The byte at `position` of the data of file `file`. */
+static unsigned char byte(uint64_t file, uint64_t position) {
+    return (unsigned char)((position * 31 + position / 251 * 7 + file * 101 + 1) & 0xff);
 }
 
 int main(int argc, char **argv) {
@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
     if (api->configure && api->configure(&setup, &capabilities) != 0) {
         die("configure", 0);
     }
-    int members = ranks - (int)own(argc, argv, "extra", 0);
+    int members = ranks - (int)own_option(argc, argv, "extra", 0);
     setup.rank = (uint32_t)rank;
     setup.ranks = (uint32_t)ranks;
     setup.members = (uint32_t)members;
@@ -112,14 +112,14 @@ int main(int argc, char **argv) {
     groups = strcmp(argv[3], "own") == 0 ? (uint64_t)members : strcmp(argv[3], "groups") == 0 ? 2 : 1;
     setup.sharers = (uint32_t)((uint64_t)members / groups);
     setup.shared = (uint32_t)shared;
-    transfer = setup.transfer_bytes = own(argc, argv, "transfer", 4096);
-    setup.block_bytes = own(argc, argv, "block", 3 * transfer);
-    setup.segments = own(argc, argv, "segments", 5);
-    setup.offset_bytes = own(argc, argv, "offset", 0);
-    files = own(argc, argv, "files", 1);
+    transfer = setup.transfer_bytes = own_option(argc, argv, "transfer", 4096);
+    setup.block_bytes = own_option(argc, argv, "block", 3 * transfer);
+    setup.segments = own_option(argc, argv, "segments", 5);
+    setup.offset_bytes = own_option(argc, argv, "offset", 0);
+    files = own_option(argc, argv, "files", 1);
     per_block = setup.block_bytes / transfer;
     buffer = malloc(transfer);
-    if (rank == 0 && own(argc, argv, "link", 0)) {
+    if (rank == 0 && own_option(argc, argv, "link", 0)) {
         char mine[4096], link[4096];
         snprintf(mine, sizeof mine, "%s/mine", argv[2]);
         snprintf(link, sizeof link, "%s/file.0", argv[2]);
@@ -149,8 +149,8 @@ int main(int argc, char **argv) {
             char path[4096];
             snprintf(path, sizeof path, "%s/file.%llu", argv[2], (unsigned long long)number);
             opening.bytes = setup.offset_bytes + setup.block_bytes * setup.segments * setup.sharers;
-            opening.size_at_open = step == 0 ? (uint32_t)own(argc, argv, "size", 0) : 0;
-            if (step == 1 && own(argc, argv, "again", 0)) {
+            opening.size_at_open = step == 0 ? (uint32_t)own_option(argc, argv, "size", 0) : 0;
+            if (step == 1 && own_option(argc, argv, "again", 0)) {
                 struct ioassay_opening again = {sizeof again, IOASSAY_WRITE, 2 * opening.bytes,
                                                 IOASSAY_SIZE_PREALLOCATED, 0};
                 if ((code = api->open(connection, path, &again, &file)) != 0 || (code = api->close(file)) != 0) {
@@ -164,22 +164,22 @@ int main(int argc, char **argv) {
             for (index = 0; index < per_block * setup.segments; index++) {
                 uint64_t segment = index / per_block, within = index % per_block;
                 uint64_t block = segment * setup.sharers + setup.part;
-                uint64_t at = setup.offset_bytes + block * setup.block_bytes + within * transfer;
+                uint64_t position = setup.offset_bytes + block * setup.block_bytes + within * transfer;
                 int64_t moved;
                 for (k = 0; k < transfer && step == 0; k++) {
-                    buffer[k] = byte(number, at + k);
+                    buffer[k] = byte(number, position + k);
                 }
                 if (step == 1) {
                     memset(buffer, 0, transfer);
                 }
-                moved = step == 0 ? api->write_at(file, buffer, transfer, at)
-                                  : api->read_at(file, buffer, transfer, at);
+                moved = step == 0 ? api->write_at(file, buffer, transfer, position)
+                                  : api->read_at(file, buffer, transfer, position);
                 if (moved != (int64_t)transfer) {
                     die(step == 0 ? "write_at" : "read_at", moved);
                 }
                 for (k = 0; k < transfer && step == 1; k++) {
-                    if (buffer[k] != byte(number, at + k)) {
-                        die("wrong byte at", (long long)(at + k));
+                    if (buffer[k] != byte(number, position + k)) {
+                        die("wrong byte at", (long long)(position + k));
                     }
                 }
             }
@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
             if ((code = api->check_linked(file)) != 0) {
                 die("check_linked", code);
             }
-            if (step == 1 && own(argc, argv, "end", 0)) {
+            if (step == 1 && own_option(argc, argv, "end", 0)) {
                 int64_t moved = api->read_at(file, buffer, transfer, opening.bytes - transfer / 2);
                 if (moved != (int64_t)transfer / 2) {
                     die("a read past the end moved", moved);

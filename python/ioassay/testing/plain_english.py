@@ -69,6 +69,7 @@ CLEAN_COMMENTS: Sequence[str] = (
     "crates",
     "plugins/mpi",
     "plugins/region",
+    "plugins/storage",
     "release",
     *(
         f"python/ioassay/{room}"
@@ -108,6 +109,7 @@ CLEAN_NAMES: Sequence[str] = (
     "crates",
     "plugins/mpi",
     "plugins/region",
+    "plugins/storage",
     "release",
     *(
         f"python/ioassay/{room}"

@@ -37,9 +37,9 @@ def test_documents_are_checked_in_any_case_but_not_what_they_quote() -> None:
         ("python/ioassay/room/new.py", '"""Somebody."""\n# Somebody.\nsomebody = 1\n', []),
         ("python/ioassay/room/test_new.py", 'x = "read by somebody"\n', []),
         ("crates/engine/src/new.rs", 'say!("read by \\\n    somebody");\n', ["somebody"]),
-        ("plugins/storage/new.rs", "let c = '\"'; // somebody \"\n", []),
+        ("plugins/room/new.rs", "let c = '\"'; // somebody \"\n", []),
         ("crates/engine/src/new.rs", '#[cfg(test)]\nmod tests {\n    const X: &str = "somebody";\n}\n', []),
-        ("plugins/storage/new.c", '/* "somebody" */ puts("somebody");\n', ["somebody"]),
+        ("plugins/room/new.c", '/* "somebody" */ puts("somebody");\n', ["somebody"]),
     ],
 )
 def test_messages_of_programs_are_checked_and_their_comments_code_and_tests_are_not(
@@ -59,8 +59,8 @@ def test_comments_and_names_are_checked_in_rooms_that_are_clean() -> None:
         "whoever",
     ]
     rust = "/// Of who\n/// reads.\nstruct Found;\nlet stone = found_at;\n"
-    assert _phrases("plugins/storage/new.rs", rust, "plugins/storage") == ["of who", "Found"]
-    assert _phrases("plugins/storages/new.rs", rust, "plugins/storage") == []
+    assert _phrases("plugins/room/new.rs", rust, "plugins/room") == ["of who", "Found"]
+    assert _phrases("plugins/rooms/new.rs", rust, "plugins/room") == []
 
 
 def test_a_phrase_is_left_alone_where_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
