@@ -153,8 +153,8 @@ def _train(work: Train) -> Object:
     epoch = {"kind": "epoch", "number": 0, "batch": work.batch, "loader_threads": work.loader_threads, "prefetch": 2}
     epoch |= {"shuffle": "none", "drop_last": True, "compute_ns": 0, "compute": "sleep"}
     operations: dict[str, Object] = {"create": {"kind": "create", "fsync": False}, "read": epoch}
-    works = {name: {"kind": "train", "dataset": _DATASET, "operation": own} for name, own in operations.items()}
-    return {"datasets": {_DATASET: dataset}, "steps": [_phase(name, one) for name, one in works.items()]}
+    works = {name: {"kind": "train", "dataset": _DATASET, "operation": each} for name, each in operations.items()}
+    return {"datasets": {_DATASET: dataset}, "steps": [_phase(name, each) for name, each in works.items()]}
 
 
 def _phase(name: str, work: Object, limit: Object | None = None) -> Object:

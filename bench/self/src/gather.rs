@@ -66,13 +66,13 @@ pub fn gather() -> Result<()> {
         }
         let begin = Instant::now();
         let start = Start { opened_ns: 0, left_ns: 0 };
-        let found = PhaseConditions {
+        let conditions = PhaseConditions {
             started_unix_ns: clock::unix_ns(),
             clocks_before: &clocks_before,
             settled: None,
             node: None,
         };
-        case::conclude(&case, (&rank, &mut events), (0, &phase), start, report, found).map_err(stopped)?;
+        case::conclude(&case, (&rank, &mut events), (0, &phase), start, report, conditions).map_err(stopped)?;
         Ok(begin.elapsed().as_secs_f64())
     });
     let seconds = seconds.into_iter().next().expect("there is a first rank")?;

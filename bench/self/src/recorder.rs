@@ -162,10 +162,10 @@ pub fn calls(scratch: &Path, modes: &[Mode]) -> Result<()> {
     fs::write(scratch.join("file"), vec![b'x'; FILE_BYTES as usize])?;
     let others: Vec<_> = modes[1..].iter().map(|mode| format!("with {}", mode.name)).collect();
     println!("| | without | {} | goal |\n|---|---|{}---|", others.join(" | "), "---|".repeat(others.len()));
-    let own = std::env::current_exe()?;
+    let program = std::env::current_exe()?;
     for Work { name, goal, .. } in WORKS {
         let run = |mode: &Mode| -> Result<f64> {
-            let done = start(Command::new(&own).arg("--work").arg(name).arg(scratch), mode).output()?;
+            let done = start(Command::new(&program).arg("--work").arg(name).arg(scratch), mode).output()?;
             Ok(String::from_utf8(done.stdout)?.trim().parse()?)
         };
         row(&format!("{name}, ns"), goal, modes, run)?;

@@ -22,7 +22,7 @@ use crate::{Result, recorder};
 
 /// How long calls are held back in each measurement.
 const HELD_FOR: Duration = Duration::from_secs(5);
-/// Of each process's file, which is written over and over.
+/// Length in bytes of the file of each process, which is overwritten again and again.
 const FILE: u64 = 16 << 20;
 const MOST_PROCESSES: usize = 64;
 
@@ -43,9 +43,9 @@ const fn monitor(path: &[u8]) -> Rule<'_> {
 const NO_ALIASES: &[Alias<&[u8]>] = &[];
 
 /// A file of rules in a directory of tables, and the lock of the agent that gave them.
-struct Given(File);
+struct RulesFile(File);
 
-impl Given {
+impl RulesFile {
     fn make(directory: &Path) -> Result<Self> {
         let path = directory.join(NAME);
         let file = File::options().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
@@ -106,7 +106,7 @@ pub fn cost() -> Result<()> {
         let tables = scratch.path().join(name.replace(' ', "-"));
         fs::create_dir(&tables)?;
         if let Some(rules) = rules {
-            let agent = Given::make(&tables)?;
+            let agent = RulesFile::make(&tables)?;
             if !rules.is_empty() {
                 agent.give(1, rules)?;
             }
@@ -130,7 +130,7 @@ pub fn paths() -> Result<()> {
         fs::create_dir(&tables)?;
         let paths: Vec<_> = (0..count).map(|number| format!("/dev/project-{number}/data").into_bytes()).collect();
         let rules: Vec<_> = paths.iter().map(|path| monitor(path)).collect();
-        let agent = Given::make(&tables)?;
+        let agent = RulesFile::make(&tables)?;
         match count {
             0 => {}
             1..=SLOTS => agent.give(1, &rules)?,
@@ -143,7 +143,7 @@ pub fn paths() -> Result<()> {
     recorder::calls(scratch.path(), &modes)
 }
 
-/// What a process writes down of itself, in memory that is shared.
+/// The progress of a process, in shared memory.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Progress {
@@ -169,17 +169,17 @@ fn now_ns() -> Result<u64> {
 pub fn write(directory: &Path, number: usize, bytes: usize) -> Result<()> {
     let memory = map(&directory.join("progress"))?;
     // SAFETY: zeros are a valid beginning, and all of it is atomic.
-    let own = unsafe { &memory.start::<AllProgress>().as_ref()[number] };
+    let progress = unsafe { &memory.start::<AllProgress>().as_ref()[number] };
     let file = File::create(directory.join(format!("file-{number}")))?;
     let buffer = vec![b'x'; bytes];
     while !directory.join("go").exists() {
         sleep(Duration::from_millis(1));
     }
-    own.begin_ns.store(now_ns()?, Relaxed);
+    progress.begin_ns.store(now_ns()?, Relaxed);
     for call in 0.. {
         file.write_all_at(&buffer, call * bytes as u64 % FILE)?;
-        own.end_ns.store(now_ns()?, Relaxed);
-        own.bytes.fetch_add(bytes as u64, Relaxed);
+        progress.end_ns.store(now_ns()?, Relaxed);
+        progress.bytes.fetch_add(bytes as u64, Relaxed);
     }
     Ok(())
 }
@@ -225,7 +225,7 @@ fn held(rate_per_s: u64, bytes: usize, processes: usize) -> Result<f64> {
     let scratch = tempfile::tempdir_in("/dev/shm")?;
     let tables = scratch.path().join("tables");
     fs::create_dir(&tables)?;
-    let agent = Given::make(&tables)?;
+    let agent = RulesFile::make(&tables)?;
     let files = [scratch.path().as_os_str().as_encoded_bytes(), b"/file-*"].concat();
     let operations = bit(Operation::Write);
     let kind = RuleKind::ThrottleBytes;
@@ -233,9 +233,9 @@ fn held(rate_per_s: u64, bytes: usize, processes: usize) -> Result<f64> {
     let progress = scratch.path().join("progress");
     fs::write(&progress, vec![0; size_of::<AllProgress>()])?;
     let mode = recorder::recorded("held", &tables)?;
-    let own = std::env::current_exe()?;
+    let program = std::env::current_exe()?;
     let start = |number: usize| {
-        let mut command = Command::new(&own);
+        let mut command = Command::new(&program);
         let words = [number, bytes].map(|word| word.to_string());
         recorder::start(command.arg("--write").arg(scratch.path()).args(words), &mode).stdin(Stdio::null()).spawn()
     };
@@ -246,10 +246,10 @@ fn held(rate_per_s: u64, bytes: usize, processes: usize) -> Result<f64> {
     let memory = map(&progress)?;
     // SAFETY: all of it is atomic, and any bytes are valid.
     let all = unsafe { memory.start::<AllProgress>().as_ref() };
-    let of = |number: fn(&Progress) -> &AtomicU64| all.iter().map(move |one| number(one).load(Relaxed));
-    let begin = of(|one| &one.begin_ns).filter(|&ns| ns > 0).min().ok_or("nothing was written")?;
-    let end = of(|one| &one.end_ns).max().ok_or("nothing was written")?;
+    let of = |number: fn(&Progress) -> &AtomicU64| all.iter().map(move |process| number(process).load(Relaxed));
+    let begin = of(|process| &process.begin_ns).filter(|&ns| ns > 0).min().ok_or("nothing was written")?;
+    let end = of(|process| &process.end_ns).max().ok_or("nothing was written")?;
     // The first call goes at once: it is paid for by the time after the last.
-    let written = of(|one| &one.bytes).sum::<u64>() - bytes as u64;
+    let written = of(|process| &process.bytes).sum::<u64>() - bytes as u64;
     Ok(written as f64 / ((end - begin) as f64 * 1e-9))
 }

@@ -66,6 +66,7 @@ NAMES: Mapping[str, str] = {
 """Names of variables and types, and what to call them instead."""
 
 CLEAN_COMMENTS: Sequence[str] = (
+    "bench",
     "crates",
     "plugins/mpi",
     "plugins/region",
@@ -106,6 +107,7 @@ CLEAN_COMMENTS: Sequence[str] = (
 """Directories and files whose comments and docstrings are clean."""
 
 CLEAN_NAMES: Sequence[str] = (
+    "bench",
     "crates",
     "plugins/mpi",
     "plugins/region",

@@ -34,13 +34,13 @@ impl Loop {
     /// Runs all four on all ranks together; rank 0 appends their rates to `results`.
     pub fn run(&self, case: &Case<'_>, rank: &LocalRank<'_>, results: &Path) -> Result<(), Stopped> {
         fs::create_dir_all(&self.directory).expect("a directory");
-        let at = libc::AT_FDCWD;
+        let cwd = libc::AT_FDCWD;
         let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let mut found = self.content.clone();
+        let mut buffer = self.content.clone();
         let count = self.names.len();
         timed(case, rank, ("create", results), count, || {
             for name in &self.names {
-                let file = open(at, name, flags | libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
+                let file = open(cwd, name, flags | libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
                 if !self.content.is_empty() {
                     // SAFETY: the content is valid for reading its whole length.
                     let moved =
@@ -53,24 +53,25 @@ impl Loop {
             let mut about = std::mem::MaybeUninit::<libc::stat>::uninit();
             for name in &self.names {
                 // SAFETY: the name ends with a zero byte, and the kernel fills `about`, which nobody reads.
-                let answer = unsafe { libc::fstatat(at, name.as_ptr(), about.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW) };
+                let answer =
+                    unsafe { libc::fstatat(cwd, name.as_ptr(), about.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW) };
                 assert_eq!(answer, 0);
             }
         })?;
         timed(case, rank, ("read", results), count, || {
             for name in &self.names {
-                let file = open(at, name, flags | libc::O_RDONLY);
-                if !found.is_empty() {
-                    // SAFETY: `found` is valid for writing its whole length.
-                    let moved = unsafe { libc::pread(file.as_raw_fd(), found.as_mut_ptr().cast(), found.len(), 0) };
-                    assert_eq!(moved, found.len() as isize);
+                let file = open(cwd, name, flags | libc::O_RDONLY);
+                if !buffer.is_empty() {
+                    // SAFETY: `buffer` is valid for writing its whole length.
+                    let moved = unsafe { libc::pread(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+                    assert_eq!(moved, buffer.len() as isize);
                 }
             }
         })?;
         timed(case, rank, ("remove", results), count, || {
             for name in &self.names {
                 // SAFETY: the name ends with a zero byte.
-                assert_eq!(unsafe { libc::unlinkat(at, name.as_ptr(), 0) }, 0);
+                assert_eq!(unsafe { libc::unlinkat(cwd, name.as_ptr(), 0) }, 0);
             }
         })?;
         fs::remove_dir(&self.directory).expect("an empty directory");

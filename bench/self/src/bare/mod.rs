@@ -38,6 +38,6 @@ fn timed(
 /// The rates that were appended to `results` under `name`.
 pub fn results(results: &Path, name: &str) -> io::Result<Vec<f64>> {
     let text = std::fs::read_to_string(results)?;
-    let own = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    own.map(|rate| rate.parse().map_err(io::Error::other)).collect()
+    let rates = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    rates.map(|rate| rate.parse().map_err(io::Error::other)).collect()
 }
