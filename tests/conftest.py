@@ -104,7 +104,7 @@ def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 def disk(tmp_path: Path, mount: Callable[[str], Path]) -> Iterator[Callable[[str], Path]]:
     """Makes a disk with ext4 of 400 MiB, which only the test uses, and returns where it is mounted.
 
-    The disk has room for as much as is said. Where there is no loop device the test is skipped.
+    Its argument is the memory for the disk, as tmpfs has its `size`. Where there is no loop device the test is skipped.
     """
     mounted: list[Path] = []
 

@@ -121,7 +121,7 @@ class Command:
 
     def __init__(self, arguments: Sequence[str | Path], directory: Path | None = None) -> None:
         self.process = subprocess.Popen(
-            # Whoever runs the tests in the background ignores SIGINT, and children would inherit that.
+            # Tests in the background ignore SIGINT, and children would inherit that.
             ["env", "--default-signal=INT,HUP,QUIT", sys.executable, "-m", "ioassay", *map(str, arguments)],
             cwd=directory,
             stdin=subprocess.DEVNULL,

@@ -106,7 +106,7 @@ def test_a_run_without_a_recorded_condition_is_not_refused(measured: Measured, t
     earlier = shutil.copytree(measured(), tmp_path / "earlier")
     document = json.loads((earlier / "run.json").read_text())
     for job in [job for case in document["cases"] for phase in case["phases"] for job in phase["jobs"]]:
-        for condition in ("api", "direct", "depth", "fsync", "payload"):  # not told by earlier versions
+        for condition in ("api", "direct", "depth", "fsync", "payload"):  # not stored by earlier versions
             job.pop(condition, None)
     (earlier / "run.json").write_text(json.dumps(document))
     for run, baseline in ((earlier, measured()), (measured("{api: posix}", "{api: uring, depth: 4}"), earlier)):

@@ -15,8 +15,8 @@ from ioassay.testing.importer_samples import FILES
 
 from .support import LONG, Measurement, ioassay, is_gone, study, until
 
-SOMEBODY = 12345
-"""A user who is neither the caller nor anybody else."""
+OTHER_USER = 12345
+"""A user id without an account."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def _give_away(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root gives files away")
     for entry in (path, *path.rglob("*")):
-        os.chown(entry, SOMEBODY, SOMEBODY, follow_symlinks=False)
+        os.chown(entry, OTHER_USER, OTHER_USER, follow_symlinks=False)
 
 
 def _bytes_below(path: Path) -> dict[Path, bytes | None]:
@@ -73,16 +73,16 @@ def test_the_launcher_that_the_caller_names_is_used(left: Measurement) -> None:
 
 
 @pytest.mark.parametrize("part", [".", DOCUMENT, "logs/long.*/plan.json"])
-def test_a_run_of_somebody_else_is_not_resumed(left: Measurement, part: str) -> None:
+def test_a_run_of_another_user_is_not_resumed(left: Measurement, part: str) -> None:
     left.load()
     for path in left.out.glob(part) if part != "." else [left.out]:
         if os.geteuid() != 0:
             pytest.skip("only root gives files away")
-        os.chown(path, SOMEBODY, SOMEBODY)
+        os.chown(path, OTHER_USER, OTHER_USER)
     before = _bytes_below(left.out)
     code, _, err = ioassay("run", "--resume", left.out)
     assert code == 2
-    assert f"belongs to user {SOMEBODY}" in err
+    assert f"belongs to user {OTHER_USER}" in err
     assert _bytes_below(left.out) == before
 
 
@@ -98,14 +98,14 @@ def test_cleaning_another_users_run_removes_only_the_callers_workspace(
     assert _bytes_below(left.out) == before
 
 
-def test_a_workspace_of_somebody_else_stays_whatever_its_list_says(left: Measurement) -> None:
+def test_a_workspace_of_another_user_stays_whatever_its_list_says(left: Measurement) -> None:
     (workspace,) = left.target.iterdir()
     _give_away(workspace)
     before = _bytes_below(left.target)
     for owner in ("ours", "theirs"):
         code, out, _ = ioassay("clean", left.out)
         assert code == 3, owner
-        assert f"belongs to user {SOMEBODY}" in out
+        assert f"belongs to user {OTHER_USER}" in out
         assert _bytes_below(left.target) == before
         _give_away(left.out)
 

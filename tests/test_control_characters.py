@@ -43,7 +43,7 @@ def _spoiled(value: Any, key: str = "") -> Any:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of somebody who spoiled every text in it."""
+    """A run with control characters in every text."""
     builder = RunBuilder().clients(1, 4).repetitions(3).workload("seq", "Sequential").stop_after(5, "failed", "why")
     builder.criterion("reads_per_s", unit="bytes/s", of="seq", at_least=1e9)
     built = builder.doubt("seq-c1-r1", "read", "odd", "odd " + HOSTILE, "again " + HOSTILE).build()

@@ -1,7 +1,7 @@
-"""What else used the device and the processors is told, and what is waited for is no longer there.
+"""Other use of the device and of the processors is reported, and the engine waits until caches are written back.
 
-On disks that only the test uses, since other tests run at the same time: there it is seen as well that nothing is told
-where nobody is. Of processors only the engine's own tests can see that.
+The disks are used by one test only, since other tests run at the same time: so these show as well that nothing is
+reported on an idle disk. Idle processors are only in the engine's own tests.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def test_every_name_of_code_that_a_page_for_contributors_has_occurs_in_the_code(
     names = sorted(name for name in spans if re.search(r"[A-Z_]", name))
     patterns = [word for name in names for word in ("-e", name)]
     listed = ["git", "grep", "-ohwF", *patterns, "--", *CODE_FOLDERS, "plugins", "Makefile"]
-    found = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
-    assert sorted(set(names) - set(found)) == []
+    words = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert sorted(set(names) - set(words)) == []
 
 
 @pytest.mark.parametrize("page", CONTRIBUTING[1:], ids=lambda page: page.name)

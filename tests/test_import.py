@@ -25,7 +25,7 @@ def test_a_directory_of_ior_results_becomes_a_run_that_can_be_reported(tmp_path:
     assert run.document.imported is not None
     assert len(run.document.imported.files) == len(list(results.iterdir())) - 2
     assert run.sources.height == run.measurements.height
-    # What each rank did was taken over with the output that names the table, and is not told twice.
+    # The table of ranks was read with the output that names it, and is not reported twice.
     assert not run.sources["file"].str.ends_with("4.0.0-ranks.csv").any()
     for form in ("html", "md", "csv", "json"):
         code, _, stderr = ioassay("report", tmp_path / "run", "--format", form, "-o", tmp_path / f"report.{form}")

@@ -1,4 +1,4 @@
-"""A lab from its start to its end: use, disconnected hosts, interruptions; nothing of it is left."""
+"""A lab from its start to its end: use, disconnected hosts, interruptions; nothing is left."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Up:
 
 @contextmanager
 def lab(place: Path, storage: dict[str, dict[str, str]], *needed: Requirement, **more: str) -> Iterator[Up]:
-    """A lab with two hosts that measure, its disks in `place`, which leaves nothing. Skips where it cannot be had."""
+    """A lab with two hosts that measure, its disks in `place`, which leaves nothing. Skips where it cannot run."""
     name = f"h-test-{os.getpid()}"
     lab_model = Lab.model_validate({"name": name, "title": "For tests", "hosts": "2", "storage": storage, **more})
     skip_without(lab_model, *needed)

@@ -16,7 +16,7 @@ def test_a_run_is_published_and_nothing_else_is_written(tmp_path: Path) -> None:
     code, out, err = ioassay("publish", "run", "-o", "out", directory=tmp_path)
     assert (code, out) == (0, "")
     assert err.endswith("files, start with README.md\n")
-    # Where there is no browser, it is said why the PDFs are left out.
+    # Without a browser, a message states why there are no PDFs.
     assert (tmp_path / "out" / "report.pdf").exists() == ("were not written" not in err)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()} == before
     assert {path.name for path in tmp_path.iterdir()} == {"run", "out"}

@@ -13,7 +13,7 @@ from ioassay.testing import damage
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 
-SOMEBODY_ELSE = 65534
+OTHER_USER = 65534
 TRIES = 50
 """Variations in CI. `python -m ioassay.testing.damage --tries N` does more."""
 
@@ -51,7 +51,7 @@ def test_another_users_run_is_reported_only_to_an_explicit_output(run: Path, tmp
     if os.geteuid() != 0:
         pytest.fail("this test gives files away, which takes root")
     for path in (run, *run.iterdir()):
-        os.chown(path, SOMEBODY_ELSE, SOMEBODY_ELSE)
+        os.chown(path, OTHER_USER, OTHER_USER)
     before = sorted((path.name, path.stat().st_mtime_ns) for path in run.iterdir())
     refused = _report(run)
     assert refused.returncode == 2

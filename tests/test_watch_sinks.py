@@ -1,4 +1,4 @@
-"""Sinks of the agent with real stores: what is given arrives complete, once, with its types; what goes wrong is said.
+"""Sinks of the agent with real stores: all metrics arrive complete, once, with their types; errors are reported.
 
 `crates/agent/examples/deliver.rs` stands for the agent. Stores are those of `make stores`.
 """

@@ -89,7 +89,7 @@ def main() -> int:
             untried = outcomes.untried(family, options.seed, most) if outcomes else range(most)
             indexes = [options.only] if options.only is not None else untried
             tried = _attack(family, indexes, options, scratch, outcomes)
-            failed |= any(not one.result.held for one in tried)
+            failed |= any(not attempted.result.held for attempted in tried)
     return 1 if failed else 0
 
 

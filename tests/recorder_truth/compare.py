@@ -57,7 +57,7 @@ class Comparison:
     stated_losses: int = 0
     """Calls that the recorder reports as not counted: those of signal handlers that interrupted it."""
     missed: Counter[str] = field(default_factory=Counter)
-    own: Counter[str] = field(default_factory=Counter)
+    unhookable: Counter[str] = field(default_factory=Counter)
     """Missed calls of code that is known to make system calls itself: no preloaded library sees these."""
     escaped: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
@@ -65,12 +65,12 @@ class Comparison:
     """All other problems, as sentences."""
 
     def excuse(self, own_system_calls: Sequence[str]) -> None:
-        """Moves the calls of these libraries and functions from `missed` to `own`. It is a problem if there
+        """Moves the calls of these libraries and functions from `missed` to `unhookable`. It is a problem if there
         are none.
         """
         for place in own_system_calls:
             excused = {text: count for text, count in self.missed.items() if place in text}
-            self.own.update(excused)
+            self.unhookable.update(excused)
             self.missed = Counter({text: count for text, count in self.missed.items() if text not in excused})
             if not excused:
                 self.problems.append(f"{place} made no system call of its own")
@@ -83,7 +83,7 @@ class Comparison:
     @property
     def called(self) -> int:
         """System calls of files that processes made, other than those of the recorder."""
-        passed = self.passed_by + self.missed.total() + self.own.total()
+        passed = self.passed_by + self.missed.total() + self.unhookable.total()
         return self.checked + passed + self.in_vfork_children + self.unnamed
 
 

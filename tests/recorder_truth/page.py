@@ -72,6 +72,6 @@ def _cells(comparison: Comparison | None) -> tuple[str, ...]:
         str(comparison.unnamed),
         str(len(comparison.differences)),
         ", ".join(sorted({text.partition(" ")[0] for text in comparison.missed})) or "none",
-        str(comparison.own.total()),
+        str(comparison.unhookable.total()),
         ", ".join(sorted({path.removeprefix("./") for path in comparison.escaped})) or "none",
     )

@@ -29,7 +29,7 @@ from .system_calls import (
     Of,
     plain_name,
 )
-from .trace import Ended, Frame, SystemCall
+from .trace import Frame, SystemCall, ThreadEnd
 
 RECORDER = "libioassay-recorder.so"
 _C_LIBRARIES = ("libc.so", "libc-", "libpthread", "libdl", "librt")
@@ -145,10 +145,12 @@ class _Process:
         return self.names.get(number)
 
 
-def images(events: Iterable[SystemCall | Ended], directory: str = "/", *, by_system_call: bool = False) -> list[Image]:
+def images(
+    events: Iterable[SystemCall | ThreadEnd], directory: str = "/", *, by_system_call: bool = False
+) -> list[Image]:
     """All programs that ran, the first in a directory.
 
-    `by_system_call`: each is to be recorded, whoever made it, as `ioassay record --via ptrace` does.
+    `by_system_call`: each call is to be recorded, of any library, as `ioassay record --via ptrace` does.
     """
     following = _Following(directory, by_system_call)
     for event in events:
@@ -186,12 +188,12 @@ class _Following:
         self._processes: dict[int, _Process] = {}
         """By thread."""
 
-    def follow(self, event: SystemCall | Ended) -> None:
+    def follow(self, event: SystemCall | ThreadEnd) -> None:
         """Applies the next event."""
         process = self._processes.get(event.thread)
         if process is None:
             process = self._begin(event.thread, event.began, "", self._directory)
-        if isinstance(event, Ended):
+        if isinstance(event, ThreadEnd):
             if event.how.startswith("killed") and event.thread in process.image.last:
                 process.image.killed.append(process.image.last[event.thread])
             return

@@ -49,7 +49,7 @@ class SystemCall:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ThreadEnd:
     """A thread ended."""
 
     thread: int
@@ -79,7 +79,7 @@ _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-f]{2})|(.))", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"v": b"\v", b"f": b"\f", b"a": b"\a", b"b": b"\b"}
 
 
-def read(directory: Path, prefix: str = "trace") -> Iterator[SystemCall | Ended]:
+def read(directory: Path, prefix: str = "trace") -> Iterator[SystemCall | ThreadEnd]:
     """All events of a trace in a directory, in the order of their effect. Each file has one thread."""
     events = [
         event
@@ -89,7 +89,7 @@ def read(directory: Path, prefix: str = "trace") -> Iterator[SystemCall | Ended]
     yield from sorted(events, key=lambda event: event.effective)
 
 
-def parse(thread: int, lines: Iterable[str]) -> Iterator[SystemCall | Ended]:
+def parse(thread: int, lines: Iterable[str]) -> Iterator[SystemCall | ThreadEnd]:
     """The events of a thread. Calls that never returned, or restart after a signal, are left out."""
     call: tuple[float, str] | None = None
     stack: list[Frame] = []
@@ -105,7 +105,7 @@ def parse(thread: int, lines: Iterable[str]) -> Iterator[SystemCall | Ended]:
             continue
         began, rest = float(match["began"]), match["rest"]
         if end := _ENDED.fullmatch(rest):
-            yield Ended(thread, began, end["how"])
+            yield ThreadEnd(thread, began, end["how"])
         elif rest.endswith(_UNFINISHED):
             pending = (rest.removesuffix(_UNFINISHED).rstrip(), began)
         elif resumed := _RESUMED.match(rest):

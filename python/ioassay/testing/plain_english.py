@@ -103,6 +103,7 @@ CLEAN_COMMENTS: Sequence[str] = (
             "yaml_models",
         )
     ),
+    "tests",
 )
 """Directories and files whose comments and docstrings are clean."""
 
@@ -124,6 +125,7 @@ CLEAN_NAMES: Sequence[str] = (
             "execution",
             "figures",
             "frames",
+            "importers",
             "lab",
             "launchers",
             "monitoring",
@@ -143,6 +145,7 @@ CLEAN_NAMES: Sequence[str] = (
             "yaml_models",
         )
     ),
+    "tests",
 )
 """Directories and files whose names are clean."""
 

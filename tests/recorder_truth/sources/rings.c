@@ -292,13 +292,13 @@ static void silent(void) {
 
 /* Fixed buffers of this ring are those of another one. */
 static void clone_buffers(void *buffer, size_t bytes) {
-    struct iovec one = {buffer, bytes};
+    struct iovec vector = {buffer, bytes};
     struct io_uring_params of_other = {0};
     int other = (int)syscall(SYS_io_uring_setup, 8, &of_other);
     struct {
         uint32_t source, flags, first_source, first, count, reserved[3];
     } copy = {.source = (uint32_t)other};
-    if (syscall(SYS_io_uring_register, other, IORING_REGISTER_BUFFERS, &one, 1) != 0)
+    if (syscall(SYS_io_uring_register, other, IORING_REGISTER_BUFFERS, &vector, 1) != 0)
         fail("io_uring_register");
     if (configure(REGISTER_CLONE_BUFFERS, &copy, 1) != 0)
         lacks("cloned buffers");

@@ -235,7 +235,7 @@ class _Entries:
     """The counters of one reading, while it is parsed."""
 
     line: int
-    at: dict[str, int] = field(default_factory=dict)
+    times_ns: dict[str, int] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
     moved: dict[str, int] = field(default_factory=dict)
 
@@ -265,21 +265,23 @@ class _Entries:
 
     def reading(self, counter_source: CounterSource) -> Reading:
         counts = {name: Count(samples, self.moved.get(name)) for name, samples in self.times.items()}
-        return Reading(counter_source, self.line, self.at.get("snapshot_time"), counts, self.at.get("start_time"))
+        return Reading(
+            counter_source, self.line, self.times_ns.get("snapshot_time"), counts, self.times_ns.get("start_time")
+        )
 
 
 def _statistics(parameter: _Parameter) -> Iterator[Reading]:
     entries = _Entries(parameter.line)
     for number, line in parameter.lines:
         if match := _MOMENT.fullmatch(line):
-            _set(entries.at, match, number)
+            _set(entries.times_ns, match, number)
         elif match := _COUNTER.fullmatch(line):
             numbers = match[4].split()
             largest, total = (numbers[1], numbers[2]) if len(numbers) > 2 else ("", "")
             entries.add(match[1], match[3], int(match[2]), total, number, largest=largest)
         elif not _is_between(line):
             raise Refused(f"has a line that is no counter of Lustre, or is cut off: {line[:60]!r}", number)
-    if entries.at or entries.times:
+    if entries.times_ns or entries.times:
         yield entries.reading(_target(parameter))
 
 
@@ -309,7 +311,7 @@ def _jobs(parameter: _Parameter) -> Iterator[Reading]:
         elif job is None:
             raise Refused(f"has a line before the first job: {line[:60]!r}", number)
         elif match := _MOMENT.fullmatch(line):
-            _set(entries.at, match, number)
+            _set(entries.times_ns, match, number)
         elif match := _ENTRY.fullmatch(line):
             attributes = dict(_PAIR.findall(match[3]))
             unit, largest, total = (attributes.get(key, "") for key in ("unit", "max", "sum"))
