@@ -1,7 +1,7 @@
-"""What is mounted where, and questions to paths that may lie on a mount that does not answer.
+"""Mounts, and system calls on paths that may lie on a mount that does not answer.
 
-A system call on a dead mount cannot be ended, not even by SIGKILL. So whatever the control plane itself asks of a path
-that the user named is asked by a child process, which is left alone when it does not answer.
+A system call on a dead mount cannot be ended, not even by SIGKILL. So the control plane asks about
+paths that users name in a child process, which is left alone when it does not answer.
 
 `crates/host/src/mounts.rs` reads the same list for the engine, and `room.rs` judges the same of statfs;
 `crates/host/mounts.json` has answers that both give.
@@ -25,9 +25,9 @@ from typing import NoReturn, TypeVar
 from ioassay.errors import CannotRun
 
 ANSWER_S = 5.0
-"""How long a path may take to answer: longer than any file system that is well, shorter than patience."""
+"""How long a path may take to answer: longer than any sound file system needs, short enough to wait for."""
 
-_LOOK_EVERY_S = 0.1
+_POLL_INTERVAL_S = 0.1
 _UNLIMITED_BYTES = 1 << 63
 _UNSIGNED = (1 << 64) - 1
 _MOST_LINKS = 40
@@ -43,13 +43,13 @@ class Mount:
 
     point: str
     source: str | None
-    """`None` where the kernel says `none`, or nothing."""
+    """`None` where the kernel has `none` or no text."""
     file_system: str
 
 
 @dataclass(frozen=True)
 class Statfs:
-    """What statfs says, in its own units: unsigned, and made up where a file system has no such number."""
+    """The result of statfs(2), in its own units: unsigned, and invented where a file system has no such number."""
 
     fuse: bool
     """The file system is a process of a user, which fills in what it likes."""
@@ -63,63 +63,63 @@ class Statfs:
 
     @classmethod
     def of(cls, about: os.statvfs_result, mount: Mount | None) -> Statfs:
-        """What `os.statvfs` gave, which takes numbers from 2^63 on for negative ones."""
+        """From `os.statvfs`, which takes numbers from 2^63 on for negative ones."""
         fuse = mount is not None and mount.file_system.startswith("fuse")
-        said = (about.f_frsize, about.f_blocks, about.f_bfree, about.f_bavail)
+        blocks = (about.f_frsize, about.f_blocks, about.f_bfree, about.f_bavail)
         inodes = (about.f_files, about.f_ffree, about.f_favail)
-        return cls(fuse, *(number & _UNSIGNED for number in (*said, *inodes)))
+        return cls(fuse, *(number & _UNSIGNED for number in (*blocks, *inodes)))
 
 
 @dataclass(frozen=True)
 class Room:
-    """The room on a file system. `None` where it does not say, or says what cannot be right."""
+    """The room on a file system. `None` where it reports no number, or an impossible one."""
 
     total_bytes: int | None
     free_bytes: int | None
     """What an unprivileged user may still write."""
     free_inodes: int | None
     notes: list[str]
-    """What it says that cannot be right, each with what was therefore not checked."""
+    """Impossible numbers of the file system, each with what was therefore not checked."""
 
     @classmethod
-    def of(cls, said: Statfs) -> Room:
-        """Room as far as what statfs says can be right."""
-        total_bytes = min(said.blocks * said.fragment_bytes, _UNSIGNED)
-        free_bytes = min(said.blocks_available * said.fragment_bytes, _UNSIGNED)
+    def of(cls, statfs: Statfs) -> Room:
+        """The room, as far as the numbers of statfs are possible."""
+        total_bytes = min(statfs.blocks * statfs.fragment_bytes, _UNSIGNED)
+        free_bytes = min(statfs.blocks_available * statfs.fragment_bytes, _UNSIGNED)
         notes = []
-        if wrong := _wrong_blocks(said, total_bytes):
+        if wrong := _wrong_blocks(statfs, total_bytes):
             notes.append(f"the file system says that {wrong}: free space was not checked")
-        if wrong_inodes := _wrong_inodes(said):
+        if wrong_inodes := _wrong_inodes(statfs):
             notes.append(f"the file system says that {wrong_inodes}: inodes were not checked")
         return cls(
             total_bytes=None if wrong else total_bytes,
             free_bytes=None if wrong else free_bytes,
-            free_inodes=None if wrong_inodes or not _counts_inodes(said) else said.inodes_available,
+            free_inodes=None if wrong_inodes or not _counts_inodes(statfs) else statfs.inodes_available,
             notes=notes,
         )
 
 
-def _wrong_blocks(said: Statfs, total_bytes: int) -> str | None:
-    free = max(said.blocks_free, said.blocks_available)
-    if said.blocks == 0:
+def _wrong_blocks(statfs: Statfs, total_bytes: int) -> str | None:
+    free = max(statfs.blocks_free, statfs.blocks_available)
+    if statfs.blocks == 0:
         return "its size is 0"
-    if free > said.blocks:
-        return f"{free} of its {said.blocks} blocks are free"
+    if free > statfs.blocks:
+        return f"{free} of its {statfs.blocks} blocks are free"
     if total_bytes >= _UNLIMITED_BYTES:
-        return f"it has {said.blocks} blocks of {said.fragment_bytes} bytes"
+        return f"it has {statfs.blocks} blocks of {statfs.fragment_bytes} bytes"
     return None
 
 
-def _counts_inodes(said: Statfs) -> bool:
-    return any((said.inodes, said.inodes_free, said.inodes_available))
+def _counts_inodes(statfs: Statfs) -> bool:
+    return any((statfs.inodes, statfs.inodes_free, statfs.inodes_available))
 
 
-def _wrong_inodes(said: Statfs) -> str | None:
-    free = max(said.inodes_free, said.inodes_available)
-    if free > said.inodes:
-        return f"{free} of its {said.inodes} inodes are free"
-    if said.fuse and _counts_inodes(said) and said.inodes_available == 0:
-        return f"none of its {said.inodes} inodes is free, as FUSE file systems do that count none"
+def _wrong_inodes(statfs: Statfs) -> str | None:
+    free = max(statfs.inodes_free, statfs.inodes_available)
+    if free > statfs.inodes:
+        return f"{free} of its {statfs.inodes} inodes are free"
+    if statfs.fuse and _counts_inodes(statfs) and statfs.inodes_available == 0:
+        return f"none of its {statfs.inodes} inodes is free, as FUSE file systems do that count none"
     return None
 
 
@@ -130,57 +130,57 @@ def mount_of(path: PurePath | str) -> Mount | None:
 
 def covering(mountinfo: str, path: PurePath | str) -> Mount | None:
     """The same by a list that has the form of the kernel's (proc_pid_mountinfo(5))."""
-    found = None
+    mount = None
     for line in filter(None, mountinfo.split("\n")):
         fields, _, rest = line.partition(" - ")
         point, (file_system, source) = unescaped(fields.split(" ")[4]), rest.split(" ")[:2]
         # Of two at one point the later one lies on top.
-        if PurePath(path).is_relative_to(point) and (found is None or len(point) >= len(found.point)):
-            found = Mount(point, None if source in ("", "none") else unescaped(source), file_system)
-    return found
+        if PurePath(path).is_relative_to(point) and (mount is None or len(point) >= len(mount.point)):
+            mount = Mount(point, None if source in ("", "none") else unescaped(source), file_system)
+    return mount
 
 
 def ask(
     path: PurePath | str,
-    look: Callable[[], _Answer],
+    question: Callable[[], _Answer],
     limit_s: float = ANSWER_S,
     must_stop: Callable[[], bool] = lambda: False,
 ) -> _Answer:
-    """What `look` returns or raises, which asks something of `path`.
+    """What `question` returns or raises, which makes system calls on `path`.
 
-    Raises `CannotRun` when there is no answer within `limit_s`, `KeyboardInterrupt` when `must_stop` says so before.
+    Raises `CannotRun` when there is no answer within `limit_s`, `KeyboardInterrupt` when `must_stop` is true before.
     """
     path = os.path.abspath(path)
     reader, writer = os.pipe()
     note = mmap.mmap(-1, _NOTE_BYTES)
     child = os.fork()
     if child == 0:
-        _be_asked(path, look, note, writer)
+        _answer_in_child(path, question, note, writer)
     os.close(writer)
     try:
-        answer = _answer(reader, limit_s, must_stop)
+        answer = _read_answer(reader, limit_s, must_stop)
     finally:
-        # Where it hangs it stays until the mount answers; nobody waits for that.
+        # A child that hangs stays until the mount answers: do not wait for it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.close(reader)
         _collect(child)
     if answer is None:
-        raise _silent(path, os.fsdecode(note[:].rstrip(b"\0")) or path, limit_s)
+        raise _no_answer(path, os.fsdecode(note[:].rstrip(b"\0")) or path, limit_s)
     answered, value = pickle.loads(answer)
     if answered:
         return value  # type: ignore[no-any-return]
     raise value
 
 
-def _be_asked(path: str, look: Callable[[], object], note: mmap.mmap, writer: int) -> NoReturn:
+def _answer_in_child(path: str, question: Callable[[], object], note: mmap.mmap, writer: int) -> NoReturn:
     """As the child: answers, and ends. It keeps nothing open: others may wait for the end of a pipe."""
     try:
         os.closerange(0, writer)
         os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
         _follow(path, note)
         try:
-            answer = (True, look())
+            answer = (True, question())
         except Exception as error:
             answer = (False, error)
         with os.fdopen(writer, "wb") as pipe:
@@ -204,13 +204,13 @@ def _follow(path: str, note: mmap.mmap) -> None:
             current = "/" if link.startswith("/") else os.path.dirname(current)
 
 
-def _answer(reader: int, limit_s: float, must_stop: Callable[[], bool]) -> bytes | None:
+def _read_answer(reader: int, limit_s: float, must_stop: Callable[[], bool]) -> bytes | None:
     """All that the child writes; `None` if it has not ended within `limit_s`."""
     deadline, answer = time.monotonic() + limit_s, b""
     while time.monotonic() < deadline:
         if must_stop():
             raise KeyboardInterrupt
-        if select.select([reader], [], [], _LOOK_EVERY_S)[0]:
+        if select.select([reader], [], [], _POLL_INTERVAL_S)[0]:
             chunk = os.read(reader, 1 << 16)
             if not chunk:
                 return answer
@@ -219,13 +219,13 @@ def _answer(reader: int, limit_s: float, must_stop: Callable[[], bool]) -> bytes
 
 
 def _collect(child: int) -> None:
-    """Takes note of the end of a child that was killed, unless it hangs."""
-    deadline = time.monotonic() + _LOOK_EVERY_S
+    """Reaps a child that was killed, unless it hangs."""
+    deadline = time.monotonic() + _POLL_INTERVAL_S
     while os.waitpid(child, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
-def _silent(path: str, reached: str, limit_s: float) -> CannotRun:
+def _no_answer(path: str, reached: str, limit_s: float) -> CannotRun:
     mount = mount_of(reached)
     of = f" of {mount.source}" if mount and mount.source else ""
     on = f" It is on {mount.point} ({mount.file_system}{of})." if mount else ""
@@ -237,4 +237,4 @@ def _silent(path: str, reached: str, limit_s: float) -> CannotRun:
 
 def unescaped(text: str) -> str:
     """A path as the kernel's lists write it: spaces and the like are octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

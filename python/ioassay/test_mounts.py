@@ -34,5 +34,5 @@ def test_what_statfs_says_is_judged_as_by_the_engine(case: dict[str, Any]) -> No
 
 def test_numbers_of_statfs_are_unsigned() -> None:
     negative = os.statvfs_result((4096, 1 << 24, -1, -1, -1, -1, -1, -1, 0, 255))
-    said = Statfs.of(negative, Mount("/", None, "fuse.s3fs"))
-    assert (said.fuse, said.blocks, said.inodes_available) == (True, 2**64 - 1, 2**64 - 1)
+    statfs = Statfs.of(negative, Mount("/", None, "fuse.s3fs"))
+    assert (statfs.fuse, statfs.blocks, statfs.inodes_available) == (True, 2**64 - 1, 2**64 - 1)
