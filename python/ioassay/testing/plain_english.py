@@ -1,10 +1,9 @@
 """Words and phrases that are no plain English, each with what to write instead. `make lint-python` rejects them.
 
-    python -m ioassay.testing.plain_english            lists where one is used: file, line, what to write instead
-    python -m ioassay.testing.plain_english ROOM…      checks comments and names in these directories, too
+    python -m ioassay.testing.plain_english [PLACE…]   lists where one is used: file, line, what to write instead
 
-Checked are documents and messages everywhere, comments and docstrings in `CLEAN_COMMENTS`, names in `CLEAN_NAMES`:
-clean a room, then add it there. For the checkout only. Not here: grammar, spelling.
+Checked are documents, and messages, comments, docstrings and names of programs; of tests all but the messages. For the
+checkout only. Not here: grammar, spelling.
 """
 
 from __future__ import annotations
@@ -64,90 +63,6 @@ NAMES: Mapping[str, str] = {
     "Asked, Ended, Found, Given, Held, Known, Ran, Said, Shown, Told": "the noun that it is",
 }
 """Names of variables and types, and what to call them instead."""
-
-CLEAN_COMMENTS: Sequence[str] = (
-    "bench",
-    "crates",
-    "plugins/mpi",
-    "plugins/region",
-    "plugins/storage",
-    "release",
-    *(
-        f"python/ioassay/{room}"
-        for room in (
-            "analysis",
-            "calibration",
-            "cli",
-            "criteria",
-            "doctor",
-            "execution",
-            "figures",
-            "frames",
-            "importers",
-            "lab",
-            "launchers",
-            "monitoring",
-            "net",
-            "plans",
-            "processes",
-            "profiles",
-            "remote",
-            "reports",
-            "sizing",
-            "store",
-            "studies",
-            "systems",
-            "testing",
-            "text",
-            "tuning",
-            "yaml_models",
-        )
-    ),
-    "tests",
-)
-"""Directories and files whose comments and docstrings are clean."""
-
-CLEAN_NAMES: Sequence[str] = (
-    "bench",
-    "crates",
-    "plugins/mpi",
-    "plugins/region",
-    "plugins/storage",
-    "release",
-    *(
-        f"python/ioassay/{room}"
-        for room in (
-            "analysis",
-            "calibration",
-            "cli",
-            "criteria",
-            "doctor",
-            "execution",
-            "figures",
-            "frames",
-            "importers",
-            "lab",
-            "launchers",
-            "monitoring",
-            "net",
-            "plans",
-            "processes",
-            "profiles",
-            "remote",
-            "reports",
-            "sizing",
-            "store",
-            "studies",
-            "systems",
-            "testing",
-            "text",
-            "tuning",
-            "yaml_models",
-        )
-    ),
-    "tests",
-)
-"""Directories and files whose names are clean."""
 
 ALLOWED: Mapping[str, Sequence[str]] = {
     "at": (
@@ -218,20 +133,14 @@ _LANGUAGES = {".py": _PYTHON, ".rs": _RUST, ".c": _C, ".h": _C}
 _RUST_TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{", re.MULTILINE)
 
 
-def faults(file: str, text: str, rooms: Sequence[str] = ()) -> Iterator[Fault]:
-    """The faults in a file, which is named as in the checkout. `rooms` count as clean."""
-    is_document, is_program = _DOCUMENTS.fullmatch(file), _PROGRAMS.fullmatch(file) and not _UNSEEN.search(file)
-    checked = {
-        "message": bool(is_document or is_program),
-        "comment": _is_in(file, [*CLEAN_COMMENTS, *rooms]),
-        "code": _is_in(file, [*CLEAN_NAMES, *rooms]),
-    }
-    if not any(checked.values()):
-        return
+def faults(file: str, text: str) -> Iterator[Fault]:
+    """The faults in a file, which is named as in the checkout."""
+    is_program = _PROGRAMS.fullmatch(file) and not _UNSEEN.search(file)
+    has_messages = bool(_DOCUMENTS.fullmatch(file) or is_program)
     if file.endswith(".rs") and (tests := _RUST_TESTS.search(text)):
         text = text[: tests.start()]
     pieces: list[tuple[int, int, str]] | None = None
-    for phrases, searched in ((_PHRASES, text.lower()), (_NAMES if checked["code"] else [], text)):
+    for phrases, searched in ((_PHRASES, text.lower()), (_NAMES, text)):
         for pattern, word, instead in phrases:
             for match in pattern.finditer(searched) if word in searched else ():
                 if match.start() and _INSIDE.match(text, match.start() - 1):
@@ -240,7 +149,7 @@ def faults(file: str, text: str, rooms: Sequence[str] = ()) -> Iterator[Fault]:
                 kind = _kind(pieces, match.start())
                 phrase = " ".join(re.split(_GAP, match.group()))
                 if (
-                    checked[kind]
+                    (has_messages or kind != "message")
                     and (kind == "code") == (phrases is _NAMES)
                     and not _is_in(file, ALLOWED.get(phrase, ()))
                 ):
@@ -264,15 +173,15 @@ def _kind(pieces: Sequence[tuple[int, int, str]], place: int) -> str:
     return pieces[before][2] if before >= 0 and place < pieces[before][1] else "code"
 
 
-def main(rooms: Sequence[str]) -> int:
+def main(places: Sequence[str]) -> int:
     """Exit code 1: there is something to rewrite."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *rooms]
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *places]
     files = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     wrong = [
         fault
         for file in files
         if (file.endswith((".md", ".yaml")) or Path(file).suffix in _LANGUAGES) and (ROOT / file).is_file()
-        for fault in faults(file, (ROOT / file).read_text("utf-8"), rooms)
+        for fault in faults(file, (ROOT / file).read_text("utf-8"))
     ]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return 1 if wrong else 0
