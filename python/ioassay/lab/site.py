@@ -67,6 +67,11 @@ class Host:
         """True while a process on this host listens on TCP port `port`."""
         return bool(self.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))
 
+    def connections(self, port: int) -> int:
+        """Connections that others have to TCP port `port` of this host."""
+        listed = self.run("ss", "--no-header", "--tcp", "--numeric", "state", "established", f"sport = :{port}")
+        return len(listed.splitlines())
+
     def http_status(self, url: str, method: str = "GET") -> int | None:
         """The status that an HTTP server returns to this host; `None` without an answer."""
         result = self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url)

@@ -6,7 +6,7 @@ from typing import Self
 
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
-from ioassay.lab.site import Site, until_usable
+from ioassay.lab.site import Process, Site, until_usable
 from ioassay.text.units import format_count
 from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.values import Count, Size
@@ -35,6 +35,8 @@ CSSERV_LISTEN_PORT = {port}
 
 _EXPORTS = "* / rw,alldirs,maproot=0:0\n"
 _NO_METADATA_YET = "MFSM NEW"
+_CHUNKSERVERS_PORT, _CLIENTS_PORT = 9420, 9421
+"""Ports of the master."""
 _FIRST_PORT = 9422
 
 
@@ -61,9 +63,11 @@ class MooseFs(Part):
         ]
 
     def start(self, site: Site) -> Target:
-        _start_master(site)
+        master = _start_master(site)
         for number in range(1, self.chunkservers + 1):
             _start_chunkserver(site, number, self.size)
+        # What is written before all of them have reported has fewer copies for a while.
+        master.until(lambda: site.server.connections(_CHUNKSERVERS_PORT) >= self.chunkservers)
         point = site.mount_point("moosefs")
         for host in site.clients:
             host.run("mfsmount", "-H", site.server.address, "-S", "/", point)
@@ -78,13 +82,14 @@ class MooseFs(Part):
         return Target(storage="moosefs", about=about, kind="directory", place=point, api="posix")
 
 
-def _start_master(site: Site) -> None:
+def _start_master(site: Site) -> Process:
     data = site.directory("moosefs/master")
     site.write(f"{data}/metadata.mfs", _NO_METADATA_YET)
     site.write(f"{data}/exports.cfg", _EXPORTS)
     settings = (_COMMON + _MASTER).format(data=data, address=site.server.address)
     daemon = site.server.start("mfsmaster", "mfsmaster", "-f", "-c", site.write(f"{data}/mfsmaster.cfg", settings))
-    daemon.until(lambda: site.server.listens(9421))
+    daemon.until(lambda: site.server.listens(_CLIENTS_PORT))
+    return daemon
 
 
 def _start_chunkserver(site: Site, number: int, size_bytes: int | None) -> None:
