@@ -145,9 +145,9 @@ def test_the_engine_accepts_every_plan_or_the_study_is_refused_with_its_line(tex
         directory = Path(scratch)
         cases = expand(resolved, "R", Target("directory", scratch), "local")
         plans = []
-        for number, (_, plan) in enumerate(cases):
+        for number, case in enumerate(cases):
             plans.append(directory / f"{number}.json")
-            plans[-1].write_text(json.dumps(plan))
+            plans[-1].write_text(json.dumps(case.plan))
         command = [str(find_engine()), *check_arguments(directory / "events.jsonl", plans)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         events = (directory / "events.jsonl").read_text() if (directory / "events.jsonl").exists() else ""

@@ -101,7 +101,7 @@ fn plan(storage: Storage, directory: &Path, ranks: u32, rank_bytes: u64, works: 
         block_bytes: rank_bytes,
         segments: 1,
         offset_bytes: 0,
-        payload: Payload::Repeated,
+        payload: Payload::Repeated {},
     };
     Plan {
         version: VERSION,
@@ -261,12 +261,12 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
         payload: None,
     };
     let operations = [
-        ("create-tree", MetadataOperation::CreateTree),
+        ("create-tree", MetadataOperation::CreateTree {}),
         ("create", MetadataOperation::Create { with: CreateWith::Open, write_bytes: bytes, fsync: false }),
-        ("stat", MetadataOperation::Stat),
+        ("stat", MetadataOperation::Stat {}),
         ("read", MetadataOperation::Read { bytes }),
-        ("remove", MetadataOperation::Remove),
-        ("remove-tree", MetadataOperation::RemoveTree),
+        ("remove", MetadataOperation::Remove {}),
+        ("remove-tree", MetadataOperation::RemoveTree {}),
     ];
     let order = EntryOrder::Sequential;
     let work = |operation| {

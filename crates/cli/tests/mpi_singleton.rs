@@ -40,7 +40,7 @@ fn cases_of_a_process_of_mpi_go_through_the_engine_and_are_verified() {
         }
         for set in [SMALL, shared.clone()] {
             for collective in ["no", "yes"] {
-                let set = FileSet { payload: Payload::Unique, ..set.clone() };
+                let set = FileSet { payload: Payload::Unique {}, ..set.clone() };
                 let options = BTreeMap::from([("collective".to_owned(), collective.to_owned())]);
                 let storage = Storage { options, ..support::plug_ins::storage(name, path.clone()) };
                 let plan = Plan { storage, ..plan(set, 1, steps.clone()) };

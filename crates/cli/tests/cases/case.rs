@@ -659,14 +659,14 @@ fn making_bytes_counts_in_no_latency_and_is_doubted_where_it_takes_long() {
             let (events, _) = run(&in_flight(plan(set, 1, steps), depth), leak(Watched::obedient()));
             phases(&events)[0].clone()
         };
-        for payload in [Payload::Unique, Payload::IorRandom { signature: 1 }] {
+        for payload in [Payload::Unique {}, Payload::IorRandom { signature: 1 }] {
             let write = write(payload);
             let (rank, quickest_ns) = (&write.ranks[0], write.latencies.lowest_ns[0]);
             assert!(rank.fill_ns > rank.transfer_ns, "depth {depth}: {rank:?}");
             assert!(quickest_ns < rank.fill_ns / 10, "depth {depth}: {quickest_ns} ns of {} ns for ten", rank.fill_ns);
             assert!(doubts(&write).contains(&"payload-bound".to_owned()), "depth {depth}");
         }
-        let repeated = write(Payload::Repeated);
+        let repeated = write(Payload::Repeated {});
         assert_eq!(repeated.ranks[0].fill_ns, 0, "depth {depth}");
         assert!(!doubts(&repeated).contains(&"payload-bound".to_owned()), "depth {depth}");
     }
@@ -677,7 +677,7 @@ fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run
     // This storage reports success and copies nothing, so a read finds what the buffer held before. With one transfer in a
     // file that would be just what is expected.
     for (depth, block_bytes) in [(1, 1000), (3, 1000), (1, 100), (3, 100)] {
-        for payload in [Payload::Unique, Payload::IorTimestamp { signature: 5 }] {
+        for payload in [Payload::Unique {}, Payload::IorTimestamp { signature: 5 }] {
             let set = FileSet { payload, block_bytes, ..SMALL };
             let mut read = work(Transfer::Read, Order::Sequential);
             read.verify = Some(Verify::Reads);
@@ -709,7 +709,7 @@ fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
     write.verify = Some(Verify::Writes);
     let steps = vec![phase("write", write)];
     for (api, depth) in [("posix", 1), ("uring", 3)] {
-        let mut plan = plan(FileSet { payload: Payload::Unique, ..SMALL }, 1, steps.clone());
+        let mut plan = plan(FileSet { payload: Payload::Unique {}, ..SMALL }, 1, steps.clone());
         plan.storage = Storage { depth, ..Storage::of(api) };
         let (events, place) = run_by(target().path(), &plan, &storage::of_plan);
         assert_eq!(place.failure(), None, "{api}");
@@ -719,7 +719,7 @@ fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
     // What is read back lies where it was written from: a read that copies nothing would find it there.
     for depth in [1, 3] {
         let storage = leak(Watched::obedient());
-        let set = FileSet { payload: Payload::Unique, ..SMALL };
+        let set = FileSet { payload: Payload::Unique {}, ..SMALL };
         let (_, place) = run(&compared_in_flight(plan(set, 1, steps.clone()), depth), storage);
         let failure = place.failure().unwrap();
         assert!(failure.message.contains("the read reported success and copied nothing"), "{}", failure.message);

@@ -54,7 +54,7 @@ proptest! {
         let layout = [Layout::FilePerRank, Layout::SharedFile, Layout::Groups(2)][kind];
         let order = [Order::Sequential, Order::Backward, Order::Strided(2), Order::Random][order];
         let reducible = Payload::Reducible { zero_percent: 50, duplicate_percent: 50 };
-        let payload = [Payload::Unique, reducible, Payload::IorOffset { signature: 5 }][payload];
+        let payload = [Payload::Unique {}, reducible, Payload::IorOffset { signature: 5 }][payload];
         let block_bytes = transfer_bytes * per_block;
         let set = FileSet { layout, files_per_rank, transfer_bytes, block_bytes, segments, offset_bytes, payload, ..SMALL };
         for (api, can) in file_apis() {

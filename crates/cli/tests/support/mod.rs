@@ -39,11 +39,11 @@ pub const SMALL: FileSet = FileSet {
     block_bytes: 1000,
     segments: 1,
     offset_bytes: 0,
-    payload: Payload::Repeated,
+    payload: Payload::Repeated {},
 };
 
 /// The same with other bytes in each transfer.
-pub const UNIQUE: FileSet = FileSet { payload: Payload::Unique, ..SMALL };
+pub const UNIQUE: FileSet = FileSet { payload: Payload::Unique {}, ..SMALL };
 
 /// A target on the file system of the checkout, which is rarely a tmpfs: those have no direct I/O.
 pub fn target() -> tempfile::TempDir {

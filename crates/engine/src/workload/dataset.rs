@@ -125,7 +125,7 @@ impl Samples {
 
     /// The bytes of all samples: as [`Content::fill`] makes them of a sample and an offset in it.
     pub fn content(&self) -> Content {
-        Content::new(Payload::Unique, self.dataset.seed, 0)
+        Content::new(Payload::Unique {}, self.dataset.seed, 0)
     }
 
     fn random(&self, sample: u64) -> SplitMix64 {

@@ -12,6 +12,6 @@ pub fn file_set() -> FileSet {
         block_bytes: 1,
         segments: 1,
         offset_bytes: 0,
-        payload: Payload::Zero,
+        payload: Payload::Zero {},
     }
 }

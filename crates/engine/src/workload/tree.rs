@@ -215,8 +215,8 @@ impl Shape {
 /// and removes its directories, as in mdtest, and of shared items it renames and removes each.
 pub fn workers(tree: &Tree, operation: MetadataOperation, range: RankRange) -> RankRange {
     let alone = match operation {
-        MetadataOperation::CreateTree | MetadataOperation::RemoveTree => tree.sharing != Sharing::Unique,
-        MetadataOperation::Rename | MetadataOperation::Remove => tree.sharing == Sharing::SharedItems,
+        MetadataOperation::CreateTree {} | MetadataOperation::RemoveTree {} => tree.sharing != Sharing::Unique,
+        MetadataOperation::Rename {} | MetadataOperation::Remove {} => tree.sharing == Sharing::SharedItems,
         _ => false,
     };
     if alone { RankRange { count: 1, ..range } } else { range }

@@ -193,7 +193,7 @@ fn steps(settings: &Settings) -> Vec<Step> {
 /// What comes before a phase, and has no line of its own: the directories that it fills, or its first iteration.
 fn before(settings: &Settings, phase: &str) -> Option<Step> {
     let directories = |tree| {
-        let created = metadata(settings, tree, MetadataOperation::CreateTree, 0);
+        let created = metadata(settings, tree, MetadataOperation::CreateTree {}, 0);
         Some(step(&tree_phase(tree), Work::Metadata(created), Limit::default(), None))
     };
     match phase {
@@ -294,19 +294,19 @@ fn work(settings: &Settings, phase: &str, changed_since: Option<u32>) -> Work {
     // mdtest's -N 1: each operation on the files of the next rank but so many.
     match phase {
         "mdtest-easy-write" => Work::Metadata(metadata(settings, MDTEST_EASY, create(0), 0)),
-        "mdtest-easy-stat" => Work::Metadata(metadata(settings, MDTEST_EASY, Kind::Stat, 1)),
-        "mdtest-easy-delete" => Work::Metadata(metadata(settings, MDTEST_EASY, Kind::Remove, 3)),
+        "mdtest-easy-stat" => Work::Metadata(metadata(settings, MDTEST_EASY, Kind::Stat {}, 1)),
+        "mdtest-easy-delete" => Work::Metadata(metadata(settings, MDTEST_EASY, Kind::Remove {}, 3)),
         "mdtest-hard-write" => Work::Metadata(metadata(settings, MDTEST_HARD, create(HARD_ITEM_BYTES), 0)),
-        "mdtest-hard-stat" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Stat, 1)),
+        "mdtest-hard-stat" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Stat {}, 1)),
         "mdtest-hard-read" => Work::Metadata(metadata(settings, MDTEST_HARD, read, 2)),
-        "mdtest-hard-delete" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Remove, 3)),
+        "mdtest-hard-delete" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Remove {}, 3)),
         "mdworkbench-create" => Work::Metadata(in_turn(settings, create(HARD_ITEM_BYTES))),
         "mdworkbench-bench" => Work::Metadata(MetadataWork {
             shift: 1 % settings.ranks,
             verify: true,
             ..in_turn(settings, Kind::Replace { bytes: HARD_ITEM_BYTES })
         }),
-        "mdworkbench-delete" => Work::Metadata(metadata(settings, MDWORKBENCH, Kind::Remove, 0)),
+        "mdworkbench-delete" => Work::Metadata(metadata(settings, MDWORKBENCH, Kind::Remove {}, 0)),
         "find-easy" => Work::Find(FindWork {
             tree: Some(MDTEST_EASY.to_owned()),
             name: Some(PATTERN.to_owned()),

@@ -107,7 +107,7 @@ pub fn plan(
     let place = place(test, context, repetition, tasks);
     let mut files = vec![(DATA.to_owned(), set.clone())];
     if test.prefill_bytes > 0 {
-        let set = FileSet { transfer_bytes: test.prefill_bytes, payload: Payload::Repeated, ..set };
+        let set = FileSet { transfer_bytes: test.prefill_bytes, payload: Payload::Repeated {}, ..set };
         files.push((PREFILL.to_owned(), set));
     }
     let place =

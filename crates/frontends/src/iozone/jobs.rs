@@ -78,7 +78,7 @@ impl Jobs<'_> {
             segments: 1,
             offset_bytes: 0,
             // What is to be verified must differ everywhere; the rest is written as fast as IOzone writes its pattern.
-            payload: if self.verifies() { Payload::Unique } else { Payload::Repeated },
+            payload: if self.verifies() { Payload::Unique {} } else { Payload::Repeated {} },
         };
         let first = FileSet { block_bytes: self.files.record_bytes, ..all.clone() };
         let again = tests.contains(&Test::RecordRewrite).then_some((RECORD, first));

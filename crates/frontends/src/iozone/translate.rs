@@ -448,7 +448,7 @@ mod tests {
         let line = "-i0 -i1 -t 2 -I -o -V 7 -+l -+O 50 -J 3 -+J -+q 4 -r 4k -s 16k";
         let plan = plan(line);
         assert!(plan.storage.direct);
-        assert_eq!(plan.files[SET].payload, Payload::Unique);
+        assert_eq!(plan.files[SET].payload, Payload::Unique {});
         let jobs = jobs(&plan);
         assert_eq!((jobs[0].1.fsync, jobs[0].1.lock), (Fsync::EveryWrites(1), Some(Lock::Range)));
         assert_eq!((jobs[0].1.verify, jobs[2].1.verify), (None, Some(Verify::Reads)));

@@ -392,7 +392,7 @@ impl Writer<'_> {
         let Phases { create, stat, read, rename, remove, .. } = self.phases;
         let owner = self.kinds().next();
         if let Some(owner) = owner.filter(|_| create) {
-            self.add(&mut steps, owner, Row::TreeCreation, MetadataOperation::CreateTree);
+            self.add(&mut steps, owner, Row::TreeCreation, MetadataOperation::CreateTree {});
         }
         for items in self.kinds().filter(|_| self.amounts.items() > 0) {
             if self.asked.delay_s > 0 {
@@ -408,24 +408,24 @@ impl Writer<'_> {
                 self.add(&mut steps, items, rows[0], self.create(items));
             }
             if stat {
-                self.add(&mut steps, items, rows[1], MetadataOperation::Stat);
+                self.add(&mut steps, items, rows[1], MetadataOperation::Stat {});
             }
             if read && files {
                 self.add(&mut steps, items, rows[2], MetadataOperation::Read { bytes: self.asked.read_bytes });
             }
             // One directory alone has no other's name to take in the original.
             if rename && !files && self.amounts.items() > 1 {
-                self.add(&mut steps, items, Row::DirectoryRename, MetadataOperation::Rename);
+                self.add(&mut steps, items, Row::DirectoryRename, MetadataOperation::Rename {});
                 if !remove {
                     self.rename_back(&mut steps);
                 }
             }
             if remove {
-                self.add(&mut steps, items, rows[3], MetadataOperation::Remove);
+                self.add(&mut steps, items, rows[3], MetadataOperation::Remove {});
             }
         }
         if let Some(owner) = owner.filter(|_| remove) {
-            self.add(&mut steps, owner, Row::TreeRemoval, MetadataOperation::RemoveTree);
+            self.add(&mut steps, owner, Row::TreeRemoval, MetadataOperation::RemoveTree {});
         }
         steps
     }
@@ -451,7 +451,7 @@ impl Writer<'_> {
         let trees = 0..self.amounts.trees;
         steps.extend(trees.map(|nth| {
             let (name, tree) = (format!("{RENAME_BACK}.{nth}"), tree_name(Items::Directories, nth));
-            self.phase(name, tree, Row::DirectoryRename, MetadataOperation::Rename)
+            self.phase(name, tree, Row::DirectoryRename, MetadataOperation::Rename {})
         }));
     }
 

@@ -187,7 +187,7 @@ impl Request {
             block_bytes: row.record_kib << 10,
             segments: row.records,
             offset_bytes: 0,
-            payload: if self.verify { Payload::Unique } else { Payload::Repeated },
+            payload: if self.verify { Payload::Unique {} } else { Payload::Repeated {} },
         }
     }
 
@@ -442,7 +442,7 @@ mod tests {
         let plan = asked.plan(&asked.rows[0], "r1");
         ioassay_engine::plan::validate(&plan).unwrap();
         assert_eq!(asked.test_of_phase("read-2"), Some("read"));
-        assert_eq!(plan.files["ost00"].payload, Payload::Unique);
+        assert_eq!(plan.files["ost00"].payload, Payload::Unique {});
     }
 
     #[test]

@@ -50,15 +50,16 @@ pub enum Layout {
 }
 
 /// What is written.
+// Variants without keys have braces, because serde would let a unit variant have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Payload {
     /// Zeros.
-    Zero,
+    Zero {},
     /// One transfer of random bytes per rank, written again and again: cheap, incompressible, but not unique.
-    Repeated,
+    Repeated {},
     /// Random bytes that depend on file and offset: nothing compresses, nothing comes twice, all can be verified.
-    Unique,
+    Unique {},
     /// As `unique`, but compressible and with equal blocks.
     Reducible {
         /// Share of each 4 KiB block that is zeros, 0 to 100. 50 compresses to about half.

@@ -108,11 +108,12 @@ pub struct MetadataWork {
 }
 
 /// What each operation of a metadata job does.
+// Variants without keys have braces, because serde would let a unit variant have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum MetadataOperation {
     /// Create the directories of the tree.
-    CreateTree,
+    CreateTree {},
     /// Create one item.
     Create {
         /// With which call.
@@ -123,7 +124,7 @@ pub enum MetadataOperation {
         fsync: bool,
     },
     /// Look at one item's attributes.
-    Stat,
+    Stat {},
     /// Open one file, read, close.
     Read {
         /// Bytes read from each file (mdtest's `-e`). 0: open and close only.
@@ -137,7 +138,7 @@ pub enum MetadataOperation {
         fsync: bool,
     },
     /// Give one item another name in the same directory.
-    Rename,
+    Rename {},
     /// Replace one file by another one, as md-workbench does: look at it, read it, remove it, and create another one.
     /// Each of the four is an operation. With a `shift` of s a rank takes from directory d, counted from 1 among those
     /// that have items, the files of the rank s × d before it, and creates the new ones for the rank s × d after it.
@@ -147,9 +148,9 @@ pub enum MetadataOperation {
         bytes: u64,
     },
     /// Remove one item.
-    Remove,
+    Remove {},
     /// Remove the directories of the tree.
-    RemoveTree,
+    RemoveTree {},
 }
 
 impl MetadataWork {
@@ -167,15 +168,15 @@ impl MetadataOperation {
     /// What is done to each item, one after the other, as records name it.
     pub fn operations(self) -> &'static [Operation] {
         match self {
-            Self::CreateTree => &[Operation::CreateTree],
+            Self::CreateTree {} => &[Operation::CreateTree],
             Self::Create { .. } => &[Operation::Create],
-            Self::Stat => &[Operation::Stat],
+            Self::Stat {} => &[Operation::Stat],
             Self::Read { .. } => &[Operation::Read],
             Self::Write { .. } => &[Operation::Write],
-            Self::Rename => &[Operation::Rename],
+            Self::Rename {} => &[Operation::Rename],
             Self::Replace { .. } => &[Operation::Stat, Operation::Read, Operation::Remove, Operation::Create],
-            Self::Remove => &[Operation::Remove],
-            Self::RemoveTree => &[Operation::RemoveTree],
+            Self::Remove {} => &[Operation::Remove],
+            Self::RemoveTree {} => &[Operation::RemoveTree],
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
         return doubt(reason, message.to_owned(), "write the files in the same case, or verify what is read");
     }
     let reducible = match facts.plan.files.get(&work.files)?.payload {
-        Payload::Zero => "zeros",
+        Payload::Zero {} => "zeros",
         // IOR's incompressible packets too repeat one word (hpc/ior 4.1, generate_memory_pattern).
         Payload::IorTimestamp { .. } | Payload::IorOffset { .. } | Payload::IorIncompressible { .. } => {
             "a repeating pattern"

@@ -385,10 +385,10 @@ fn verification(key: &str, work: &DataWork, set: &FileSet, can: &Capabilities) -
             refuse("the job writes nothing", "use reads, or leave it out")
         }
         Some(_) if !can.files => refuse("the storage API keeps nothing that could be compared", "leave it out"),
-        Some(_) if set.payload == Payload::Zero => {
+        Some(_) if set.payload == Payload::Zero {} => {
             refuse("zeros cannot be distinguished from a hole, so nothing would be verified", "use another payload")
         }
-        Some(_) if set.payload == Payload::Repeated => {
+        Some(_) if set.payload == Payload::Repeated {} => {
             let problem =
                 "each transfer of a rank holds the same bytes, so data that moved would pass the verification";
             refuse(problem, "use the payload unique")

@@ -35,7 +35,7 @@ impl WorkKind for MetadataWork {
     fn operations(&self, plan: &Plan, job: &Job) -> u64 {
         let shape = Shape::of(&plan.trees[&self.tree], plan.rank_count());
         match self.operation {
-            MetadataOperation::CreateTree | MetadataOperation::RemoveTree => {
+            MetadataOperation::CreateTree {} | MetadataOperation::RemoveTree {} => {
                 shape.directories.saturating_mul(shape.trees.into())
             }
             _ => items_worked_on(self, plan, job).saturating_mul(operations_each(self)),
@@ -61,7 +61,7 @@ impl WorkKind for MetadataWork {
 
     fn creates_entries(&self, tree: &str) -> bool {
         use MetadataOperation as Kind;
-        self.tree == tree && matches!(self.operation, Kind::CreateTree | Kind::Create { .. })
+        self.tree == tree && matches!(self.operation, Kind::CreateTree {} | Kind::Create { .. })
     }
 
     fn largest_item_bytes(&self, tree: &str) -> Option<u64> {
@@ -70,7 +70,7 @@ impl WorkKind for MetadataWork {
 
     fn renamed_trees(&self) -> Vec<&str> {
         match self.operation {
-            MetadataOperation::Rename | MetadataOperation::Replace { .. } => vec![&self.tree],
+            MetadataOperation::Rename {} | MetadataOperation::Replace { .. } => vec![&self.tree],
             _ => Vec::new(),
         }
     }

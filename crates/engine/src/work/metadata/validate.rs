@@ -53,7 +53,8 @@ pub(crate) fn tree(key: &str, plan: &Plan, name: &str, tree: &Tree, ranks: u32) 
             "use mdtest, or sharing unique",
         );
     }
-    if let Some(Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. }) = tree.payload {
+    if let Some(Payload::Zero {} | Payload::Repeated {} | Payload::Unique {} | Payload::Reducible { .. }) = tree.payload
+    {
         let valid = "use one of ior-offset, ior-timestamp, ior-incompressible, ior-random, or leave it out";
         return refuse("payload", "items of trees hold only what mdtest writes".to_owned(), valid);
     }
@@ -269,13 +270,13 @@ impl TreeJob<'_> {
     }
 
     fn on_directories_of_the_tree(&self) -> bool {
-        matches!(self.work.operation, MetadataOperation::CreateTree | MetadataOperation::RemoveTree)
+        matches!(self.work.operation, MetadataOperation::CreateTree {} | MetadataOperation::RemoveTree {})
     }
 
     /// True if it changes which entries there are.
     fn changes_names(&self) -> bool {
         use MetadataOperation as Kind;
-        !matches!(self.work.operation, Kind::Stat | Kind::Read { .. } | Kind::Write { .. })
+        !matches!(self.work.operation, Kind::Stat {} | Kind::Read { .. } | Kind::Write { .. })
     }
 
     /// What the storage API must be able to do.
@@ -295,7 +296,7 @@ impl TreeJob<'_> {
             return self.refuse("operation", format!("{api} has no directories"), "leave the job out");
         }
         match self.work.operation {
-            MetadataOperation::Rename if !names.rename => {
+            MetadataOperation::Rename {} if !names.rename => {
                 self.refuse("operation", format!("{api} cannot rename"), "leave the job out")
             }
             MetadataOperation::Create { with: CreateWith::Mknod, .. } if !names.mknod => {
@@ -431,10 +432,10 @@ impl TreeJob<'_> {
         if self.work.shift == 0 {
             return Ok(());
         }
-        if matches!(self.work.operation, Kind::CreateTree | Kind::Create { .. }) {
+        if matches!(self.work.operation, Kind::CreateTree {} | Kind::Create { .. }) {
             return self.refuse("shift", "each rank creates its own entries", "leave it out");
         }
-        let one_tree = self.work.operation == Kind::RemoveTree && self.tree.sharing != Sharing::Unique;
+        let one_tree = self.work.operation == Kind::RemoveTree {} && self.tree.sharing != Sharing::Unique;
         if one_tree || self.tree.sharing == Sharing::SharedItems {
             return self.refuse("shift", "all ranks have the same entries", "leave it out");
         }
@@ -453,8 +454,8 @@ impl TreeJob<'_> {
         let of_member = |member: u32| ((u64::from(member) + u64::from(self.work.shift)) % u64::from(parts)) as u32;
         let worked_on: Vec<u32> = (0..self.members.min(parts)).map(of_member).collect();
         match self.work.operation {
-            MetadataOperation::CreateTree => self.create_tree(tree_state, &worked_on),
-            MetadataOperation::RemoveTree => self.remove_tree(tree_state, &worked_on),
+            MetadataOperation::CreateTree {} => self.create_tree(tree_state, &worked_on),
+            MetadataOperation::RemoveTree {} => self.remove_tree(tree_state, &worked_on),
             _ => worked_on.iter().try_for_each(|&part| self.grow_part(tree_state, part)),
         }
     }
@@ -525,9 +526,9 @@ impl TreeJob<'_> {
                 );
             }
             Kind::Write { bytes, .. } if !limited => Grove::WorkspaceTree { bytes: bytes.max(bytes_there), even },
-            Kind::Rename | Kind::Replace { .. } | Kind::Remove if limited => Grove::Unknown,
+            Kind::Rename {} | Kind::Replace { .. } | Kind::Remove {} if limited => Grove::Unknown,
             Kind::Replace { bytes } => Grove::WorkspaceTree { bytes, even },
-            Kind::Remove => Grove::Bare,
+            Kind::Remove {} => Grove::Bare,
             _ => *items,
         };
         Ok(())

@@ -49,7 +49,7 @@ impl TreeState {
     /// `workers` have done `work` in step `step`; `done` is what each of them did where a limit may have ended it.
     pub fn note(&mut self, shape: &Shape, work: &MetadataWork, step: u32, workers: RankRange, done: Option<&[u64]>) {
         use MetadataOperation as Kind;
-        if !matches!(work.operation, Kind::Create { .. } | Kind::Rename | Kind::Replace { .. } | Kind::Remove) {
+        if !matches!(work.operation, Kind::Create { .. } | Kind::Rename {} | Kind::Replace { .. } | Kind::Remove {}) {
             return;
         }
         let parts = self.0.entry(work.tree.clone()).or_insert_with(|| vec![Part::BARE; shape.parts as usize]);
@@ -61,7 +61,7 @@ impl TreeState {
                     let items = done.unwrap_or(u64::MAX).min(shape.items_per_part());
                     *part = Part { items, renamed: false, order: work.order, step };
                 }
-                Kind::Rename | Kind::Replace { .. } => part.renamed = !part.renamed,
+                Kind::Rename {} | Kind::Replace { .. } => part.renamed = !part.renamed,
                 _ => *part = Part::BARE,
             }
         }
@@ -113,9 +113,9 @@ mod tests {
         trees.note(&shape, &work(CREATE, 0), 4, ALL, Some(&[3, 10, 5]));
         assert_eq!([0, 1, 2].map(|part| trees.part("t", part).items), [3, 10, 5]);
         assert_eq!((trees.part("t", 0).order, trees.part("t", 0).step), (EntryOrder::Random, 4));
-        trees.note(&shape, &work(MetadataOperation::Rename, 2), 5, RankRange { count: 1, ..ALL }, None);
+        trees.note(&shape, &work(MetadataOperation::Rename {}, 2), 5, RankRange { count: 1, ..ALL }, None);
         assert_eq!([0, 1, 2].map(|part| trees.part("t", part).renamed), [false, false, true]);
-        trees.note(&shape, &work(MetadataOperation::Remove, 1), 6, RankRange { count: 2, ..ALL }, None);
+        trees.note(&shape, &work(MetadataOperation::Remove {}, 1), 6, RankRange { count: 2, ..ALL }, None);
         assert_eq!([0, 1, 2].map(|part| trees.part("t", part).items), [3, 0, 0]);
         trees.note(&shape, &work(CREATE, 0), 7, ALL, None);
         assert_eq!([0, 1, 2].map(|part| trees.part("t", part).items), [10; 3]);

@@ -75,16 +75,16 @@ impl Content {
 
     /// True where each transfer has bytes of its own.
     pub fn per_transfer(&self) -> bool {
-        !matches!(self.payload, Payload::Zero | Payload::Repeated | Payload::IorTimestamp { .. })
+        !matches!(self.payload, Payload::Zero {} | Payload::Repeated {} | Payload::IorTimestamp { .. })
     }
 
     /// Fills `transfer` with what belongs at `spot`.
     pub fn fill(&self, transfer: &mut [u8], spot: Spot) {
         let [seed, set] = self.keys;
         match self.payload {
-            Payload::Zero => transfer.fill(0),
-            Payload::Repeated => SplitMix64::keyed(&[seed, set, u64::from(spot.part)]).fill(transfer),
-            Payload::Unique => Stream::new(&self.pool, spot.file).fill(transfer, spot.offset),
+            Payload::Zero {} => transfer.fill(0),
+            Payload::Repeated {} => SplitMix64::keyed(&[seed, set, u64::from(spot.part)]).fill(transfer),
+            Payload::Unique {} => Stream::new(&self.pool, spot.file).fill(transfer, spot.offset),
             Payload::Reducible { zero_percent, duplicate_percent } => {
                 let stream = Stream::new(&self.pool, spot.file);
                 stream.reducible(zero_percent, duplicate_percent).fill(transfer, spot.offset);
@@ -100,9 +100,9 @@ impl Content {
     /// made again, because that would take as much of the memory's bandwidth as a read (hpc/ior#249).
     pub fn refill(&self, transfer: &mut [u8], spot: Spot) {
         match self.payload {
-            Payload::Zero | Payload::Repeated | Payload::IorTimestamp { .. } => {}
+            Payload::Zero {} | Payload::Repeated {} | Payload::IorTimestamp { .. } => {}
             Payload::IorOffset { .. } | Payload::IorIncompressible { .. } => ior::set_offsets(transfer, spot),
-            Payload::Unique | Payload::Reducible { .. } | Payload::IorRandom { .. } => self.fill(transfer, spot),
+            Payload::Unique {} | Payload::Reducible { .. } | Payload::IorRandom { .. } => self.fill(transfer, spot),
         }
     }
 
@@ -134,7 +134,7 @@ pub fn is_ior(samples: &[Sample], planned: Payload, began_s: RangeInclusive<i64>
         | Payload::IorOffset { signature }
         | Payload::IorIncompressible { signature }
         | Payload::IorRandom { signature } => Some(signature),
-        Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. } => None,
+        Payload::Zero {} | Payload::Repeated {} | Payload::Unique {} | Payload::Reducible { .. } => None,
     };
     ior::are_packets(samples, signature, began_s)
 }
@@ -151,9 +151,9 @@ mod tests {
 
     fn any_payload() -> impl Strategy<Value = Payload> {
         prop_oneof![
-            Just(Payload::Zero),
-            Just(Payload::Repeated),
-            Just(Payload::Unique),
+            Just(Payload::Zero {}),
+            Just(Payload::Repeated {}),
+            Just(Payload::Unique {}),
             (0..=100_u8, 0..=100_u8)
                 .prop_map(|(zero_percent, duplicate_percent)| Payload::Reducible { zero_percent, duplicate_percent }),
             any::<i32>().prop_map(|signature| Payload::IorOffset { signature }),
@@ -212,7 +212,7 @@ mod tests {
             let payload = if reducible {
                 Payload::Reducible { zero_percent: 30, duplicate_percent: 50 }
             } else {
-                Payload::Unique
+                Payload::Unique {}
             };
             let content = Content::new(payload, 1, 2);
             let bytes = cuts.iter().sum();
@@ -235,10 +235,10 @@ mod tests {
             Content::new(payload, seed, set).fill(&mut bytes, Spot { file, part, offset: 4096 });
             bytes
         };
-        let first = bytes(Payload::Unique, 1, 1, 1, 0);
+        let first = bytes(Payload::Unique {}, 1, 1, 1, 0);
         for other in [(2, 1, 1), (1, 2, 1), (1, 1, 2)] {
-            assert_ne!(first, bytes(Payload::Unique, other.0, other.1, other.2, 0));
+            assert_ne!(first, bytes(Payload::Unique {}, other.0, other.1, other.2, 0));
         }
-        assert_ne!(bytes(Payload::Repeated, 1, 1, 1, 0), bytes(Payload::Repeated, 1, 1, 1, 1));
+        assert_ne!(bytes(Payload::Repeated {}, 1, 1, 1, 0), bytes(Payload::Repeated {}, 1, 1, 1, 1));
     }
 }

@@ -129,20 +129,20 @@ impl Kind {
     fn of(operation: MetadataOperation, items: Items, sharing: Sharing) -> Self {
         let directories = items == Items::Directories;
         match operation {
-            MetadataOperation::CreateTree => Self::CreateTree,
-            MetadataOperation::RemoveTree => Self::RemoveTree,
+            MetadataOperation::CreateTree {} => Self::CreateTree,
+            MetadataOperation::RemoveTree {} => Self::RemoveTree,
             MetadataOperation::Create { .. } if directories => Self::CreateDirectory,
             MetadataOperation::Create { with: CreateWith::Mknod, .. } => Self::MakeNode,
             MetadataOperation::Create { fsync, .. } => {
                 let shared = sharing == Sharing::SharedItems;
                 Self::CreateFile { presence: if shared { Presence::Shared } else { Presence::New }, sync: fsync }
             }
-            MetadataOperation::Stat => Self::Stat,
+            MetadataOperation::Stat {} => Self::Stat,
             MetadataOperation::Read { .. } => Self::Read,
             MetadataOperation::Write { fsync, .. } => Self::Write { sync: fsync },
-            MetadataOperation::Rename => Self::Rename,
-            MetadataOperation::Remove if directories => Self::RemoveDirectory,
-            MetadataOperation::Remove => Self::Remove,
+            MetadataOperation::Rename {} => Self::Rename,
+            MetadataOperation::Remove {} if directories => Self::RemoveDirectory,
+            MetadataOperation::Remove {} => Self::Remove,
             MetadataOperation::Replace { .. } => unreachable!("has a loop of its own"),
         }
     }
@@ -183,7 +183,7 @@ impl<'a> Works<'a> {
             Entries::Directories { .. } => (0, None),
             Entries::Items { part, renamed } => {
                 let other = path(Entries::Items { part, renamed: !renamed });
-                (part, (operation == MetadataOperation::Rename).then_some(other))
+                (part, (operation == MetadataOperation::Rename {}).then_some(other))
             }
         };
         let kind = Kind::of(operation, target.shape.items, sharing);

@@ -165,7 +165,7 @@ impl<'a> MetadataJob<'a> {
         let file_content = FileContent::new(case.plan, work, part, buffers.first_mut());
         let mut connection = case.connect((job, member), None, &mut buffers)?;
         let names = names_of(&mut *connection);
-        if work.operation == MetadataOperation::CreateTree {
+        if matches!(work.operation, MetadataOperation::CreateTree {}) {
             create_container(names, &target)?;
         }
         let task = if let MetadataOperation::Replace { .. } = work.operation {
@@ -173,7 +173,7 @@ impl<'a> MetadataJob<'a> {
             replacements(case, work, &shape, member, of)?
         } else {
             let entries = match work.operation {
-                MetadataOperation::CreateTree | MetadataOperation::RemoveTree => {
+                MetadataOperation::CreateTree {} | MetadataOperation::RemoveTree {} => {
                     Entries::Directories { tree: shape.tree_of(part) }
                 }
                 _ => Entries::Items { part, renamed: there.renamed },
@@ -231,7 +231,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 fn order(seed: u64, shape: &Shape, step: u32, work: &MetadataWork, (part, member): (u32, u32), there: Part) -> Order {
     let keys = |step: u32, of: u32| SplitMix64::keyed(&[seed, u64::from(step), u64::from(of)]);
     match work.operation {
-        MetadataOperation::CreateTree | MetadataOperation::RemoveTree => Order::all(shape.directories),
+        MetadataOperation::CreateTree {} | MetadataOperation::RemoveTree {} => Order::all(shape.directories),
         // Keyed by the part, so that the rank that works on it later finds what a limit let be created.
         MetadataOperation::Create { .. } => Order::of_part(work.order, shape, keys(step, part)),
         _ if there.items == shape.items_per_part() => Order::of_part(work.order, shape, keys(step, member)),
