@@ -30,7 +30,7 @@ from ioassay.reports.document import (
     introduced,
     non_empty,
 )
-from ioassay.reports.run import caveats, given_rates, io500, levels, limits, medians, opening, verdicts
+from ioassay.reports.run import caveats, given_rates, io500, levels, limits, medians, opening, training, verdicts
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.levels import Cell
 from ioassay.store.point import SweepPoint
@@ -81,6 +81,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
     return [
         *_verdict(content),
         Paragraph(about(content)),
+        *training.answers(content),
         *_peaks(content),
         *(map(Figure, drawn.of_summary) if drawn else ()),
         *introduced("What the numbers show beyond that:", main_findings),
@@ -148,6 +149,7 @@ def _results(content: Content) -> list[Block]:
     more = _more(len(content.summary) - len(lines), "workload") or _more(len(sentences) - MOST_ROWS, "result")
     figures = list(map(Figure, _pictures(content)))
     return [
+        *training.answers(content),
         levels.table(lines, _level),
         Bullets(sentences[:MOST_ROWS]),
         *nothing,

@@ -40,6 +40,9 @@ _HEADS = (
 )
 
 
+MOST_ANSWERS = 4
+"""Cases that a summary has a sentence for."""
+
 _LIMITS: Mapping[Limit | None, str] = {
     "processors": "; the clients' processors are the limit",
     "storage": "; storage is the limit",
@@ -48,19 +51,23 @@ _LIMITS: Mapping[Limit | None, str] = {
 
 
 def answers(content: Content) -> list[Block]:
-    """How many accelerators storage feeds, and how busy each case kept them."""
-    return [
-        *(Paragraph(answer(feeding, content.names)) for feeding in content.feeding),
-        *(Paragraph(sentence(training, content.names)) for training in content.training),
-    ]
+    """How many accelerators storage feeds; where their number is not swept, how busy each case kept them."""
+    if content.feeding:
+        return [Paragraph(answer(feeding, content.names)) for feeding in content.feeding]
+    return [Paragraph(sentence(training, content.names)) for training in content.training[:MOST_ANSWERS]]
 
 
 def blocks(content: Content) -> list[Block]:
-    """The answers, a table of the epochs of each case, and how to read it."""
+    """How busy each case kept its accelerators, a table of its epochs, and how to read it."""
     if not content.training:
         return []
-    tables = [table(training, content.names) for training in content.training]
-    return [*answers(content), *tables, Paragraph(NOTE, note=True)]
+    names = content.names
+    cases = [
+        block
+        for training in content.training
+        for block in (Paragraph(sentence(training, names)), table(training, names))
+    ]
+    return [*cases, Paragraph(NOTE, note=True)]
 
 
 def answer(feeding: Feeding, names: Names) -> str:
