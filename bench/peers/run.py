@@ -46,8 +46,9 @@ class Comparisons:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
         # Bare loops are built beside the engine.
-        places = [arguments.peers_path, str(arguments.engine.parent), os.environ.get("PATH", os.defpath)]
-        self._search_path = os.pathsep.join(place for place in places if place)
+        # Programs start in directories of their own, so no place may be relative.
+        named = [str(Path(place).absolute()) for place in arguments.peers_path.split(os.pathsep) if place]
+        self._search_path = os.pathsep.join([*named, str(arguments.engine.parent), os.environ.get("PATH", os.defpath)])
         self._engine = Engine(arguments.engine, Manner())
         versions = {"ioassay": self._engine.version(self._search_path)}
         command = shlex.join(["python", "bench/peers/run.py", *_without_paths(arguments)])
