@@ -38,6 +38,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code, out, err = ioassay("run", scratch / "small.yaml", "--target", target, "--out", scratch / "run")
     assert code == 0, err
     assert "kept 2 accelerators" in " ".join(out.split()), out
+    assert "(step)" in err + out
+    assert "0 MB in" not in err + out, "steps move nothing"
     assert list(target.iterdir()) == [], "the dataset is removed with the run's workspace"
     return scratch / "run"
 

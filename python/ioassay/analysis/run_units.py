@@ -16,10 +16,7 @@ import polars as pl
 from ioassay.analysis import rates
 from ioassay.store.document import RunDocument
 from ioassay.store.loaded import LoadedRun
-from ioassay.text.rate_units import UNITS, RateColumn, Unit, fitting, is_same_kind, suited
-
-_ON_DATA = ("write", "read")
-"""Operations whose rates are of one kind; the rates of all others are of another kind."""
+from ioassay.text.rate_units import ON_DATA, UNITS, RateColumn, Unit, fitting, is_same_kind, suited
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class RunUnits:
 
     def of(self, column: RateColumn, operation: str) -> Unit:
         """The unit of an operation's rates: that of the study, if it asks for one of this kind."""
-        return self.units[column, operation in _ON_DATA]
+        return self.units[column, operation in ON_DATA]
 
 
 def fitted(run: LoadedRun, points: pl.DataFrame) -> LoadedRun:
@@ -56,14 +53,14 @@ def fitted(run: LoadedRun, points: pl.DataFrame) -> LoadedRun:
 def of_run(document: RunDocument, points: pl.DataFrame) -> RunUnits:
     """The units of a run that `fitted` returned."""
     asked = [unit for unit, _ in _asked(document)]
-    is_on_data = pl.col("operation").is_in(_ON_DATA)
+    is_on_data = pl.col("operation").is_in(ON_DATA)
     unit_of: dict[tuple[RateColumn, bool], Unit] = {}
     for operation, operation_points in (("write", points.filter(is_on_data)), ("create", points.filter(~is_on_data))):
         for column in get_args(RateColumn):
             usual = suited(column, operation, rates.medians(operation_points, column)["median"])
             is_bytes = column == "rate_bytes_per_s"  # for which a study may ask for binary units
             same = (unit for unit in asked if (unit.column == column if is_bytes else is_same_kind(unit, usual)))
-            unit_of[column, operation in _ON_DATA] = next(same, usual)
+            unit_of[column, operation in ON_DATA] = next(same, usual)
     return RunUnits(unit_of)
 
 

@@ -33,7 +33,7 @@ from ioassay.store.document import CaseEntry, JobEntry, Operation, PhaseEntry, R
 from ioassay.store.point import CLIENTS, RANKS_PER_CLIENT, ascending
 from ioassay.text import format
 from ioassay.text.control_characters import styled
-from ioassay.text.rate_units import suited
+from ioassay.text.rate_units import ON_DATA, suited
 from ioassay.text.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
 
 if TYPE_CHECKING:
@@ -534,8 +534,8 @@ def _unit_of(case: CaseEntry, event: EventPhase, wanted: RateUnit) -> _Unit:
 
 
 def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: RateUnit) -> _Unit:
-    """`wanted`, but for metadata: bytes per second do not describe it, even where its items hold some."""
-    if any(job.files for job in jobs):
+    """`wanted`, but for metadata and steps: bytes per second do not describe them, even where items hold some."""
+    if any(job.files for job in jobs) and not set(operations).isdisjoint(ON_DATA):
         return _Unit(wanted, wanted)
     rate: RateUnit = wanted if wanted in OPERATIONS_UNITS else "ops/s"
     noun = NOUNS[operations[0]] if len(set(operations)) == 1 else "ops"
@@ -553,7 +553,7 @@ def _labels(names: Names, case: CaseEntry) -> Iterator[str]:
 
 def _amount(case: CaseEntry, event: EventPhase, unit: _Unit) -> str:
     """The amount in the base of the rate: MB beside MB/s, MiB beside MiB/s; MB beside a rate of operations."""
-    if not case.job(event["name"], event["job"]).files:
+    if not case.job(event["name"], event["job"]).files or event["operation"] not in ON_DATA:
         return format_count(event["operations"], "operation")
     if unit.rate.endswith("iB/s"):
         return format_about_bytes(event["bytes"])

@@ -15,6 +15,10 @@ from ioassay.text import units
 RateColumn = Literal["rate_bytes_per_s", "rate_operations_per_s"]
 
 
+ON_DATA = ("write", "read")
+"""Operations that move bytes of file sets. The rates of all others count operations."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """A unit of rate. A rate in it is the value of `column` divided by `divisor`."""
@@ -64,7 +68,7 @@ def suited(column: RateColumn, operation: str, rates: Iterable[float]) -> Unit:
     """The unit in which most of an operation's `rates`, in bytes/s or operations/s, read well; the largest of such."""
     if column == "rate_bytes_per_s":
         return _best(_DECIMAL, None, rates)
-    return _best(_IOPS if operation in ("write", "read") else _OPERATIONS, None, rates)
+    return _best(_IOPS if operation in ON_DATA else _OPERATIONS, None, rates)
 
 
 def is_same_kind(unit: Unit, other: Unit) -> bool:

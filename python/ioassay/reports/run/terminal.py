@@ -27,10 +27,10 @@ def blocks(content: Content) -> list[Block]:
     """The blocks at the end of a run."""
     return [
         *_end(content),
+        *training.answers(content),
         *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
         *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
         *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
-        *training.answers(content),
         *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),
         _acceptance(content),
         *_findings(content),
