@@ -79,9 +79,13 @@ fn figure(text: &str, name: &str) -> f64 {
 
 /// KiB per second of each child, as IOzone counts them.
 fn rates(record: &PhaseRecord) -> Vec<f64> {
-    let rate = |rank: &RankRecord| {
-        let ns = record.first_finished_ns - rank.start_ns - rank.open_ns;
-        rank.at_first_finish.unwrap().bytes as f64 / 1024.0 / (ns as f64 / 1e9)
+    let rate = |rank: &RankRecord| match rank.at_first_finish.unwrap().bytes {
+        // It may still have been opening its file when the first child finished.
+        0 => 0.0,
+        bytes => {
+            let ns = record.first_finished_ns - rank.start_ns - rank.open_ns;
+            bytes as f64 / 1024.0 / (ns as f64 / 1e9)
+        }
     };
     record.ranks.iter().map(rate).collect()
 }
