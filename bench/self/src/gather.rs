@@ -130,6 +130,7 @@ fn result(rank: u32, node: u32) -> RankResult {
         sample_operations,
         suspended: Vec::new(),
         training: None,
+        kv_cache: None,
         retries: Default::default(),
         endpoint: None,
     };

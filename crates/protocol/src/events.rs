@@ -369,6 +369,9 @@ pub struct RankRecord {
     /// What its accelerator and its data loader did, where the operation is `step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training: Option<TrainingRecord>,
+    /// What the server did with its key-value cache, where the operation is `request`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kv_cache: Option<KvCacheRecord>,
 }
 
 /// What the accelerator and the data loader of one rank did in an epoch. Times in nanoseconds.
@@ -401,6 +404,56 @@ pub struct TrainingRecord {
     pub loader_busy_ns: u64,
     /// Processor time of its loader's threads.
     pub loader_processor_ns: u64,
+}
+
+/// What one inference server did with its key-value cache. Sums over its requests that had their first token; times in
+/// nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KvCacheRecord {
+    /// Its users.
+    pub users: u32,
+    /// By when a request was to have its first token, where there is such a deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_deadline_ns: Option<u64>,
+    /// Requests that had their first token.
+    pub requests: u64,
+    /// Tokens of these requests: the sum of the four that follow.
+    pub prompt_tokens: u64,
+    /// Tokens that were in the server's memory.
+    pub memory_tokens: u64,
+    /// Tokens that were read from storage.
+    pub storage_tokens: u64,
+    /// Tokens that were computed again: they had been stored, and were removed, or one before them was.
+    pub recomputed_tokens: u64,
+    /// Tokens that were computed for the first time.
+    pub new_tokens: u64,
+    /// Until their first tokens.
+    pub first_token_ns: u64,
+    /// Of that, in reading from storage.
+    pub read_ns: u64,
+    /// Of that, in waiting for the accelerator, which prefilled other requests.
+    pub queue_ns: u64,
+    /// Of that, in prefill.
+    pub prefill_ns: u64,
+    /// Requests with their first token by its deadline, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_tokens_in_time: Option<u64>,
+    /// Answers that were finished.
+    pub answers: u64,
+    /// Their tokens.
+    pub answer_tokens: u64,
+    /// From their first tokens to their ends, which wait until their objects are stored.
+    pub answer_ns: u64,
+    /// Answers whose tokens came within their deadline, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers_in_time: Option<u64>,
+    /// Objects that were stored.
+    pub stored: u64,
+    /// Objects that were removed to make room.
+    pub evicted: u64,
+    /// Objects that were not stored, because all objects in the cache were in use.
+    pub not_stored: u64,
 }
 
 /// A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z) or its process did not run

@@ -8,6 +8,7 @@
 
 pub mod cache;
 pub mod data;
+pub mod kv_cache;
 pub mod metadata;
 pub mod pace;
 pub mod replay;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use self::cache::CacheStep;
 use self::data::{DataWork, FileSet};
+use self::kv_cache::KvCacheWork;
 use self::metadata::{FindWork, MetadataWork, Tree};
 use self::pace::{Limit, Rate, Think};
 use self::replay::ReplayWork;
@@ -232,6 +234,8 @@ pub enum Work {
     Replay(ReplayWork),
     /// Create a dataset, or train with it.
     Train(TrainWork),
+    /// Answer requests with a key-value cache.
+    KvCache(KvCacheWork),
 }
 
 /// What the operations of a record did.
@@ -264,12 +268,14 @@ pub enum Operation {
     Sync,
     /// Wait for the batch of one step of training; what is computed with it does not count in its time.
     Step,
+    /// Answer one request with a key-value cache, up to its first token.
+    Request,
 }
 
 impl Operation {
     /// True for the operations that change what is stored.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close | Self::Step)
+        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close | Self::Step | Self::Request)
     }
 }
 

@@ -26,6 +26,7 @@ NOUNS: dict[Operation, str] = {
     "close": "closes",
     "sync": "syncs",
     "step": "steps",
+    "request": "requests",
 }
 """The noun that a rate of each operation counts."""
 

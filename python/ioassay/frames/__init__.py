@@ -99,6 +99,11 @@ class Runs:
         return self._joined({path: run.training for path, run in self.by_path.items()})
 
     @cached_property
+    def kv_cache(self) -> pl.DataFrame:
+        """A row for each inference server in each phase that answers requests with a key-value cache."""
+        return self._joined({path: run.kv_cache for path, run in self.by_path.items()})
+
+    @cached_property
     def sources(self) -> pl.DataFrame:
         """The file and line of each imported measurement."""
         return self._joined({path: run.sources for path, run in self.by_path.items()})

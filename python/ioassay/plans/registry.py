@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioassay.plans.kind import Kind
-from ioassay.plans.kinds import data, find, metadata, replay, train
+from ioassay.plans.kinds import data, find, kv_cache, metadata, replay, train
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Work
@@ -17,6 +17,7 @@ _KINDS: Mapping[str, Kind[Any]] = {
     "find": find.Find(),
     "replay": replay.Replayed(),
     "train": train.Train(),
+    "kv-cache": kv_cache.KvCache(),
 }
 
 

@@ -830,6 +830,54 @@ class Histogram(TypedDict):
     """Lowest latency of the bucket."""
 
 
+class KvCacheRecord(TypedDict, closed=True):
+    """
+    What one inference server did with its key-value cache. Sums over its requests that had their first token; times in
+    nanoseconds.
+    """
+
+    answer_ns: int
+    """From their first tokens to their ends, which wait until their objects are stored."""
+    answer_tokens: int
+    """Their tokens."""
+    answers: int
+    """Answers that were finished."""
+    answers_in_time: NotRequired[int | None]
+    """Answers whose tokens came within their deadline, where there is one."""
+    evicted: int
+    """Objects that were removed to make room."""
+    first_token_deadline_ns: NotRequired[int | None]
+    """By when a request was to have its first token, where there is such a deadline."""
+    first_token_ns: int
+    """Until their first tokens."""
+    first_tokens_in_time: NotRequired[int | None]
+    """Requests with their first token by its deadline, where there is one."""
+    memory_tokens: int
+    """Tokens that were in the server's memory."""
+    new_tokens: int
+    """Tokens that were computed for the first time."""
+    not_stored: int
+    """Objects that were not stored, because all objects in the cache were in use."""
+    prefill_ns: int
+    """Of that, in prefill."""
+    prompt_tokens: int
+    """Tokens of these requests: the sum of the four that follow."""
+    queue_ns: int
+    """Of that, in waiting for the accelerator, which prefilled other requests."""
+    read_ns: int
+    """Of that, in reading from storage."""
+    recomputed_tokens: int
+    """Tokens that were computed again: they had been stored, and were removed, or one before them was."""
+    requests: int
+    """Requests that had their first token."""
+    storage_tokens: int
+    """Tokens that were read from storage."""
+    stored: int
+    """Objects that were stored."""
+    users: int
+    """Its users."""
+
+
 class Left(TypedDict):
     """A path that remains on the target."""
 
@@ -963,6 +1011,7 @@ Operation: TypeAlias = Literal[
     "close",
     "sync",
     "step",
+    "request",
 ]
 """What the operations of a record did."""
 
@@ -1406,6 +1455,8 @@ class RankRecord(TypedDict):
     """Time in which it made the bytes that it wrote; no operation's."""
     fsync_ns: int
     """Time in fsync, wherever it came."""
+    kv_cache: NotRequired[KvCacheRecord | None]
+    """What the server did with its key-value cache, where the operation is `request`."""
     node: int
     """Index of its node in `started.nodes`."""
     open_ns: int

@@ -450,6 +450,15 @@ Source: TypeAlias = Literal["own"] | SourceShift | SourceShuffled | SourceListed
 """Whose part a read works on."""
 
 
+class Span(TypedDict, closed=True):
+    """A number between two, both included, each as likely as any other."""
+
+    least: int
+    """The smallest."""
+    most: int
+    """The largest."""
+
+
 class StepRemoveFiles(TypedDict, closed=True):
     """Remove the files of file sets that are there, each by the rank that looks after it."""
 
@@ -778,6 +787,20 @@ class WorkTrain(TypedDict, closed=True):
     """What is done with it."""
 
 
+class Contexts(TypedDict, closed=True):
+    """What conversations begin with, such as documents or the instructions of an application."""
+
+    count: int
+    """How many there are."""
+    exponent: float
+    """
+    Exponent of the Zipf distribution by which conversations choose them: 0 chooses evenly, 1 the second half as often
+    as the first.
+    """
+    tokens: Span
+    """Tokens of each."""
+
+
 class FileSet(TypedDict, closed=True):
     """
     A file set, in IOR's terms: a file holds `segments` segments; in a segment each rank that uses the file has
@@ -964,6 +987,40 @@ Target: TypeAlias = TargetDirectory | TargetInPlace | TargetDevice | TargetUrl
 """Where I/O goes."""
 
 
+class WorkKvCache(TypedDict, closed=True):
+    """Answer requests with a key-value cache."""
+
+    answer_tokens: Span
+    """Tokens of each answer."""
+    contexts: Contexts
+    """What conversations begin with."""
+    decode_tokens_per_s: int
+    """Tokens per second of each answer, however many there are at a time."""
+    files: str
+    """Name of the file set, of one file per rank (`N-N`) and object."""
+    first_token_deadline_ns: NotRequired[int | None]
+    """By when a request has its first token, in nanoseconds."""
+    kind: Literal["kv-cache"]
+    memory_objects: NotRequired[int]
+    """Objects that the memory of each server holds before its storage, those used last."""
+    object_tokens: int
+    """Tokens of each object."""
+    prefill_tokens_per_s: int
+    """Tokens per second that the accelerator of a rank computes in prefill, of one request after another."""
+    prompt_tokens: Span
+    """Tokens that a user adds with each request."""
+    think_ns: int
+    """How long a user thinks between an answer and the next request, in nanoseconds."""
+    token_deadline_ns: NotRequired[int | None]
+    """How long a token of an answer may take, in the mean of the answer, in nanoseconds."""
+    turns: Span
+    """Requests of each conversation."""
+    users: int
+    """Users of each rank. Each has one request at a time."""
+    verify: NotRequired[bool]
+    """Each object that is read is compared with what was written."""
+
+
 class Dataset(TypedDict, closed=True):
     """
     Samples in files. The size of each sample follows from the seed and its number alone, so that a dataset is the same
@@ -1013,7 +1070,7 @@ class WorkReplay(TypedDict, closed=True):
     """The streams."""
 
 
-Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay | WorkTrain
+Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay | WorkTrain | WorkKvCache
 """The kinds of work."""
 
 

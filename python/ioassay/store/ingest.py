@@ -170,6 +170,7 @@ def _phase_columns(case: CaseEntry, nodes: list[str], phase: EventPhase) -> dict
         "latencies": _buckets(phase["latencies"]),
         "first_bytes": _buckets(_first_byte(phase)),
         "training": _training(nodes, phase),
+        "kv_cache": _kv_cache(nodes, phase),
         "doubts": _doubts(phase),
     }
 
@@ -236,6 +237,15 @@ def _training(nodes: list[str], phase: EventPhase) -> Columns:
         if (training := rank.get("training")) is not None
     ]
     return _columns(rows, schema.TRAINING)
+
+
+def _kv_cache(nodes: list[str], phase: EventPhase) -> Columns:
+    rows = [
+        {**served, "rank": rank["rank"], "node": nodes[rank["node"]]}
+        for rank in phase["ranks"]
+        if (served := rank.get("kv_cache")) is not None
+    ]
+    return _columns(rows, schema.KV_CACHE)
 
 
 def _at_stonewall(rank: RankRecord) -> Row:

@@ -31,6 +31,8 @@ class LoadedRun:
     """As latencies, from the beginning of reads to their first byte; empty where no storage API knows it."""
     training: pl.DataFrame
     """The activity of each accelerator and its data loader in each epoch; empty where nothing trained."""
+    kv_cache: pl.DataFrame
+    """What each inference server did with its key-value cache; empty where nothing answered requests."""
     doubts: pl.DataFrame
     sources: pl.DataFrame
     """Where imported measurements were read; empty for a run of our own."""

@@ -137,6 +137,37 @@ TRAINING = pl.Schema(
     }
 )
 
+KV_CACHE = pl.Schema(
+    {
+        **_KEY,  # of the requests of a phase
+        "rank": pl.Int64,  # an inference server
+        "node": pl.String,
+        "users": pl.Int64,
+        "first_token_deadline_ns": pl.Int64,  # null without a deadline
+        "requests": pl.Int64,  # that had their first token
+        # Of these requests; the first is the sum of the others.
+        "prompt_tokens": pl.Int64,
+        "memory_tokens": pl.Int64,  # that were in the server's memory
+        "storage_tokens": pl.Int64,  # that were read
+        "recomputed_tokens": pl.Int64,  # that had been stored, and were removed or lay behind one that was
+        "new_tokens": pl.Int64,  # that were computed for the first time
+        # Sums of the same requests, from the request to the first token; the others are parts of the first.
+        "first_token_ns": pl.Int64,
+        "read_ns": pl.Int64,
+        "queue_ns": pl.Int64,  # waiting for the accelerator
+        "prefill_ns": pl.Int64,
+        "first_tokens_in_time": pl.Int64,  # null without a deadline
+        "answers": pl.Int64,  # that were finished
+        "answer_tokens": pl.Int64,
+        "answer_ns": pl.Int64,  # from their first tokens to their ends
+        "answers_in_time": pl.Int64,  # null without a deadline
+        # Objects.
+        "stored": pl.Int64,
+        "evicted": pl.Int64,  # removed to make room
+        "not_stored": pl.Int64,  # because all objects were in use
+    }
+)
+
 DOUBTS = pl.Schema(
     {
         **_KEY,
@@ -173,12 +204,13 @@ TABLES = {
     "latencies": LATENCIES,
     "first_bytes": FIRST_BYTES,
     "training": TRAINING,
+    "kv_cache": KV_CACHE,
     "doubts": DOUBTS,
     "sources": SOURCES,
 }
 """Every table of a run directory by name; the file is `NAME.parquet`."""
 
-ADDED_TABLES = frozenset({"first_bytes", "training"})
+ADDED_TABLES = frozenset({"first_bytes", "training", "kv_cache"})
 """Tables that runs of older versions lack: nothing of theirs was measured then."""
 
 REBUILT = "Delete it: a missing table is rebuilt from the run's logs."
@@ -196,6 +228,9 @@ _MAY_BE_NULL = frozenset(
     | {
         "waited_ns",
         "endpoint",
+        "first_token_deadline_ns",
+        "first_tokens_in_time",
+        "answers_in_time",
         "device_read_bytes",
         "device_write_bytes",
         "half_unit_per_s",

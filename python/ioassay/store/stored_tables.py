@@ -146,7 +146,7 @@ def _most_rows(name: str, document: RunDocument) -> int:
     match name:
         case "measurements" | "sources":
             return measured
-        case "ranks" | "training":
+        case "ranks" | "training" | "kv_cache":
             jobs = [job for case in document.cases for phase in case.phases for job in phase.jobs]
             each = _MOST_IMPORTED * 1000 if imported else 1
             return sum(len(job.operations) * max(job.ranks, each) for job in jobs)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ioassay.studies import spelling, sweep
+from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.model import Workload
 from ioassay.studies.replay import Replay
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
@@ -65,6 +66,9 @@ class _Steps:
         if isinstance(work.body, OnDataset):
             yield from self._on_dataset(work.body, (*place, str(work.verb)))
             return
+        if isinstance(work.body, KvCache):
+            yield from self._on_objects(work.body, (*place, str(work.verb)))
+            return
         phase, verb = work.body, str(work.verb)
         on = sweep.works_on(self.workload, work)
         if on is None:
@@ -105,6 +109,16 @@ class _Steps:
         elif on.dataset is None and len(known) != 1:
             wrong = f"`{self.name}` has {'several datasets' if known else 'no dataset'}"
             instead = f"name one of {', '.join(known)}" if known else "add `datasets:` to the workload"
+            yield self.origin_of(*place).problem(wrong, instead)
+
+    def _on_objects(self, step: KvCache, place: Path) -> Iterator[Problem]:
+        known = [*self.workload.files]
+        if step.files is not None and step.files not in known:
+            instead = nearest(step.files, known) if known else "add `files:` to the workload"
+            yield self.origin_of(*place, "files").problem(f"there is no file set `{step.files}`", instead)
+        elif step.files is None and len(known) != 1:
+            wrong = f"`{self.name}` has {'several file sets' if known else 'no file set for the objects'}"
+            instead = f"name one of {', '.join(known)}" if known else "add `files:` to the workload"
             yield self.origin_of(*place).problem(wrong, instead)
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:

@@ -79,7 +79,7 @@ class FileSet(Part):
     payload: Payload = Field(
         default="repeated",
         description=f"What is written. {spelling.PAYLOAD.described()} Default: `unique` where a step of the workload "
-        "has `verify`, otherwise `repeated`.",
+        "has `verify` or is `kv-cache`, otherwise `repeated`.",
     )
     ranks: Share | None = Field(
         default=None,

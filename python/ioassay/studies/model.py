@@ -110,9 +110,11 @@ class Workload(Sweep):
 
     @model_validator(mode="after")
     def _verify_what_differs_by_position(self) -> Self:
-        """What is to be verified must not be the same in each transfer: data that moved would pass."""
+        """What is to be verified must not be the same in each transfer: data that moved would pass. Objects of a cache
+        are as different as what they stand for.
+        """
         works = [work for step in self.steps for _, work in step.jobs()]
-        if any(work.phase is not None and work.phase.verify for work in works):
+        if any((work.phase is not None and work.phase.verify) or work.kv_cache is not None for work in works):
             for name, files in self.files.items():
                 if "payload" not in files.model_fields_set:
                     self.files[name] = files.model_copy(update={"payload": "unique"})

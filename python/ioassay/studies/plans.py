@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ioassay.studies import spelling, sweep
+from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
@@ -79,6 +80,8 @@ def _job(point: Point, name: str, work: Work) -> plan.Job:
     workload, phase = point.workload, work.body
     if isinstance(phase, CreateDataset | Train):
         return _on_dataset(workload, name, phase)
+    if isinstance(phase, KvCache):
+        return _on_objects(point, name, phase)
     if not isinstance(phase, Phase):
         return {"name": name, "work": phase.plan(partial(_index, workload))}
     on = sweep.works_on(workload, work)
@@ -106,6 +109,16 @@ def _on_dataset(workload: Workload, name: str, step: CreateDataset | Train) -> p
     if isinstance(step, CreateDataset) and workload.storage.direct:
         # Files of any size cannot be written past the page cache.
         job["storage"] = workload.storage.model_copy(update={"direct": False}).plan()
+    return job
+
+
+def _on_objects(point: Point, name: str, step: KvCache) -> plan.Job:
+    only, *_ = point.workload.files  # checked before: it is named where there are several
+    files = step.files or only
+    placed = sweep.placed(point)[files]
+    job: plan.Job = {"name": name, "work": step.plan(files, placed.block_bytes * placed.segments)}
+    _share(job, sweep.rank_ranges(point)[files], point)
+    job["limit"] = step.limit()
     return job
 
 

@@ -13,6 +13,7 @@ import sys
 from ioassay.analysis.acceptance import MEASURES
 from ioassay.studies.caches import ColdCache, Hook, Remount
 from ioassay.studies.files import FileSet, Tree
+from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.model import (
     LIMITS,
     Criterion,
@@ -66,6 +67,7 @@ _HEADINGS = Headings(
         Dataset: "Dataset",
         CreateDataset: "Creation of a dataset",
         Train: "Training",
+        KvCache: "Key-value cache",
         Together: "Jobs side by side",
         Limit: "Limit",
         AtRateOf: "Rate of an earlier phase",

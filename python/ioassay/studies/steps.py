@@ -15,6 +15,7 @@ from ioassay.protocol.facts import REPLACEMENT
 from ioassay.store.document import OPERATIONS, Operation
 from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
+from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.replay import Replay
 from ioassay.studies.storage import Storage
 from ioassay.studies.train import CreateDataset, Train
@@ -61,10 +62,20 @@ Verb = Literal[
     "replay",
     "create-dataset",
     "train",
+    "kv-cache",
 ]
 """The keys of a step that is a timed phase."""
 
 VERBS: tuple[Verb, ...] = get_args(Verb)
+
+_OPERATIONS: Mapping[Verb | None, tuple[Operation, ...]] = {
+    "mixed": ("read", "write"),
+    "replace": REPLACEMENT,
+    "create-dataset": ("write",),
+    "train": ("read", "step"),
+    "kv-cache": ("request", "read", "write", "remove"),
+}
+"""The operations of steps that are not called as their only one."""
 
 ON_FILES: tuple[Verb, ...] = ("write", "read", "mixed")
 ON_TREES: tuple[Verb, ...] = (
@@ -363,6 +374,9 @@ class Work(Part):
     train: Train | None = Field(
         default=None, description="Train with a dataset: data loaders feed accelerators, for some epochs."
     )
+    kv_cache: KvCache | None = Field(
+        default=None, alias="kv-cache", description="Answer requests of a language model with a key-value cache."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -380,10 +394,10 @@ class Work(Part):
         return next((verb for verb in VERBS if getattr(self, verb.replace("-", "_")) is not None), None)
 
     @cached_property
-    def body(self) -> Phase | Find | Replay | CreateDataset | Train:
+    def body(self) -> Phase | Find | Replay | CreateDataset | Train | KvCache:
         """The description of it. Only where there is a verb."""
         assert self.verb is not None
-        body: Phase | Find | Replay | CreateDataset | Train = getattr(self, self.verb.replace("-", "_"))
+        body: Phase | Find | Replay | CreateDataset | Train | KvCache = getattr(self, self.verb.replace("-", "_"))
         return body
 
     @cached_property
@@ -394,16 +408,10 @@ class Work(Part):
     @cached_property
     def operations(self) -> list[Operation]:
         """What its operations do: a measurement for each."""
-        if self.verb == "mixed":
-            return ["read", "write"]
-        if self.verb == "replace":
-            return [*REPLACEMENT]
         if self.replay is not None:
             return replays.operations(self.replay.plan())
-        if self.create_dataset is not None:
-            return ["write"]
-        if self.train is not None:
-            return ["read", "step"]
+        if self.verb in _OPERATIONS:
+            return [*_OPERATIONS[self.verb]]
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

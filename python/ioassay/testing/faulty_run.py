@@ -53,6 +53,7 @@ def faulty_run() -> LoadedRun:
         latencies=run.latencies,
         first_bytes=run.first_bytes,
         training=run.training,
+        kv_cache=run.kv_cache,
         doubts=run.doubts,
         sources=run.sources,
         watch=_watched(run),

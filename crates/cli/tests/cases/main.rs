@@ -19,6 +19,7 @@ mod front_ends_mdtest;
 mod front_ends_obdfilter_survey;
 mod front_ends_stopping;
 mod hosts;
+mod kv_cache;
 mod launched;
 mod launched_nodes;
 mod metadata;

@@ -196,6 +196,36 @@ fn trees_of_objects_are_made_and_removed_by_name() {
     assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
 }
 
+/// Its users have connections of their own, and a full cache removes objects.
+#[test]
+fn a_key_value_cache_of_objects_is_read_and_kept_within_its_size() {
+    let local = tempfile::tempdir().unwrap();
+    let s3 = S3::get();
+    let mut places = vec![(format!("fs://{}", local.path().display()), Bench::new())];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.bench())));
+    for (url, bench) in places {
+        let span = |least: u64, most: u64| json!({"least": least, "most": most});
+        let mut plan = plan(&url, 1, "never");
+        plan["files"] = json!({"cache": set(8192, 8192, 6)});
+        plan["steps"] = json!([{"step": "phase", "name": "serve", "jobs": [{
+            "name": "j", "limit": {"operations_per_rank": 20},
+            "work": {
+                "kind": "kv-cache", "files": "cache", "object_tokens": 16, "users": 3, "verify": true,
+                "contexts": {"count": 3, "tokens": span(40, 60), "exponent": 1.0}, "turns": span(1, 3),
+                "prompt_tokens": span(4, 30), "answer_tokens": span(4, 30), "prefill_tokens_per_s": 1_000_000,
+                "decode_tokens_per_s": 1_000_000, "think_ns": 0,
+            },
+        }]}]);
+        let ran = bench.run(&plan);
+        ran.complete();
+        let servers: Vec<_> = ran.phases()[0].ranks.iter().map(|rank| rank.kv_cache.unwrap()).collect();
+        assert!(servers.iter().all(|server| server.storage_tokens > 0 && server.evicted > 0), "{servers:?}");
+        assert!(ran.removed().files <= 12);
+    }
+    assert_eq!(fs::read_dir(local.path()).unwrap().count(), 0);
+    assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
+}
+
 /// A plan that writes and then waits for a day.
 fn waiting(url: &str) -> Value {
     let mut plan = plan(url, 1, "never");

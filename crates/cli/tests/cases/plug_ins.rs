@@ -318,7 +318,7 @@ fn together(transfers: bool, change: impl Fn(&mut Job)) -> Plan {
 fn data(job: &mut Job) -> &mut ioassay_protocol::plan::data::DataWork {
     match &mut job.work {
         Work::Data(work) => work,
-        Work::Metadata(_) | Work::Find(_) | Work::Replay(_) | Work::Train(_) => unreachable!(),
+        _ => unreachable!(),
     }
 }
 

@@ -67,6 +67,7 @@ impl RankReport {
             matched,
             written,
             training,
+            kv_cache,
             ..
         } = result;
         let complete = complete && result.failure.is_none();
@@ -98,6 +99,7 @@ impl RankReport {
                     sample_operations: recorded.sample_operations,
                     suspended: suspended.clone(),
                     training: training.filter(|_| operation == Operation::Step),
+                    kv_cache: kv_cache.filter(|_| operation == Operation::Request),
                 };
                 let first_byte = requests.first_byte.as_ref().filter(|_| operation == Operation::Read);
                 let (latencies, first_byte) = (recorded.latencies.buckets(), first_byte.map(Latencies::buckets));

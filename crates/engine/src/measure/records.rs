@@ -28,6 +28,7 @@ pub fn rank(number: u32) -> RankRecord {
         sample_operations: Vec::new(),
         suspended: Vec::new(),
         training: None,
+        kv_cache: None,
     }
 }
 

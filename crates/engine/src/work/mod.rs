@@ -10,6 +10,7 @@ pub mod amounts;
 pub(crate) mod checks;
 pub(crate) mod data;
 mod find;
+pub(crate) mod kv_cache;
 pub mod metadata;
 pub(crate) mod pace;
 mod registry;
@@ -124,14 +125,24 @@ pub(crate) trait WorkKind {
         None
     }
 
-    /// True if it creates a dataset that is kept, of which all may be there already.
-    fn keeps_dataset(&self, _plan: &Plan) -> bool {
+    /// True if a phase in which it does not do this `operation` at all is as good as any other.
+    fn may_do_none(&self, _plan: &Plan, _operation: Operation) -> bool {
         false
     }
 
     /// The dataset that it reads, all of it from every node; `None` where it reads none.
     fn reads_dataset(&self) -> Option<&str> {
         None
+    }
+
+    /// Why it does not work as fast as it can, where that lies in the work itself.
+    fn is_paced_by(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// True if it reads files that it has written in the same phase.
+    fn reads_back(&self) -> bool {
+        false
     }
 
     /// The metadata work that it does: what doubts about attributes and small files are drawn from.

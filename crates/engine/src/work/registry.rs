@@ -13,6 +13,7 @@ macro_rules! each_kind {
             ::ioassay_protocol::plan::Work::Find(work) => work,
             ::ioassay_protocol::plan::Work::Replay(work) => work,
             ::ioassay_protocol::plan::Work::Train(work) => work,
+            ::ioassay_protocol::plan::Work::KvCache(work) => work,
         }
     };
 }
@@ -58,6 +59,11 @@ mod tests {
             json!({"kind": "train", "dataset": "images", "operation": {"kind": "epoch", "number": 0, "batch": 4,
                 "loader_threads": 2, "prefetch": 2, "shuffle": "samples", "drop_last": true, "compute_ns": 1000,
                 "compute": "sleep"}}),
+            json!({"kind": "kv-cache", "files": "data", "object_tokens": 16, "users": 2,
+                "contexts": {"count": 3, "tokens": {"least": 16, "most": 64}, "exponent": 1.0},
+                "turns": {"least": 1, "most": 3}, "prompt_tokens": {"least": 4, "most": 20},
+                "answer_tokens": {"least": 4, "most": 20}, "prefill_tokens_per_s": 1000, "decode_tokens_per_s": 100,
+                "think_ns": 0}),
         ]
     }
 

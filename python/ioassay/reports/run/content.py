@@ -56,6 +56,7 @@ from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import Measurement
 
 if TYPE_CHECKING:
+    from ioassay.analysis.kv_cache import Served, Serving
     from ioassay.analysis.replay.faithful import Faithfulness
     from ioassay.analysis.training import Feeding, Training
 
@@ -97,6 +98,10 @@ class Content:
     """The epochs of each case that trains."""
     feeding: list[Feeding]
     """How many accelerators are kept busy, where their number is swept."""
+    serving: list[Serving]
+    """The phases that answered requests with a key-value cache."""
+    served: list[Served]
+    """How many users have their first tokens in time, where their number is swept."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -135,6 +140,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
     limits = ceilings.limits(run)
     run_findings = findings(facts)
     trainings, feedings = _training(run)
+    serving, users_served = _serving(run)
     anchors = _anchors(run, run_findings)
     levels = Levels(points, run_doubts, limits, names)
     return Content(
@@ -154,6 +160,8 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         score_tables=score_tables.assemble(scores, run_doubts, names),
         faithfulness=_faithfulness(run),
         training=trainings,
+        serving=serving,
+        served=users_served,
         feeding=feedings,
         levels=rows,
         judged=judged,
@@ -183,6 +191,15 @@ def _training(run: LoadedRun) -> tuple[list[Training], list[Feeding]]:
 
     trainings = training(run)
     return trainings, feeding(run, trainings)
+
+
+def _serving(run: LoadedRun) -> tuple[list[Serving], list[Served]]:
+    if run.kv_cache.is_empty():
+        return [], []
+    from ioassay.analysis.kv_cache import served, servings  # noqa: PLC0415  (few runs answer requests)
+
+    every = servings(run)
+    return every, served(run, every)
 
 
 def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:

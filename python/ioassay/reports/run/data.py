@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
+from ioassay.analysis.kv_cache import GOAL as SERVED_GOAL
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.training import GOAL
@@ -22,6 +23,7 @@ from ioassay.store.measurement import KEY
 from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
+    from ioassay.analysis.kv_cache import Served, Serving
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
     from ioassay.analysis.training import Feeding, Training
 
@@ -41,6 +43,8 @@ def data(content: Content) -> dict[str, Any]:
         "surveys": [_survey(survey) for survey in content.surveys],
         "replays": [_faithfulness(faithfulness) for faithfulness in content.faithfulness],
         "training": [_training(training) for training in content.training],
+        "kv_cache": [_serving(serving) for serving in content.serving],
+        "users": [_served(served) for served in content.served],
         "accelerators": [_feeding(feeding) for feeding in content.feeding],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
@@ -206,6 +210,33 @@ def _training(training: Training) -> dict[str, Any]:
             }
             for epoch in training.epochs
         ],
+    }
+
+
+def _serving(serving: Serving) -> dict[str, Any]:
+    """Shares from 0 to 1, times in nanoseconds; `ioassay.analysis.kv_cache` defines them."""
+    return asdict(serving) | {
+        "hit_share": serving.hit_share,
+        "storage_share": serving.storage_share,
+        "mean_first_token_ns": serving.mean_first_token_ns,
+        "read_time_share": serving.read_time_share,
+        "queue_time_share": serving.queue_time_share,
+        "read_tokens_per_s": serving.read_tokens_per_s,
+        "prefill_tokens_per_s": serving.prefill_tokens_per_s,
+        "speed_up": serving.speed_up,
+        "first_tokens_in_time_share": serving.first_tokens_in_time_share,
+        "answers_in_time_share": serving.answers_in_time_share,
+    }
+
+
+def _served(served: Served) -> dict[str, Any]:
+    return {
+        "workload": served.swept.workload,
+        "point": dict(served.swept.values),
+        "first_token_deadline_ns": served.deadline_ns,
+        "goal": SERVED_GOAL,
+        "served": served.most.users if served.most else 0,
+        "counts": [asdict(count) for count in served.counts],
     }
 
 

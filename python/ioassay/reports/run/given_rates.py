@@ -90,7 +90,7 @@ def _line(given_rate: GivenRate, doubts: Doubts, names: Names, units: RunUnits) 
     if given_rate.given_per_s is not None:
         result = f"reached {format.kept(kept, wanted)}"
     else:
-        how = f"with {pauses(given_rate)}" if pauses(given_rate) else "under the rate limit of the study"
+        how = f"with {pauses(given_rate)}" if pauses(given_rate) else "at the pace that the study sets"
         result = f"reached {kept} {how}"
     latency = f", p99 latency {p99}" if given_rate.p99_ns is not None else ""
     return GivenLine(

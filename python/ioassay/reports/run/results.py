@@ -24,7 +24,7 @@ from ioassay.reports.document import (
     non_empty,
     numbers,
 )
-from ioassay.reports.run import faithfulness, surveys, training, verdicts
+from ioassay.reports.run import faithfulness, kv_cache, surveys, training, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.store.document import FigureEntry
@@ -46,6 +46,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
             faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
         ),
         Section("Training", training.blocks(content)),
+        Section("Key-value cache", kv_cache.blocks(content)),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),

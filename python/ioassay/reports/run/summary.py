@@ -30,7 +30,18 @@ from ioassay.reports.document import (
     introduced,
     non_empty,
 )
-from ioassay.reports.run import caveats, given_rates, io500, levels, limits, medians, opening, training, verdicts
+from ioassay.reports.run import (
+    caveats,
+    given_rates,
+    io500,
+    kv_cache,
+    levels,
+    limits,
+    medians,
+    opening,
+    training,
+    verdicts,
+)
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.levels import Cell
 from ioassay.store.point import SweepPoint
@@ -82,6 +93,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
         *_verdict(content),
         Paragraph(about(content)),
         *training.answers(content),
+        *kv_cache.answers(content),
         *_peaks(content),
         *(map(Figure, drawn.of_summary) if drawn else ()),
         *introduced("What the numbers show beyond that:", main_findings),
@@ -150,6 +162,7 @@ def _results(content: Content) -> list[Block]:
     figures = list(map(Figure, _pictures(content)))
     return [
         *training.answers(content),
+        *kv_cache.answers(content),
         levels.table(lines, _level),
         Bullets(sentences[:MOST_ROWS]),
         *nothing,

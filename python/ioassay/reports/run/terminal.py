@@ -6,7 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from ioassay.reports import findings
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
-from ioassay.reports.run import caveats, faithfulness, given_rates, io500, levels, limits, opening, training, verdicts
+from ioassay.reports.run import (
+    caveats,
+    faithfulness,
+    given_rates,
+    io500,
+    kv_cache,
+    levels,
+    limits,
+    opening,
+    training,
+    verdicts,
+)
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import SeriesLine
 from ioassay.reports.run.medians import MedianLine
@@ -28,6 +39,7 @@ def blocks(content: Content) -> list[Block]:
     return [
         *_end(content),
         *training.answers(content),
+        *kv_cache.answers(content),
         *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
         *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
         *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),

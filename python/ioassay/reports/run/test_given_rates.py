@@ -23,5 +23,5 @@ def test_the_key_result_says_what_was_kept_and_the_latency() -> None:
 def test_the_reached_rate_is_reported_where_the_requested_one_is_unknown() -> None:
     run: LoadedRun = paced_reads()
     assert any(
-        "reached 100 MB/s under the rate limit of the study" in result.text for result in key_results(assemble(run))
+        "reached 100 MB/s at the pace that the study sets" in result.text for result in key_results(assemble(run))
     )

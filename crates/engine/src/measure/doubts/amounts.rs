@@ -29,9 +29,8 @@ pub(super) fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
 
 pub(super) fn nothing_done(facts: Facts<'_>) -> Option<Doubt> {
     let duration_ns = facts.record.duration_ns;
-    // A dataset that is kept may be there already.
-    let may_be_there = kind_of(&facts.job.work).keeps_dataset(facts.plan);
-    if may_be_there || facts.record.operations > 0 || facts.failure.is_some() || missing_bytes(facts).is_some() {
+    let may_do_none = kind_of(&facts.job.work).may_do_none(facts.plan, facts.record.operation);
+    if may_do_none || facts.record.operations > 0 || facts.failure.is_some() || missing_bytes(facts).is_some() {
         return None;
     }
     let duration = Nanoseconds(duration_ns).about();

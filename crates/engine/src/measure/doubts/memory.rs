@@ -188,8 +188,9 @@ pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
 /// node, and of mixes, whose reads and writes cannot be distinguished there.
 fn on_device(facts: Facts<'_>) -> Option<(String, u64)> {
     let is_mix = |work: &DataWork| matches!(work.transfer, Transfer::Mixed(_));
-    let reads_dataset = facts.dataset().is_some() && facts.record.operation == Operation::Read;
-    if !reads_dataset && facts.data().is_none_or(is_mix) {
+    let reads = facts.dataset().is_some() || kind_of(&facts.job.work).reads_back();
+    let only_reads = reads && facts.record.operation == Operation::Read;
+    if !only_reads && facts.data().is_none_or(is_mix) {
         return None;
     }
     let devices = facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?;

@@ -5,6 +5,7 @@ use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::pace::Rate;
 
 use super::facts::{Facts, doubt};
+use crate::work::kind_of;
 
 /// Below this share of the intended operations a rate was not kept.
 const RATE_KEPT_SHARE: f64 = 0.99;
@@ -38,7 +39,7 @@ pub(super) fn rate_not_kept(facts: Facts<'_>) -> Option<Doubt> {
 
 pub(super) fn paced(facts: Facts<'_>) -> Option<Doubt> {
     let because = match (facts.job.rate, facts.job.think) {
-        (None, None) => return None,
+        (None, None) => kind_of(&facts.job.work).is_paced_by()?.to_owned(),
         (Some(_), _) => "its plan sets a rate".to_owned(),
         (None, Some(_)) => "its plan sets think times".to_owned(),
     };

@@ -63,7 +63,7 @@ pub(crate) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refus
 }
 
 /// Refuses a file set that the storage API cannot keep.
-fn kept(key: &str, set: &FileSet, geometry: &Geometry, storage: &JobStorage<'_>) -> Result<(), Refusal> {
+pub(crate) fn kept(key: &str, set: &FileSet, geometry: &Geometry, storage: &JobStorage<'_>) -> Result<(), Refusal> {
     let api = &storage.asked.api;
     let refuse = |name: &str, problem: String, valid: String| {
         Err(storage.blame("api", Refusal::new(format!("{key}.{name}"), problem, valid)))

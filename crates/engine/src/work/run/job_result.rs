@@ -2,7 +2,7 @@
 //!
 //! Not here: the part that rank 0 gets ([`super::rank_report`]).
 
-use ioassay_protocol::events::{Failure, TrainingRecord};
+use ioassay_protocol::events::{Failure, KvCacheRecord, TrainingRecord};
 use ioassay_protocol::plan::Operation;
 
 use super::operations::OperationStats;
@@ -33,6 +33,8 @@ pub(crate) struct JobResult {
     pub read: Option<Vec<ReadShare>>,
     /// What its accelerator and its data loader did, where it trained.
     pub training: Option<TrainingRecord>,
+    /// What it did with its key-value cache, where it answered requests with one.
+    pub kv_cache: Option<KvCacheRecord>,
     /// What ended it.
     pub failure: Option<Box<Failure>>,
 }
@@ -52,6 +54,7 @@ impl JobResult {
             written: None,
             read: None,
             training: None,
+            kv_cache: None,
             failure: None,
         }
     }

@@ -104,7 +104,8 @@ impl WorkKind for TrainWork {
         }
     }
 
-    fn keeps_dataset(&self, plan: &Plan) -> bool {
+    /// All files of a dataset that is kept may be there already.
+    fn may_do_none(&self, plan: &Plan, _operation: Operation) -> bool {
         let is_create = matches!(self.operation, TrainOperation::Create { .. });
         is_create && plan.datasets.get(&self.dataset).is_some_and(|dataset| dataset.keep.is_some())
     }
