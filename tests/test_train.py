@@ -108,6 +108,47 @@ def test_a_kept_dataset_serves_the_next_run_and_another_one_of_its_name_is_refus
     assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]
 
 
+SEARCH = STUDY.replace("ranks_per_client: 2", "ranks_per_client: 1 to 6\nsearch: accelerators")
+
+
+@pytest.mark.parametrize(
+    ("train", "fed", "measured"),
+    [
+        ({"10ms": "0s"}, 0, {4: 1, 2: 1, 1: 3}),
+        ({"batch: 4": "batch: 4, utilisation: 1 %"}, 6, {4: 1, 6: 3}),
+    ],
+)
+def test_a_search_runs_only_the_cases_that_it_takes(
+    tmp_path: Path, train: dict[str, str], fed: int, measured: dict[int, int]
+) -> None:
+    study, target, run = SEARCH, tmp_path / "target", tmp_path / "run"
+    for old, new in train.items():
+        study = study.replace(old, new)
+    (tmp_path / "small.yaml").write_text(study)
+    target.mkdir()
+    code, out, err = ioassay("run", tmp_path / "small.yaml", "--target", target, "--out", run)
+    assert code == 0, err
+    assert f"{30 - sum(measured.values())} cases of small are not needed" in err
+    assert "With 95 % confidence, after 3 runs" in " ".join(out.split())
+    (answer,) = document(run)["accelerators"]
+    assert (answer["fed"], answer["goal"]) == (fed, 0.01 if fed else 0.9)
+    assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured
+    cases = json.loads((run / "run.json").read_text())["cases"]
+    assert {case["state"] for case in cases} == {"complete", "not needed"}
+
+    # As if the control plane had been killed before the last case: it is measured again, and no more.
+    ended = [case for case in cases if case["state"] == "complete"][-1]
+    stored = json.loads((run / "run.json").read_text())
+    for case in stored["cases"]:
+        if case["state"] == "not needed" or case["id"] == ended["id"]:
+            case |= {"state": "pending", "skipped": None}
+    (run / "run.json").write_text(json.dumps(stored | {"state": "interrupted"}))
+    code, _, err = ioassay("run", "--resume", run)
+    assert code == 0, err
+    (answer,) = document(run)["accelerators"]
+    assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured
+
+
 def test_steps_which_move_nothing_have_no_rate_in_bytes(run: Path) -> None:
     code, text, err = ioassay("report", run, "--format", "md")
     assert code == 0, err

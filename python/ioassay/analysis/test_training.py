@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.analysis.training import feeding, training
+from ioassay.analysis.training import training
 from ioassay.store import schema
 from ioassay.store.loaded import LoadedRun
 from ioassay.studies.test_train import TRAIN
@@ -67,43 +67,3 @@ def test_a_single_step_has_no_utilisation_of_dlio(run: LoadedRun) -> None:
     single_step = run.training.with_columns(pl.lit(1, pl.Int64).alias("steps"))
     ((first, _),) = (case.epochs for case in training(replace(run, training=single_step)))
     assert (first.dlio_repository, first.dlio_release) == (None, None)
-
-
-SWEPT = TRAIN.replace("w:\n", "w:\n    clients: [1]\n    ranks_per_client: [1, 2, 4, 8]\n    repetitions: 2\n", 1)
-
-
-def swept(computing_ns: dict[int, int], **others: int) -> LoadedRun:
-    """Epochs of 240 ms in which each of so many accelerators computed for so long."""
-    run = measured(HEAD + SWEPT)
-    rows = [
-        row(case.id, "epoch-1", rank, compute_ns=computing_ns[case.ranks_per_client], **others)
-        for case in run.document.cases
-        for rank in range(case.ranks_per_client)
-    ]
-    return replace(run, training=pl.DataFrame(rows, schema=schema.TRAINING))
-
-
-def test_accelerators_are_fed_up_to_the_first_number_that_misses_the_goal() -> None:
-    run = swept({1: 240 * MS, 2: 228 * MS, 4: 180 * MS, 8: 230 * MS}, loader_busy_ns=470 * MS)
-    (answer,) = feeding(run, training(run))
-    assert [(count.accelerators, count.repetitions) for count in answer.counts] == [(1, 2), (2, 2), (4, 2), (8, 2)]
-    assert answer.fed is not None
-    assert answer.first_unfed is not None
-    assert answer.fed.accelerators == 2
-    assert answer.fed.utilisation == pytest.approx(0.95)
-    assert (answer.first_unfed.accelerators, answer.first_unfed.limit) == (4, "storage")
-
-
-def test_none_or_all_may_be_fed() -> None:
-    few, all_busy = (swept(dict.fromkeys((1, 2, 4, 8), time * MS)) for time in (100, 240))
-    ((none,), (every,)) = (feeding(run, training(run)) for run in (few, all_busy))
-    assert none.fed is None
-    assert none.first_unfed is not None
-    assert none.first_unfed.accelerators == 1
-    assert every.fed is not None
-    assert every.fed.accelerators == 8
-    assert every.first_unfed is None
-
-
-def test_a_single_number_of_accelerators_has_no_answer(run: LoadedRun) -> None:
-    assert feeding(run, training(run)) == []

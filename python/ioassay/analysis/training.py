@@ -9,30 +9,23 @@
 
 Neither of DLIO's values includes the wait for the first batch. None of them is a result of MLPerf Storage.
 
-The answer for a sweep of accelerators takes of each run of epochs the one with the lowest utilisation, so that no epoch
-is worse, and the median of repetitions.
-
-Not here: finding what limits an epoch beyond these shares.
+Not here: how many accelerators storage feeds (`feeding`), finding what limits an epoch beyond these shares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Literal
 
 import polars as pl
 
+from ioassay.store.document import UTILISATION_GOAL, CaseEntry, JobEntry
 from ioassay.store.loaded import LoadedRun
-from ioassay.store.point import PLACEMENT, SweepPoint
 
 Limit = Literal["processors", "storage"]
 
 _NS_PER_S = 1e9
-
-GOAL = 0.9
-"""Utilisation at which accelerators count as fed: the goal of MLPerf Storage for unet3d and resnet50."""
 
 BUSY = 0.9
 """Share of the time above which loader threads count as always busy, and share of that on a processor above which they
@@ -74,6 +67,8 @@ class Epoch:
     loader_processor_ns: int
     loader_busy_share: float
     """Share of their time in which loader threads loaded."""
+    goal: float
+    """Utilisation at which its accelerators are fed."""
 
     @property
     def samples_per_s(self) -> float:
@@ -114,93 +109,42 @@ class Training:
     epochs: list[Epoch]
 
     @property
-    def lowest_epoch(self) -> Epoch:
-        """The epoch in which accelerators were least busy."""
-        return min(self.epochs, key=lambda epoch: epoch.utilisation)
-
-
-@dataclass(frozen=True)
-class AcceleratorCount:
-    """Repetitions of a case with this number of accelerators."""
-
-    accelerators: int
-    utilisation: float
-    """Median of the repetitions, each by its lowest epoch."""
-    repetitions: int
-    limit: Limit | None
-    """What limits the epoch with the lowest utilisation of all; `None` where loader threads were idle at times."""
-
-
-@dataclass(frozen=True)
-class Feeding:
-    """How many accelerators are kept busy, over cases that differ in nothing but their number."""
-
-    swept: SweepPoint
-    """The workload, with the values of axes other than those of placement."""
-    counts: list[AcceleratorCount]
-    """By the number of accelerators, ascending: two at least."""
+    def is_valid(self) -> bool:
+        """True if all its epochs are."""
+        return all(epoch.is_valid for epoch in self.epochs)
 
     @property
-    def fed(self) -> AcceleratorCount | None:
-        """The largest number up to which all reach `GOAL`; `None` where the smallest does not."""
-        fed = None
-        for count in self.counts:
-            if count.utilisation < GOAL:
-                break
-            fed = count
-        return fed
-
-    @property
-    def first_unfed(self) -> AcceleratorCount | None:
-        """The smallest number that misses `GOAL`; `None` where all reach it."""
-        return next((count for count in self.counts if count.utilisation < GOAL), None)
-
-
-def feeding(run: LoadedRun, trainings: Iterable[Training]) -> list[Feeding]:
-    """The answer for each sweep of accelerators, from cases whose epochs are all valid."""
-    cases = {case.id: case for case in run.document.cases}
-    sweeps: dict[SweepPoint, dict[int, list[Epoch]]] = {}
-    for training in trainings:
-        if all(epoch.is_valid for epoch in training.epochs):
-            case = cases[training.case]
-            others = tuple((axis, value) for axis, value in case.point.items() if axis not in PLACEMENT)
-            sweep = sweeps.setdefault(SweepPoint(case.workload, others), {})
-            sweep.setdefault(training.accelerators, []).append(training.lowest_epoch)
-    return [
-        Feeding(
-            swept,
-            [
-                AcceleratorCount(
-                    accelerators,
-                    median(epoch.utilisation for epoch in epochs),
-                    len(epochs),
-                    min(epochs, key=lambda epoch: epoch.utilisation).limit,
-                )
-                for accelerators, epochs in sorted(by_count.items())
-            ],
-        )
-        for swept, by_count in sweeps.items()
-        if len(by_count) > 1
-    ]
+    def worst_epoch(self) -> Epoch:
+        """The epoch that is furthest below its goal, or least above it."""
+        return min(self.epochs, key=lambda epoch: epoch.utilisation - epoch.goal)
 
 
 def training(run: LoadedRun) -> list[Training]:
     """The epochs of each case that trains, in the order of the run."""
+    return trainings(run.document.cases, run.measurements, run.training)
+
+
+def trainings(cases: Iterable[CaseEntry], measurements: pl.DataFrame, epochs: pl.DataFrame) -> list[Training]:
+    """The same of tables of a run: `epochs` is its table `training`, which may have some of the cases alone."""
     reads = {
         (row["case"], row["phase"], row["job"]): row
-        for row in run.measurements.filter(pl.col("operation") == "read").iter_rows(named=True)
+        for row in measurements.filter(pl.col("operation") == "read").iter_rows(named=True)
     }
-    trainings = []
-    for (case,), of_case in run.training.group_by("case", maintain_order=True):
-        epochs = [
-            _epoch(str(phase), ranks, reads.get((case, phase, job)))
-            for (phase, job), ranks in of_case.group_by("phase", "job", maintain_order=True)
-        ]
-        trainings.append(Training(str(case), of_case["rank"].n_unique(), epochs))
-    return trainings
+    entries = {case.id: case for case in cases}
+    return [
+        Training(
+            str(case),
+            of_case["rank"].n_unique(),
+            [
+                _epoch(entries[str(case)].job(str(phase), str(job)), str(phase), ranks, reads.get((case, phase, job)))
+                for (phase, job), ranks in of_case.group_by("phase", "job", maintain_order=True)
+            ],
+        )
+        for (case,), of_case in epochs.group_by("case", maintain_order=True)
+    ]
 
 
-def _epoch(phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoch:
+def _epoch(job: JobEntry, phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoch:
     time = pl.col("last_step_ns").clip(lower_bound=1)
     utilisation = pl.col("compute_ns") / time
     rest_ns = (pl.col("last_step_ns") - pl.col("first_step_ns")).clip(lower_bound=1)
@@ -234,6 +178,7 @@ def _epoch(phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoc
         loader_busy_ns=int(each["loader_busy_ns"].sum()),
         loader_processor_ns=int(each["loader_processor_ns"].sum()),
         loader_busy_share=_mean(each["busy"]),
+        goal=UTILISATION_GOAL if job.utilisation_goal is None else job.utilisation_goal,
     )
 
 

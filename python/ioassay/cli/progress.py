@@ -378,11 +378,8 @@ class LiveView:
         times = f"{_clock(time.monotonic() - self._began_s)} elapsed"
         left = self._remaining.seconds(*self._left())
         if left is not None and self._ended < count:
-            spares = any(
-                self._document.study.until(workload)
-                for (workload, _), count in self._pending_phases.phases.items()
-                if count
-            )
+            pending = {workload for (workload, _), count in self._pending_phases.phases.items() if count}
+            spares = any(entry.stops_early for entry in self._document.study.workloads if entry.name in pending)
             times += f", {'at most ' if spares else ''}about {_clock(left)} left"
         row = Table.grid(padding=(0, 2), expand=False)
         bar = ProgressBar(

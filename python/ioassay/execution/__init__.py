@@ -5,6 +5,7 @@
     plan_check       has the engine check all plans before anything is written
     execute          case after case; how a failure or a signal affects the rest of the run
     early_stop       repetitions that the study's stop rule makes unnecessary
+    accelerator_search  which number of accelerators is measured next, until it is known how many storage feeds
     slurm_job        a whole run as a job of Slurm
     clean            removes the leftovers of an interrupted run from the target
     run_owner        the owner of a run directory: nothing in another user's is executed

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from ioassay.errors import CannotRun
+from ioassay.execution import accelerator_search
 from ioassay.execution.clean import clean
 from ioassay.execution.deadline import Deadline
 from ioassay.execution.early_stop import EarlyStop
@@ -93,8 +94,8 @@ def _run_cases(
             watcher.notice(reason)
 
     settle(None)  # a killed control plane may not have done it
-    for case in run.document.cases:
-        if case.is_settled or (deadline and deadline.skips(case)):
+    for case in accelerator_search.in_turn(run, watcher.notice):
+        if deadline and deadline.skips(case):
             continue
         began_s = time.monotonic()
         measurements = None if interruption.first else _run_case(run, case, start, interruption, watcher)

@@ -35,8 +35,8 @@ from ioassay.store.summary import called
 from ioassay.text.units import RateUnit
 
 CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
-"""`not needed`: a repetition that was spared: by the study's stop rule, because its point was narrow enough before, or
-because no time was left for it.
+"""`not needed`: a case that was spared: by the study's stop rule, because its point was narrow enough before, by a
+search that has its answer, or because no time was left for it.
 """
 
 CaseOrder = Literal["as-written", "randomised", "interleaved"]
@@ -50,6 +50,10 @@ Operation = facts.Operation
 """The operation of a measurement."""
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+
+UTILISATION_GOAL = 0.9
+"""Utilisation at which accelerators count as fed where a study names none: as MLPerf Storage has it for unet3d."""
 
 
 class TransferOrder(StoredStruct, kw_only=True):
@@ -99,6 +103,8 @@ class JobEntry(StoredStruct, kw_only=True):
     """When what it changes is forced to stable storage; `None` where it changes nothing."""
     payload: str | None = None
     """The kind of data that is or was written; `None` where nothing is moved."""
+    utilisation_goal: Amount | None = None
+    """Utilisation at which storage feeds its accelerators; `None` where nothing is trained, or none was given."""
     rate_bytes_per_s: Count | None = None
     """The rate that its plan sets for all ranks together; `None`: none, or one in operations."""
     rate_operations_per_s: Count | None = None
@@ -264,6 +270,13 @@ class WorkloadEntry(StoredStruct, kw_only=True):
     """The axes that it sweeps besides clients, ranks per client and groups."""
     until: StopRule | None = None
     """`None`: repeated a fixed number of times."""
+    search: Literal["accelerators"] | None = None
+    """What is searched for by measuring only some of its cases."""
+
+    @property
+    def stops_early(self) -> bool:
+        """True if some of its cases may turn out not to be needed."""
+        return self.until is not None or self.search is not None
 
 
 class RankBytes(StoredStruct, kw_only=True):
@@ -381,7 +394,7 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
     """Where the results come from."""
     study: StudyEntry
     cases: list[CaseEntry]
-    """In the order in which they run."""
+    """In the order in which they run, unless a search picks from them."""
     workspace: str | None = None
     """The engine's own directory or prefix on the target, recorded before the engine creates it."""
     ceilings: NetDocument | None = None
@@ -429,8 +442,8 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
 
     @property
     def stops_early(self) -> bool:
-        """True if stop rules may spare some of the cases."""
-        return any(entry.until for entry in self.study.workloads)
+        """True if stop rules or searches may spare some of the cases."""
+        return any(entry.stops_early for entry in self.study.workloads)
 
     @property
     def is_study(self) -> bool:

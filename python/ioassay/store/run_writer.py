@@ -208,6 +208,12 @@ class RunWriter:
         self._join()
         return self._tables["measurements"]
 
+    @property
+    def training(self) -> pl.DataFrame:
+        """The epochs of all cases that have ended."""
+        self._join()
+        return self._tables["training"]
+
     def close(self) -> None:
         """Lets others use the run."""
         self.lock.release()

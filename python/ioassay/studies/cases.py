@@ -136,12 +136,15 @@ def _repeated(
             storage = sweep.storage_of(point.workload, work)
             return command(point, work, storage=storage, inside=inside, launcher=launcher)
 
-        if event["event"] == "amounts":
-            return case_entry(plan, event, name, 1, equivalent, point=point.values)
-        made = case_entry(plan, None, name, 1, equivalent, point=point.values)
+        of_plan = event if event["event"] == "amounts" else None
+        made = case_entry(plan, of_plan, name, 1, equivalent, point=point.values)
         for phase in made.phases:
             for job in phase.jobs:
-                job.operations = jobs[phase.name, job.name].operations
+                work = jobs[phase.name, job.name]
+                if of_plan is None:
+                    job.operations = work.operations
+                if work.train is not None:
+                    job.utilisation_goal = work.train.utilisation
         return made
 
     return {

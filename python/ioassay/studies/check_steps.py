@@ -55,6 +55,19 @@ class _Steps:
         if not self.phases:
             wrong = f"`{self.name}` has no phase, so nothing is measured"
             yield self.origin_of("workloads", self.name, "steps").problem(wrong, "add `- write`")
+        yield from self._search()
+
+    def _search(self) -> Iterator[Problem]:
+        if self.workload.search == "none":
+            return
+        if all(work.train is None for step in self.workload.steps for _, work in step.jobs()):
+            wrong = f"`{self.name}` trains nothing, so no number of accelerators can be searched for"
+            yield self.origin_of("workloads", self.name, "search").problem(
+                wrong, "add `- train`, or leave out `search`"
+            )
+        elif len(self.workload.ranks_per_client) == 1:
+            wrong = "one number of accelerators of each client leaves nothing to search among"
+            yield self.origin_of("workloads", self.name, "ranks_per_client").problem(wrong, "write for example 1 to 16")
 
     def _work(self, work: Work, place: Path) -> Iterator[Problem]:
         if isinstance(work.body, Find):

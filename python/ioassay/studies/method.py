@@ -13,10 +13,9 @@ from ioassay.store.document import CaseOrder
 from ioassay.studies import plans, spelling, sweep
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
-from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.shorthand import DATA
 from ioassay.text.prose import listed
-from ioassay.text.units import format_bytes
+from ioassay.text.units import format_bytes, format_count
 
 _SIZES = {
     "total": "{size} in all, divided evenly among the ranks",
@@ -86,11 +85,17 @@ def _clients(workload: Workload) -> str:
     clients = "client" if workload.clients == [1] else "clients"
     each = listed([str(ranks) for ranks in workload.ranks_per_client])
     ranks = "rank" if workload.ranks_per_client == [1] else "ranks"
-    return f"is done with {counts} {clients} and {each} {ranks} on each, {_often(workload.repetitions)}."
+    return f"is done with {counts} {clients} and {each} {ranks} on each, {_often(workload)}."
 
 
-def _often(repetitions: Repetitions) -> str:
+def _often(workload: Workload) -> str:
+    repetitions = workload.repetitions
     rule = repetitions.until
+    if workload.search != "none":
+        return (
+            "of which a search measures only those that it takes to find the most accelerators that storage feeds, by "
+            f"bisection, each at most {format_count(repetitions.most, 'time')}"
+        )
     if rule is None:
         return "once" if repetitions.most == 1 else f"{repetitions.most} times, sweep after sweep"
     return (

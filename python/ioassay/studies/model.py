@@ -29,6 +29,7 @@ from ioassay.studies.values import (
     Repeated,
     SampleInterval,
     Scores,
+    Searched,
     Seed,
     Swept,
     TimeLimit,
@@ -38,6 +39,9 @@ from ioassay.text import units
 from ioassay.yaml_models.model import Field, Part, model_validator
 from ioassay.yaml_models.source import nearest, quoted
 from ioassay.yaml_models.values import Identifier, Kind, Prose, text_of
+
+SEARCH_REPETITIONS = 5
+"""Most repetitions of a value that a search measures, where the study gives no number."""
 
 _STEPS = "What every rank does in each case, in this order."
 
@@ -62,6 +66,14 @@ class Sweep(Part):
         default=Storage(),
         description="The storage API that does the I/O: its name, or the keys of a [storage API](#storage-api). In a "
         "workload: only what differs from the study; if it sets an `api`, nothing is taken from the study.",
+    )
+    search: Searched = Field(
+        default="none",
+        description="`accelerators`: measure only as many values of `ranks_per_client` as it takes to find the largest "
+        "with which storage feeds all accelerators of the steps `train`, by bisection, each time with fresh cases. The "
+        "values on both sides of the limit are repeated at least 3 times and until the 95 % confidence interval of "
+        "their utilisation is on one side of the goal, or as often as `repetitions` allows (default then: 5). Each "
+        "other point of the sweep has a search of its own.",
     )
     repetitions: Repeated = Field(
         default=Repetitions(),
@@ -107,6 +119,18 @@ class Workload(Sweep):
         if sum(len(files.groups or []) > 1 for files in self.files.values()) > 1:
             raise ValueError("sweeps the groups of two file sets; sweep only one of them")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _repetitions_of_a_search(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("search", "none") == "none":
+            return value
+        if str(value.get("repetitions", "")).startswith("until"):
+            raise ValueError(
+                "has `search` and `repetitions: until`; write a number of repetitions, such as 5: the search repeats "
+                "what is near the limit"
+            )
+        return {"repetitions": str(SEARCH_REPETITIONS), **value}
 
     @model_validator(mode="after")
     def _verify_what_differs_by_position(self) -> Self:

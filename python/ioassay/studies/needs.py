@@ -51,7 +51,7 @@ def _need(source: Source, scale: str | None) -> Need:
         written_bytes=sum(case.written_bytes for case in cases),
         walled=any(event["may_write_less"] for event in of_cases),
         again=any(event["may_write_again"] for event in of_cases),
-        stops_early=any(entry.until for entry in resolved.entry.workloads),
+        stops_early=any(entry.stops_early for entry in resolved.entry.workloads),
     )
 
 

@@ -414,7 +414,13 @@ def _entry(
         text=source.text,
         method=method(study),
         workloads=[
-            WorkloadEntry(name=name, title=workload.title, axes=swept[name], until=workload.repetitions.until)
+            WorkloadEntry(
+                name=name,
+                title=workload.title,
+                axes=swept[name],
+                until=workload.repetitions.until,
+                search=None if workload.search == "none" else workload.search,
+            )
             for name, workload in study.workloads.items()
         ],
         figures=[FigureEntry(**figure.model_dump()) for figure in study.figures] or defaults.figures(study, points),

@@ -117,6 +117,66 @@ def test_impossible_values_are_refused_with_their_line(old: str, new: str, wrong
     assert instead in f"{problem.wrong} {problem.meant}"
 
 
+SEARCH = TRAIN.replace("w:\n", "w:\n    search: accelerators\n    ranks_per_client: 1 to 3\n", 1)
+
+
+def test_a_search_has_a_case_for_each_number_of_accelerators_and_repetition() -> None:
+    resolved = resolve(parse_source(HEAD + SEARCH, "my.yaml", "study"), None, [])
+    (entry,) = resolved.entry.workloads
+    assert (entry.search, entry.stops_early) == ("accelerators", True)
+    assert [point.ranks_per_client for point in resolved.points["w"]] == [1, 2, 3]
+    assert resolved.study.workloads["w"].repetitions.most == 5
+    assert "a search measures only those that it takes" in " ".join(resolved.entry.method)
+    of_two = resolve(
+        parse_source(HEAD + SEARCH.replace("search:", "repetitions: 2\n    search:"), "m", "study"), None, []
+    )
+    assert of_two.study.workloads["w"].repetitions.most == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong", "instead"),
+    [
+        ("1 to 3", "2", "leaves nothing to search among", "1 to 16"),
+        ("1 to 3", "3 to 1", "is not a range", "1 to 16"),
+        ("search: accelerators", "search: ranks", "ranks", "accelerators"),
+        ("search:", "repetitions: until 5 %, at most 9\n    search:", "`repetitions: until`", "such as 5"),
+        ("batch: 4", "batch: 4, utilisation: 0.9", "0.9", "25%"),
+        ("batch: 4", "batch: 4, utilisation: 100 %", "out of range", "such as 90 %"),
+    ],
+)
+def test_a_search_that_finds_nothing_is_refused(old: str, new: str, wrong: str, instead: str) -> None:
+    assert old in SEARCH
+    with pytest.raises(SourceError) as refused:
+        resolve(parse_source(HEAD + SEARCH.replace(old, new), "my.yaml", "study"), None, [])
+    (problem, *_) = refused.value.problems
+    assert wrong in problem.wrong
+    assert instead in f"{problem.wrong} {problem.meant}"
+
+
+def test_only_accelerators_can_be_searched_for() -> None:
+    study = """\
+workloads:
+  w:
+    title: W
+    files: {data: {layout: N-N, per_rank: 1m, transfer: 64k, order: sequential}}
+    ranks_per_client: [1, 2]
+    search: accelerators
+    steps: [write]
+"""
+    with pytest.raises(SourceError) as refused:
+        resolve(parse_source(HEAD + study, "my.yaml", "study"), None, [])
+    assert "trains nothing" in refused.value.problems[0].wrong
+
+
+def test_cases_know_the_goal_of_their_epochs() -> None:
+    case, _ = one_case(TRAIN.replace("batch: 4", "batch: 4, utilisation: 70 %"))
+    assert [(phase.name, phase.jobs[0].utilisation_goal) for phase in case.phases] == [
+        ("create-dataset", None),
+        ("epoch-1", 0.7),
+        ("epoch-2", 0.7),
+    ]
+
+
 def test_one_epoch_needs_no_number() -> None:
     _, plan = one_case(TRAIN.replace('epochs: "${epochs}", ', "").replace("settings: {epochs: 2}\n", ""))
     assert [step.get("name") for step in plan["steps"]] == ["create-dataset", None, "train"]

@@ -23,11 +23,22 @@ SHORTEST_TIME_LIMIT_NS = 10**9
 DEEPEST_TREE = 64
 
 
+def _range(text: str) -> list[str]:
+    """`1 to 4` as `1`, `2`, `3`, `4`; any other text as the only one."""
+    match = re.fullmatch(r"([0-9]{1,9}) to ([0-9]{1,9})", " ".join(text.split()))
+    if match is None:
+        return [text]
+    first, last = int(match[1]), int(match[2])
+    if not 1 <= first < last <= facts.MOST_RANKS:
+        raise ValueError(f"{quoted(text)} is not a range; write for example 1 to 16, at most {facts.MOST_RANKS}")
+    return [str(count) for count in range(first, last + 1)]
+
+
 def _counts(noun: str) -> BeforeValidator:
     """One count, or an ascending list of them to sweep over."""
 
     def check(value: object) -> list[int]:
-        written = value if isinstance(value, list) else [value]
+        written = value if isinstance(value, list) else _range(text_of(value))
         counts = [units.parse_count(text_of(item)) for item in written]
         if not counts:
             raise ValueError(f"is empty; list numbers of {noun}, for example [1, 2, 4]")
@@ -132,6 +143,7 @@ ApiName = Annotated[str, parsed(_api), Kind("name or path")]
 PlugInOptions = Annotated[dict[str, str], BeforeValidator(_plug_in_options), Kind("values by name")]
 Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
 Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
+Searched = Annotated[Literal["none", "accelerators"], BeforeValidator(text_of)]
 Repeated = Annotated[repetitions.Repetitions, parsed(repetitions.repetitions), Kind(repetitions.FORMS)]
 OrderOfCases = Annotated[CaseOrder, BeforeValidator(text_of)]
 Ordinal = Annotated[int, between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
@@ -141,8 +153,8 @@ Retries = Annotated[int, between(units.parse_count, 0, facts.MOST_RETRIES), Kind
 Vectors = Annotated[int, between(units.parse_count, 1, facts.MOST_VECTORS), Kind("whole number")]
 Levels = Annotated[int, between(units.parse_count, 0, DEEPEST_TREE), Kind("whole number")]
 Seed = Annotated[int, parsed(units.parse_count), Kind("whole number")]
-Clients = Annotated[list[int], _counts("clients"), Kind("list of whole numbers, ascending")]
-Swept = Annotated[list[int], _counts("ranks"), Kind("whole number, or a list of them, ascending")]
+Clients = Annotated[list[int], _counts("clients"), Kind("list of whole numbers, ascending, or `1 to 4`")]
+Swept = Annotated[list[int], _counts("ranks"), Kind("whole number, or a list of them, ascending, or `1 to 16`")]
 SizeOrNone = Annotated[int, between(units.parse_bytes, 0, 2**63 - 1, units.format_bytes), Kind("size")]
 Transfer = Annotated[int, between(units.parse_bytes, 1, facts.LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
 Pause = Annotated[

@@ -56,9 +56,10 @@ from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import Measurement
 
 if TYPE_CHECKING:
+    from ioassay.analysis.feeding import Feeding
     from ioassay.analysis.kv_cache import Served, Serving
     from ioassay.analysis.replay.faithful import Faithfulness
-    from ioassay.analysis.training import Feeding, Training
+    from ioassay.analysis.training import Training
 
 
 @dataclass(frozen=True)
@@ -187,10 +188,11 @@ def _faithfulness(run: LoadedRun) -> list[Faithfulness]:
 def _training(run: LoadedRun) -> tuple[list[Training], list[Feeding]]:
     if run.training.is_empty():
         return [], []
-    from ioassay.analysis.training import feeding, training  # noqa: PLC0415  (few runs train)
+    from ioassay.analysis.feeding import feeding  # noqa: PLC0415  (few runs train)
+    from ioassay.analysis.training import training  # noqa: PLC0415
 
     trainings = training(run)
-    return trainings, feeding(run, trainings)
+    return trainings, feeding(run.document.cases, trainings)
 
 
 def _serving(run: LoadedRun) -> tuple[list[Serving], list[Served]]:

@@ -12,7 +12,6 @@ from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.kv_cache import GOAL as SERVED_GOAL
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.stop_rule import WidePoint
-from ioassay.analysis.training import GOAL
 from ioassay.analysis.watch.phases import Activity
 from ioassay.reports.compare.data import data as comparison_data
 from ioassay.reports.run.content import Content, FindingLine
@@ -23,9 +22,10 @@ from ioassay.store.measurement import KEY
 from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
+    from ioassay.analysis.feeding import Feeding
     from ioassay.analysis.kv_cache import Served, Serving
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
-    from ioassay.analysis.training import Feeding, Training
+    from ioassay.analysis.training import Training
 
 REPORT_VERSION = 3
 
@@ -244,9 +244,20 @@ def _feeding(feeding: Feeding) -> dict[str, Any]:
     return {
         "workload": feeding.swept.workload,
         "point": dict(feeding.swept.values),
-        "goal": GOAL,
+        "goal": feeding.goal,
         "fed": feeding.fed.accelerators if feeding.fed else 0,
-        "counts": [asdict(count) for count in feeding.counts],
+        "certainly_fed": feeding.certainly_fed and feeding.certainly_fed.accelerators,
+        "certainly_not_fed": feeding.certainly_unfed and feeding.certainly_unfed.accelerators,
+        "counts": [
+            {
+                "accelerators": count.accelerators,
+                "utilisation": count.utilisation,
+                "utilisations": [epoch.utilisation for epoch in count.epochs],
+                "repetitions": count.repetitions,
+                "limit": count.limit,
+            }
+            for count in feeding.counts
+        ],
     }
 
 

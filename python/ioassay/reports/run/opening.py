@@ -36,7 +36,7 @@ _STATES: tuple[tuple[CaseState, str], ...] = (
     ("interrupted", "interrupted"),
     ("running", "still running"),
     ("pending", "never started"),
-    ("not needed", "not needed (intervals narrow enough, or no time left)"),
+    ("not needed", "not needed (intervals narrow enough, a search has its answer, or no time left)"),
 )
 
 

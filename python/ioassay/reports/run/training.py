@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ioassay.analysis.feeding import LEAST
 from ioassay.analysis.names import Names
-from ioassay.analysis.training import GOAL
 from ioassay.protocol.facts import COLD_SHARE
 from ioassay.reports.document import Block, Column, Paragraph, Table, Text
+from ioassay.store.point import CLIENTS
 from ioassay.text import format
 from ioassay.text.prose import listed
 
 if TYPE_CHECKING:
-    from ioassay.analysis.training import Epoch, Feeding, Limit, Training
+    from ioassay.analysis.feeding import AcceleratorCount, Feeding
+    from ioassay.analysis.training import Epoch, Limit, Training
     from ioassay.reports.run.content import Content
 
 NOTE = (
@@ -71,20 +73,46 @@ def blocks(content: Content) -> list[Block]:
 
 
 def answer(feeding: Feeding, names: Names) -> str:
-    """The number of accelerators that storage feeds, and the first one that it does not."""
+    """The number of accelerators that storage feeds, the first one that it does not, and how certain that is."""
     workload, values = feeding.swept
-    head = ", ".join([names.workload(workload), *([names.values(values)] if values else [])])
+    others = dict(values)
+    clients = others.pop(CLIENTS, None)
+    head = [names.workload(workload)]
+    head += [format.count(clients, "client")] if isinstance(clients, int) else []
+    head += [names.values(tuple(others.items()))] if others else []
     fed, unfed = feeding.fed, feeding.first_unfed
     feeds = "storage"
     if fed is not None:
         count = format.count(fed.accelerators, "accelerator")
         feeds = f"storage feeds {count} ({format.share(fed.utilisation)} busy in the worst epoch)"
     if unfed is None:
-        return f"{head}: {feeds}, the most that were tried."
+        return f"{', '.join(head)}: {feeds}, the most that were tried.{_certainty(feeding)}"
     count = format.count(unfed.accelerators, "accelerator")
     but = ", but not" if fed is not None else " does not feed"
-    busy = f"{format.share(unfed.utilisation)} busy, where {format.share(GOAL)} are needed{_LIMITS[unfed.limit]}"
-    return f"{head}: {feeds}{but} {count} ({busy})."
+    busy = (
+        f"{format.share(unfed.utilisation)} busy, where {format.share(feeding.goal)} are needed{_LIMITS[unfed.limit]}"
+    )
+    return f"{', '.join(head)}: {feeds}{but} {count} ({busy}).{_certainty(feeding)}"
+
+
+def _certainty(feeding: Feeding) -> str:
+    """Between which numbers the answer lies with 95 % confidence, where cases were repeated."""
+    if max(count.repetitions for count in feeding.counts) < LEAST:
+        return ""
+    fed, unfed = feeding.certainly_fed, feeding.certainly_unfed
+    if (fed, unfed) == (feeding.fed, feeding.first_unfed):
+        both = [_repeated(count) for count in (fed, unfed) if count is not None]
+        return f" With 95 % confidence, after {listed(both)}."
+    lowest = fed.accelerators if fed else 0
+    highest = f"{unfed.accelerators - 1}" if unfed else "any number"
+    return (
+        f" With 95 % confidence: {lowest} to {highest}, because repetitions scatter about {format.share(feeding.goal)} "
+        "or are too few; more repetitions or longer epochs narrow it."
+    )
+
+
+def _repeated(count: AcceleratorCount) -> str:
+    return f"{format.count(count.repetitions, 'run')} with {count.accelerators}"
 
 
 def sentence(training: Training, names: Names) -> str:
