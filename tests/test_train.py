@@ -108,6 +108,17 @@ def test_a_kept_dataset_serves_the_next_run_and_another_one_of_its_name_is_refus
     assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]
 
 
+def test_check_judges_utilisation(run: Path, tmp_path: Path) -> None:
+    for goal, code in (("1 %", 0), ("99.9 %", 1)):
+        criteria = tmp_path / "criteria.yaml"
+        criteria.write_text(f"criteria: [{{name: busy, operation: step, utilisation: {goal}}}]\n")
+        ended, out, err = ioassay("check", run, "--criteria", criteria, "--json")
+        assert ended == code, err
+        checks = json.loads(out)["checks"]
+        epochs = document(run)["training"][0]["epochs"]
+        assert [check["value"] for check in checks] == [epoch["utilisation"] for epoch in epochs]
+
+
 SEARCH = STUDY.replace("ranks_per_client: 2", "ranks_per_client: 1 to 6\nsearch: accelerators")
 
 

@@ -14,7 +14,9 @@ import polars as pl
 from msgspec import Struct
 
 from ioassay.analysis import latency, rates
-from ioassay.store.document import Criterion, RunDocument
+from ioassay.analysis.feeding import Feeding, accelerator_sweeps, feeding, lowest_utilisation
+from ioassay.analysis.training import Training, trainings
+from ioassay.store.document import CaseEntry, Criterion, RunDocument
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, Measurement
 from ioassay.text.rate_units import RateColumn
@@ -45,6 +47,8 @@ class _Selection(Struct, frozen=True):
     measurements: pl.DataFrame
     ranks: pl.DataFrame
     latencies: pl.DataFrame
+    cases: Sequence[CaseEntry]
+    training: Sequence[Training]
     lost: tuple[Measurement, ...]
     """Phases in which a case failed without leaving a measurement, for example because the engine was killed."""
 
@@ -125,7 +129,16 @@ def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
         return of(table).join(suspended, on=list(KEY), how="anti", maintain_order="left")
 
     lost = tuple(place for place in _lost(run) if place in planned)
-    return _Selection(planned, of(run.measurements), undisturbed(run.ranks), undisturbed(run.latencies), lost)
+    epochs = of(run.training)
+    return _Selection(
+        planned=planned,
+        measurements=of(run.measurements),
+        ranks=undisturbed(run.ranks),
+        latencies=undisturbed(run.latencies),
+        cases=run.document.cases,
+        training=[] if epochs.is_empty() else trainings(run.document.cases, run.measurements, epochs),
+        lost=lost,
+    )
 
 
 def _lost(run: LoadedRun) -> list[Measurement]:
@@ -206,6 +219,37 @@ def _spread_between_repetitions(selection: _Selection) -> _Finding | None:
     return _Finding(widest["spread"], _measurements_at(selection, widest))
 
 
+def _utilisation(selection: _Selection) -> _Finding | None:
+    lowest = lowest_utilisation(selection.cases, selection.training)
+    if lowest is None:
+        return None
+    utilisation, trainings = lowest
+    return _Finding(utilisation, tuple(_worst_epoch(training) for training in trainings))
+
+
+def _accelerators(selection: _Selection) -> _Finding | None:
+    sweeps = feeding(selection.cases, selection.training)
+    if not sweeps:
+        return None
+    fewest = min(sweeps, key=_fed)
+    limits = {count.accelerators for count in (fewest.fed, fewest.first_unfed) if count}
+    swept = accelerator_sweeps(selection.cases)
+    places = (
+        _worst_epoch(training)
+        for training in selection.training
+        if swept[training.case] == fewest.swept and training.accelerators in limits
+    )
+    return _Finding(_fed(fewest), tuple(places))
+
+
+def _fed(sweep: Feeding) -> int:
+    return sweep.fed.accelerators if sweep.fed else 0
+
+
+def _worst_epoch(training: Training) -> Measurement:
+    return Measurement(training.case, training.worst_epoch.phase, training.worst_epoch.job, "step")
+
+
 MEASURES = {
     "failed_phases": Measure("1", "phases that did not do all they had to do", _failed_phases),
     "slowest_operation": Measure("s", "the slowest single operation", _slowest_operation),
@@ -224,6 +268,16 @@ MEASURES = {
         "1",
         "(highest - lowest) / median of the repetitions' rates, the largest over the sweep points",
         _spread_between_repetitions,
+    ),
+    "utilisation": Measure(
+        "1",
+        "utilisation of accelerators in the worst epoch, median over the repetitions, the lowest over the sweep points",
+        _utilisation,
+    ),
+    "accelerators": Measure(
+        "1",
+        "the largest number of accelerators that storage feeds, from a sweep of `ranks_per_client` or a `search`",
+        _accelerators,
     ),
 }
 """Every measure by the name that a study's criterion uses."""

@@ -149,6 +149,23 @@ def accelerator_sweeps(cases: Sequence[CaseEntry]) -> dict[str, SweepPoint]:
     return sweeps
 
 
+def lowest_utilisation(
+    cases: Iterable[CaseEntry], trainings: Iterable[Training]
+) -> tuple[float, list[Training]] | None:
+    """The lowest median of repetitions over the points of sweeps, each repetition by its worst epoch, from cases whose
+    epochs are all valid; and the cases of that point. `None` where there are none.
+    """
+    entries = {case.id: case for case in cases}
+    points: dict[SweepPoint, list[Training]] = {}
+    for training in trainings:
+        if training.is_valid:
+            points.setdefault(entries[training.case].sweep_point, []).append(training)
+    medians = [
+        (median(training.worst_epoch.utilisation for training in at_point), at_point) for at_point in points.values()
+    ]
+    return min(medians, key=lambda of_point: of_point[0], default=None)
+
+
 def next_count(counts: Sequence[AcceleratorCount], exhausted: Collection[int]) -> int | None:
     """The number of accelerators that a search measures next; `None` once it has its answer.
 

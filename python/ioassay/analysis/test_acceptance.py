@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 from ioassay.analysis.acceptance import MEASURES, Verdict, accepted, judge
+from ioassay.analysis.test_feeding import SWEPT, swept
+from ioassay.analysis.test_training import MS
+from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 
@@ -16,7 +22,11 @@ def _verdict(builder: RunBuilder) -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize("name", MEASURES)
+OF_RATES = [name for name in MEASURES if name not in ("utilisation", "accelerators")]
+"""Measures that a run of writes and reads has; those of training are tested with runs that train."""
+
+
+@pytest.mark.parametrize("name", OF_RATES)
 def test_every_measure_passes_a_limit_that_it_keeps_and_fails_one_that_it_breaks(name: str) -> None:
     unit = MEASURES[name].unit
     kept = _verdict(_builder().criterion(name, unit=unit, at_most=1e18, at_least=-1))
@@ -32,7 +42,7 @@ def test_a_criterion_without_data_fails(name: str) -> None:
     assert _verdict(builder).judgement == "failed"
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", OF_RATES)
 def test_a_limit_kept_by_half_of_the_data_is_not_passed(name: str) -> None:
     builder = _builder().stop_after(3).criterion(name, unit=MEASURES[name].unit, at_most=1e18)
     verdict = _verdict(builder)
@@ -96,3 +106,53 @@ def test_the_run_is_accepted_only_if_every_criterion_is() -> None:
     assert accepted(judge(passing.build())) == "passed"
     assert accepted(judge(passing.criterion("rate", unit="bytes/s", at_least=1e15).build())) == "failed"
     assert accepted(judge(_builder().build())) is None
+
+
+def _trained(criterion: str, computing_ms: dict[int, int]) -> LoadedRun:
+    study = f"{SWEPT}acceptance: [{{{criterion}, because: the tender asks for it}}]\n"
+    return swept({accelerators: ms * MS for accelerators, ms in computing_ms.items()}, study)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "judgement", "value"),
+    [
+        ("measure: utilisation, at_least: 70 %", "passed", 0.75),
+        ("utilisation: 76 %, operation: step", "failed", 0.75),
+        ("utilisation: 70 %, phase: epoch-1, workload: w", "passed", 0.75),
+        ("measure: accelerators, at_least: 4", "passed", 4),
+        ("measure: accelerators, at_least: 5", "failed", 4),
+        ("accelerators: 4", "passed", 4),
+    ],
+)
+def test_utilisation_and_accelerators_are_measures(criterion: str, judgement: str, value: float) -> None:
+    run = _trained(criterion, {1: 240, 2: 236, 4: 228, 8: 180})
+    (verdict,) = judge(_of_epoch_1(run))
+    assert (verdict.judgement, verdict.missing) == (judgement, "")
+    assert verdict.value == pytest.approx(value)
+    cases = {"w.c001.p008.r1", "w.c001.p008.r2"}
+    if "accelerators" in criterion:
+        cases |= {"w.c001.p004.r1", "w.c001.p004.r2"}
+    assert {place.case for place in verdict.rests_on} == cases
+    assert {(place.phase, place.operation) for place in verdict.rests_on} == {("epoch-1", "step")}
+
+
+def _of_epoch_1(run: LoadedRun) -> LoadedRun:
+    """The run as if it had no other epoch."""
+    for case in run.document.cases:
+        case.phases = [phase for phase in case.phases if phase.name != "epoch-2"]
+    return run
+
+
+@pytest.mark.parametrize("measure", ["utilisation", "accelerators"])
+def test_training_that_left_no_valid_epoch_meets_no_goal(measure: str) -> None:
+    run = _of_epoch_1(
+        _trained(
+            f"measure: {measure}, at_least: 1{' %' if measure == 'utilisation' else ''}",
+            {1: 240, 2: 240, 4: 240, 8: 240},
+        )
+    )
+    (verdict,) = judge(run)
+    assert verdict.judgement == "passed"
+    invalid = run.measurements.with_columns(pl.lit(value=False).alias("valid"))
+    (verdict,) = judge(replace(run, measurements=invalid))
+    assert (verdict.judgement, verdict.missing) == ("failed", "there is no valid measurement to judge")

@@ -37,6 +37,7 @@ class Epoch:
     """An epoch of a case. Shares are from 0 to 1, times in nanoseconds."""
 
     phase: str
+    job: str
     is_valid: bool
     steps: int
     """For each accelerator."""
@@ -159,6 +160,7 @@ def _epoch(job: JobEntry, phase: str, ranks: pl.DataFrame, read: dict[str, Any] 
     several = _whole(each["steps"].min()) > 1
     return Epoch(
         phase=phase,
+        job=job.name,
         is_valid=bool(read and read["valid"]),
         steps=_whole(each["steps"].max()),
         samples=int(each["samples"].sum()),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from ioassay.studies.values import AnyOperation, Layout
+from ioassay.studies.model import OF_TRAINING
+from ioassay.studies.values import AnyOperation, Layout, Utilisation
 from ioassay.text.rate_units import RateColumn
 from ioassay.text.units import parse_duration_ns, parse_operations_rate, parse_rate, parse_share
 from ioassay.yaml_models.model import Field, Part, model_validator
@@ -35,7 +36,16 @@ AtMostShare = Annotated[float, parsed(parse_share), Kind("percentage, such as `3
 AtMostSeconds = Annotated[float, parsed(lambda text: parse_duration_ns(text) / 1e9), Kind("duration, such as `50ms`")]
 
 
-LIMITS = ("peak", "sustained", "every_point", "slow_samples", "p99_latency", "slowest_operation")
+LIMITS = (
+    "peak",
+    "sustained",
+    "every_point",
+    "slow_samples",
+    "p99_latency",
+    "slowest_operation",
+    "utilisation",
+    "accelerators",
+)
 """The keys of a criterion that limit something."""
 
 
@@ -76,6 +86,16 @@ class Criterion(Part):
     slowest_operation: AtMostSeconds | None = Field(
         default=None, description="No single operation may take longer, also in phases that are invalid."
     )
+    utilisation: Utilisation | None = Field(
+        default=None,
+        description="Each epoch of a step `train` (`operation: step`) must keep accelerators at least this busy: the "
+        "median of the repetitions, at each point of the sweep. Some points of a search miss it: use `accelerators`.",
+    )
+    accelerators: Count | None = Field(
+        default=None,
+        description="Storage must feed this many accelerators or more in each epoch (`operation: step`), as a sweep of "
+        "their number or a search found it.",
+    )
     because: Prose | None = Field(default=None, description="Why a healthy system meets it.")
 
     @model_validator(mode="before")
@@ -88,7 +108,7 @@ class Criterion(Part):
         limit = "every_point" if measure in ("rate", "operations_rate") else measure
         if limit not in LIMITS:
             raise ValueError(f"{quoted(measure)} is judged only by the `acceptance` of a study; move it there")
-        side = "at_least" if limit == "every_point" else "at_most"
+        side = "at_least" if limit in ("every_point", *OF_TRAINING) else "at_most"
         if side not in value:
             raise ValueError(f"`{measure}` needs `{side}`")
         others = {key: other for key, other in value.items() if key not in ("measure", "of", side)}

@@ -5,6 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ioassay.analysis.test_feeding import swept
+from ioassay.analysis.test_training import MS
 from ioassay.criteria import verdicts
 from ioassay.criteria.model import read
 from ioassay.criteria.verdicts import slow_share
@@ -126,3 +128,27 @@ def test_a_slow_sample_moves_less_than_half_of_the_median_with_all_ranks_togethe
     assert slow_share(samples, [place], "rate_bytes_per_s") == pytest.approx(1 / 4)
     assert slow_share(samples, [place], "rate_operations_per_s") == 0
     assert slow_share(samples, [place._replace(case="d")], "rate_bytes_per_s") is None
+
+
+@pytest.mark.parametrize(
+    ("criterion", "judged"),
+    [
+        ("utilisation: 70 %", ["passed"]),
+        ("utilisation: 80%", ["failed"]),
+        ("accelerators: 4", ["passed"]),
+        ("accelerators: 5, utilisation: 75 %", ["passed", "failed"]),
+        ("measure: accelerators, at_least: 4", ["passed"]),  # as a study has it
+        ("utilisation: 70 %, from_clients: 2", ["failed"]),  # nothing was measured there
+    ],
+)
+def test_epochs_are_judged_by_their_utilisation_and_the_accelerators_that_are_fed(
+    criterion: str, judged: list[str], tmp_path: Path
+) -> None:
+    run = swept({accelerators: ms * MS for accelerators, ms in {1: 240, 2: 236, 4: 228, 8: 180}.items()})
+    criterion = f"operation: step, phase: epoch-1, {criterion}"
+    assert judgements(run, criterion, tmp_path) == judged
+    assert judgements(run, criterion.replace("epoch-1", "epoch-2"), tmp_path) == ["failed"] * len(judged)
+
+
+def test_no_rate_has_a_utilisation(tmp_path: Path) -> None:
+    assert judgements(run_of_writes(*CALM), "operation: write, utilisation: 10 %", tmp_path) == ["failed"]

@@ -18,8 +18,10 @@ from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.doubts import kinds
+from ioassay.analysis.feeding import feeding, lowest_utilisation
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.series import Series
+from ioassay.analysis.training import Training, trainings
 from ioassay.store.document import JobEntry, RunDocument
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import KEY, Measurement
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
     from ioassay.criteria.model import Criterion, RateLimit
 
 RateMeasure = Literal["peak", "sustained", "every_point"]
-"""Measures with a lower limit; the others have an upper limit."""
+"""Rates, which have a lower limit."""
 
-Measure = Literal[RateMeasure, "slow_samples", "p99_latency", "slowest_operation"]
+Measure = Literal[RateMeasure, "slow_samples", "p99_latency", "slowest_operation", "utilisation", "accelerators"]
 
 SLOW = 0.5
 """The share of the median below which a sample is slow."""
@@ -110,6 +112,12 @@ class _Series:
         """The kinds of doubts about its measurements."""
         return kinds(self.run.doubts, rates.places(self.measured))
 
+    @property
+    def training(self) -> list[Training]:
+        """Its epochs, where it trains."""
+        epochs = self.run.training.join(self.measured, on=list(KEY), how="semi", maintain_order="left")
+        return trainings(self.run.document.cases, self.run.measurements, epochs)
+
     def points(self, column: RateColumn) -> list[Point]:
         """The points with rates in that unit."""
         known = self.curve and self.curve.rates.get(column)
@@ -165,6 +173,10 @@ def _of_series(criterion: Criterion, series: _Series | None) -> Iterator[Criteri
             points = series.points(least.column) if series else []
             value = find(points) if points else None
             yield about(rate, UNIT_OF[least.column], value=value, at_least=least.per_s)
+    for name, find_value in _OF_TRAINING.items():
+        fewest: float | None = getattr(criterion, name)
+        if fewest is not None:
+            yield about(name, "1", value=find_value(series) if series else None, at_least=fewest)
     for other, (unit, look) in _OTHERS.items():
         most: float | None = getattr(criterion, other)
         if most is not None:
@@ -210,6 +222,23 @@ _OTHERS: Mapping[Measure, tuple[str, Callable[[_Series], float | None]]] = {
     "p99_latency": ("s", _p99_latency),
     "slowest_operation": ("s", _slowest_operation),
 }
+
+
+def _utilisation(series: _Series) -> float | None:
+    lowest = lowest_utilisation(series.run.document.cases, series.training)
+    return lowest[0] if lowest else None
+
+
+def _accelerators(series: _Series) -> float | None:
+    sweeps = feeding(series.run.document.cases, series.training)
+    return min((sweep.fed.accelerators if sweep.fed else 0 for sweep in sweeps), default=None)
+
+
+_OF_TRAINING: Mapping[Measure, Callable[[_Series], float | None]] = {
+    "utilisation": _utilisation,
+    "accelerators": _accelerators,
+}
+"""Measures of epochs, which have a lower limit."""
 
 
 def slow_share(samples: pl.LazyFrame, places: Collection[Measurement], column: RateColumn) -> float | None:

@@ -34,6 +34,7 @@ from ioassay.studies.values import (
     Swept,
     TimeLimit,
     Unit,
+    utilisation,
 )
 from ioassay.text import units
 from ioassay.yaml_models.model import Field, Part, model_validator
@@ -202,8 +203,14 @@ LIMITS: Mapping[str, Limit] = {
     "rate": Limit("bytes/s", units.parse_rate, "20MB/s"),
     "operations_rate": Limit("operations/s", units.parse_operations_rate, "2kIOPS"),
     "spread_between_repetitions": Limit("1", units.parse_share, "25%"),
+    "utilisation": Limit("1", utilisation, "90%"),
+    "accelerators": Limit("1", units.parse_count, "4"),
 }
 """Limits by measure. What the measures mean is stated where they are computed: `ioassay.analysis.acceptance`."""
+
+
+OF_TRAINING = ("utilisation", "accelerators")
+"""Measures whose limit under their own name, as in a file of criteria, is the smallest value that passes."""
 
 
 def _as_measure(criterion: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +220,7 @@ def _as_measure(criterion: dict[str, Any]) -> dict[str, Any]:
         return criterion
     (limit,) = limits
     text = text_of(criterion[limit])
-    side = "at_least" if limit == "every_point" else "at_most"
+    side = "at_least" if limit in ("every_point", *OF_TRAINING) else "at_most"
     measure = limit
     if limit == "every_point":
         measure = "operations_rate" if text.endswith("IOPS") else "rate"

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from ioassay.store.document import UTILISATION_GOAL
 from ioassay.studies.caches import ColdCache
 from ioassay.studies.replay import Sizes
-from ioassay.studies.values import Ordinal, Pause, Seed, SizeOrNone
+from ioassay.studies.values import Ordinal, Pause, Seed, SizeOrNone, Utilisation
 from ioassay.text import units
 from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
-from ioassay.yaml_models.source import quoted
-from ioassay.yaml_models.values import Count, Identifier, Kind, Size, YesNo, between, parsed, text_of
+from ioassay.yaml_models.values import Count, Identifier, Kind, Size, YesNo, between, text_of
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Dataset as DatasetPlan
@@ -29,16 +28,6 @@ Threads = Annotated[int, between(units.parse_count, 0, MOST_THREADS), Kind("whol
 Epochs = Annotated[int, between(units.parse_count, 1, MOST_EPOCHS), Kind("whole number")]
 Shuffle = Annotated[Literal["none", "files", "samples"], BeforeValidator(text_of)]
 Computing = Annotated[Literal["sleep", "spin"], BeforeValidator(text_of)]
-
-
-def _utilisation(text: str) -> float:
-    share = units.parse_share(text.replace(" ", ""))
-    if not 0 < share < 1:
-        raise ValueError(f"{quoted(text)} is out of range; write more than 0 % and less than 100 %, such as 90 %")
-    return share
-
-
-Utilisation = Annotated[float, parsed(_utilisation), Kind("percentage, such as `90 %`")]
 
 _EQUIVALENT = "# neither IOR nor mdtest trains; DLIO and MLPerf Storage do"
 """Instead of a command line of IOR or mdtest."""

@@ -127,6 +127,14 @@ def _forms(choice: spelling.Choice) -> Kind:
     return Kind(", ".join(f"`{form.example}`" for form in choice.forms.values()))
 
 
+def utilisation(text: str) -> float:
+    """How busy accelerators are to be, as a share: `90 %` is 0.9. Raises `ValueError`."""
+    share = units.parse_share(text.replace(" ", ""))
+    if not 0 < share < 1:
+        raise ValueError(f"{quoted(text)} is out of range; write more than 0 % and less than 100 %, such as 90 %")
+    return share
+
+
 def each_once(what: str) -> Callable[[Iterable[str]], None]:
     """Refuses a list that names something twice."""
 
@@ -143,6 +151,7 @@ ApiName = Annotated[str, parsed(_api), Kind("name or path")]
 PlugInOptions = Annotated[dict[str, str], BeforeValidator(_plug_in_options), Kind("values by name")]
 Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
 Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
+Utilisation = Annotated[float, parsed(utilisation), Kind("percentage, such as `90 %`")]
 Searched = Annotated[Literal["none", "accelerators"], BeforeValidator(text_of)]
 Repeated = Annotated[repetitions.Repetitions, parsed(repetitions.repetitions), Kind(repetitions.FORMS)]
 OrderOfCases = Annotated[CaseOrder, BeforeValidator(text_of)]

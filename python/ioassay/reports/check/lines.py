@@ -30,9 +30,11 @@ _MEASURES: dict[Measure, str] = {
     "slow_samples": "samples below half of the median",
     "p99_latency": "p99 latency",
     "slowest_operation": "slowest operation",
+    "utilisation": "utilisation of accelerators",
+    "accelerators": "accelerators that are fed",
 }
 
-_SHARES = ("slow_samples", "spread_between_repetitions")
+_SHARES = ("slow_samples", "spread_between_repetitions", "utilisation")
 """Measures that are reported in percent."""
 
 

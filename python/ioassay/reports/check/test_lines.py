@@ -13,7 +13,9 @@ from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.compare.subject import Subject
 from ioassay.analysis.regression import regressions
+from ioassay.analysis.test_feeding import swept
 from ioassay.analysis.test_given_rates import paced_reads
+from ioassay.analysis.test_training import MS
 from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.criteria.verdicts import check
 from ioassay.reports import json_text
@@ -133,9 +135,17 @@ def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[st
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_every_limit_of_a_criterion_is_judged_and_has_words(limit: str) -> None:
-    example = {"slow_samples": "3%", "p99_latency": "1s", "slowest_operation": "1s"}.get(limit, "1GB/s")
-    wanted = {"name": "contract", "operation": "write", limit: example}
-    (line,) = map(criterion_verdict, check(a_run().build(), Criteria.model_validate({"criteria": [wanted]}).criteria))
+    examples = {"slow_samples": "3%", "p99_latency": "1s", "slowest_operation": "1s"}
+    examples |= {"utilisation": "70 %", "accelerators": "4"}
+    is_of_training = limit in ("utilisation", "accelerators")
+    run = swept({1: 240 * MS, 2: 236 * MS, 4: 228 * MS, 8: 180 * MS}) if is_of_training else a_run().build()
+    wanted = {
+        "name": "contract",
+        "operation": "step" if is_of_training else "write",
+        limit: examples.get(limit, "1GB/s"),
+    }
+    wanted |= {"phase": "epoch-1"} if is_of_training else {}
+    (line,) = map(criterion_verdict, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
     assert line.name
     assert line.value is not None
     assert (line.at_least is None) != (line.at_most is None)

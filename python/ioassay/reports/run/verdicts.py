@@ -13,7 +13,11 @@ from ioassay.analysis.acceptance import Judgement, Verdict
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.names import Names
 from ioassay.reports.document import Column, Marks, Span, Table, numbers
+from ioassay.store.document import Criterion
 from ioassay.text import format
+
+_SHARE = "utilisation"
+"""The measure that is written in percent."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +57,29 @@ def line(verdict: Verdict, doubts: Doubts, names: Names) -> VerdictLine:
     operation = "" if criterion.operation == "all" else f", {criterion.operation}"
     limits = []
     if criterion.at_most is not None:
-        limits.append(f"at most {format.limit(criterion.at_most, criterion.unit)}")
+        limits.append(f"at most {_limit(criterion.at_most, criterion)}")
     if criterion.at_least is not None:
-        limits.append(f"at least {format.limit(criterion.at_least, criterion.unit)}")
+        limits.append(f"at least {_limit(criterion.at_least, criterion)}")
     return VerdictLine(
         criterion=f"{criterion.measure.replace('_', ' ')}{subject}{phase}{operation}: {' and '.join(limits)}",
         because=criterion.because,
         judgement=verdict.judgement,
-        value=format.ABSENT if verdict.value is None else format.in_unit(verdict.value, criterion.unit),
+        value=_value(verdict),
         missing=verdict.missing,
         rests_on=_rests_on(verdict, names),
         marks=doubts.marks(verdict.rests_on),
     )
+
+
+def _limit(limit: float, criterion: Criterion) -> str:
+    return format.share(limit) if criterion.measure == _SHARE else format.limit(limit, criterion.unit)
+
+
+def _value(verdict: Verdict) -> str:
+    if verdict.value is None:
+        return format.ABSENT
+    is_share = verdict.criterion.measure == _SHARE
+    return format.share(verdict.value) if is_share else format.in_unit(verdict.value, verdict.criterion.unit)
 
 
 def _rests_on(verdict: Verdict, names: Names) -> str:
