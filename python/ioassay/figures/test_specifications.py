@@ -31,6 +31,7 @@ from ioassay.figures import (
     sweep,
     theme,
     timeline,
+    training,
 )
 from ioassay.figures.profile import heat, latencies, over_time, overlaid, sizes, workflow
 from ioassay.figures.sizing import ceilings, front, racks, sensitivity
@@ -140,6 +141,28 @@ def _tuning() -> Iterator[Specification]:
     yield io_path.chart(path_rows(path))
 
 
+def _training() -> Iterator[Specification]:
+    utilisations = [
+        {"accelerators": count, "definition": definition, "percent": 90.0 - count, "median": 90.0 - count}
+        for count in (1, 2, 4)
+        for definition in training.DEFINITIONS
+    ]
+    yield training.utilisation(pl.DataFrame(utilisations), 0.9)
+    buckets = [
+        {"panel": panel, "epoch": epoch, "highest_ns": 1000 * number, "count": number}
+        for panel in ("1 accelerator", "2 accelerators")
+        for epoch in ("epoch-1", "epoch-2")
+        for number in (1, 20, 300)
+    ]
+    yield training.waits(training.wait_bins(pl.DataFrame(buckets)))
+    shares = [
+        {"panel": panel, "epoch": epoch, "utilisation": 90.0, "cached": cached}
+        for panel in ("1 accelerator", "2 accelerators")
+        for epoch, cached in (("epoch-1", 0.0), ("epoch-2", 40.0), ("epoch-3", None))
+    ]
+    yield training.epochs(pl.DataFrame(shares), 0.9)
+
+
 def _profile() -> Iterator[Specification]:
     cells = pl.DataFrame({"row": [0, 1], "start_s": [0.0, 1.0], "bytes_per_s": [1e9, 2e9], "busy": [0.5, 0.9]})
     yield heat.chart(cells, 1.0, 2.0, UNIT, rows=2, title="Process")
@@ -188,7 +211,7 @@ def _figures() -> list[Specification]:
     """One or more of each file of figures, with everything that it can show."""
     return [
         *(_survey(), _rate_by_time(), _latency(), _servers()),
-        *(*_rates(), *_timelines(), *_tuning(), *_profile(), *_sizing()),
+        *(*_rates(), *_timelines(), *_tuning(), *_training(), *_profile(), *_sizing()),
     ]
 
 

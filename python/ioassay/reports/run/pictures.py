@@ -23,9 +23,10 @@ from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.compare.pictures import pictures as of_comparison
-from ioassay.reports.run import caveats
+from ioassay.reports.run import caveats, training_pictures
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
+from ioassay.reports.run.training_pictures import TrainingPictures
 from ioassay.store.document import FigureEntry
 from ioassay.store.measurement import KEY, Measurement
 from ioassay.text import format
@@ -52,6 +53,7 @@ LATENCY_WORDS = "Valid repetitions together. A percentile without an operation b
 class Pictures:
     """Every picture of a report, by its section."""
 
+    training: TrainingPictures
     rates: list[Picture]
     surveys: list[list[Picture]]
     latencies: dict[str, Picture]
@@ -63,8 +65,17 @@ class Pictures:
 
     @property
     def of_summary(self) -> list[Picture]:
-        """The figures of the summary: rates over the swept axis, or over time without a sweep."""
-        return first(self.rates) or first(chain.from_iterable(self.timelines.values()))
+        """The figures of the summary: utilisation against accelerators, rates over the swept axis, or without a sweep
+        over time.
+        """
+        return first(chain(self.training.utilisation, self.rates)) or first(
+            chain.from_iterable(self.timelines.values())
+        )
+
+    @property
+    def further_training(self) -> list[Picture]:
+        """The figures of training that are not in the summary."""
+        return [picture for picture in self.training if picture not in self.of_summary]
 
     @property
     def further_rates(self) -> list[Picture]:
@@ -78,7 +89,13 @@ class Pictures:
     def __iter__(self) -> Iterator[Picture]:
         """The pictures that were drawn, or that failed with a reason, in the order of the report."""
         every = chain(
-            self.rates, *self.surveys, self.latencies.values(), [self.servers], *self.timelines.values(), self.compared
+            self.training,
+            self.rates,
+            *self.surveys,
+            self.latencies.values(),
+            [self.servers],
+            *self.timelines.values(),
+            self.compared,
         )
         return (picture for picture in every if picture is not None and (picture.svg or picture.undrawn))
 
@@ -91,6 +108,7 @@ def first(rates: Iterable[Picture]) -> list[Picture]:
 def drawn(content: Content, *, is_full: bool = False) -> Pictures:
     """All pictures; unless `is_full`, time lines are those of each point's typical repetition."""
     return Pictures(
+        training=training_pictures.pictures(content),
         rates=list(rates(content)),
         surveys=surveys(content),
         latencies=latencies(content),
@@ -98,6 +116,12 @@ def drawn(content: Content, *, is_full: bool = False) -> Pictures:
         compared=of_comparison(content.comparison) if content.comparison else [],
         servers=servers(content),
     )
+
+
+def against_axes(content: Content) -> Iterator[Picture]:
+    """Utilisation against accelerators, then the figures that the study requests."""
+    yield from training_pictures.pictures(content).utilisation
+    yield from rates(content)
 
 
 def rates(content: Content) -> Iterator[Picture]:

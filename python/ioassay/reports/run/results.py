@@ -45,7 +45,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
             "Faithfulness of the replay",
             faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
         ),
-        Section("Training", training.blocks(content)),
+        Section("Training", training.blocks(content, drawn.further_training if drawn else ())),
         Section("Key-value cache", kv_cache.blocks(content)),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),

@@ -195,7 +195,7 @@ def _pictures(content: Content) -> list[Picture]:
     from ioassay.reports.run import pictures  # noqa: PLC0415
 
     content = replace(content, doubts=replace(content.doubts, groups=()))
-    return pictures.first(pictures.rates(content))
+    return pictures.first(pictures.against_axes(content))
 
 
 def _comparison(content: Content) -> list[Section]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ioassay.analysis.feeding import LEAST
 from ioassay.analysis.names import Names
 from ioassay.protocol.facts import COLD_SHARE
-from ioassay.reports.document import Block, Column, Paragraph, Table, Text
-from ioassay.store.point import CLIENTS
+from ioassay.reports.document import Block, Column, Figure, Paragraph, Table, Text
+from ioassay.store.point import CLIENTS, SweepPoint
 from ioassay.text import format
 from ioassay.text.prose import listed
 
 if TYPE_CHECKING:
     from ioassay.analysis.feeding import AcceleratorCount, Feeding
     from ioassay.analysis.training import Epoch, Limit, Training
+    from ioassay.figures.picture import Picture
     from ioassay.reports.run.content import Content
 
 NOTE = (
@@ -59,8 +60,8 @@ def answers(content: Content) -> list[Block]:
     return [Paragraph(sentence(training, content.names)) for training in content.training[:MOST_ANSWERS]]
 
 
-def blocks(content: Content) -> list[Block]:
-    """How busy each case kept its accelerators, a table of its epochs, and how to read it."""
+def blocks(content: Content, drawn: Iterable[Picture]) -> list[Block]:
+    """How busy each case kept its accelerators, figures, a table of its epochs, and how to read it."""
     if not content.training:
         return []
     names = content.names
@@ -69,30 +70,35 @@ def blocks(content: Content) -> list[Block]:
         for training in content.training
         for block in (Paragraph(sentence(training, names)), table(training, names))
     ]
-    return [*cases, Paragraph(NOTE, note=True)]
+    return [*map(Figure, drawn), *cases, Paragraph(NOTE, note=True)]
 
 
 def answer(feeding: Feeding, names: Names) -> str:
     """The number of accelerators that storage feeds, the first one that it does not, and how certain that is."""
-    workload, values = feeding.swept
-    others = dict(values)
-    clients = others.pop(CLIENTS, None)
-    head = [names.workload(workload)]
-    head += [format.count(clients, "client")] if isinstance(clients, int) else []
-    head += [names.values(tuple(others.items()))] if others else []
+    head = clients_and_values(feeding.swept, names)
     fed, unfed = feeding.fed, feeding.first_unfed
     feeds = "storage"
     if fed is not None:
         count = format.count(fed.accelerators, "accelerator")
         feeds = f"storage feeds {count} ({format.share(fed.utilisation)} busy in the worst epoch)"
     if unfed is None:
-        return f"{', '.join(head)}: {feeds}, the most that were tried.{_certainty(feeding)}"
+        return f"{head}: {feeds}, the most that were tried.{_certainty(feeding)}"
     count = format.count(unfed.accelerators, "accelerator")
     but = ", but not" if fed is not None else " does not feed"
     busy = (
         f"{format.share(unfed.utilisation)} busy, where {format.share(feeding.goal)} are needed{_LIMITS[unfed.limit]}"
     )
-    return f"{', '.join(head)}: {feeds}{but} {count} ({busy}).{_certainty(feeding)}"
+    return f"{head}: {feeds}{but} {count} ({busy}).{_certainty(feeding)}"
+
+
+def clients_and_values(swept: SweepPoint, names: Names) -> str:
+    """What a sweep of accelerators is of: the workload, and the values of its other axes."""
+    others = dict(swept.values)
+    clients = others.pop(CLIENTS, None)
+    head = [names.workload(swept.workload)]
+    head += [format.count(clients, "client")] if isinstance(clients, int) else []
+    head += [names.values(tuple(others.items()))] if others else []
+    return ", ".join(head)
 
 
 def _certainty(feeding: Feeding) -> str:
@@ -103,11 +109,13 @@ def _certainty(feeding: Feeding) -> str:
     if (fed, unfed) == (feeding.fed, feeding.first_unfed):
         both = [_repeated(count) for count in (fed, unfed) if count is not None]
         return f" With 95 % confidence, after {listed(both)}."
-    lowest = fed.accelerators if fed else 0
-    highest = f"{unfed.accelerators - 1}" if unfed else "any number"
+    lowest = str(fed.accelerators if fed else 0)
+    between = f"{lowest} or more" if unfed is None else lowest
+    if unfed is not None and unfed.accelerators - 1 > int(lowest):
+        between = f"{lowest} to {unfed.accelerators - 1}"
     return (
-        f" With 95 % confidence: {lowest} to {highest}, because repetitions scatter about {format.share(feeding.goal)} "
-        "or are too few; more repetitions or longer epochs narrow it."
+        f" With 95 % confidence it feeds {between}: repetitions scatter about {format.share(feeding.goal)}, or are too "
+        "few; repeat more often, or make epochs longer."
     )
 
 
