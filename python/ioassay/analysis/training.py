@@ -9,6 +9,9 @@
 
 Neither of DLIO's values includes the wait for the first batch. None of them is a result of MLPerf Storage.
 
+Imported results of DLIO have the value that it printed, whose time runs to the end of a block, beyond the last step,
+and ours from the times of all steps in the ranks' own files, in which the release has the nominal computing.
+
 Not here: how many accelerators storage feeds (`feeding`), finding what limits an epoch beyond these shares.
 """
 
@@ -49,13 +52,15 @@ class Epoch:
     lowest_rank: int
     lowest_node: str
     dlio_repository: float | None
-    """`None` for a single step."""
+    """`None` for a single step, and of an imported result that was not computed so."""
     dlio_release: float | None
     duration_ns: int
     """From the start to the end of the last step of any accelerator."""
     asked_bytes: int
-    read_bytes: int
-    """Bytes that were actually read: more than requested if reads are aligned."""
+    read_bytes: int | None
+    """Bytes that were actually read: more than requested if reads are aligned. `None`: another tool did not count
+    them.
+    """
     cached_bytes: int | None
     """Bytes of the dataset in the page cache before the epoch; `None` if not measured."""
     first_batch_ns: int
@@ -66,10 +71,14 @@ class Epoch:
     """For each accelerator."""
     loader_busy_ns: int
     loader_processor_ns: int
-    loader_busy_share: float
-    """Share of their time in which loader threads loaded."""
+    loader_busy_share: float | None
+    """Share of their time in which loader threads loaded; `None`, of another tool: unknown."""
     goal: float
     """Utilisation at which its accelerators are fed."""
+    batch: int | None
+    """Samples of a step; `None`: unknown."""
+    asked_compute_ns: int | None
+    """Nominal computing of a step; `None`: unknown."""
 
     @property
     def samples_per_s(self) -> float:
@@ -77,18 +86,22 @@ class Epoch:
         return self.samples * _NS_PER_S / max(1, self.duration_ns)
 
     @property
-    def read_bytes_per_s(self) -> float:
+    def read_bytes_per_s(self) -> float | None:
         """Rate of the bytes that were actually read."""
-        return self.read_bytes * _NS_PER_S / max(1, self.duration_ns)
+        return None if self.read_bytes is None else self.read_bytes * _NS_PER_S / max(1, self.duration_ns)
 
     @property
     def cached_share(self) -> float | None:
         """Share of the read bytes that was in the page cache before."""
-        return None if self.cached_bytes is None else min(1.0, self.cached_bytes / max(1, self.read_bytes))
+        if self.cached_bytes is None or self.read_bytes is None:
+            return None
+        return min(1.0, self.cached_bytes / max(1, self.read_bytes))
 
     @property
-    def loader_processor_share(self) -> float:
+    def loader_processor_share(self) -> float | None:
         """Share of the loading time in which loader threads were on a processor."""
+        if self.loader_busy_share is None:
+            return None
         return min(1.0, self.loader_processor_ns / max(1, self.loader_busy_ns))
 
     @property
@@ -96,9 +109,9 @@ class Epoch:
         """What limits it where loader threads loaded nearly all the time: `processors` if they were on one nearly all
         that time, so that faster storage would not help; `None` where they were idle at times.
         """
-        if self.loader_busy_share < BUSY:
+        if self.loader_busy_share is None or self.loader_busy_share < BUSY:
             return None
-        return "processors" if self.loader_processor_share >= BUSY else "storage"
+        return "processors" if (self.loader_processor_share or 0) >= BUSY else "storage"
 
 
 @dataclass(frozen=True)
@@ -156,8 +169,10 @@ def _epoch(job: JobEntry, phase: str, ranks: pl.DataFrame, read: dict[str, Any] 
         # Without loader threads, the rank itself loads.
         (pl.col("loader_busy_ns") / (time * pl.col("loader_threads").clip(lower_bound=1))).alias("busy"),
     )
+    printed = job.printed_utilisation
     lowest = each.row(int(each["utilisation"].arg_min() or 0), named=True)
     several = _whole(each["steps"].min()) > 1
+    repository, release = (_mean(each[column]) if several else None for column in ("repository", "release"))
     return Epoch(
         phase=phase,
         job=job.name,
@@ -168,18 +183,20 @@ def _epoch(job: JobEntry, phase: str, ranks: pl.DataFrame, read: dict[str, Any] 
         lowest_utilisation=lowest["utilisation"],
         lowest_rank=lowest["rank"],
         lowest_node=lowest["node"],
-        dlio_repository=_mean(each["repository"]) if several else None,
-        dlio_release=_mean(each["release"]) if several else None,
+        dlio_repository=printed.get("DLIO repository") if printed is not None else repository,
+        dlio_release=printed.get("DLIO release") if printed is not None else release,
         duration_ns=_whole(each["last_step_ns"].max()),
         asked_bytes=int(each["asked_bytes"].sum()),
-        read_bytes=read["bytes"] if read else 0,
+        read_bytes=None if printed is not None else read["bytes"] if read else 0,
         cached_bytes=read["resident_bytes_before"] if read else None,
         first_batch_ns=_whole(each["first_batch_ns"].max()),
         wait_ns=int(each["wait_ns"].sum()) / max(1, int(each["steps"].sum())),
         loader_threads=_whole(each["loader_threads"].max()),
         loader_busy_ns=int(each["loader_busy_ns"].sum()),
         loader_processor_ns=int(each["loader_processor_ns"].sum()),
-        loader_busy_share=_mean(each["busy"]),
+        loader_busy_share=None if printed is not None else _mean(each["busy"]),
+        batch=round(lowest["samples"] / lowest["steps"]) if lowest["samples"] and lowest["steps"] else None,
+        asked_compute_ns=lowest["asked_compute_ns"],
         goal=UTILISATION_GOAL if job.utilisation_goal is None else job.utilisation_goal,
     )
 

@@ -25,7 +25,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 236, 150
 PER_DECADE = 4
 """Bins of waits in each power of ten."""
 
-OURS, REPOSITORY, RELEASE = DEFINITIONS = ("ours", "DLIO repository", "DLIO release")
+DEFINITIONS = ("ioassay", "DLIO repository", "DLIO release")
 
 _SHARES = [0, 20, 40, 60, 80, 100]
 _LEGEND = {"title": None, "orient": "bottom", "direction": "horizontal", "columns": 4}

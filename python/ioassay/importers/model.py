@@ -15,7 +15,7 @@ import polars as pl
 from ioassay.importers.source import Source
 from ioassay.protocol.facts import DoubtKind
 from ioassay.store import schema
-from ioassay.store.document import Operation
+from ioassay.store.document import Operation, UtilisationDefinition
 
 ImporterDoubt = Literal[
     "best-of-several",
@@ -75,6 +75,35 @@ def ranks(entries: Sequence[Rank]) -> pl.DataFrame | None:
     names = [column.name for column in fields(Rank)]
     columns = {name: [getattr(rank, name) for rank in entries] for name in names}
     return pl.DataFrame(columns, schema={name: schema.RANKS[name] for name in names}) if entries else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedRank:
+    """The steps of an accelerator in an epoch, as the columns of `schema.TRAINING`."""
+
+    rank: int
+    node: str | None
+    steps: int
+    samples: int | None
+    asked_compute_ns: int | None
+    compute_ns: int
+    wait_ns: int
+    first_batch_ns: int
+    first_step_ns: int
+    last_step_ns: int
+    first_compute_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """An epoch of training."""
+
+    goal: float | None
+    """The utilisation that is asked for, from 0 to 1."""
+    printed: Mapping[UtilisationDefinition, float]
+    """Utilisation as printed, from 0 to 1."""
+    each: Sequence[TrainedRank] = ()
+    """All accelerators; none where their files are missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +215,8 @@ class Measurement:
     """Amounts of each rank: columns of `schema.RANKS`, without those of its key."""
     samples: Samples | None = None
     latencies: Latencies | None = None
+    training: Training | None = None
+    """Of an epoch that trains."""
     doubts: Sequence[Doubt] = ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -234,6 +234,8 @@ def _job_entry(case: Case, name: str, group: Sequence[Measurement]) -> JobEntry:
         file_set_bytes=first.file_set_bytes or 0,
         planned_bytes=first.bytes or 0,
         planned_operations=first.operations or 0,
+        utilisation_goal=first.training.goal if first.training else None,
+        printed_utilisation=dict(first.training.printed) if first.training else None,
         command=first.command or case.command,
     )
 
@@ -262,6 +264,8 @@ def _add(
         }
         for doubt in measured.doubts
     ]
+    if measured.training is not None:
+        rows["training"] += [key | asdict(rank) for rank in measured.training.each]
     if measured.samples is not None:
         samples = measured.samples
         frames["samples"].append(

@@ -56,6 +56,10 @@ UTILISATION_GOAL = 0.9
 """Utilisation at which accelerators count as fed where a study names none: as MLPerf Storage has it for unet3d."""
 
 
+UtilisationDefinition = Literal["DLIO repository", "DLIO release"]
+"""How another tool computes the utilisation of accelerators (`ioassay.analysis.training`)."""
+
+
 class TransferOrder(StoredStruct, kw_only=True):
     """Numbers of transfers by where they begin. The first of a file is consecutive."""
 
@@ -105,6 +109,8 @@ class JobEntry(StoredStruct, kw_only=True):
     """The kind of data that is or was written; `None` where nothing is moved."""
     utilisation_goal: Amount | None = None
     """Utilisation at which storage feeds its accelerators; `None` where nothing is trained, or none was given."""
+    printed_utilisation: dict[UtilisationDefinition, Amount] | None = None
+    """Only of an imported result that trains: the utilisation that was printed, by its definition."""
     rate_bytes_per_s: Count | None = None
     """The rate that its plan sets for all ranks together; `None`: none, or one in operations."""
     rate_operations_per_s: Count | None = None

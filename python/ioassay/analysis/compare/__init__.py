@@ -5,6 +5,7 @@
     published_system   a published system, or a prediction, as a subject
     matching           matches their series and points
     predictions        whether measured rates lie within what was predicted
+    training           training: the same measures by the same definition
     ratios             ratios of rates with intervals, and the verdict on a series
     multiple_testing   the verdict on many intervals together
     units              the unit of each kind of rate in a series

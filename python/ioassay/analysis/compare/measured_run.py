@@ -16,6 +16,7 @@ from msgspec import Struct
 from ioassay.analysis import axes, ceilings, given_rates, rates, series
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.ceilings import Limit
+from ioassay.analysis.compare import training
 from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.given_rates import GivenRate
 from ioassay.analysis.peak_sustained import peak_and_sustained
@@ -59,7 +60,7 @@ def subject(run: LoadedRun, name: str) -> Subject:
     given = {tuple(given_rate.point[name] for name in POINT): given_rate for given_rate in given_rates.given_rates(run)}
     measured = _measured(run, given_rates.throughput(run), {})
     at_given = _measured(run, given_rates.at_given_rates(run), given) if given else None
-    return Subject(name, "run", _curves(measured), _curves(at_given) if at_given else ())
+    return Subject(name, "run", _curves(measured), _curves(at_given) if at_given else (), training.trained(run))
 
 
 def _measured(run: LoadedRun, points: pl.DataFrame, given: Mapping[tuple[Any, ...], GivenRate]) -> _RunTables:

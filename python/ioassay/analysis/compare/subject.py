@@ -181,9 +181,26 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """Epochs of a workload with a number of accelerators: the valid ones of all repetitions, at least one."""
+
+    workload: str
+    title: str
+    accelerators: int
+    batch: int | None
+    """Samples of a step; `None`: unknown."""
+    compute_ns: int | None
+    """Nominal time of a step; `None`: unknown."""
+    measures: Mapping[str, tuple[float, ...]]
+    """By name of `training.MEASURES` what is known of each epoch, in the unit of the measure."""
+
+
+@dataclass(frozen=True)
 class Subject:
     name: str
     kind: Kind
     curves: tuple[Curve, ...]
     given: tuple[Curve, ...] = ()
     """Series at a rate that the plan sets: no throughput, so they have neither ratios nor trends."""
+    trained: tuple[Trained, ...] = ()
+    """By workload and number of accelerators."""

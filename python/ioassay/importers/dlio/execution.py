@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ioassay.errors import UsageError
@@ -46,6 +46,20 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class StepTimes:
+    """Times of the batches of an epoch on a rank, in seconds: sums, and those of the first."""
+
+    load_s: float
+    """Waiting for batches."""
+    compute_s: float
+    step_s: float
+    """Both, and what lies between."""
+    first_load_s: float
+    first_compute_s: float
+    first_step_s: float
+
+
+@dataclass(frozen=True)
 class Output:
     """The output file of one rank."""
 
@@ -55,6 +69,8 @@ class Output:
     first_s: Mapping[tuple[int, str], float]
     """Seconds that the first batch took; DLIO 2 leaves it out."""
     samples_per_s: Mapping[tuple[int, str], float]
+    times: Mapping[tuple[int, str], StepTimes]
+    """DLIO 1 has none."""
 
 
 @dataclass
@@ -126,6 +142,7 @@ def read_output(source: Source, execution: Execution) -> None:
     steps: dict[tuple[int, str], int] = {}
     first_s: dict[tuple[int, str], float] = {}
     rates: dict[tuple[int, str], float] = {}
+    step_times: dict[tuple[int, str], StepTimes] = {}
     for name, values in document.values.items():
         if not _EPOCH.fullmatch(name) or not isinstance(values, dict):
             continue
@@ -141,8 +158,22 @@ def read_output(source: Source, execution: Execution) -> None:
                 # DLIO weighs the blocks of an epoch by their steps.
                 weighed = (number(throughput, key) * count for key, count in zip(keys, counts, strict=True))
                 rates[epoch_and_kind] = sum(weighed) / sum(counts)
+                if (of_steps := _step_times(epoch, keys)) is not None:
+                    step_times[epoch_and_kind] = of_steps
     host = document.text("hostname") if document.has("hostname") else None
-    execution.outputs.append(Output(host, steps, first_s, rates))
+    execution.outputs.append(Output(host, steps, first_s, rates, step_times))
+
+
+def _step_times(epoch: Parsed, keys: Sequence[str]) -> StepTimes | None:
+    """`None` unless each batch has all three times."""
+    parts = [epoch.part(name) for name in ("load", "compute", "proc")]
+    if not all(part.has(key) for part in parts for key in keys):
+        return None
+    times = [[numbers(part, key) for key in keys] for part in parts]
+    load, compute, step = ([seconds for of_key in of_part for seconds in of_key] for of_part in times)
+    if not len(load) == len(compute) == len(step) > 0 or sum(step) > _LONGEST_S or sum(compute) > sum(step):
+        return None
+    return StepTimes(sum(load), sum(compute), sum(step), load[0], compute[0], step[0])
 
 
 def read_configuration(source: Source, execution: Execution) -> None:

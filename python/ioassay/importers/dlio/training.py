@@ -14,9 +14,10 @@ from statistics import fmean
 from ioassay.importers import doubts, model
 from ioassay.importers.dlio.execution import Epoch, Execution, count, number, numbers
 from ioassay.importers.json_text import Parsed, lines_of
-from ioassay.importers.model import Case, Doubt, Measurement, Rank, Setting
+from ioassay.importers.model import Case, Doubt, Measurement, Rank, Setting, TrainedRank, Training
 from ioassay.importers.numbers import MIB, NS_PER_S
 from ioassay.importers.source import Refused
+from ioassay.store.document import UtilisationDefinition
 from ioassay.text.units import format_about_bytes, format_count, format_number, format_size
 
 DEFAULT_GOAL = 0.9
@@ -130,7 +131,8 @@ def _cases(
     assert source is not None
     matching = [epoch for epoch in execution.epochs if epoch.of("block" if kind == "train" else "eval")]
     epochs: list[Epoch | None] = [*matching] if len(matching) == len(rates) else [None] * len(rates)
-    for epoch_number, (rate, epoch) in enumerate(zip(rates, epochs, strict=True), start=1):
+    percents: list[float | None] = [*utilisation] or [None] * len(rates)
+    for epoch_number, (rate, epoch, percent) in enumerate(zip(rates, epochs, percents, strict=True), start=1):
         steps = epoch.of("block" if kind == "train" else "eval") if epoch else []
         seconds = sum(step.duration_s for step in steps if step.duration_s) or None
         work = _work(execution, data, (epoch_number, kind), seconds)
@@ -157,6 +159,7 @@ def _cases(
                     rate_bytes_per_s=rate.samples_per_s * data.record_bytes if data.record_bytes else None,
                     rate_operations_per_s=rate.samples_per_s,
                     each=model.ranks(list(_each(execution, data, kind, epoch_number))),
+                    training=_training(execution, data, epoch_number, percent) if kind == "train" else None,
                     doubts=[
                         *shared_doubts,
                         *_size(data),
@@ -251,6 +254,44 @@ def _each(execution: Execution, data: _Set, kind: str, epoch: int) -> Iterator[R
         if data.batch and (steps := output.steps.get((epoch, kind))):
             samples = steps * data.batch
             yield Rank(rank=rank, node=output.host, operations=samples, bytes=data.bytes_of(samples))
+
+
+def _training(execution: Execution, data: _Set, epoch: int, percent: float | None) -> Training:
+    key = epoch, "train"
+    printed = {} if percent is None else {_definition(execution): percent / 100}
+    outputs = execution.outputs
+    are_all = len(outputs) == _ranks(execution) and all(key in output.times for output in outputs)
+    nominal_s = execution.number("train.computation_time")
+    each = [
+        TrainedRank(
+            rank=rank,
+            node=output.host,
+            steps=output.steps[key],
+            samples=output.steps[key] * data.batch if data.batch else None,
+            asked_compute_ns=_ns(nominal_s) if nominal_s is not None else None,
+            compute_ns=_ns(times.compute_s),
+            wait_ns=_ns(times.load_s),
+            first_batch_ns=_ns(times.first_load_s),
+            first_step_ns=_ns(times.first_step_s),
+            last_step_ns=_ns(times.step_s),
+            first_compute_ns=_ns(times.first_compute_s),
+        )
+        for rank, output in enumerate(outputs if are_all else [])
+        for times in [output.times[key]]
+    ]
+    goal = _goal_share(execution) if execution.settings else None
+    return Training(goal=goal, printed=printed, each=each)
+
+
+def _definition(execution: Execution) -> UtilisationDefinition:
+    """Only the repository has the statistics of epochs by rank."""
+    source = execution.epochs_source
+    by_rank = source is not None and source.path.name[:1].isdigit()
+    return "DLIO repository" if by_rank else "DLIO release"
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * NS_PER_S)
 
 
 def _settings(execution: Execution, kind: str, data: _Set) -> list[Setting]:

@@ -15,7 +15,7 @@ from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare, verdict
 from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject
 from ioassay.analysis.intervals import WANTED
-from ioassay.reports.compare import given_rates, wording
+from ioassay.reports.compare import given_rates, training, wording
 from ioassay.reports.compare.configuration import Difference, differences
 from ioassay.reports.compare.given_rates import GivenPoint
 from ioassay.reports.compare.wording import Remark
@@ -107,8 +107,8 @@ class Content(Struct, frozen=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The verdict sentences of all series."""
-        return [text for part in self.series for text in part.sentences]
+        """The verdict sentences of training and of all series."""
+        return [*training.sentences(self.subjects), *(text for part in self.series for text in part.sentences)]
 
     @property
     def chance(self) -> list[str]:
@@ -134,7 +134,12 @@ class Content(Struct, frozen=True):
         if len(self.series) < 2 or not self.sentences:
             return self.verdict
         overall = [text for comparison in self.comparisons if (text := wording.overall(comparison))]
-        return [*overall, *(text for part in self.series for text in part.predicted), *self.chance]
+        return [
+            *training.sentences(self.subjects),
+            *overall,
+            *(text for part in self.series for text in part.predicted),
+            *self.chance,
+        ]
 
     @property
     def verdict(self) -> list[str]:

@@ -12,6 +12,7 @@ import polars as pl
 from ioassay.analysis.compare.predictions import judge
 from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.compare.subject import Point
+from ioassay.reports.compare import training
 from ioassay.reports.compare.content import Content
 from ioassay.reports.compare.wording import LEVELS
 
@@ -21,7 +22,7 @@ COMPARE_VERSION = 1
 def data(content: Content) -> dict[str, Any]:
     """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `chance` (of each subject, how many
     differences are more than that), `notes`, `not_compared`, `given_rates` (of series without a ratio, because their
-    rate is the study's), `configuration`.
+    rate is the study's), `training` (measures of epochs, each by its definition), `configuration`.
     """
     names = [subject.name for subject in content.subjects]
     return {
@@ -56,6 +57,7 @@ def data(content: Content) -> dict[str, Any]:
             }
             for given_point in content.given
         ],
+        "training": training.data(content.subjects),
         "configuration": [
             {"what": row.what, "values": dict(zip(names, row.values, strict=True))} for row in content.differences
         ],

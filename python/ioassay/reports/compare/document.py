@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.reports.compare import given_rates, wording
+from ioassay.reports.compare import given_rates, training, wording
 from ioassay.reports.compare.content import Content, DoubtRow, Line, SeriesPart
 from ioassay.reports.document import (
     Block,
@@ -59,6 +59,7 @@ def _sections(content: Content, drawn: Sequence[Picture | None]) -> list[Section
     """By how much; the likely causes; what weighs against the answer; everything else."""
     are_runs = all(subject.kind == "run" for subject in content.subjects)
     return [
+        training.section(content.subjects),
         Section("How much faster or slower", [_answers(content), Notes(content.about_ratios)]),
         Section(
             "What changed" if are_runs else "What differs",
@@ -171,9 +172,16 @@ def terminal(content: Content) -> list[Block]:
         Section(part.title, [_brief(content, part), *map(Paragraph, part.sentences), _remarks(part)])
         for part in content.series
     ]
-    silence = [] if series else map(Paragraph, content.verdict)
+    silence = map(Paragraph, training.sentences(content.subjects) if series else content.verdict)
     differences = Section("Configuration differences", [_difference_table(content)])
-    return [*series, *silence, _given(content), Notes([*content.chance, *content.notes]), differences]
+    return [
+        training.section(content.subjects),
+        *series,
+        *silence,
+        _given(content),
+        Notes([*content.chance, *content.notes]),
+        differences,
+    ]
 
 
 def _given(content: Content) -> Section:

@@ -70,10 +70,10 @@ def test_figures_show_each_definition_the_waits_and_the_epochs() -> None:
     assert drawn.of_summary[0] is utilisation
     assert utilisation not in drawn.further_training
     assert drawn.further_training == drawn.training.others
-    rows = utilisation.data.filter(accelerators=4, definition="ours")
+    rows = utilisation.data.filter(accelerators=4, definition="ioassay")
     assert rows["utilisation_percent"].to_list() == pytest.approx([75, 75])
     assert rows["median_percent"].to_list() == pytest.approx([75, 75])
-    assert sorted(set(utilisation.data["definition"])) == ["DLIO release", "DLIO repository", "ours"]
+    assert sorted(set(utilisation.data["definition"])) == ["DLIO release", "DLIO repository", "ioassay"]
     assert "goal 80 %" in utilisation.svg
     assert "storage feeds 2 accelerators" in utilisation.description
     waits, epochs = drawn.training.others
