@@ -131,6 +131,7 @@ fn result(rank: u32, node: u32) -> RankResult {
         suspended: Vec::new(),
         training: None,
         kv_cache: None,
+        checkpoints: Vec::new(),
         retries: Default::default(),
         endpoint: None,
     };

@@ -113,6 +113,7 @@ fn plan(storage: Storage, directory: &Path, ranks: u32, rank_bytes: u64, works: 
         files: [("data".to_owned(), set)].into(),
         trees: [].into(),
         datasets: [].into(),
+        checkpoints: [].into(),
         steps: works.iter().map(phase).collect(),
         seed: 1,
         memory_bytes: 0,

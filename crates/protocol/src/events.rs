@@ -372,6 +372,29 @@ pub struct RankRecord {
     /// What the server did with its key-value cache, where the operation is `request`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kv_cache: Option<KvCacheRecord>,
+    /// Each generation that was saved or restored by all ranks, where the operation is `checkpoint`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<CheckpointRecord>,
+}
+
+/// One generation of a checkpoint as one rank saved or restored it. Times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointRecord {
+    /// Its number, from 0 in each case.
+    pub generation: u64,
+    /// Bytes of the rank's files.
+    pub bytes: u64,
+    /// From the opening of the barrier until the rank stopped training for it.
+    pub begin_ns: u64,
+    /// From there until the rank's own files were complete, or read.
+    pub own_ns: u64,
+    /// Time within that in which the bytes were made or compared.
+    pub fill_ns: u64,
+    /// Time within that in fsync.
+    pub fsync_ns: u64,
+    /// How long training stood still for it: until all ranks were done, and the oldest generation was removed.
+    pub stall_ns: u64,
 }
 
 /// What the accelerator and the data loader of one rank did in an epoch. Times in nanoseconds.

@@ -4,9 +4,11 @@
 //! done (no rate, no verification, one transfer at a time).
 //!
 //! [`data`] describes files and what moves their bytes, [`metadata`] trees and what is done to their entries,
-//! [`replay`] what an application did, [`train`] datasets and what trains with them, [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
+//! [`replay`] what an application did, [`train`] datasets and what trains with them, [`checkpoint`] the state of a model in
+//! training, [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
 
 pub mod cache;
+pub mod checkpoint;
 pub mod data;
 pub mod kv_cache;
 pub mod metadata;
@@ -21,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::cache::CacheStep;
+use self::checkpoint::{Checkpoint, CheckpointWork};
 use self::data::{DataWork, FileSet};
 use self::kv_cache::KvCacheWork;
 use self::metadata::{FindWork, MetadataWork, Tree};
@@ -55,6 +58,9 @@ pub struct Plan {
     /// Datasets that training jobs create and read, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub datasets: BTreeMap<String, Dataset>,
+    /// Checkpoints that are saved and restored, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checkpoints: BTreeMap<String, Checkpoint>,
     /// What happens, in order. Every rank does every step, with a barrier before each.
     pub steps: Vec<Step>,
     /// Seed of every random choice: the same plan with the same seed does the same I/O.
@@ -236,6 +242,8 @@ pub enum Work {
     Train(TrainWork),
     /// Answer requests with a key-value cache.
     KvCache(KvCacheWork),
+    /// Save or restore the state of a model in training.
+    Checkpoint(CheckpointWork),
 }
 
 /// What the operations of a record did.
@@ -270,12 +278,14 @@ pub enum Operation {
     Step,
     /// Answer one request with a key-value cache, up to its first token.
     Request,
+    /// Save or restore one generation of a checkpoint: the time in which training stands still for it.
+    Checkpoint,
 }
 
 impl Operation {
     /// True for the operations that change what is stored.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close | Self::Step | Self::Request)
+        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close | Self::Step | Self::Request | Self::Checkpoint)
     }
 }
 

@@ -27,6 +27,7 @@ NOUNS: dict[Operation, str] = {
     "sync": "syncs",
     "step": "steps",
     "request": "requests",
+    "checkpoint": "generations",
 }
 """The noun that a rate of each operation counts."""
 

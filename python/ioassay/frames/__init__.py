@@ -104,6 +104,11 @@ class Runs:
         return self._joined({path: run.kv_cache for path, run in self.by_path.items()})
 
     @cached_property
+    def checkpoints(self) -> pl.DataFrame:
+        """A row for each generation of a checkpoint of each rank."""
+        return self._joined({path: run.checkpoints for path, run in self.by_path.items()})
+
+    @cached_property
     def sources(self) -> pl.DataFrame:
         """The file and line of each imported measurement."""
         return self._joined({path: run.sources for path, run in self.by_path.items()})

@@ -52,6 +52,10 @@ class Kind(ABC, Generic[W_contra]):
         """Datasets of the plan that it names."""
         return []
 
+    def checkpoints(self, work: W_contra) -> list[str]:
+        """Checkpoints of the plan that it names."""
+        return []
+
     def earlier_steps(self, work: W_contra) -> list[int]:
         """Steps of the plan that it refers to, which must be phases."""
         return []
@@ -63,13 +67,14 @@ def called(name: str | None, verb: str) -> str:
 
 
 def which(plan: Contents, name: str) -> str:
-    """A file set, tree or dataset by name, where there are several."""
+    """A file set, tree, dataset or checkpoint by name, where there are several."""
     return f" of {name}" if has_several(plan) else ""
 
 
 def has_several(plan: Contents) -> bool:
-    """True where a plan has more than one of file sets, trees and datasets together."""
-    return len(plan.get("files", {})) + len(plan.get("trees", {})) + len(plan.get("datasets", {})) > 1
+    """True where a plan has more than one of file sets, trees, datasets and checkpoints together."""
+    on_files = len(plan.get("files", {})) + len(plan.get("trees", {}))
+    return on_files + len(plan.get("datasets", {})) + len(plan.get("checkpoints", {})) > 1
 
 
 def with_additions(additions: list[str]) -> str:

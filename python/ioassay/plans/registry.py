@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioassay.plans.kind import Kind
-from ioassay.plans.kinds import data, find, kv_cache, metadata, replay, train
+from ioassay.plans.kinds import checkpoint, data, find, kv_cache, metadata, replay, train
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Work
@@ -18,6 +18,7 @@ _KINDS: Mapping[str, Kind[Any]] = {
     "replay": replay.Replayed(),
     "train": train.Train(),
     "kv-cache": kv_cache.KvCache(),
+    "checkpoint": checkpoint.Checkpoints(),
 }
 
 

@@ -14,7 +14,7 @@ from ioassay.processes import engine
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event, EventAmounts, EventError
-    from ioassay.protocol.plan import Dataset, FileSet, Plan, RankCount, Step, Storage, Tree
+    from ioassay.protocol.plan import Checkpoint, Dataset, FileSet, Plan, RankCount, Step, Storage, Tree
 
     class Contents(TypedDict):
         """What of a plan its amounts and its description follow from."""
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         files: NotRequired[dict[str, FileSet]]
         trees: NotRequired[dict[str, Tree]]
         datasets: NotRequired[dict[str, Dataset]]
+        checkpoints: NotRequired[dict[str, Checkpoint]]
         steps: list[Step]
 
 

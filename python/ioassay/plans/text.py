@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ioassay.plans import registry
 from ioassay.plans.kind import has_several, phase_name, which, with_additions
+from ioassay.plans.kinds.checkpoint import checkpoint
 from ioassay.plans.kinds.data import file_set
 from ioassay.plans.kinds.metadata import tree
 from ioassay.plans.kinds.train import dataset
@@ -68,7 +69,7 @@ def storage(through: Storage) -> str:
 
 
 def sets(plan: Contents) -> Iterator[str]:
-    """What is written, read, created and examined, a sentence for each file set, tree and dataset."""
+    """What is written, read, created and examined, a sentence for each file set, tree, dataset and checkpoint."""
     several = has_several(plan)
     for name, files in plan.get("files", {}).items():
         yield (f"file set {name}: " if several else "") + file_set(plan, name, files)
@@ -76,6 +77,8 @@ def sets(plan: Contents) -> Iterator[str]:
         yield (f"tree {name}: " if several else "") + tree(shape)
     for name, of in plan.get("datasets", {}).items():
         yield (f"dataset {name}: " if several else "") + dataset(of)
+    for name, saved in plan.get("checkpoints", {}).items():
+        yield (f"checkpoint {name}: " if several else "") + checkpoint(saved)
 
 
 def steps(plan: Contents) -> str:

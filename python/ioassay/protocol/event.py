@@ -54,6 +54,25 @@ CacheMethod: TypeAlias = Literal["drop-caches", "fadvise", "remount", "read-othe
 """A way to make the next read phase read from storage and not from memory."""
 
 
+class CheckpointRecord(TypedDict, closed=True):
+    """One generation of a checkpoint as one rank saved or restored it. Times in nanoseconds."""
+
+    begin_ns: int
+    """From the opening of the barrier until the rank stopped training for it."""
+    bytes: int
+    """Bytes of the rank's files."""
+    fill_ns: int
+    """Time within that in which the bytes were made or compared."""
+    fsync_ns: int
+    """Time within that in fsync."""
+    generation: int
+    """Its number, from 0 in each case."""
+    own_ns: int
+    """From there until the rank's own files were complete, or read."""
+    stall_ns: int
+    """How long training stood still for it: until all ranks were done, and the oldest generation was removed."""
+
+
 class Clock(TypedDict):
     """The clock that times operations."""
 
@@ -1445,6 +1464,8 @@ class RankRecord(TypedDict):
     """Bytes and operations at the stonewall, where it met one."""
     bytes: int
     """Bytes moved."""
+    checkpoints: NotRequired[list[CheckpointRecord]]
+    """Each generation that was saved or restored by all ranks, where the operation is `checkpoint`."""
     close_ns: int
     """Time in close."""
     end_ns: int

@@ -26,6 +26,18 @@ CacheMethod: TypeAlias = Literal["drop-caches", "fadvise", "remount", "read-othe
 """A way to make the next read phase read from storage and not from memory."""
 
 
+class CheckpointOperationRestore(TypedDict, closed=True):
+    """Read the last generations that are there, the oldest of them first."""
+
+    count: int
+    """Generations to restore."""
+    kind: Literal["restore"]
+    shift: int
+    """Each rank reads the files of the rank this much further on."""
+    verify: bool
+    """What is read is compared with what was written."""
+
+
 Compute: TypeAlias = Literal["sleep", "spin"]
 """How the time of a computation is passed."""
 
@@ -194,6 +206,12 @@ MetadataOperation: TypeAlias = (
     | MetadataOperationRemoveTree
 )
 """What each operation of a metadata job does."""
+
+
+class ModelParameters(TypedDict, closed=True):
+    """So many, which are spread evenly."""
+
+    parameters: int
 
 
 class OrderStrided(TypedDict, closed=True):
@@ -629,6 +647,23 @@ Transfer: TypeAlias = Literal["write"] | Literal["read"] | TransferMixed
 """What each operation of a data job does."""
 
 
+class Transformer(TypedDict, closed=True):
+    """A transformer with gated feed-forward layers, grouped-query attention, and an output that is not tied to the embedding."""
+
+    feed_forward: int
+    """Size of the feed-forward layers."""
+    heads: int
+    """Attention heads."""
+    hidden: int
+    """Size of the hidden state."""
+    kv_heads: int
+    """Heads of keys and of values."""
+    layers: int
+    """Layers."""
+    vocabulary: int
+    """Tokens of the vocabulary."""
+
+
 class Tree(TypedDict, closed=True):
     """
     A tree as mdtest builds it: a root, `branch` directories in each directory down to `depth`, and in each (or only
@@ -860,6 +895,16 @@ class InPlace(TypedDict, closed=True):
     """Replace and remove regular files that are there, of any origin."""
     trees: NotRequired[dict[str, TreePlace]]
     """Where each tree is."""
+
+
+class ModelTransformer(TypedDict, closed=True):
+    """Those of a transformer's matrices."""
+
+    transformer: Transformer
+
+
+Model: TypeAlias = ModelParameters | ModelTransformer
+"""How many parameters a model has, and where."""
 
 
 class SampleSizesHistogram(TypedDict, closed=True):
@@ -1117,6 +1162,8 @@ class Plan(TypedDict, closed=True):
 
     case: str
     """Identifier of the case, unique in the run; it begins the names of its files. Same letters as `run`."""
+    checkpoints: NotRequired[dict[str, Checkpoint]]
+    """Checkpoints that are saved and restored, by name."""
     datasets: NotRequired[dict[str, Dataset]]
     """Datasets that training jobs create and read, by name."""
     files: NotRequired[dict[str, FileSet]]

@@ -69,6 +69,9 @@ def unfitting(plan: Plan) -> str | None:
         for dataset in kind.datasets(work):
             if dataset not in plan.get("datasets", {}):
                 return f"it has no dataset {dataset}"
+        for checkpoint in kind.checkpoints(work):
+            if checkpoint not in plan.get("checkpoints", {}):
+                return f"it has no checkpoint {checkpoint}"
         rate_of = job.get("limit", {}).get("at_rate_of")
         earlier = [*([rate_of["step"]] if rate_of else []), *kind.earlier_steps(work)]
         if any(step >= len(phases) or phases[step] is None for step in earlier):

@@ -171,6 +171,7 @@ def _phase_columns(case: CaseEntry, nodes: list[str], phase: EventPhase) -> dict
         "first_bytes": _buckets(_first_byte(phase)),
         "training": _training(nodes, phase),
         "kv_cache": _kv_cache(nodes, phase),
+        "checkpoints": _checkpoints(nodes, phase),
         "doubts": _doubts(phase),
     }
 
@@ -246,6 +247,15 @@ def _kv_cache(nodes: list[str], phase: EventPhase) -> Columns:
         if (served := rank.get("kv_cache")) is not None
     ]
     return _columns(rows, schema.KV_CACHE)
+
+
+def _checkpoints(nodes: list[str], phase: EventPhase) -> Columns:
+    rows = [
+        {**generation, "rank": rank["rank"], "node": nodes[rank["node"]]}
+        for rank in phase["ranks"]
+        for generation in rank.get("checkpoints", [])
+    ]
+    return _columns(rows, schema.CHECKPOINTS)
 
 
 def _at_stonewall(rank: RankRecord) -> Row:

@@ -33,6 +33,8 @@ class LoadedRun:
     """The activity of each accelerator and its data loader in each epoch; empty where nothing trained."""
     kv_cache: pl.DataFrame
     """What each inference server did with its key-value cache; empty where nothing answered requests."""
+    checkpoints: pl.DataFrame
+    """Each generation of a checkpoint as each rank saved or restored it; empty where there were none."""
     doubts: pl.DataFrame
     sources: pl.DataFrame
     """Where imported measurements were read; empty for a run of our own."""

@@ -168,6 +168,21 @@ KV_CACHE = pl.Schema(
     }
 )
 
+CHECKPOINTS = pl.Schema(
+    {
+        **_KEY,
+        "rank": pl.Int64,
+        "node": pl.String,
+        "generation": pl.Int64,  # of the case, from 0
+        "bytes": pl.Int64,  # of the rank's files
+        "begin_ns": pl.Int64,  # when it stopped training, since the phase's start
+        "own_ns": pl.Int64,  # from then until its own files were complete, or read
+        "fill_ns": pl.Int64,  # of that: making or comparing bytes
+        "fsync_ns": pl.Int64,  # of that
+        "stall_ns": pl.Int64,  # until all ranks were done
+    }
+)
+
 DOUBTS = pl.Schema(
     {
         **_KEY,
@@ -205,12 +220,13 @@ TABLES = {
     "first_bytes": FIRST_BYTES,
     "training": TRAINING,
     "kv_cache": KV_CACHE,
+    "checkpoints": CHECKPOINTS,
     "doubts": DOUBTS,
     "sources": SOURCES,
 }
 """Every table of a run directory by name; the file is `NAME.parquet`."""
 
-ADDED_TABLES = frozenset({"first_bytes", "training", "kv_cache"})
+ADDED_TABLES = frozenset({"first_bytes", "training", "kv_cache", "checkpoints"})
 """Tables that runs of older versions lack: nothing of theirs was measured then."""
 
 REBUILT = "Delete it: a missing table is rebuilt from the run's logs."

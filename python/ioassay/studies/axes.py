@@ -112,7 +112,7 @@ def _problems(workload: Entries, axis: str, node: Node, origin: Origin) -> Itera
     known = _keys()
     if axis in PLACEMENT:
         yield origin.problem(f"`{axis}` does not belong in `sweep`", f"write `{axis}: [1, 2, 4]` outside `sweep`")
-    elif first in _NEVER or (not rest and first in ("files", "trees", "datasets", TREE, STEPS)):
+    elif first in _NEVER or (not rest and first in ("files", "trees", "datasets", "checkpoints", TREE, STEPS)):
         yield origin.problem(f"`{axis}` cannot be swept", "use a key with a single value, such as `transfer`")
     elif first not in known:
         yield origin.problem(f"`{axis}` is not a key of a workload or its storage", nearest(first, known))

@@ -117,6 +117,8 @@ def _plan(study: Study, point: Point, *, run: str, target: Target) -> Plan:
         plan["trees"] = contents["trees"]
     if "datasets" in contents:
         plan["datasets"] = contents["datasets"]
+    if "checkpoints" in contents:
+        plan["checkpoints"] = contents["checkpoints"]
     if workload.time_limit is not None:
         plan["time_limit_ns"] = workload.time_limit
     return plan

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ioassay.studies import spelling, sweep
+from ioassay.studies.checkpoint import OnCheckpoint
 from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.model import Workload
 from ioassay.studies.replay import Replay
@@ -77,10 +78,16 @@ class _Steps:
             yield from self._replay(work.body, place)
             return
         if isinstance(work.body, OnDataset):
-            yield from self._on_dataset(work.body, (*place, str(work.verb)))
+            named = ("dataset", "datasets", work.body.dataset, [*self.workload.datasets])
+            yield from self._on_named(named, (*place, str(work.verb)))
+            return
+        if isinstance(work.body, OnCheckpoint):
+            named = ("checkpoint", "checkpoints", work.body.checkpoint, [*self.workload.checkpoints])
+            yield from self._on_named(named, (*place, str(work.verb)))
             return
         if isinstance(work.body, KvCache):
-            yield from self._on_objects(work.body, (*place, str(work.verb)))
+            named = ("file set", "files", work.body.files, [*self.workload.files])
+            yield from self._on_named(named, (*place, str(work.verb)))
             return
         phase, verb = work.body, str(work.verb)
         on = sweep.works_on(self.workload, work)
@@ -114,24 +121,15 @@ class _Steps:
                 known = nearest(tree, self.workload.trees) if self.workload.trees else "add `trees:` to the workload"
                 yield self.origin_of(*inside, "tree").problem(f"there is no tree `{tree}`", known)
 
-    def _on_dataset(self, on: OnDataset, place: Path) -> Iterator[Problem]:
-        known = [*self.workload.datasets]
-        if on.dataset is not None and on.dataset not in known:
-            instead = nearest(on.dataset, known) if known else "add `datasets:` to the workload"
-            yield self.origin_of(*place, "dataset").problem(f"there is no dataset `{on.dataset}`", instead)
-        elif on.dataset is None and len(known) != 1:
-            wrong = f"`{self.name}` has {'several datasets' if known else 'no dataset'}"
-            instead = f"name one of {', '.join(known)}" if known else "add `datasets:` to the workload"
-            yield self.origin_of(*place).problem(wrong, instead)
-
-    def _on_objects(self, step: KvCache, place: Path) -> Iterator[Problem]:
-        known = [*self.workload.files]
-        if step.files is not None and step.files not in known:
-            instead = nearest(step.files, known) if known else "add `files:` to the workload"
-            yield self.origin_of(*place, "files").problem(f"there is no file set `{step.files}`", instead)
-        elif step.files is None and len(known) != 1:
-            wrong = f"`{self.name}` has {'several file sets' if known else 'no file set for the objects'}"
-            instead = f"name one of {', '.join(known)}" if known else "add `files:` to the workload"
+    def _on_named(self, on: tuple[str, str, str | None, list[str]], place: Path) -> Iterator[Problem]:
+        """A step on a dataset or checkpoint: the key that names it, the workload's key of all, its name, all names."""
+        what, every, name, known = on
+        if name is not None and name not in known:
+            instead = nearest(name, known) if known else f"add `{every}:` to the workload"
+            yield self.origin_of(*place, what).problem(f"there is no {what} `{name}`", instead)
+        elif name is None and len(known) != 1:
+            wrong = f"`{self.name}` has {f'several {every}' if known else f'no {what}'}"
+            instead = f"name one of {', '.join(known)}" if known else f"add `{every}:` to the workload"
             yield self.origin_of(*place).problem(wrong, instead)
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from ioassay.store.point_types import AxisName
+from ioassay.studies.checkpoint import Checkpoint
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.replay import Replays
@@ -106,15 +107,18 @@ class Workload(Sweep):
         default={}, description="Trees by name. A workload with a single one may write `tree:` instead."
     )
     datasets: dict[Identifier, Dataset] = Field(default={}, description="Datasets for training, by name.")
+    checkpoints: dict[Identifier, Checkpoint] = Field(
+        default={}, description="Checkpoints of models in training, by name."
+    )
 
     @model_validator(mode="after")
     def _something_to_work_on(self) -> Self:
-        names = [*self.files, *self.trees, *self.datasets]
+        names = [*self.files, *self.trees, *self.datasets, *self.checkpoints]
         if both := {name for name in names if names.count(name) > 1}:
             kinds = (
                 "a file set and a tree"
                 if both <= self.files.keys() & self.trees.keys()
-                else "a dataset and other files"
+                else "a dataset or checkpoint and other files"
             )
             raise ValueError(f"has {kinds} both called `{min(both)}`; give each its own name")
         if sum(len(files.groups or []) > 1 for files in self.files.values()) > 1:

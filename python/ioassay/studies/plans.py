@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ioassay.studies import spelling, sweep
+from ioassay.studies.checkpoint import RestoreCheckpoint, SaveCheckpoint
 from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Limit, Mixed, Phase, Step, Work
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def work(point: Point) -> Contents:
-    """All that a case does: `files`, `trees` and `datasets` only where there are any."""
+    """All that a case does: `files`, `trees`, `datasets` and `checkpoints` only where there are any."""
     workload = point.workload
     ranges = sweep.rank_ranges(point)
     made: Contents = {
@@ -38,6 +39,8 @@ def work(point: Point) -> Contents:
             _share(tree, ranges[name], point)
     if datasets := {name: dataset.plan() for name, dataset in workload.datasets.items()}:
         made["datasets"] = datasets
+    if checkpoints := {name: checkpoint.plan() for name, checkpoint in workload.checkpoints.items()}:
+        made["checkpoints"] = checkpoints
     return made
 
 
@@ -82,6 +85,9 @@ def _job(point: Point, name: str, work: Work) -> plan.Job:
         return _on_dataset(workload, name, phase)
     if isinstance(phase, KvCache):
         return _on_objects(point, name, phase)
+    if isinstance(phase, SaveCheckpoint | RestoreCheckpoint):
+        of, *_ = workload.checkpoints  # checked before: it is named where there are several
+        return {"name": name, "work": phase.plan(phase.checkpoint or of)}
     if not isinstance(phase, Phase):
         return {"name": name, "work": phase.plan(partial(_index, workload))}
     on = sweep.works_on(workload, work)

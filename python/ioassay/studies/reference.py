@@ -12,6 +12,7 @@ import sys
 
 from ioassay.analysis.acceptance import MEASURES
 from ioassay.studies.caches import ColdCache, Hook, Remount
+from ioassay.studies.checkpoint import Checkpoint, RestoreCheckpoint, SaveCheckpoint, Sizes
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.model import (
@@ -68,6 +69,10 @@ _HEADINGS = Headings(
         CreateDataset: "Creation of a dataset",
         Train: "Training",
         KvCache: "Key-value cache",
+        Checkpoint: "Checkpoint",
+        Sizes: "Transformer",
+        SaveCheckpoint: "Save",
+        RestoreCheckpoint: "Restore",
         Together: "Jobs side by side",
         Limit: "Limit",
         AtRateOf: "Rate of an earlier phase",

@@ -62,6 +62,11 @@ _OF_JOB: Mapping[str, _Keys] = {
     "work.operation.batch": ("batch",),
     "work.operation.prefetch": ("prefetch",),
     "work.operation.loader_threads": ("loader_threads",),
+    "work.operation.every_ns": ("every",),
+    "work.operation.count": ("count",),
+    "work.operation.shift": ("shift",),
+    "work.operation.rename": ("rename",),
+    "work.transfer_bytes": ("transfer",),
     "work.operation": (),
     "work.contexts.count": ("contexts",),
     "work.contexts.tokens": ("context_tokens",),
@@ -191,7 +196,7 @@ def _path(workload: Workload, name: str, key: str) -> _Keys | None:
             return ("workloads", name, "storage", *option)
         case ["sample_interval_ns"]:
             return ("sample_interval",)
-        case ["ranks" | "files" | "trees" | "datasets" | "steps" as what, *inner]:
+        case ["ranks" | "files" | "trees" | "datasets" | "checkpoints" | "steps" as what, *inner]:
             return ("workloads", name, *_within(workload, what, inner))
     return None
 
@@ -204,7 +209,7 @@ def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
             return ("files", name, files.size_key)
         case "files", name, *key:
             return ("files", name, *(_of_files(workload.files[name], first) for first in key[:1]))
-        case "trees" | "datasets", name, *key:
+        case "trees" | "datasets" | "checkpoints", name, *key:
             return (what, name, *(_OF_TREE.get(first, first) for first in key[:1]))
         case "steps", step, "jobs", job, *key:
             within = _of_stream(workload, step, key) or _inside(".".join(key))

@@ -57,7 +57,7 @@ def _workload(
         only = entries.pop(TREE)
         origins["trees"] = origins.get(TREE, only.origin)
         entries["trees"] = Entries({TREE: only}, {TREE: origins["trees"]}, only.origin)
-    if not entries.keys() & {"files", "trees", "datasets"} and not _only_walks(entries.get("steps")):
+    if not entries.keys() & {"files", "trees", "datasets", "checkpoints"} and not _only_walks(entries.get("steps")):
         names = {name for name in entries if _is_of_files(name, of_workload, of_file_set)}
         inline = {name: entries.pop(name) for name in node.entries if name in names}
         here = Origin(origin.place, node.origin.key)

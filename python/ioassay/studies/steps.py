@@ -5,7 +5,7 @@ Not here: file sets and trees (`studies.files`), what a step needs of the steps 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
@@ -15,6 +15,7 @@ from ioassay.protocol.facts import REPLACEMENT
 from ioassay.store.document import OPERATIONS, Operation
 from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
+from ioassay.studies.checkpoint import RestoreCheckpoint, SaveCheckpoint
 from ioassay.studies.kv_cache import KvCache
 from ioassay.studies.replay import Replay
 from ioassay.studies.storage import Storage
@@ -63,19 +64,12 @@ Verb = Literal[
     "create-dataset",
     "train",
     "kv-cache",
+    "save-checkpoint",
+    "restore-checkpoint",
 ]
 """The keys of a step that is a timed phase."""
 
 VERBS: tuple[Verb, ...] = get_args(Verb)
-
-_OPERATIONS: Mapping[Verb | None, tuple[Operation, ...]] = {
-    "mixed": ("read", "write"),
-    "replace": REPLACEMENT,
-    "create-dataset": ("write",),
-    "train": ("read", "step"),
-    "kv-cache": ("request", "read", "write", "remove"),
-}
-"""The operations of steps that are not called as their only one."""
 
 ON_FILES: tuple[Verb, ...] = ("write", "read", "mixed")
 ON_TREES: tuple[Verb, ...] = (
@@ -339,6 +333,21 @@ class Find(Part):
         return made
 
 
+_OPERATIONS: Mapping[str, Sequence[Operation]] = {
+    "mixed": ("read", "write"),
+    "replace": REPLACEMENT,
+    "create-dataset": ("write",),
+    "train": ("read", "step"),
+    "save-checkpoint": ("write", "checkpoint"),
+    "restore-checkpoint": ("read", "checkpoint"),
+    "kv-cache": ("request", "read", "write", "remove"),
+}
+"""What the operations of steps do whose verb is not their only operation."""
+
+Body = Phase | Find | Replay | CreateDataset | Train | SaveCheckpoint | RestoreCheckpoint | KvCache
+"""What stands at the key of a step that is a timed phase."""
+
+
 class Work(Part):
     """What is done: exactly one of these keys. Those without a value of their own may stand without a colon."""
 
@@ -377,6 +386,12 @@ class Work(Part):
     kv_cache: KvCache | None = Field(
         default=None, alias="kv-cache", description="Answer requests of a language model with a key-value cache."
     )
+    save_checkpoint: SaveCheckpoint | None = Field(
+        default=None, alias="save-checkpoint", description="Save generations of a checkpoint, as training does."
+    )
+    restore_checkpoint: RestoreCheckpoint | None = Field(
+        default=None, alias="restore-checkpoint", description="Restore the last generations of a checkpoint."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -394,10 +409,10 @@ class Work(Part):
         return next((verb for verb in VERBS if getattr(self, verb.replace("-", "_")) is not None), None)
 
     @cached_property
-    def body(self) -> Phase | Find | Replay | CreateDataset | Train | KvCache:
+    def body(self) -> Body:
         """The description of it. Only where there is a verb."""
         assert self.verb is not None
-        body: Phase | Find | Replay | CreateDataset | Train | KvCache = getattr(self, self.verb.replace("-", "_"))
+        body: Body = getattr(self, self.verb.replace("-", "_"))
         return body
 
     @cached_property
@@ -410,8 +425,8 @@ class Work(Part):
         """What its operations do: a measurement for each."""
         if self.replay is not None:
             return replays.operations(self.replay.plan())
-        if self.verb in _OPERATIONS:
-            return [*_OPERATIONS[self.verb]]
+        if (several := _OPERATIONS.get(self.verb or "")) is not None:
+            return [*several]
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

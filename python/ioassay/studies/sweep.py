@@ -18,6 +18,7 @@ from itertools import product
 
 from ioassay.protocol.facts import LARGEST_CASE_BYTES
 from ioassay.store.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
+from ioassay.studies.checkpoint import OnCheckpoint
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Criterion, Study, Workload
 from ioassay.studies.shorthand import DATA
@@ -214,9 +215,11 @@ def storage_of(workload: Workload, work: Work) -> Storage:
 
 
 def settles(workload: Workload, work: Work) -> bool:
-    """A job waits for what was written before it: as its step says, where it writes a file set directly, or trains."""
+    """A job waits for what was written before it: as its step says, where it writes a file set directly, trains, or
+    works on a checkpoint.
+    """
     if work.phase is None:
-        return work.train is not None
+        return work.train is not None or isinstance(work.body, OnCheckpoint)
     on_files = works_on(workload, work) in workload.files
     writes = on_files and work.verb in ("write", "mixed") and storage_of(workload, work).direct
     return writes if work.phase.settle is None else work.phase.settle

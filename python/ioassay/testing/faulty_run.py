@@ -54,6 +54,7 @@ def faulty_run() -> LoadedRun:
         first_bytes=run.first_bytes,
         training=run.training,
         kv_cache=run.kv_cache,
+        checkpoints=run.checkpoints,
         doubts=run.doubts,
         sources=run.sources,
         watch=_watched(run),

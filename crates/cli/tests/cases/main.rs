@@ -7,6 +7,7 @@ mod support;
 
 mod capture;
 mod case;
+mod checkpoint;
 mod command;
 mod device;
 mod front_ends_extremes;

@@ -67,6 +67,7 @@ pub fn plan(set: FileSet, ranks: u32, steps: Vec<Step>) -> Plan {
         files: BTreeMap::from([("data".to_owned(), set)]),
         trees: BTreeMap::new(),
         datasets: BTreeMap::new(),
+        checkpoints: BTreeMap::new(),
         steps,
         seed: 7,
         memory_bytes: 0,

@@ -16,7 +16,7 @@ use crate::cache::{self, site_command};
 use crate::measure::doubts::COLD_SHARE;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
-use crate::work::sizes::datasets_bytes;
+use crate::work::sizes::{checkpoints_bytes, datasets_bytes};
 
 /// What is to be known of a remount that emptied nothing.
 const STILL_THERE: &str = "the pages are still in the page cache: the command did not unmount the file system, or it \
@@ -85,9 +85,10 @@ impl<R: Ranks> Rank<'_, R> {
         self.check_stopped()
     }
 
-    /// Bytes of all file sets and datasets.
+    /// Bytes of all file sets, datasets and checkpoints.
     fn set_bytes(&self) -> u64 {
-        self.case.plan.file_sets_bytes().saturating_add(datasets_bytes(self.case.plan))
+        let plan = self.case.plan;
+        [datasets_bytes(plan), checkpoints_bytes(plan)].into_iter().fold(plan.file_sets_bytes(), u64::saturating_add)
     }
 
     /// True if almost none of the file sets is known to be resident.

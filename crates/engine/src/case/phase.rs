@@ -30,7 +30,7 @@ impl<R: Ranks> Rank<'_, R> {
         let phase = with_rates.as_ref().unwrap_or(phase);
         let settled = self.settle(phase)?;
         let own_job = self.own_job(phase);
-        let inspected = own_job.and_then(|(_, job, member)| self.inspect(job, member));
+        let inspected = own_job.and_then(|(_, job, member)| self.inspect(step, job, member));
         let prepared = own_job.map(|(_, job, number)| {
             runner_of(&job.work).prepare(&Member { case: self.case, step, job, number }, &self.history)
         });

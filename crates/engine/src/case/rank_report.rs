@@ -68,6 +68,7 @@ impl RankReport {
             written,
             training,
             kv_cache,
+            mut checkpoints,
             ..
         } = result;
         let complete = complete && result.failure.is_none();
@@ -100,6 +101,10 @@ impl RankReport {
                     suspended: suspended.clone(),
                     training: training.filter(|_| operation == Operation::Step),
                     kv_cache: kv_cache.filter(|_| operation == Operation::Request),
+                    checkpoints: match operation {
+                        Operation::Checkpoint => std::mem::take(&mut checkpoints),
+                        _ => Vec::new(),
+                    },
                 };
                 let first_byte = requests.first_byte.as_ref().filter(|_| operation == Operation::Read);
                 let (latencies, first_byte) = (recorded.latencies.buckets(), first_byte.map(Latencies::buckets));

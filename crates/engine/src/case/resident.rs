@@ -2,13 +2,15 @@
 //!
 //! Every rank looks, on its own node, at the parts that it would read itself: what the node that wrote them still holds
 //! makes no read of another one warm. Any rank may read any sample of a dataset, so the ranks of each node together look
-//! at all its files. Not here: what that means for a number ([`crate::measure::doubts`]).
+//! at all its files; of a checkpoint each looks at the files that it would read. Not here: what that means for a number ([`crate::measure::doubts`]).
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ioassay_protocol::plan::checkpoint::{CheckpointOperation, CheckpointWork};
 use ioassay_protocol::plan::data::{DataWork, FileSet};
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, RankRange};
@@ -19,8 +21,10 @@ use crate::cache::holes;
 use crate::cache::residency::{self, Instrument};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
+use crate::work::checkpoint::{OnCheckpoint, all as checkpoints};
 use crate::work::kind_of;
 use crate::work::run::profile::{Inspected, Profile};
+use crate::workload::checkpoint::{self, Shards};
 use crate::workload::dataset::Samples;
 use crate::workload::layout::{self, Geometry};
 
@@ -63,17 +67,27 @@ struct Part<'a> {
 }
 
 impl<R: Ranks> Rank<'_, R> {
-    /// Of all datasets, and of all file sets, where each rank reads next what it has written, or the part that reads are
+    /// Of all datasets and checkpoints, and of all file sets, where each rank reads next what it has written, or the part that reads are
     /// shifted to.
     pub(super) fn resident_next(&self) -> Result<Resident, Stopped> {
         self.resident(&self.own_parts(self.history.reads_shifted_by))
     }
 
-    /// What member number `member` of `job` is going to read; nothing of jobs that read no file set or dataset. Where several
+    /// What member number `member` of `job` is going to read; nothing of jobs that read no file set, dataset or
+    /// checkpoint. Where several
     /// ranks of a node read the same part, the first of them looks.
-    pub(super) fn inspect(&self, job: &Job, member: u32) -> Option<Inspected> {
+    pub(super) fn inspect(&self, step: u32, job: &Job, member: u32) -> Option<Inspected> {
         if let Some(dataset) = kind_of(&job.work).reads_dataset() {
-            return Some(self.inspect_dataset(job, dataset));
+            return Some(self.inspect_files(&self.dataset_files(dataset, self.case.plan.workers(job))));
+        }
+        if let Some(work) = kind_of(&job.work).checkpoint() {
+            let CheckpointOperation::Restore(restore) = &work.operation else { return None };
+            let (plan, shift) = (self.case.plan, restore.shift + self.history.reads_shifted_by);
+            return Some(self.inspect_files(&self.checkpoint_files(
+                &work.checkpoint,
+                work.generations(plan, step),
+                shift,
+            )));
         }
         let work = kind_of(&job.work).data()?;
         if !work.transfer.reads() {
@@ -96,11 +110,27 @@ impl<R: Ranks> Rank<'_, R> {
         Some(Inspected { measured, profile: Some(profile) })
     }
 
-    fn inspect_dataset(&self, job: &Job, dataset: &str) -> Inspected {
-        let share = self.dataset_files(dataset, self.case.plan.workers(job));
-        let mut profile = Profile::of_whole(share.iter().map(|(_, bytes)| bytes).sum());
-        let measured = self.look_at_files(&share, &mut profile).is_ok();
+    fn inspect_files(&self, files: &[(PathBuf, u64)]) -> Inspected {
+        let mut profile = Profile::of_whole(files.iter().map(|(_, bytes)| bytes).sum());
+        let measured = self.look_at_files(files, &mut profile).is_ok();
         Inspected { measured, profile: Some(profile) }
+    }
+
+    /// The files of these generations of the checkpoint `name` that belong to the rank `shift` further on, with their bytes.
+    fn checkpoint_files(&self, name: &str, generations: Range<u64>, shift: u32) -> Vec<(PathBuf, u64)> {
+        let Case { plan, workspace, .. } = *self.case;
+        if matches!(plan.target, Target::Url(_)) || !self.keeps_files() {
+            return Vec::new();
+        }
+        let of = (name, &plan.checkpoints[name]);
+        let shards = Shards::of(of.1, self.ranks.size());
+        let rank = ((u64::from(self.ranks.rank()) + u64::from(shift)) % u64::from(shards.ranks())) as u32;
+        let file = |generation, state| workspace.file(&checkpoint::file_name(&plan.case, of, generation, rank, state));
+        let of_generation = |generation| {
+            let files = shards.files(rank).map(move |(state, bytes)| (file(generation, state), bytes));
+            files.collect::<Vec<_>>()
+        };
+        generations.flat_map(of_generation).collect()
     }
 
     /// This rank's share of the files of `dataset`, with their bytes, where the `members` on its node look at all of them.
@@ -141,6 +171,22 @@ impl<R: Ranks> Rank<'_, R> {
         self.case.plan.datasets.keys().flat_map(|name| self.dataset_files(name, all)).collect()
     }
 
+    /// What there may be of all checkpoints of the files that this rank has written, and of those that it would read.
+    fn own_checkpoint_files(&self) -> Vec<(PathBuf, u64)> {
+        let plan = self.case.plan;
+        let of_checkpoint = |(name, _, _, places): (&str, _, _, u64)| {
+            let works = plan.jobs().filter_map(|job| kind_of(&job.work).checkpoint());
+            let shift = |work: &CheckpointWork| match &work.operation {
+                CheckpointOperation::Restore(restore) => restore.shift + self.history.reads_shifted_by,
+                CheckpointOperation::Save(_) => 0,
+            };
+            let shifts: BTreeSet<u32> = works.filter(|work| work.checkpoint == name).map(shift).collect();
+            let files = shifts.into_iter().map(|shift| self.checkpoint_files(name, 0..places, shift));
+            files.flatten().collect::<Vec<_>>()
+        };
+        checkpoints(plan).flat_map(of_checkpoint).collect()
+    }
+
     fn part_to_read<'a>(&'a self, work: &'a DataWork, member: u32) -> Part<'a> {
         let geometry = self.geometry(&self.case.plan.files[&work.files]);
         let part = layout::part_of(work, member, geometry.parts, self.history.reads_shifted_by);
@@ -163,7 +209,8 @@ impl<R: Ranks> Rank<'_, R> {
         let mut parts = self.own_parts(0);
         parts.extend(self.own_parts(self.history.reads_shifted_by));
         let mut paths: Vec<PathBuf> = parts.iter().flat_map(|part| self.files_of(part)).map(|(path, _)| path).collect();
-        paths.extend(self.own_dataset_files().into_iter().map(|(path, _)| path));
+        let files = self.own_dataset_files().into_iter().chain(self.own_checkpoint_files());
+        paths.extend(files.map(|(path, _)| path));
         paths.sort();
         paths.dedup();
         paths
@@ -201,7 +248,7 @@ impl<R: Ranks> Rank<'_, R> {
                 Err(_) => residency.bytes = None,
             }
         }
-        let files = self.own_dataset_files();
+        let files = [self.own_dataset_files(), self.own_checkpoint_files()].concat();
         let mut profile = Profile::of_whole(files.iter().map(|(_, bytes)| bytes).sum());
         match self.look_at_files(&files, &mut profile) {
             Ok(measured_with) => {

@@ -29,6 +29,7 @@ pub fn rank(number: u32) -> RankRecord {
         suspended: Vec::new(),
         training: None,
         kv_cache: None,
+        checkpoints: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ use ioassay_protocol::plan::{Phase, Plan, RankRange, Step};
 
 use super::cache;
 use crate::refusal::Refusal;
+use crate::work::checkpoint::validate as checkpoint;
 use crate::work::checks::{A_DAY_NS, range};
 use crate::work::data::validate as data;
 use crate::work::metadata::validate as metadata;
@@ -48,6 +49,10 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     for (name, dataset) in &plan.datasets {
         identifier(&format!("datasets.{name}"), name)?;
         train::dataset(&format!("datasets.{name}"), plan, name, dataset)?;
+    }
+    for (name, described) in &plan.checkpoints {
+        identifier(&format!("checkpoints.{name}"), name)?;
+        checkpoint::checkpoint(&format!("checkpoints.{name}"), plan, name, described, ranks)?;
     }
     in_place(plan, ranks)?;
     steps(plan, ranks, &common)?;

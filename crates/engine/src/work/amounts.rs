@@ -7,7 +7,7 @@ use ioassay_protocol::plan::metadata::Tree;
 use ioassay_protocol::plan::{Job, Operation, Plan, Step};
 
 use super::kind_of;
-use super::sizes::{Sizes, datasets_bytes};
+use super::sizes::{Sizes, checkpoints_bytes, datasets_bytes};
 use crate::workload::tree::Shape;
 
 /// What the case of a validated plan amounts to.
@@ -56,11 +56,12 @@ fn writes(job: &Job) -> bool {
     lanes.iter().any(|(_, operation)| matches!(operation, Operation::Write | Operation::Create))
 }
 
-/// Bytes of all file sets and datasets, and of what the items of all trees hold.
+/// Bytes of all file sets, datasets and checkpoints, and of what the items of all trees hold.
 fn file_set_bytes(plan: &Plan) -> u64 {
     let in_tree = |(name, tree): (&String, &Tree)| {
         let largest = plan.jobs().filter_map(|job| kind_of(&job.work).largest_item_bytes(name)).max();
         Shape::of(tree, plan.rank_count()).all_items().saturating_mul(largest.unwrap_or(0))
     };
-    plan.trees.iter().map(in_tree).chain([datasets_bytes(plan)]).fold(plan.file_sets_bytes(), u64::saturating_add)
+    let others = [datasets_bytes(plan), checkpoints_bytes(plan)];
+    plan.trees.iter().map(in_tree).chain(others).fold(plan.file_sets_bytes(), u64::saturating_add)
 }

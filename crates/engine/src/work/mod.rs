@@ -7,6 +7,7 @@
 //! Not here: the steps of a case ([`crate::case`]), what files and trees look like ([`crate::workload`]).
 
 pub mod amounts;
+pub(crate) mod checkpoint;
 pub(crate) mod checks;
 pub(crate) mod data;
 mod find;
@@ -25,6 +26,7 @@ pub(crate) mod train;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ioassay_protocol::amounts::TransferAmounts;
+use ioassay_protocol::plan::checkpoint::CheckpointWork;
 use ioassay_protocol::plan::data::{DataWork, Order};
 use ioassay_protocol::plan::metadata::MetadataWork;
 use ioassay_protocol::plan::{Job, Operation, Plan, RankRange};
@@ -145,6 +147,11 @@ pub(crate) trait WorkKind {
         false
     }
 
+    /// The work on a checkpoint that it does: what doubts about caches and durability are drawn from.
+    fn checkpoint(&self) -> Option<&CheckpointWork> {
+        None
+    }
+
     /// The metadata work that it does: what doubts about attributes and small files are drawn from.
     fn metadata(&self) -> Option<&MetadataWork> {
         None
@@ -190,4 +197,6 @@ pub(crate) struct LeftOnTarget {
     pub trees: BTreeMap<String, metadata::validate::TreeState>,
     /// Datasets that are created.
     pub datasets: BTreeSet<String>,
+    /// How many generations have been saved of each checkpoint.
+    pub generations: BTreeMap<String, u64>,
 }

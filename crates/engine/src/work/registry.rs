@@ -14,6 +14,7 @@ macro_rules! each_kind {
             ::ioassay_protocol::plan::Work::Replay(work) => work,
             ::ioassay_protocol::plan::Work::Train(work) => work,
             ::ioassay_protocol::plan::Work::KvCache(work) => work,
+            ::ioassay_protocol::plan::Work::Checkpoint(work) => work,
         }
     };
 }
@@ -64,6 +65,8 @@ mod tests {
                 "turns": {"least": 1, "most": 3}, "prompt_tokens": {"least": 4, "most": 20},
                 "answer_tokens": {"least": 4, "most": 20}, "prefill_tokens_per_s": 1000, "decode_tokens_per_s": 100,
                 "think_ns": 0}),
+            json!({"kind": "checkpoint", "checkpoint": "llama", "transfer_bytes": 4096, "operation": {"kind": "save",
+                "count": 2, "every_ns": 0, "compute": "sleep", "fsync": true, "rename": false}}),
         ]
     }
 

@@ -4,7 +4,7 @@
 
 use ioassay_protocol::plan::{Job, Plan, RankRange};
 
-use super::kind_of;
+use super::{checkpoint, kind_of};
 use crate::workload::dataset::all_samples;
 use crate::workload::layout::geometries;
 use crate::workload::tree::Shape;
@@ -18,9 +18,9 @@ pub trait Sizes {
     fn rank_count(&self) -> u32;
     /// The ranks that have something to do in a job.
     fn workers(&self, job: &Job) -> RankRange;
-    /// Files of all file sets and datasets, and directories and items of all trees.
+    /// Files of all file sets, datasets and checkpoints, and directories and items of all trees.
     fn entries(&self) -> u64;
-    /// Bytes that all file sets, datasets and trees take when everything is written; each small file takes whole blocks.
+    /// Bytes that all file sets, datasets, checkpoints and trees take when everything is written; each small file takes whole blocks.
     fn stored_bytes(&self) -> u64;
     /// The same without what is only read, and what a stonewall may end before it is written.
     fn sure_bytes(&self) -> u64;
@@ -42,25 +42,27 @@ impl Sizes for Plan {
     fn entries(&self) -> u64 {
         // One more for the directory that holds a tree.
         let trees = self.trees.values().map(|tree| Shape::of(tree, self.rank_count()).entries() + 1);
-        trees.chain([dataset_files(self)]).fold(file_count(self), u64::saturating_add)
+        trees.chain([dataset_files(self), checkpoint_files(self)]).fold(file_count(self), u64::saturating_add)
     }
 
     fn stored_bytes(&self) -> u64 {
         let trees = self.trees.keys().map(|tree| tree_bytes(self, tree));
-        trees.chain([datasets_bytes(self)]).fold(self.file_sets_bytes(), u64::saturating_add)
+        trees.chain([datasets_bytes(self), checkpoints_bytes(self)]).fold(self.file_sets_bytes(), u64::saturating_add)
     }
 
     fn sure_bytes(&self) -> u64 {
         let sets = geometries(&self.files, self.rank_count());
         let sets = sets.filter(|(name, _)| is_written(self, name) && !is_walled(self, name));
         let trees = self.trees.keys().filter(|tree| !is_walled(self, tree)).map(|tree| tree_bytes(self, tree));
-        let all = sets.map(|(_, geometry)| geometry.bytes()).chain(trees).chain([datasets_bytes(self)]);
+        let others = [datasets_bytes(self), checkpoints_bytes(self)];
+        let all = sets.map(|(_, geometry)| geometry.bytes()).chain(trees).chain(others);
         all.fold(0, u64::saturating_add)
     }
 
     fn sure_entries(&self) -> u64 {
         let sets = geometries(&self.files, self.rank_count()).filter(|(name, _)| is_written(self, name));
         let files = sets.map(|(_, geometry)| geometry.files()).sum::<u64>().saturating_add(dataset_files(self));
+        let files = files.saturating_add(checkpoint_files(self));
         let trees = self.trees.iter().filter(|(name, _)| !is_walled(self, name) && is_created(self, name));
         let entries = trees.map(|(_, tree)| Shape::of(tree, self.rank_count()).entries() + 1);
         entries.fold(files, u64::saturating_add)
@@ -95,6 +97,18 @@ fn dataset_files(plan: &Plan) -> u64 {
 /// Bytes of all datasets.
 pub(crate) fn datasets_bytes(plan: &Plan) -> u64 {
     all_samples(&plan.datasets).map(|(_, samples)| samples.all_bytes()).fold(0, u64::saturating_add)
+}
+
+/// Files of all generations of checkpoints that are there at the same time.
+fn checkpoint_files(plan: &Plan) -> u64 {
+    let files = checkpoint::all(plan).map(|(_, _, shards, places)| shards.file_count().saturating_mul(places));
+    files.fold(0, u64::saturating_add)
+}
+
+/// Bytes of these files.
+pub(crate) fn checkpoints_bytes(plan: &Plan) -> u64 {
+    let bytes = checkpoint::all(plan).map(|(_, _, shards, places)| shards.all_bytes().saturating_mul(places));
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// Bytes that the items of a tree take; each small file takes whole blocks.

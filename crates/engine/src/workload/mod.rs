@@ -5,6 +5,7 @@
 
 pub mod buffer;
 pub mod c_library;
+pub mod checkpoint;
 pub mod dataset;
 #[cfg(test)]
 pub mod given;

@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::checkpoint::Checkpoint;
 use ioassay_protocol::plan::data::FileSet;
 use ioassay_protocol::plan::metadata::Tree;
 use ioassay_protocol::plan::train::Dataset;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Sizes;
+use crate::work::checkpoint::all as checkpoints;
 use crate::work::kind_of;
+use crate::workload::checkpoint::{self, State};
 use crate::workload::dataset::{self, Samples};
 use crate::workload::layout::{Geometry, file_name, geometries};
 use crate::workload::tree::{Shape, container_name};
@@ -26,9 +29,19 @@ pub struct Contents {
     trees: BTreeMap<String, Tree>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     datasets: BTreeMap<String, Dataset>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    checkpoints: BTreeMap<String, Saved>,
     /// Trees whose items may have another name.
     #[serde(default)]
     renamed: BTreeSet<String>,
+}
+
+/// A checkpoint of which generations may be there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Saved {
+    checkpoint: Checkpoint,
+    /// Generations that lie there at the same time at most.
+    places: u64,
 }
 
 /// A tree that may be there.
@@ -46,11 +59,16 @@ impl Contents {
     /// What `plan` creates.
     pub fn of(plan: &Plan) -> Self {
         let renamed = plan.jobs().flat_map(|job| kind_of(&job.work).renamed_trees()).map(str::to_owned).collect();
+        let checkpoints = checkpoints(plan).map(|(name, checkpoint, _, places)| {
+            let saved = Saved { checkpoint: checkpoint.clone(), places };
+            (name.to_owned(), saved)
+        });
+        let checkpoints = checkpoints.collect();
         let Plan { case, files, trees, datasets, .. } = plan.clone();
-        Self { case, ranks: plan.rank_count(), files, trees, datasets, renamed }
+        Self { case, ranks: plan.rank_count(), files, trees, datasets, checkpoints, renamed }
     }
 
-    /// Names of the files of all file sets, and of all datasets that are not kept.
+    /// Names of the files of all file sets, of all datasets that are not kept, and of all checkpoints.
     pub fn file_names(&self) -> impl Iterator<Item = String> {
         let of_sets = geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
@@ -61,7 +79,19 @@ impl Contents {
         let of_datasets = datasets.flat_map(move |(name, dataset)| {
             (0..Samples::of(dataset).files()).map(move |file| dataset::file_name(&self.case, name, file))
         });
-        of_sets.chain(of_datasets)
+        of_sets.chain(of_datasets).chain(self.checkpoint_file_names())
+    }
+
+    /// Names of all files of checkpoints, and of those that are not complete yet. More than there are ranks with both states.
+    fn checkpoint_file_names(&self) -> impl Iterator<Item = String> {
+        let of_rank = move |name, saved: &Saved, place, rank| {
+            State::ALL.map(|state| checkpoint::file_name(&self.case, (name, &saved.checkpoint), place, rank, state))
+        };
+        let names = self.checkpoints.iter().flat_map(move |(name, saved)| {
+            (0..saved.places)
+                .flat_map(move |place| (0..self.ranks).flat_map(move |rank| of_rank(name.as_str(), saved, place, rank)))
+        });
+        names.flat_map(|name| [checkpoint::unfinished_name(&name), name])
     }
 
     /// True if files may be written in several transfers.

@@ -137,6 +137,7 @@ pub fn plan(settings: &Settings, context: &RunContext<'_>) -> Plan {
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
         trees: trees.into(),
         datasets: Default::default(),
+        checkpoints: Default::default(),
         steps: steps(settings),
         seed: u64::from(signature("seed", context.timestamp).cast_unsigned()),
         memory_bytes: 0,

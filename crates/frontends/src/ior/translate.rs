@@ -122,6 +122,7 @@ pub fn plan(
         files: files.into_iter().collect(),
         trees: [].into(),
         datasets: [].into(),
+        checkpoints: [].into(),
         steps: steps(test, context, repetition, earlier),
         seed: u64::from(signature as u32),
         memory_bytes: test

@@ -202,6 +202,7 @@ impl Request {
             files: sets.into_iter().map(|(name, set)| (name.to_owned(), set)).collect(),
             trees: BTreeMap::new(),
             datasets: BTreeMap::new(),
+            checkpoints: BTreeMap::new(),
             steps: jobs.steps(&self.tests.tests, removes)?,
             seed: SEED,
             memory_bytes: 0,

@@ -334,6 +334,7 @@ pub fn plan(asked: &Parameters, amounts: Amounts, place: &Place, turn: Turn<'_>)
         files: std::collections::BTreeMap::new(),
         trees,
         datasets: Default::default(),
+        checkpoints: Default::default(),
         steps: writer.steps(),
         seed: turn.seed.into(),
         memory_bytes: 0,

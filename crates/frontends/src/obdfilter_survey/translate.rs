@@ -152,6 +152,7 @@ impl Request {
             files: sets.collect(),
             trees: BTreeMap::new(),
             datasets: BTreeMap::new(),
+            checkpoints: BTreeMap::new(),
             steps: self.steps(row),
             seed: 1,
             memory_bytes: 0,

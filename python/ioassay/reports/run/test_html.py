@@ -180,8 +180,8 @@ def test_every_case_has_its_ior_command(run: LoadedRun, page: str) -> None:
 
 def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:
     # A LoadedRun does not know where it was loaded from; this keeps it so.
-    tables = {"measurements", "ranks", "samples", "latencies", "first_bytes", "training", "kv_cache", "doubts"}
-    assert set(vars(run)) == {"document", *tables, "sources", "watch"}
+    tables = {"measurements", "ranks", "samples", "latencies", "first_bytes", "training", "kv_cache", "checkpoints"}
+    assert set(vars(run)) == {"document", *tables, "doubts", "sources", "watch"}
 
 
 def test_a_run_with_very_many_measurements_has_one_time_line_per_point(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::environment::Environment;
 use ioassay_protocol::events::{Failure, PhaseRecord};
+use ioassay_protocol::plan::checkpoint::CheckpointWork;
 use ioassay_protocol::plan::data::DataWork;
 use ioassay_protocol::plan::metadata::MetadataWork;
 use ioassay_protocol::plan::{Job, Plan, Step};
@@ -87,6 +88,11 @@ impl Facts<'_> {
     /// The dataset that the job reads, where it reads one.
     pub(super) fn dataset(&self) -> Option<&str> {
         kind_of(&self.job.work).reads_dataset()
+    }
+
+    /// The job's work, where it is on a checkpoint.
+    pub(super) fn checkpoint(&self) -> Option<&CheckpointWork> {
+        kind_of(&self.job.work).checkpoint()
     }
 
     /// The job's work, where it is on the entries of a tree.

@@ -30,9 +30,10 @@ const HOSTS_NAMED: usize = 4;
 const ON_DEVICE: f64 = 0.8;
 
 pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
-    let (planned_bytes, name) = match facts.dataset() {
-        Some(dataset) => (Samples::of(facts.plan.datasets.get(dataset)?).all_bytes(), "the dataset"),
-        None => (planned_bytes(facts)?, "the file set"),
+    let (planned_bytes, name) = match (facts.dataset(), facts.checkpoint()) {
+        (Some(dataset), _) => (Samples::of(facts.plan.datasets.get(dataset)?).all_bytes(), "the dataset"),
+        (_, Some(_)) => (facts.plan.moved_bytes(facts.job), "the checkpoint"),
+        _ => (planned_bytes(facts)?, "the file set"),
     };
     // What another job left in memory, one that goes past it does not read.
     let resident_bytes = facts.record.resident_bytes_before.filter(|_| !facts.direct())?;
@@ -119,9 +120,10 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     doubt(Reason::CacheUnknown { because }, message, remedy)
 }
 
-/// The file set that a job works on, or the dataset that it reads.
+/// The file set or checkpoint that a job works on, or the dataset that it reads.
 fn set_of(kind: &dyn WorkKind) -> Option<&str> {
-    kind.data().map(|work| work.files.as_str()).or_else(|| kind.reads_dataset())
+    let checkpoint = || kind.checkpoint().map(|work| work.checkpoint.as_str());
+    kind.data().map(|work| work.files.as_str()).or_else(|| kind.reads_dataset()).or_else(checkpoint)
 }
 
 /// What may hold `files` although the page cache does not, unless something has emptied it since they were written.
@@ -155,7 +157,8 @@ fn fuse_of(nodes: &[Environment]) -> Option<&str> {
 
 /// What was in memory before is another doubt; here it comes into memory, or stays there, while the phase lasts.
 pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
-    let writes = facts.data().is_some_and(|work| work.transfer.writes());
+    let saves = facts.checkpoint().is_some() && facts.record.operation == Operation::Write;
+    let writes = saves || facts.data().is_some_and(|work| work.transfer.writes());
     let (device, device_bytes) = on_device(facts)?;
     let forced = !writes || facts.synced || facts.direct();
     if !forced || !facts.capabilities.files || facts.failure.is_some() {
@@ -190,7 +193,8 @@ fn on_device(facts: Facts<'_>) -> Option<(String, u64)> {
     let is_mix = |work: &DataWork| matches!(work.transfer, Transfer::Mixed(_));
     let reads = facts.dataset().is_some() || kind_of(&facts.job.work).reads_back();
     let only_reads = reads && facts.record.operation == Operation::Read;
-    if !only_reads && facts.data().is_none_or(is_mix) {
+    let moves_checkpoint = facts.checkpoint().is_some() && facts.record.operation != Operation::Checkpoint;
+    if !only_reads && !moves_checkpoint && facts.data().is_none_or(is_mix) {
         return None;
     }
     let devices = facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?;
@@ -273,6 +277,8 @@ pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
     let written_bytes = facts.record.bytes;
     let remedy = if facts.data().is_some() && facts.record.operation == Operation::Write {
         "fsync at the end of the phase, within the measured time"
+    } else if facts.checkpoint().is_some() && facts.record.operation == Operation::Write {
+        "fsync each file (fsync: true), within the measured time"
     } else {
         // What an application did not force to storage, its replay does not either.
         match facts.metadata()?.operation {

@@ -2,7 +2,7 @@
 //!
 //! Not here: the part that rank 0 gets ([`super::rank_report`]).
 
-use ioassay_protocol::events::{Failure, KvCacheRecord, TrainingRecord};
+use ioassay_protocol::events::{CheckpointRecord, Failure, KvCacheRecord, TrainingRecord};
 use ioassay_protocol::plan::Operation;
 
 use super::operations::OperationStats;
@@ -35,6 +35,8 @@ pub(crate) struct JobResult {
     pub training: Option<TrainingRecord>,
     /// What it did with its key-value cache, where it answered requests with one.
     pub kv_cache: Option<KvCacheRecord>,
+    /// Each generation of a checkpoint that it saved or restored.
+    pub checkpoints: Vec<CheckpointRecord>,
     /// What ended it.
     pub failure: Option<Box<Failure>>,
 }
@@ -55,6 +57,7 @@ impl JobResult {
             read: None,
             training: None,
             kv_cache: None,
+            checkpoints: Vec::new(),
             failure: None,
         }
     }

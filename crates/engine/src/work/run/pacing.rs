@@ -4,12 +4,29 @@ use std::time::Duration;
 
 use ioassay_host::clock::Clock;
 use ioassay_protocol::plan::pace::{Rate, Think};
+use ioassay_protocol::plan::train::Compute;
 use ioassay_protocol::plan::{Job, RankRange};
 
 use crate::ranks::Ranks;
 
 /// How long a wait may overlook a stop.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Turns of a computation that spins, between two looks at whether the case was stopped.
+const SPINS: u32 = 1000;
+
+/// Computes for so long, as a rank that trains does, or until the case is stopped.
+pub(crate) fn compute(how: Compute, duration_ns: u64, clock: &Clock, ranks: &impl Ranks) {
+    let end_ns = clock.now_ns().saturating_add(duration_ns);
+    match how {
+        Compute::Sleep => drop(sleep_until(end_ns, u64::MAX, clock, ranks)),
+        Compute::Spin => {
+            while clock.now_ns() < end_ns && !ranks.must_stop() {
+                (0..SPINS).for_each(|_| std::hint::spin_loop());
+            }
+        }
+    }
+}
 
 /// When the operations of one rank are to begin.
 #[derive(Debug)]

@@ -10,14 +10,11 @@ use crate::ranks::{Ranks, Start};
 use crate::work::WorkKind;
 use crate::work::run::job_result::{JobResult, JobTimes};
 use crate::work::run::operations::{Moved, Operate, Operations};
-use crate::work::run::pacing::sleep_until;
+use crate::work::run::pacing::compute;
 use crate::work::run::{Case, Member, PreparedJob};
 use crate::work::sizes::Sizes;
 use crate::work::train::{OnDataset, READ, STEP, direct_unit, threads};
 use crate::workload::dataset::{EpochOrder, Samples};
-
-/// Turns of a computation that spins, between two looks at whether the case was stopped.
-const SPINS: u32 = 1000;
 
 /// An epoch of one rank, prepared outside the clock. Its loader's threads start with the phase, as those of training do with
 /// each epoch.
@@ -167,12 +164,8 @@ impl<R: Ranks> Accelerator<'_, '_, '_, R> {
     fn compute(&mut self) {
         let (clock, epoch) = (self.job.case.clock, self.job.epoch);
         let begin_ns = clock.now_ns();
-        let end_ns = begin_ns.saturating_add(epoch.compute_ns);
         if epoch.compute_ns > 0 {
-            match epoch.compute {
-                Compute::Sleep => drop(sleep_until(end_ns, u64::MAX, clock, self.ranks)),
-                Compute::Spin => self.spin_until(end_ns),
-            }
+            compute(epoch.compute, epoch.compute_ns, clock, self.ranks);
         }
         let computed_ns = clock.now_ns();
         self.record.compute_ns += computed_ns - begin_ns;
@@ -189,12 +182,6 @@ impl<R: Ranks> Accelerator<'_, '_, '_, R> {
         }
         self.computed += 1;
         publish(self.counters, self.ranks.counters());
-    }
-
-    fn spin_until(&self, end_ns: u64) {
-        while self.job.case.clock.now_ns() < end_ns && !self.ranks.must_stop() {
-            (0..SPINS).for_each(|_| std::hint::spin_loop());
-        }
     }
 }
 
