@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ioassay.store import schema
 from ioassay.store.document import RunDocument
 from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
@@ -51,7 +52,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name: _with_hostile_texts(
             getattr(built, name).lazy(), {"phase", "job", "workload", "file_set", "order", "node"}
         )
-        for name in ("measurements", "ranks", "samples", "latencies", "first_bytes", "training", "doubts", "sources")
+        for name in schema.TABLES
     }
     document = RunDocument.model_validate(_spoiled(built.document.model_dump(mode="json")))
     samples = tables.pop("samples")

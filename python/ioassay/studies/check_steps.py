@@ -78,15 +78,15 @@ class _Steps:
             yield from self._replay(work.body, place)
             return
         if isinstance(work.body, OnDataset):
-            named = ("dataset", "datasets", work.body.dataset, [*self.workload.datasets])
+            named = ("dataset", "dataset", "datasets", work.body.dataset, [*self.workload.datasets])
             yield from self._on_named(named, (*place, str(work.verb)))
             return
         if isinstance(work.body, OnCheckpoint):
-            named = ("checkpoint", "checkpoints", work.body.checkpoint, [*self.workload.checkpoints])
+            named = ("checkpoint", "checkpoint", "checkpoints", work.body.checkpoint, [*self.workload.checkpoints])
             yield from self._on_named(named, (*place, str(work.verb)))
             return
         if isinstance(work.body, KvCache):
-            named = ("file set", "files", work.body.files, [*self.workload.files])
+            named = ("files", "file set", "files", work.body.files, [*self.workload.files])
             yield from self._on_named(named, (*place, str(work.verb)))
             return
         phase, verb = work.body, str(work.verb)
@@ -121,14 +121,16 @@ class _Steps:
                 known = nearest(tree, self.workload.trees) if self.workload.trees else "add `trees:` to the workload"
                 yield self.origin_of(*inside, "tree").problem(f"there is no tree `{tree}`", known)
 
-    def _on_named(self, on: tuple[str, str, str | None, list[str]], place: Path) -> Iterator[Problem]:
-        """A step on a dataset or checkpoint: the key that names it, the workload's key of all, its name, all names."""
-        what, every, name, known = on
+    def _on_named(self, on: tuple[str, str, str, str | None, list[str]], place: Path) -> Iterator[Problem]:
+        """A step on a dataset, checkpoint or file set: the key that names it, its noun, the workload's key of all, its
+        name, all names.
+        """
+        key, what, every, name, known = on
         if name is not None and name not in known:
             instead = nearest(name, known) if known else f"add `{every}:` to the workload"
-            yield self.origin_of(*place, what).problem(f"there is no {what} `{name}`", instead)
+            yield self.origin_of(*place, key).problem(f"there is no {what} `{name}`", instead)
         elif name is None and len(known) != 1:
-            wrong = f"`{self.name}` has {f'several {every}' if known else f'no {what}'}"
+            wrong = f"`{self.name}` has {f'several {what}s' if known else f'no {what}'}"
             instead = f"name one of {', '.join(known)}" if known else f"add `{every}:` to the workload"
             yield self.origin_of(*place).problem(wrong, instead)
 

@@ -48,8 +48,13 @@ def summary(study: Study) -> list[SummaryRow]:
     if study.replays:
         return []
     units = {name: figure.unit for figure in reversed(study.figures) for name in figure.workloads}
+    usual: Mapping[bool, RateUnit] = {True: "MB/s", False: "kIOPS"}
     return [
-        SummaryRow(label=workload.title, workload=name, unit=units.get(name, "MB/s" if workload.files else "kIOPS"))
+        SummaryRow(
+            label=workload.title,
+            workload=name,
+            unit=units.get(name, usual[bool(workload.files or workload.checkpoints)]),
+        )
         for name, workload in study.workloads.items()
     ]
 

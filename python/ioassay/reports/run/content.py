@@ -56,6 +56,7 @@ from ioassay.store.loaded import LoadedRun
 from ioassay.store.measurement import Measurement
 
 if TYPE_CHECKING:
+    from ioassay.analysis.checkpoints import Checkpointing
     from ioassay.analysis.feeding import Feeding
     from ioassay.analysis.kv_cache import Served, Serving
     from ioassay.analysis.replay.faithful import Faithfulness
@@ -103,6 +104,8 @@ class Content:
     """The phases that answered requests with a key-value cache."""
     served: list[Served]
     """How many users have their first tokens in time, where their number is swept."""
+    checkpoints: list[Checkpointing]
+    """Each phase that saved or restored generations of a checkpoint."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -164,6 +167,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         serving=serving,
         served=users_served,
         feeding=feedings,
+        checkpoints=_checkpoints(run),
         levels=rows,
         judged=judged,
         doubts=run_doubts,
@@ -202,6 +206,14 @@ def _serving(run: LoadedRun) -> tuple[list[Serving], list[Served]]:
 
     every = servings(run)
     return every, served(run, every)
+
+
+def _checkpoints(run: LoadedRun) -> list[Checkpointing]:
+    if run.checkpoints.is_empty():
+        return []
+    from ioassay.analysis.checkpoints import checkpoints  # noqa: PLC0415  (few runs save checkpoints)
+
+    return checkpoints(run)
 
 
 def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:

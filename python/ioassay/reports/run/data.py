@@ -22,6 +22,7 @@ from ioassay.store.measurement import KEY
 from ioassay.text.rate_units import RateColumn
 
 if TYPE_CHECKING:
+    from ioassay.analysis.checkpoints import Checkpointing
     from ioassay.analysis.feeding import Feeding
     from ioassay.analysis.kv_cache import Served, Serving
     from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
@@ -45,6 +46,7 @@ def data(content: Content) -> dict[str, Any]:
         "training": [_training(training) for training in content.training],
         "kv_cache": [_serving(serving) for serving in content.serving],
         "users": [_served(served) for served in content.served],
+        "checkpoints": [_checkpointing(phase) for phase in content.checkpoints],
         "accelerators": [_feeding(feeding) for feeding in content.feeding],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
@@ -257,6 +259,28 @@ def _feeding(feeding: Feeding) -> dict[str, Any]:
                 "limit": count.limit,
             }
             for count in feeding.counts
+        ],
+    }
+
+
+def _checkpointing(phase: Checkpointing) -> dict[str, Any]:
+    """Shares from 0 to 1, times in nanoseconds; `ioassay.analysis.checkpoints` defines them."""
+    rank, node, times = phase.last_rank
+    return {
+        "case": phase.case,
+        "phase": phase.phase,
+        "is_save": phase.is_save,
+        "valid": phase.is_valid,
+        "ranks": phase.ranks,
+        "bytes": phase.bytes,
+        "stall_ns": phase.stall_ns,
+        "bytes_per_s": phase.bytes_per_s,
+        "stall_share": phase.stall_share,
+        "cached_bytes": phase.cached_bytes,
+        "last": {"rank": rank, "node": node, "generations": times},
+        "generations": [
+            asdict(generation) | {"bytes_per_s": generation.bytes_per_s, "fsync_share": generation.fsync_share}
+            for generation in phase.generations
         ],
     }
 

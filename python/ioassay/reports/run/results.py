@@ -24,7 +24,7 @@ from ioassay.reports.document import (
     non_empty,
     numbers,
 )
-from ioassay.reports.run import faithfulness, kv_cache, surveys, training, verdicts
+from ioassay.reports.run import checkpoints, faithfulness, kv_cache, surveys, training, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.store.document import FigureEntry
@@ -47,6 +47,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
         ),
         Section("Training", training.blocks(content, drawn.further_training if drawn else ())),
         Section("Key-value cache", kv_cache.blocks(content)),
+        Section("Checkpoints", checkpoints.blocks(content)),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),

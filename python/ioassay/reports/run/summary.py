@@ -32,6 +32,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.run import (
     caveats,
+    checkpoints,
     given_rates,
     io500,
     kv_cache,
@@ -94,6 +95,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
         Paragraph(about(content)),
         *training.answers(content),
         *kv_cache.answers(content),
+        *checkpoints.answers(content),
         *_peaks(content),
         *(map(Figure, drawn.of_summary) if drawn else ()),
         *introduced("What the numbers show beyond that:", main_findings),
@@ -163,6 +165,7 @@ def _results(content: Content) -> list[Block]:
     return [
         *training.answers(content),
         *kv_cache.answers(content),
+        *checkpoints.answers(content),
         levels.table(lines, _level),
         Bullets(sentences[:MOST_ROWS]),
         *nothing,

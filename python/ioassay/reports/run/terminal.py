@@ -8,6 +8,7 @@ from ioassay.reports import findings
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
 from ioassay.reports.run import (
     caveats,
+    checkpoints,
     faithfulness,
     given_rates,
     io500,
@@ -40,6 +41,7 @@ def blocks(content: Content) -> list[Block]:
         *_end(content),
         *training.answers(content),
         *kv_cache.answers(content),
+        *checkpoints.answers(content),
         *(_rates(content) if content.has_valid else [Paragraph(NOTHING_VALID)]),
         *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
         *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),

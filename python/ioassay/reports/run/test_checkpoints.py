@@ -1,0 +1,27 @@
+"""Answers about checkpoints in the report of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ioassay.analysis.checkpoints import checkpoints
+from ioassay.analysis.names import Names
+from ioassay.analysis.test_checkpoints import saved
+from ioassay.reports.run.checkpoints import sentence
+from ioassay.studies.test_checkpoint import CHECKPOINT
+from ioassay.studies.test_workloads import HEAD
+from ioassay.testing.measured_study import measured
+
+
+def test_the_answer_is_the_stall_and_the_rank_that_is_last() -> None:
+    run = saved(measured(HEAD + CHECKPOINT))
+    (phase,) = checkpoints(run)
+    assert sentence(phase, Names(run.document)).endswith(
+        "save-checkpoint: a checkpoint of 1.86 GiB stalls training for 400 ms (median of 3; the longest, generation 2, "
+        "500 ms), at 5.00 GB/s; rank 1 on n1 is last in 2 of 3. Training loses 42 % of its time to them."
+    )
+    restored = replace(phase, is_save=False, cached_bytes=3 * 10**9, generations=phase.generations[:1])
+    assert sentence(restored, Names(run.document)).endswith(
+        "restoring 1.86 GiB takes 400 ms, at 5.00 GB/s; rank 1 on n1 is last. Partly served from memory: 100 % were in "
+        "the page cache before."
+    )
