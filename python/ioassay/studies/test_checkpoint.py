@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ioassay.plans import text as plan_text
+from ioassay.studies.library import find_study
+from ioassay.studies.needs import overview
 from ioassay.studies.refusals import refuse
 from ioassay.studies.resolve import resolve
 from ioassay.studies.test_replay import one_case
@@ -127,3 +131,22 @@ def test_impossible_values_are_refused_with_their_line(old: str, new: str, wrong
     (problem, *_) = refused.value.problems
     assert wrong in problem.wrong
     assert instead in f"{problem.wrong} {problem.meant}"
+
+
+@pytest.mark.parametrize(
+    ("study", "full_gib", "node_gib"),
+    [
+        ("llama3-8b", 15.0 + 89.7, 15.0 + 89.7),
+        ("llama3-70b", 130.2 + 781.0, 137.9),
+        ("llama3-405b", 756.0 + 4535.8, 221.0),
+        ("llama3-1t", 2203.6 + 13221, 326.2),
+    ],
+)
+def test_the_llama_3_family_has_the_sizes_of_mlperf_storage_and_fits_a_laptop(
+    study: str, full_gib: float, node_gib: float
+) -> None:
+    needs: dict[str | None, Any] = {need.scale: need for need in overview(find_study(study)).needs}
+    # Ten generations are kept of ten; one of two, while another one is written.
+    assert needs["full"].at_once_bytes == pytest.approx(10 * full_gib * 2**30, rel=0.001)
+    assert needs["node"].at_once_bytes == pytest.approx(2 * node_gib * 2**30, rel=0.01)
+    assert needs["laptop"].written_bytes < 2.5e9
