@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy
 import polars as pl
 import pytest
 
@@ -158,6 +162,75 @@ def test_a_search_runs_only_the_cases_that_it_takes(
     assert code == 0, err
     (answer,) = document(run)["accelerators"]
     assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C bit by bit, apart from what the engine uses."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data: bytes) -> int:
+    """Checksum of a record as TFRecord's description has it."""
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def tfrecords(file: Path) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of each record, both checksums checked."""
+    stored, offset = file.read_bytes(), 0
+    while offset < len(stored):
+        length, of_length = struct.unpack_from("<QI", stored, offset)
+        assert of_length == masked(stored[offset : offset + 8])
+        record = stored[offset + 12 : offset + 12 + length]
+        (of_record,) = struct.unpack_from("<I", stored, offset + 12 + length)
+        assert of_record == masked(record)
+        yield offset, record
+        offset += 16 + length
+
+
+@pytest.fixture(scope="module")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A target on which the same dataset is kept in each container."""
+    scratch = tmp_path_factory.mktemp("containers")
+    target = scratch / "target"
+    target.mkdir()
+    for name, keys in {
+        "raw": "",
+        "tfrecord": ", container: tfrecord, samples_per_file: 6, subfolders: 2",
+        "npz": ", container: npz, subfolders: 3",
+        "parquet": ", container: parquet, samples_per_file: 24",
+    }.items():
+        study = scratch / f"{name}.yaml"
+        study.write_text(STUDY.replace("size: 64k, deviation: 20k}", f"size: 6k, deviation: 2k, keep: {name}{keys}}}"))
+        code, _, err = ioassay("run", study, "--target", target, "--out", scratch / name)
+        assert code == 0, err
+    return target
+
+
+def test_other_readers_open_the_containers_and_find_the_same_samples(containers: Path) -> None:
+    raw = [file.read_bytes() for file in sorted((containers / "ioassay-dataset-raw").glob("samples.*"))]
+    assert len(raw) == 96
+    npz = sorted((containers / "ioassay-dataset-npz").glob("*/*.npz"), key=lambda file: file.name)
+    assert [numpy.load(file)["x"].tobytes() for file in npz] == raw
+    assert zipfile.ZipFile(npz[0]).testzip() is None, "the checksum of the array is right"
+    parquet = sorted((containers / "ioassay-dataset-parquet").glob("*.parquet"))
+    assert len(parquet) == 4
+    assert [sample for file in parquet for sample in pl.read_parquet(file)["sample"]] == raw
+    records = sorted((containers / "ioassay-dataset-tfrecord").glob("*/*.tfrecord"), key=lambda file: file.name)
+    assert [record for file in records for _, record in tfrecords(file)] == raw
+
+
+def test_the_index_of_tfrecord_has_the_place_of_each_record(containers: Path) -> None:
+    folders = sorted((containers / "ioassay-dataset-tfrecord").glob("samples.*"))
+    assert [len(list(folder.iterdir())) for folder in folders] == [16, 16]
+    for file in folders[1].glob("*.tfrecord"):
+        index = [tuple(map(int, line.split())) for line in file.with_name(f"{file.name}.idx").read_text().splitlines()]
+        assert index == [(offset, len(record) + 16) for offset, record in tfrecords(file)]
 
 
 def test_steps_which_move_nothing_have_no_rate_in_bytes(run: Path) -> None:

@@ -42,6 +42,10 @@ Compute: TypeAlias = Literal["sleep", "spin"]
 """How the time of a computation is passed."""
 
 
+Container: TypeAlias = Literal["raw", "tfrecord", "npz", "parquet"]
+"""The format of the files of a dataset."""
+
+
 CreateWith: TypeAlias = Literal["open", "mknod"]
 """With which call a file is created."""
 
@@ -1072,6 +1076,8 @@ class Dataset(TypedDict, closed=True):
     whatever the number of ranks that create or read it.
     """
 
+    container: NotRequired[Container]
+    """What stands around them in the file."""
     keep: NotRequired[str | None]
     """
     It stays on the target under this name, in a directory of its own: a run that finds it there creates only what is
@@ -1085,6 +1091,8 @@ class Dataset(TypedDict, closed=True):
     """Chooses the sizes of the samples, and their bytes."""
     sizes: SampleSizes
     """Their sizes."""
+    subfolders: NotRequired[int]
+    """The files lie in so many directories, file n in directory n modulo that. 0: in one with all others."""
 
 
 class Stream(TypedDict, closed=True):

@@ -97,6 +97,15 @@ def test_training_has_words() -> None:
     )
 
 
+def test_containers_and_subfolders_have_words() -> None:
+    dataset = "samples: 40, size: 100k, samples_per_file: 4, container: tfrecord, subfolders: 5"
+    _, plan = one_case(TRAIN.replace("samples: 40, size: 100k, deviation: 30k", dataset))
+    images = plan["datasets"]["images"]
+    assert (images["container"], images["subfolders"]) == ("tfrecord", 5)
+    (samples,) = plan_text.sets(plan)
+    assert samples == "40 samples of 100 KiB, 4 samples in each file (TFRecord, with an index), in 5 subfolders"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "wrong", "instead"),
     [
@@ -104,6 +113,8 @@ def test_training_has_words() -> None:
         ("batch: 4", "batch: 41", "40 samples are no batch of 41 for each of 4 ranks", "use 164 samples"),
         ("size: 100k, deviation: 30k", "deviation: 30k", "needs exactly one of `size` and `sizes`", "size: 112k"),
         ("samples: 40", "samples: 40, samples_per_file: 7", "40 samples do not fill files of 7", "a multiple of 7"),
+        ("size: 100k", "size: 100k, container: npz, samples_per_file: 4", "do not fit into one array", "use 1"),
+        ("size: 100k", "size: 3g, container: parquet", "a sample may have 3", "use samples of at most"),
         ("epochs: 2}", "epochs: many}", "many", "whole number"),
         ("compute: 10ms, ", "", "is missing", "How long an accelerator computes"),
     ],

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 1024
 MOST_EPOCHS = 1000
+MOST_SUBFOLDERS = 10_000
 
 Threads = Annotated[int, between(units.parse_count, 0, MOST_THREADS), Kind("whole number")]
 Epochs = Annotated[int, between(units.parse_count, 1, MOST_EPOCHS), Kind("whole number")]
 Shuffle = Annotated[Literal["none", "files", "samples"], BeforeValidator(text_of)]
+Container = Annotated[Literal["raw", "tfrecord", "npz", "parquet"], BeforeValidator(text_of)]
+Subfolders = Annotated[int, between(units.parse_count, 0, MOST_SUBFOLDERS), Kind("whole number")]
 Computing = Annotated[Literal["sleep", "spin"], BeforeValidator(text_of)]
 
 _EQUIVALENT = "# neither IOR nor mdtest trains; DLIO and MLPerf Storage do"
@@ -53,8 +56,18 @@ class Dataset(Part):
         default={}, description="Instead of `size`: sizes of samples, and how many have each, as weights."
     )
     samples_per_file: Count = Field(default=1, description="Samples of each file, end to end; a divisor of `samples`.")
+    container: Container = Field(
+        default="raw",
+        description="Format of the files. `raw`: samples and nothing else. `tfrecord`: lengths and checksums around "
+        "each sample, and an index beside each file, as DALI reads it. `npz`: one array for each file, not compressed, "
+        "read whole. `parquet`: a row group for each sample, not compressed; whenever a file is opened, its footer is "
+        "read.",
+    )
+    subfolders: Subfolders = Field(
+        default=0,
+        description="Directories in which the files lie, file n in number n modulo that. Default: one for all.",
+    )
     seed: Seed = Field(default=1, description="Chooses the sizes of the samples, and their bytes.")
-
     keep: Identifier | None = Field(
         default=None,
         description="Leave the dataset on the target under this name, in `ioassay-dataset-NAME`, for later cases and "
@@ -78,6 +91,10 @@ class Dataset(Part):
             "samples_per_file": self.samples_per_file,
             "seed": self.seed,
         }
+        if self.container != "raw":
+            made["container"] = self.container
+        if self.subfolders:
+            made["subfolders"] = self.subfolders
         if self.keep is not None:
             made["keep"] = self.keep
         return made

@@ -100,6 +100,95 @@ fn every_sample_of_an_epoch_is_read_and_is_what_was_written() {
     }
 }
 
+/// Changes of a dataset, and how many of its files hold samples.
+const CONTAINERS: [(&str, u64, u64); 6] =
+    [("tfrecord", 1, 0), ("tfrecord", 6, 5), ("npz", 1, 4), ("parquet", 1, 0), ("parquet", 24, 0), ("raw", 2, 7)];
+
+#[test]
+fn samples_in_containers_and_subfolders_are_read_back_and_everything_is_removed() {
+    for (container, per_file, subfolders) in CONTAINERS {
+        for (ranks, threads) in [(1, 0), (3, 2)] {
+            let target = crate::support::target();
+            let mut text = text(target.path(), ranks, per_file, &epoch(threads, 4));
+            text["datasets"]["images"]["container"] = json!(container);
+            text["datasets"]["images"]["subfolders"] = json!(subfolders);
+            let plan = parse(text.to_string().as_bytes()).unwrap();
+            let (events, place, workspace) = run(&plan);
+            assert_eq!(place.failure(), None, "{container}");
+            let files = all_files(workspace.path());
+            let folders: std::collections::BTreeSet<_> = files.iter().map(|(path, _)| path.parent()).collect();
+            assert_eq!(folders.len() as u64, subfolders.max(1));
+            let is_index = |path: &Path| path.extension().is_some_and(|extension| extension == "idx");
+            let (indices, data): (Vec<_>, Vec<_>) = files.iter().partition(|(path, _)| is_index(path));
+            assert_eq!(data.len() as u64, SAMPLES / per_file);
+            assert_eq!(indices.len(), if container == "tfrecord" { data.len() } else { 0 });
+            let bytes =
+                |of: &[&(std::path::PathBuf, Vec<u8>)]| of.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+            let created = record(&events, "create", Operation::Write);
+            assert_eq!((created.bytes, created.operations), (bytes(&data) + bytes(&indices), files.len() as u64));
+            let read = record(&events, "epoch", Operation::Read);
+            assert_eq!(
+                (read.operations, read.complete),
+                (SAMPLES, true),
+                "each sample was compared with what was written"
+            );
+            if container == "parquet" {
+                // Four bytes begin a file, and a file of several samples is opened more than once.
+                assert!(read.bytes + 4 * data.len() as u64 >= bytes(&data));
+            } else {
+                assert_eq!(read.bytes, bytes(&data));
+            }
+            for (path, lines) in indices {
+                let lines = String::from_utf8(lines.clone()).unwrap();
+                let whole = std::fs::read(path.with_extension("")).unwrap();
+                assert_eq!(lines.lines().count() as u64, per_file);
+                let mut end = 0;
+                for line in lines.lines() {
+                    let (offset, length) = line.split_once(' ').unwrap();
+                    let (offset, length): (usize, usize) = (offset.parse().unwrap(), length.parse().unwrap());
+                    assert_eq!(offset, end);
+                    let size = u64::from_le_bytes(whole[offset..offset + 8].try_into().unwrap());
+                    assert_eq!(size as usize + 16, length);
+                    end = offset + length;
+                }
+                assert_eq!(end, whole.len());
+            }
+            assert_eq!(workspace.remove().left, []);
+            assert!(!workspace.path().exists());
+        }
+    }
+}
+
+/// Every file of a workspace that belongs to the dataset, in its subfolders as well.
+fn all_files(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let of_entry = |path: std::path::PathBuf| {
+        if path.is_dir() {
+            return all_files(&path);
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        if path.file_name().unwrap().to_string_lossy().starts_with('.') { Vec::new() } else { vec![(path, bytes)] }
+    };
+    let mut files: Vec<_> = entries.flat_map(of_entry).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_subfolder_with_a_file_that_is_not_ours_stays_and_is_named() {
+    let target = crate::support::target();
+    let mut text = text(target.path(), 1, 1, &epoch(1, 4));
+    text["datasets"]["images"]["subfolders"] = json!(3);
+    let plan = parse(text.to_string().as_bytes()).unwrap();
+    let (_, place, workspace) = run(&plan);
+    assert_eq!(place.failure(), None);
+    let foreign = workspace.path().join("c1.images.0002/mine");
+    std::fs::write(&foreign, "mine").unwrap();
+    let left = workspace.remove().left;
+    assert!(left.iter().any(|left| left.path.ends_with("c1.images.0002") && left.because.contains("mine")), "{left:?}");
+    assert_eq!(all_files(workspace.path()), [(foreign, b"mine".to_vec())]);
+}
+
 #[test]
 fn a_dataset_is_the_same_whatever_the_number_of_ranks_that_create_it() {
     let of = |ranks| {
@@ -196,6 +285,10 @@ fn what_cannot_be_trained_is_refused_with_what_to_write() {
     assert_eq!(key, "steps[1].jobs[0].work.dataset");
     let (key, valid) = refused(&|text| drop(text["steps"].as_array_mut().unwrap().remove(0)));
     assert_eq!((key.as_str(), valid.as_str()), ("steps[0].jobs[0].work.dataset", "create it in an earlier phase"));
+    let (key, valid) = refused(&|text| text["datasets"]["images"]["container"] = json!("npz"));
+    assert_eq!((key.as_str(), valid.as_str()), ("datasets.images.samples_per_file", "use 1, or another container"));
+    let (key, _) = refused(&|text| text["datasets"]["images"]["subfolders"] = json!(10_001));
+    assert_eq!(key, "datasets.images.subfolders");
     let (key, _) = refused(&|text| text["storage"] = json!({"api": "posix", "direct": true}));
     assert_eq!(key, "steps[0].jobs[0].work.dataset");
 }

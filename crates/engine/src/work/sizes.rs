@@ -5,7 +5,7 @@
 use ioassay_protocol::plan::{Job, Plan, RankRange};
 
 use super::{checkpoint, kind_of};
-use crate::workload::dataset::all_samples;
+use crate::workload::dataset::{all_files, all_samples};
 use crate::workload::layout::geometries;
 use crate::workload::tree::Shape;
 
@@ -89,9 +89,12 @@ fn file_count(plan: &Plan) -> u64 {
     geometries(&plan.files, plan.rank_count()).map(|(_, geometry)| geometry.files()).sum()
 }
 
-/// Files of all datasets.
+/// Files and subfolders of all datasets.
 fn dataset_files(plan: &Plan) -> u64 {
-    all_samples(&plan.datasets).map(|(_, samples)| samples.files()).sum()
+    plan.datasets
+        .values()
+        .map(|dataset| all_files(dataset).saturating_add(dataset.subfolders))
+        .fold(0, u64::saturating_add)
 }
 
 /// Bytes of all datasets.

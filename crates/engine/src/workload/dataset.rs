@@ -1,12 +1,15 @@
 //! Datasets for training: how large each sample is, in which file it lies, and in which order an epoch reads samples.
+//! The bytes of files are in [`super::container`].
 //!
 //! All of it is computed from the number of a sample or of a place in the order; nothing is stored, so that ten million
 //! samples take no memory. Not here: reading and writing them.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use ioassay_protocol::plan::train::{Dataset, Epoch, SampleSizes, Shuffle};
+use ioassay_protocol::plan::train::{Container, Dataset, Epoch, SampleSizes, Shuffle};
 
+use super::container;
 use super::payload::{Content, Spot};
 use super::permutation::Permutation;
 use super::random::{STEP, SplitMix64, mix};
@@ -42,9 +45,24 @@ impl Samples {
         self.dataset.samples
     }
 
-    /// Files in all.
+    /// Files that hold samples.
     pub fn files(&self) -> u64 {
         self.dataset.samples / self.dataset.samples_per_file
+    }
+
+    /// Files in all: an index of each, where the container has one, comes after those that hold samples.
+    pub fn all_files(&self) -> u64 {
+        all_files(&self.dataset)
+    }
+
+    /// Samples of each file.
+    pub fn per_file(&self) -> u64 {
+        self.dataset.samples_per_file
+    }
+
+    /// What stands around samples in a file.
+    pub fn container(&self) -> Container {
+        self.dataset.container
     }
 
     /// Bytes of `sample`.
@@ -82,12 +100,48 @@ impl Samples {
         }
     }
 
-    /// Bytes of all samples.
+    /// Bytes of all files.
     pub fn all_bytes(&self) -> u64 {
         match &self.dataset.sizes {
-            SampleSizes::Fixed(bytes) => bytes.saturating_mul(self.count()),
-            _ => (0..self.count()).map(|sample| self.bytes(sample)).fold(0, u64::saturating_add),
+            SampleSizes::Fixed(_) => {
+                let each = self.file_bytes(0) + if self.has_index() { self.file_bytes(self.files()) } else { 0 };
+                each.saturating_mul(self.files())
+            }
+            _ => (0..self.all_files()).map(|file| self.file_bytes(file)).fold(0, u64::saturating_add),
         }
+    }
+
+    /// Bytes that a file has for `sample`: with what stands around it.
+    #[inline]
+    pub fn stored_bytes(&self, sample: u64) -> u64 {
+        let bytes = self.bytes(sample);
+        let (before, after) = container::around(self.dataset.container, bytes);
+        before + bytes + after
+    }
+
+    /// Bytes that are read for `sample`, without the footer of its file where readers take that apart.
+    fn read_bytes(&self, sample: u64) -> u64 {
+        match self.dataset.container {
+            Container::Npz => self.file_bytes(self.file_of(sample)),
+            Container::Raw | Container::Tfrecord | Container::Parquet => self.stored_bytes(sample),
+        }
+    }
+
+    /// The same of all samples.
+    fn all_read_bytes(&self) -> u64 {
+        match &self.dataset.sizes {
+            SampleSizes::Fixed(_) => self.read_bytes(0).saturating_mul(self.count()),
+            _ => (0..self.count()).map(|sample| self.read_bytes(sample)).fold(0, u64::saturating_add),
+        }
+    }
+
+    /// Bytes of the footer that readers take when they open `file`, before they know where its samples are. It is its end.
+    pub fn footer_bytes(&self, file: u64) -> u64 {
+        if self.dataset.container == Container::Parquet { container::end_bytes(self, file) } else { 0 }
+    }
+
+    fn has_index(&self) -> bool {
+        self.all_files() > self.files()
     }
 
     /// The samples that lie in `file`, in order.
@@ -97,10 +151,14 @@ impl Samples {
 
     /// Bytes of `file`.
     pub fn file_bytes(&self, file: u64) -> u64 {
-        match &self.dataset.sizes {
-            SampleSizes::Fixed(bytes) => bytes * self.dataset.samples_per_file,
-            _ => self.in_file(file).map(|sample| self.bytes(sample)).sum(),
+        if file >= self.files() {
+            return container::index(self, file - self.files()).len() as u64;
         }
+        let of_samples: u64 = match &self.dataset.sizes {
+            SampleSizes::Fixed(_) => self.stored_bytes(0) * self.dataset.samples_per_file,
+            _ => self.in_file(file).map(|sample| self.stored_bytes(sample)).sum(),
+        };
+        container::begin_bytes(self.dataset.container) + of_samples + container::end_bytes(self, file)
     }
 
     /// Bytes of the largest file.
@@ -111,16 +169,22 @@ impl Samples {
         }
     }
 
-    /// Where `sample` lies: its file, and its first byte there.
-    pub fn place(&self, sample: u64) -> (u64, u64) {
-        let per_file = self.dataset.samples_per_file;
+    /// The file in which `sample` lies.
+    pub fn file_of(&self, sample: u64) -> u64 {
+        sample / self.dataset.samples_per_file
+    }
+
+    /// What is read for `sample`: its file, the first byte there, and how many.
+    #[inline]
+    pub fn extent(&self, sample: u64) -> Extent {
+        let (per_file, container) = (self.dataset.samples_per_file, self.dataset.container);
         let file = sample / per_file;
-        let offset = match &self.dataset.sizes {
+        let before = match &self.dataset.sizes {
             _ if per_file == 1 => 0,
-            SampleSizes::Fixed(bytes) => bytes * (sample % per_file),
-            _ => (file * per_file..sample).map(|before| self.bytes(before)).sum(),
+            SampleSizes::Fixed(_) => self.stored_bytes(0) * (sample % per_file),
+            _ => (file * per_file..sample).map(|before| self.stored_bytes(before)).sum(),
         };
-        (file, offset)
+        Extent { file, offset: container::begin_bytes(container) + before, bytes: self.read_bytes(sample) }
     }
 
     /// The bytes of all samples: as [`Content::fill`] makes them of a sample and an offset in it.
@@ -142,14 +206,41 @@ impl Samples {
     }
 }
 
+/// What is read for a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Number of its file.
+    pub file: u64,
+    /// The first byte.
+    pub offset: u64,
+    /// Bytes from there.
+    pub bytes: u64,
+}
+
 /// Where `offset` of `sample` is, as the content of datasets counts.
 pub fn spot(sample: u64, offset: u64) -> Spot {
     Spot { file: sample, part: 0, offset }
 }
 
-/// Name of file number `file` of the dataset `name` in `case`.
-pub fn file_name(case: &str, name: &str, file: u64) -> String {
-    format!("{case}.{name}.{file:08}")
+/// Files of `dataset` in all: those that hold samples, and an index of each where the container has one.
+pub fn all_files(dataset: &Dataset) -> u64 {
+    let files = dataset.samples / dataset.samples_per_file;
+    if dataset.container == Container::Tfrecord { files.saturating_mul(2) } else { files }
+}
+
+/// What the names of the files of the dataset `name` in `case` begin with.
+pub fn name_prefix(case: &str, name: &str) -> String {
+    format!("{case}.{name}.")
+}
+
+/// Appends to `text` the rest of the name of file number `file`, with the directory that it is in.
+pub fn push_name(dataset: &Dataset, file: u64, text: &mut String) {
+    let files = dataset.samples / dataset.samples_per_file;
+    let (number, index) = if file < files { (file, "") } else { (file - files, ".idx") };
+    if dataset.subfolders > 0 {
+        let _ = write!(text, "{:04}/", number % dataset.subfolders);
+    }
+    let _ = write!(text, "{number:08}{}{index}", container::extension(dataset.container));
 }
 
 /// All datasets of a case with their samples.
@@ -219,18 +310,18 @@ impl EpochOrder {
         }
     }
 
-    /// Bytes of the samples that all ranks read.
+    /// Bytes that all ranks read for their samples, without footers.
     pub fn read_bytes(&self, of: &Samples) -> u64 {
         let bytes = |places: std::ops::Range<u64>| {
-            let bytes = places.map(|place| of.bytes(self.sample(place % self.samples)));
+            let bytes = places.map(|place| of.read_bytes(self.sample(place % self.samples)));
             bytes.fold(0, u64::saturating_add)
         };
         // Mostly nearly all of them are read, and their sum takes no order.
         let reads = self.reads();
         match reads.checked_sub(self.samples) {
-            Some(_) => of.all_bytes().saturating_add(bytes(self.samples..reads)),
+            Some(_) => of.all_read_bytes().saturating_add(bytes(self.samples..reads)),
             None if reads < self.samples / 2 => bytes(0..reads),
-            None => of.all_bytes().saturating_sub(bytes(reads..self.samples)),
+            None => of.all_read_bytes().saturating_sub(bytes(reads..self.samples)),
         }
     }
 }
@@ -246,7 +337,8 @@ mod tests {
         SampleSizes::Normal { mean_bytes: 146_600_628, standard_deviation_bytes: 68_341_808, least_bytes: 1 << 20 };
 
     fn dataset(samples: u64, sizes: SampleSizes, samples_per_file: u64) -> Dataset {
-        Dataset { samples, sizes, samples_per_file, seed: 7, keep: None }
+        let (container, subfolders) = (Container::Raw, 0);
+        Dataset { samples, sizes, samples_per_file, container, subfolders, seed: 7, keep: None }
     }
 
     fn epoch(number: u32, batch: u64, shuffle: Shuffle, drop_last: bool) -> Epoch {
@@ -305,8 +397,9 @@ mod tests {
         for file in 0..3 {
             let mut end = 0;
             for sample in samples.in_file(file) {
-                assert_eq!(samples.place(sample), (file, end));
-                end += samples.bytes(sample);
+                let bytes = samples.bytes(sample);
+                assert_eq!(samples.extent(sample), Extent { file, offset: end, bytes });
+                end += bytes;
             }
             assert_eq!(samples.file_bytes(file), end);
         }

@@ -6,6 +6,7 @@
 pub mod buffer;
 pub mod c_library;
 pub mod checkpoint;
+pub mod container;
 pub mod dataset;
 #[cfg(test)]
 pub mod given;

@@ -78,7 +78,7 @@ pub fn create(plan: &Plan) -> Result<(), Failure> {
 /// Bytes and files of kept datasets whose directories are there: mostly they need no room any more.
 pub fn existing(plan: &Plan) -> (u64, u64) {
     let there = kept(plan).filter(|(path, _)| path.is_dir()).map(|(_, dataset)| Samples::of(dataset));
-    there.fold((0, 0), |(bytes, files), samples| (bytes + samples.all_bytes(), files + samples.files()))
+    there.fold((0, 0), |(bytes, files), samples| (bytes + samples.all_bytes(), files + samples.all_files()))
 }
 
 /// Holds the directory of a dataset, which is no link, so that its files are opened beneath it.

@@ -142,6 +142,12 @@ impl<P: Place> Marked<'_, P> {
                 Err(error) => removed.left.push(left(&self.path.join(&name), &error)),
             }
         }
+        for (folder, files) in contents.subfolders() {
+            match name_of_ours(&folder) {
+                Ok(name) => removal::remove_subfolder(self.place, directory, (self.path, &name), files, removed),
+                Err(error) => removed.left.push(left(&self.path.join(&folder), &error)),
+            }
+        }
         for tree in contents.trees() {
             match name_of_ours(&tree.container) {
                 Ok(_) => removal::remove_tree(self.place, directory, self.path, &tree, removed),

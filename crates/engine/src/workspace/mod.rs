@@ -220,9 +220,18 @@ impl Workspace {
 
     /// The path of file number `file` of a dataset of `plan`: in the workspace, or where the dataset is kept.
     pub fn dataset_file(&self, plan: &Plan, dataset: &str, file: u64) -> PathBuf {
+        let mut path = self.dataset_prefix(plan, dataset).into_os_string();
+        let mut name = String::new();
+        dataset::push_name(&plan.datasets[dataset], file, &mut name);
+        path.push(name);
+        path.into()
+    }
+
+    /// What the paths of all files of a dataset of `plan` begin with.
+    pub fn dataset_prefix(&self, plan: &Plan, dataset: &str) -> PathBuf {
         match (&plan.datasets[dataset].keep, plan.target.path()) {
-            (Some(name), Some(target)) => kept::directory(target, name).join(format!("samples.{file:08}")),
-            _ => self.file(&dataset::file_name(&plan.case, dataset, file)),
+            (Some(name), Some(target)) => kept::directory(target, name).join("samples."),
+            _ => self.file(&dataset::name_prefix(&plan.case, dataset)),
         }
     }
 

@@ -366,7 +366,9 @@ fn location(url: &str) -> Result<Location, Failure> {
 /// Names of all objects that may be there. A list that names anything else was not written by us.
 fn objects(contents: &Contents) -> impl Iterator<Item = String> {
     let files = contents.file_names().filter(|name| name_of_ours(name).is_ok());
-    files.chain(trees(contents).filter(|tree| tree.shape.items == Items::Files).flat_map(items))
+    let in_subfolders = contents.subfolders().filter(|(folder, _)| name_of_ours(folder).is_ok());
+    let in_subfolders = in_subfolders.flat_map(|(folder, files)| files.map(move |file| format!("{folder}/{file}")));
+    files.chain(in_subfolders).chain(trees(contents).filter(|tree| tree.shape.items == Items::Files).flat_map(items))
 }
 
 /// Names of all directories that may be there, each before the one that it is in, with a slash at the end.

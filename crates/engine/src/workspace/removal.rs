@@ -14,6 +14,7 @@ use ioassay_protocol::events::{Left, Removed};
 use ioassay_protocol::plan::metadata::Items;
 
 use super::contents::WorkspaceTree;
+use super::list::name_of_ours;
 use super::place::{Kind, Place};
 use crate::workload::tree::{Entries, EntryPath, Shape};
 
@@ -29,6 +30,43 @@ pub(super) fn remove_file<P: Place>(place: &P, directory: &P::Open, name: &CStr)
             Err(io::Error::other("is not a regular file, so it is not the one that ioassay created"))
         }
     }
+}
+
+/// Removes these files of the directory `name` in `workspace`, which is open at `path`, and then that directory.
+pub(super) fn remove_subfolder<P: Place>(
+    place: &P,
+    workspace: &P::Open,
+    (path, name): (&Path, &CStr),
+    files: impl Iterator<Item = String>,
+    removed: &mut Removed,
+) {
+    let path = path.join(as_path(name));
+    let mut left = Vec::new();
+    let open = match place.kind(workspace, name) {
+        Ok(None) => return,
+        Ok(Some(_)) => place.open(workspace, name),
+        Err(error) => Err(error),
+    };
+    let open = match open {
+        Ok(open) => open,
+        Err(error) => {
+            removed.left.push(Left { path: path.display().to_string(), because: error.to_string() });
+            return;
+        }
+    };
+    for file in files {
+        match name_of_ours(&file).and_then(|name| remove_file(place, &open, &name)) {
+            Ok(existed) => removed.files += u64::from(existed),
+            Err(error) => left.push((path.join(&file), error.to_string())),
+        }
+    }
+    if let Err(error) = place.rmdir(workspace, name) {
+        let is_full = matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists);
+        left.push((path, if is_full { strangers(place, &open) } else { error.to_string() }));
+    }
+    let room = MOST_NAMED.saturating_sub(removed.left.len());
+    let named = left.into_iter().map(|(path, because)| Left { path: path.display().to_string(), because });
+    removed.left.extend(named.take(room));
 }
 
 /// Removes a tree and the directory that holds it, both in `workspace`, which is open at `path`.

@@ -18,12 +18,40 @@ pub struct Dataset {
     pub sizes: SampleSizes,
     /// Samples of each file, laid end to end. A divisor of `samples`.
     pub samples_per_file: u64,
+    /// What stands around them in the file.
+    #[serde(default, skip_serializing_if = "Container::is_raw")]
+    pub container: Container,
+    /// The files lie in so many directories, file n in directory n modulo that. 0: in one with all others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub subfolders: u64,
     /// Chooses the sizes of the samples, and their bytes.
     pub seed: u64,
     /// It stays on the target under this name, in a directory of its own: a run that finds it there creates only what is
     /// missing. Left out: it is removed with the run's workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
+}
+
+/// The format of the files of a dataset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Container {
+    /// Samples and nothing else.
+    #[default]
+    Raw,
+    /// TFRecord: each sample has its length before it, and checksums of both. Beside each file lies its index, which has the
+    /// offset and the length of each record.
+    Tfrecord,
+    /// NumPy's npz, not compressed: one array of bytes. A sample is read with the whole file.
+    Npz,
+    /// Parquet, not compressed: a row group for each sample. The footer is read whenever a file is opened.
+    Parquet,
+}
+
+impl Container {
+    fn is_raw(&self) -> bool {
+        *self == Self::Raw
+    }
 }
 
 /// The sizes of the samples of a dataset.
@@ -118,4 +146,8 @@ pub enum Compute {
     Sleep,
     /// On a processor.
     Spin,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -9,7 +9,16 @@ from ioassay.text.units import format_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
     from ioassay.plans.sizes import Contents
-    from ioassay.protocol.plan import Dataset, SampleSizes, TrainOperationEpoch, WorkTrain
+    from ioassay.protocol.plan import Container, Dataset, SampleSizes, TrainOperationEpoch, WorkTrain
+
+
+_CONTAINERS: dict[Container, str] = {
+    "raw": "",
+    "tfrecord": " (TFRecord, with an index)",
+    "npz": " (npz)",
+    "parquet": " (Parquet)",
+}
+"""By container, its addition to the words of a dataset."""
 
 
 class Train(Kind["WorkTrain"]):
@@ -49,8 +58,10 @@ def dataset(of: Dataset) -> str:
     """What samples it has, and how they lie in files."""
     per_file = of["samples_per_file"]
     each = "each in a file" if per_file == 1 else f"{format_count(per_file, 'sample')} in each file"
+    container = _CONTAINERS[of.get("container", "raw")]
+    folders = f", in {format_count(count, 'subfolder')}" if (count := of.get("subfolders", 0)) else ""
     kept = f", kept as {name}" if (name := of.get("keep")) else ""
-    return f"{format_count(of['samples'], 'sample')} of {_sizes(of['sizes'])}, {each}{kept}"
+    return f"{format_count(of['samples'], 'sample')} of {_sizes(of['sizes'])}, {each}{container}{folders}{kept}"
 
 
 def _sizes(sizes: SampleSizes) -> str:

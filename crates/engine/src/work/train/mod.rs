@@ -10,6 +10,7 @@ use super::sizes::Sizes;
 use super::{LeftOnTarget, PacingSupport, PlannedJob, WorkKind};
 use crate::refusal::Refusal;
 use crate::storage::Capabilities;
+use crate::workload::container;
 use crate::workload::dataset::{EpochOrder, Samples};
 
 /// Lane of what is written into the files of a dataset.
@@ -61,7 +62,7 @@ impl WorkKind for TrainWork {
             TrainOperation::Create { .. } => {
                 let transfer_bytes = self.transfer_bytes(plan, job);
                 let of_file = |file| samples.file_bytes(file).div_ceil(transfer_bytes);
-                (0..samples.files()).map(of_file).fold(0, u64::saturating_add)
+                (0..samples.all_files()).map(of_file).fold(0, u64::saturating_add)
             }
             TrainOperation::Epoch(epoch) => {
                 let ranks = job.range(plan.rank_count()).count;
@@ -90,7 +91,7 @@ impl WorkKind for TrainWork {
 
     fn file_set(&self, plan: &Plan) -> (u64, u64) {
         let (_, samples) = self.samples(plan);
-        (samples.files(), samples.all_bytes())
+        (samples.all_files(), samples.all_bytes())
     }
 
     fn buffers_bytes(&self, plan: &Plan, job: &Job) -> u64 {
@@ -151,9 +152,15 @@ fn transfer_bytes(can: &Capabilities, samples: &Samples) -> u64 {
     TRANSFER_BYTES.max(can.parts.map_or(0, |parts| parts.smallest_bytes))
 }
 
-/// What a thread reads a sample into, with the sectors around it.
+/// The most that a thread reads at once: a sample with what its container puts around it, or the footer of a file.
+fn largest_read_bytes(samples: &Samples) -> u64 {
+    let footer = samples.footer_bytes(0).saturating_mul(2);
+    samples.largest_bytes().saturating_add(container::MOST_AROUND_BYTES).max(footer)
+}
+
+/// What a thread reads into, with the sectors around it.
 fn buffer_bytes(samples: &Samples) -> u64 {
-    samples.largest_bytes().saturating_add(2 * DIRECT_UNIT_BYTES)
+    largest_read_bytes(samples).saturating_add(2 * DIRECT_UNIT_BYTES)
 }
 
 /// What direct I/O moves multiples of; `None` where the page cache is used.

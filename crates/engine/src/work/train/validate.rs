@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ioassay_protocol::plan::train::{Dataset, Epoch, SampleSizes, TrainOperation, TrainWork};
+use ioassay_protocol::plan::train::{Container, Dataset, Epoch, SampleSizes, TrainOperation, TrainWork};
 use ioassay_protocol::plan::{Job, Plan, storage::Target};
 use ioassay_units::{Bytes, count};
 
@@ -13,6 +13,7 @@ use crate::work::PlannedJob;
 use crate::work::checks::{A_DAY_NS, positive};
 use crate::work::data::validate::countable;
 use crate::work::sizes::Sizes;
+use crate::workload::container;
 use crate::workload::dataset::{EpochOrder, Samples};
 
 /// A sample, or a file that is written at once, is at most so large: buffers hold one.
@@ -20,6 +21,9 @@ const LARGEST_SAMPLE_BYTES: u64 = 4 << 30;
 
 /// More samples than this take minutes to add up.
 const MOST_SAMPLES: u64 = 1 << 32;
+
+/// More directories than this are of no use to any number of files.
+const MOST_SUBFOLDERS: u64 = 10_000;
 
 /// More threads than this per rank only wait for a processor.
 const MOST_THREADS: u32 = 1024;
@@ -62,12 +66,21 @@ pub(crate) fn dataset(key: &str, plan: &Plan, name_of: &str, dataset: &Dataset) 
         let valid = format!("use a multiple of {} samples", dataset.samples_per_file);
         return Err(Refusal::new(format!("{key}.samples_per_file"), problem, valid));
     }
+    if dataset.container == Container::Npz && dataset.samples_per_file > 1 {
+        let problem = format!("{} samples do not fit into one array of an npz file", dataset.samples_per_file);
+        return Err(Refusal::new(format!("{key}.samples_per_file"), problem, "use 1, or another container"));
+    }
+    if dataset.subfolders > MOST_SUBFOLDERS {
+        let problem = format!("{} subfolders are too many", dataset.subfolders);
+        return Err(Refusal::new(format!("{key}.subfolders"), problem, format!("use at most {MOST_SUBFOLDERS}")));
+    }
     sizes(&format!("{key}.sizes"), &dataset.sizes)?;
     let samples = Samples::of(dataset);
     let largest = samples.largest_bytes();
-    if largest > LARGEST_SAMPLE_BYTES {
+    let most = LARGEST_SAMPLE_BYTES.min(container::largest_sample_bytes(dataset.container));
+    if largest > most {
         let problem = format!("a sample may have {}", Bytes(largest).about());
-        let valid = format!("use samples of at most {}", Bytes(LARGEST_SAMPLE_BYTES).about());
+        let valid = format!("use samples of at most {}", Bytes(most).about());
         return Err(Refusal::new(format!("{key}.sizes"), problem, valid));
     }
     countable(&format!("{key}.samples"), "the samples add up to", samples.all_bytes())
@@ -105,6 +118,10 @@ pub(super) fn work(job: &PlannedJob<'_>, work: &TrainWork, created: &mut BTreeSe
                 return Err(Refusal::new(format!("{key}.operation.fsync"), problem, "leave it out"));
             }
             create(key, dataset, can)?;
+            if dataset.subfolders > 0 && can.names.is_some_and(|names| names.directories) && !can.directories {
+                let problem = "subfolders are created in directories of mounted file systems and in object stores only";
+                return Err(Refusal::new(format!("datasets.{}.subfolders", work.dataset), problem, "leave it out"));
+            }
             created.insert(work.dataset.clone());
             Ok(())
         }
@@ -180,7 +197,7 @@ fn epoch(key: &str, plan: &Plan, job: &Job, (dataset, epoch): (&Dataset, &Epoch)
 pub(super) fn aligned(job: &PlannedJob<'_>, work: &TrainWork, unit: u64) -> Result<(), Refusal> {
     let samples = Samples::of(&job.plan.datasets[&work.dataset]);
     let is_create = matches!(work.operation, TrainOperation::Create { .. });
-    if !is_create || (0..samples.files()).all(|file| samples.file_bytes(file).is_multiple_of(unit)) {
+    if !is_create || (0..samples.all_files()).all(|file| samples.file_bytes(file).is_multiple_of(unit)) {
         return Ok(());
     }
     let problem = format!("direct I/O writes multiples of {unit} bytes, and files of the dataset are none");

@@ -6,8 +6,10 @@ use std::path::Path;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Job;
 use ioassay_protocol::plan::train::TrainWork;
+use nix::errno::Errno;
+use nix::sys::stat::{Mode, mkdirat};
 
-use super::{FilePath, connect};
+use super::{FilePath, connect, root};
 use crate::failure;
 use crate::ranks::{Ranks, Start};
 use crate::storage::names::Presence;
@@ -20,7 +22,8 @@ use crate::work::run::{Case, Member};
 use crate::work::sizes::Sizes;
 use crate::work::train::{OnDataset, WRITE};
 use crate::workload::buffer::Buffer;
-use crate::workload::dataset::{Samples, spot};
+use crate::workload::container::FileBytes;
+use crate::workload::dataset::Samples;
 use crate::workload::payload::Content;
 
 /// The creation of a rank's files, prepared outside the clock.
@@ -32,7 +35,7 @@ pub(super) struct CreateJob<'a> {
     fsync: bool,
     /// The rank creates every so many files from this one on.
     files: std::iter::StepBy<Range<u64>>,
-    path: FilePath,
+    path: FilePath<'a>,
     /// Dropped after the connection, which may have registered it with the kernel.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
@@ -49,12 +52,13 @@ impl<'a> CreateJob<'a> {
         let mut buffers = vec![Buffer::new(most as usize)];
         let connection = connect(case, &work.dataset, (job, member), &mut buffers)?;
         let ranks = case.plan.workers(job).count as usize;
+        create_subfolders(case, &work.dataset)?;
         Ok(Self {
             case,
             work,
             content: samples.content(),
             fsync,
-            files: (u64::from(member)..samples.files().max(member.into())).step_by(ranks),
+            files: (u64::from(member)..samples.all_files().max(member.into())).step_by(ranks),
             path: FilePath::new(case, &work.dataset),
             samples,
             connection,
@@ -85,14 +89,11 @@ impl<'a> CreateJob<'a> {
             operations.restart_timer();
             let buffer = &mut self.buffers[0][..];
             let transfers = bytes.div_ceil(buffer.len() as u64);
-            let next = (self.samples.in_file(file).start, 0);
             let mut writer = FileWriter {
-                samples: &self.samples,
-                content: &self.content,
+                content: FileBytes::of_file(&self.samples, &self.content, file),
                 open: &mut *open,
                 path,
                 bytes,
-                next,
                 filled: 0,
                 buffer,
                 short_transfers,
@@ -113,6 +114,29 @@ impl<'a> CreateJob<'a> {
         }
         Ok(())
     }
+}
+
+/// Creates the subfolders of a dataset, as far as no other rank has done so. Object stores have none.
+fn create_subfolders(case: &Case<'_>, dataset: &str) -> Result<(), Box<Failure>> {
+    let prefix = case.workspace.dataset_prefix(case.plan, dataset);
+    let count = case.plan.datasets[dataset].subfolders;
+    let (Some(directory), Some(name), true) =
+        (prefix.parent(), prefix.file_name(), count > 0 && case.plan.target.path().is_some())
+    else {
+        return Ok(());
+    };
+    let create = || -> std::io::Result<()> {
+        let root = root(case, dataset)?;
+        for folder in 0..count {
+            let name = format!("{}{folder:04}", name.to_string_lossy());
+            match mkdirat(root.directory(), name.as_str(), Mode::from_bits_truncate(0o755)) {
+                Ok(()) | Err(Errno::EEXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    };
+    create().map_err(|error| failure::boxed_on_path("create directory", directory, &error))
 }
 
 /// True if a file of a kept dataset is there and whole. One that an interrupted run left unfinished is removed.
@@ -150,13 +174,10 @@ impl<R: Ranks> PreparedJob<R> for CreateJob<'_> {
 
 /// The transfers of one open file.
 struct FileWriter<'a> {
-    samples: &'a Samples,
-    content: &'a Content,
+    content: FileBytes<'a>,
     open: &'a mut dyn OpenFile,
     path: &'a Path,
     bytes: u64,
-    /// The sample of which the next byte is, and where in it.
-    next: (u64, u64),
     /// Bytes of the buffer that are to be written.
     filled: usize,
     buffer: &'a mut [u8],
@@ -168,19 +189,11 @@ impl Operate for FileWriter<'_> {
         true
     }
 
-    /// Makes the bytes of transfer `index`: the ends and beginnings of as many samples as lie in it.
+    /// Makes the bytes of transfer `index`.
     fn prepare(&mut self, index: u64) {
         let left = self.bytes - index * self.buffer.len() as u64;
         self.filled = (self.buffer.len() as u64).min(left) as usize;
-        let mut rest = &mut self.buffer[..self.filled];
-        while !rest.is_empty() {
-            let (sample, offset) = self.next;
-            let bytes = self.samples.bytes(sample) - offset;
-            let (part, others) = rest.split_at_mut(rest.len().min(bytes as usize));
-            self.content.fill(part, spot(sample, offset));
-            self.next = if part.len() as u64 == bytes { (sample + 1, 0) } else { (sample, offset + part.len() as u64) };
-            rest = others;
-        }
+        self.content.fill(&mut self.buffer[..self.filled]);
     }
 
     fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>> {

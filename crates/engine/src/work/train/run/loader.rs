@@ -5,6 +5,7 @@
 //! sample, so that no memory is taken from the page cache for it.
 //! Not here: what the accelerator does with a batch ([`super::epoch`]).
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,9 +20,10 @@ use crate::latencies::Latencies;
 use crate::measure::recorder::{LiveCounters, Recorded, Recorder};
 use crate::storage::names::Presence;
 use crate::storage::{Access, Connection, OpenFile, Opening, RequestCounts};
-use crate::work::train::{READ, buffer_bytes};
+use crate::work::train::{READ, buffer_bytes, largest_read_bytes};
 use crate::workload::buffer::Buffer;
-use crate::workload::dataset::spot;
+use crate::workload::container::{FileBytes, PARQUET_END_BYTES};
+use crate::workload::dataset::{Extent, spot};
 use crate::workload::payload::{Content, compare};
 
 /// How often who waits for a batch looks whether the case was stopped.
@@ -210,7 +212,7 @@ pub(super) struct Loader<'a> {
     job: &'a EpochJob<'a>,
     recorder: Recorder<'a>,
     connection: Box<dyn Connection>,
-    path: FilePath,
+    path: FilePath<'a>,
     /// The file of the sample before, where it has several.
     open: Option<(u64, Box<dyn OpenFile>)>,
     buffer: &'a mut [u8],
@@ -235,7 +237,7 @@ impl<'a> Loader<'a> {
     ) -> Result<Self, Box<Failure>> {
         let EpochJob { case, work, member, .. } = *job;
         let connection = connect(case, &work.dataset, member, buffers)?;
-        let expected = || (job.samples.content(), Buffer::new(job.samples.largest_bytes() as usize));
+        let expected = || (job.samples.content(), Buffer::new(largest_read_bytes(&job.samples) as usize));
         Ok(Self {
             job,
             recorder: Recorder::new(counters, READ, opened_ns, case.plan.sample_interval_ns),
@@ -257,7 +259,7 @@ impl<'a> Loader<'a> {
         let (mut begin_ns, mut batch) = (begun_ns, Batch::default());
         for sample in order.batch(*member, step) {
             let bytes = samples.bytes(sample);
-            let read = self.read(sample, bytes);
+            let read = self.read(sample);
             let moved =
                 read.map_err(|(operation, error)| failure::boxed_on_path(operation, self.path.current(), &error))?;
             let end_ns = case.clock.now_ns();
@@ -270,8 +272,9 @@ impl<'a> Loader<'a> {
     }
 
     /// Reads one sample; returns how many bytes that took.
-    fn read(&mut self, sample: u64, bytes: u64) -> Result<u64, (&'static str, std::io::Error)> {
-        let (file, offset) = self.job.samples.place(sample);
+    fn read(&mut self, sample: u64) -> Result<u64, (&'static str, std::io::Error)> {
+        let Extent { file, offset, bytes } = self.job.samples.extent(sample);
+        let mut footer_bytes = 0;
         let mut open = match self.open.take() {
             Some((of, open)) if of == file => open,
             other => {
@@ -281,9 +284,39 @@ impl<'a> Loader<'a> {
                 let bytes = self.job.samples.file_bytes(file);
                 let opening =
                     Opening { access: Access::Read, presence: Presence::Shared, bytes, size: None, advice: &[] };
-                self.connection.open(self.path.of(file), opening).map_err(|error| ("open", error))?
+                let mut open = self.connection.open(self.path.of(file), opening).map_err(|error| ("open", error))?;
+                let footer = self.job.samples.footer_bytes(file);
+                if footer > 0 {
+                    // Readers learn from the last bytes how long the footer is.
+                    let end = bytes - PARQUET_END_BYTES;
+                    footer_bytes += self.read_extent(&mut *open, end, PARQUET_END_BYTES)?.1;
+                    footer_bytes += self.read_extent(&mut *open, bytes - footer, footer - PARQUET_END_BYTES)?.1;
+                }
+                open
             }
         };
+        let (data, moved) = self.read_extent(&mut *open, offset, bytes)?;
+        if let Some((content, expected)) = &mut self.expected {
+            let (data, expected) = (&self.buffer[data], &mut expected[..bytes as usize]);
+            FileBytes::of_sample(&self.job.samples, content, sample).fill(expected);
+            compare(data, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
+        }
+        if self.job.samples.per_file() > 1 {
+            self.open = Some((file, open));
+        } else {
+            open.close().map_err(|error| ("close", error))?;
+        }
+        Ok(footer_bytes + moved)
+    }
+
+    /// Reads these bytes of a file, with the sectors around them where I/O is direct. Returns where they are in the buffer,
+    /// and how many bytes were moved.
+    fn read_extent(
+        &mut self,
+        open: &mut dyn OpenFile,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(Range<usize>, u64), (&'static str, std::io::Error)> {
         let unit = self.job.direct_unit.unwrap_or(1);
         let begin = offset / unit * unit;
         let (wanted, window) = ((offset + bytes - begin) as usize, (offset + bytes).next_multiple_of(unit) - begin);
@@ -297,17 +330,7 @@ impl<'a> Loader<'a> {
             }
             self.short_transfers += u64::from(moved < wanted);
         }
-        if let Some((content, expected)) = &mut self.expected {
-            let (data, expected) = (&self.buffer[(offset - begin) as usize..wanted], &mut expected[..bytes as usize]);
-            content.fill(expected, spot(sample, 0));
-            compare(data, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
-        }
-        if self.job.samples.in_file(file).end - self.job.samples.in_file(file).start > 1 {
-            self.open = Some((file, open));
-        } else {
-            open.close().map_err(|error| ("close", error))?;
-        }
-        Ok(moved as u64)
+        Ok(((offset - begin) as usize..wanted, moved as u64))
     }
 
     /// What it has counted.

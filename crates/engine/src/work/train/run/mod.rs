@@ -4,21 +4,23 @@ mod create;
 mod epoch;
 mod loader;
 
-use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Job;
-use ioassay_protocol::plan::train::{TrainOperation, TrainWork};
+use ioassay_protocol::plan::train::{Dataset, TrainOperation, TrainWork};
 
 use self::create::CreateJob;
 use self::epoch::EpochJob;
+use crate::beneath::Root;
 use crate::failure;
 use crate::ranks::Ranks;
 use crate::storage::Connection;
 use crate::work::run::Case;
 use crate::work::run::{History, Member, PreparedJob, RunWork};
 use crate::workload::buffer::Buffer;
+use crate::workload::dataset::push_name;
 use crate::workspace::kept;
 
 impl<R: Ranks> RunWork<R> for TrainWork {
@@ -44,29 +46,37 @@ fn connect(
     if case.plan.datasets[dataset].keep.is_none() {
         return case.connect(member, None, buffers);
     }
-    let first = case.workspace.dataset_file(case.plan, dataset, 0);
-    let directory = first.parent().unwrap_or(&first);
-    let root = kept::root(directory).map_err(|error| failure::boxed_on_path("open", directory, &error))?;
+    let root = root(case, dataset)
+        .map_err(|error| failure::boxed_on_path("open", &case.workspace.dataset_prefix(case.plan, dataset), &error))?;
     case.connect_beneath(Some(&root), member, None, buffers)
 }
 
-/// The path of one file of a dataset after another, without an allocation for each.
-struct FilePath {
-    text: String,
-    digits_at: usize,
+/// The directory beneath which the files of `dataset` lie, of those that are mounted.
+fn root(case: &Case<'_>, dataset: &str) -> std::io::Result<Arc<Root>> {
+    if case.plan.datasets[dataset].keep.is_none() {
+        return case.workspace.root()?.ok_or_else(|| std::io::ErrorKind::Unsupported.into());
+    }
+    let prefix = case.workspace.dataset_prefix(case.plan, dataset);
+    kept::root(prefix.parent().unwrap_or(&prefix))
 }
 
-impl FilePath {
-    fn new(case: &Case<'_>, dataset: &str) -> Self {
-        let first = case.workspace.dataset_file(case.plan, dataset, 0);
-        let text = first.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned());
-        let digits_at = text.rfind('.').map_or(0, |dot| dot + 1);
-        Self { text, digits_at }
+/// The path of one file of a dataset after another, without an allocation for each.
+struct FilePath<'a> {
+    dataset: &'a Dataset,
+    text: String,
+    prefix_bytes: usize,
+}
+
+impl<'a> FilePath<'a> {
+    fn new(case: &Case<'a>, dataset: &str) -> Self {
+        let prefix = case.workspace.dataset_prefix(case.plan, dataset);
+        let text = prefix.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned());
+        Self { dataset: &case.plan.datasets[dataset], prefix_bytes: text.len(), text }
     }
 
     fn of(&mut self, file: u64) -> &Path {
-        self.text.truncate(self.digits_at);
-        let _ = write!(self.text, "{file:08}");
+        self.text.truncate(self.prefix_bytes);
+        push_name(self.dataset, file, &mut self.text);
         Path::new(&self.text)
     }
 
