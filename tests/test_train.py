@@ -164,6 +164,27 @@ def test_a_search_runs_only_the_cases_that_it_takes(
     assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured
 
 
+def test_an_evaluation_has_a_row_and_no_part_in_the_answer(tmp_path: Path) -> None:
+    target, study = tmp_path / "target", tmp_path / "small.yaml"
+    target.mkdir()
+    # Its accelerators do not compute, so that they would be the least busy by far.
+    evaluate = "hold: yes, compute_deviation: 1ms, evaluate: {every: 2, samples: 32, compute: 0s}"
+    study.write_text(STUDY.replace("verify: yes", f"verify: yes, {evaluate}"))
+    code, out, err = ioassay("run", study, "--target", target, "--out", tmp_path / "run")
+    assert code == 0, err
+    (training,) = document(tmp_path / "run")["training"]
+    assert [(epoch["phase"], epoch["is_evaluation"]) for epoch in training["epochs"]] == [
+        ("epoch-1", False),
+        ("epoch-2", False),
+        ("evaluation-2", True),
+    ]
+    *trained, evaluation = training["epochs"]
+    assert evaluation["samples"] == 32
+    assert evaluation["utilisation"] < 0.1 < min(epoch["utilisation"] for epoch in trained)
+    assert "busy over 2 epochs" in " ".join(out.split())
+    assert list(target.iterdir()) == []
+
+
 def crc32c(data: bytes) -> int:
     """CRC-32C bit by bit, apart from what the engine uses."""
     crc = 0xFFFFFFFF

@@ -427,6 +427,9 @@ pub struct TrainingRecord {
     pub loader_busy_ns: u64,
     /// Processor time of its loader's threads.
     pub loader_processor_ns: u64,
+    /// It evaluated the model between epochs of training.
+    #[serde(default, skip_serializing_if = "crate::plan::is_false")]
+    pub evaluation: bool,
 }
 
 /// What one inference server did with its key-value cache. Sums over its requests that had their first token; times in

@@ -33,7 +33,7 @@ def row(case: str, phase: str, rank: int, **others: Any) -> dict[str, Any]:
     loader = {"loader_threads": 2, "loader_busy_ns": 240 * MS, "loader_processor_ns": 60 * MS}
     done = {"steps": 10, "samples": 40, "asked_bytes": 4_000_000}
     key = {"case": case, "phase": phase, "job": phase, "operation": "step"}
-    return {**key, "rank": rank, "node": "client00", **done, **times, **loader, **others}
+    return {**key, "rank": rank, "node": "client00", "evaluation": False, **done, **times, **loader, **others}
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ Neither of DLIO's values includes the wait for the first batch. None of them is 
 
 Imported results of DLIO have the value that it printed, whose time runs to the end of a block, beyond the last step,
 and ours from the times of all steps in the ranks' own files, in which the release has the nominal computing.
+Evaluations between epochs have rows of their own and no part in the answer.
 
 Not here: how many accelerators storage feeds (`feeding`), finding what limits an epoch beyond these shares.
 """
@@ -41,6 +42,8 @@ class Epoch:
 
     phase: str
     job: str
+    is_evaluation: bool
+    """Of the model, between epochs of training."""
     is_valid: bool
     steps: int
     """For each accelerator."""
@@ -121,6 +124,12 @@ class Training:
     case: str
     accelerators: int
     epochs: list[Epoch]
+    """With evaluations, in the order in which they ran."""
+
+    @property
+    def trained(self) -> list[Epoch]:
+        """The epochs of training; where there are none, the evaluations."""
+        return [epoch for epoch in self.epochs if not epoch.is_evaluation] or self.epochs
 
     @property
     def is_valid(self) -> bool:
@@ -130,7 +139,7 @@ class Training:
     @property
     def worst_epoch(self) -> Epoch:
         """The epoch that is furthest below its goal, or least above it."""
-        return min(self.epochs, key=lambda epoch: epoch.utilisation - epoch.goal)
+        return min(self.trained, key=lambda epoch: epoch.utilisation - epoch.goal)
 
 
 def training(run: LoadedRun) -> list[Training]:
@@ -176,6 +185,7 @@ def _epoch(job: JobEntry, phase: str, ranks: pl.DataFrame, read: dict[str, Any] 
     return Epoch(
         phase=phase,
         job=job.name,
+        is_evaluation=bool(each["evaluation"].any()),
         is_valid=bool(read and read["valid"]),
         steps=_whole(each["steps"].max()),
         samples=int(each["samples"].sum()),

@@ -1111,6 +1111,8 @@ class TrainingRecord(TypedDict, closed=True):
     """How long the accelerator was to compute for each batch."""
     compute_ns: int
     """How long it computed in all."""
+    evaluation: NotRequired[bool]
+    """It evaluated the model between epochs of training."""
     first_batch_ns: int
     """From the opening of the barrier until it had its first batch."""
     first_compute_ns: int

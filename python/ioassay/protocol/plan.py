@@ -42,6 +42,36 @@ Compute: TypeAlias = Literal["sleep", "spin"]
 """How the time of a computation is passed."""
 
 
+class ComputeTime(TypedDict, closed=True):
+    """A time of a histogram."""
+
+    ns: int
+    """In nanoseconds."""
+    weight: int
+    """How many steps of the sum of all weights take so long."""
+
+
+class Normal(TypedDict, closed=True):
+    standard_deviation_ns: int
+    """The standard deviation."""
+
+
+class ComputeTimesNormal(TypedDict, closed=True):
+    """Normally distributed around the mean, and never less than 0."""
+
+    normal: Normal
+
+
+class ComputeTimesHistogram(TypedDict, closed=True):
+    """These times by their weights."""
+
+    histogram: list[ComputeTime]
+
+
+ComputeTimes: TypeAlias = ComputeTimesNormal | ComputeTimesHistogram
+"""How long the computations of steps are. Each follows from the seed of the plan, the epoch, the rank and the step."""
+
+
 Container: TypeAlias = Literal["raw", "tfrecord", "npz", "parquet"]
 """The format of the files of a dataset."""
 
@@ -402,7 +432,7 @@ class SampleSizesFixed(TypedDict, closed=True):
     fixed: int
 
 
-class Normal(TypedDict, closed=True):
+class Normal1(TypedDict, closed=True):
     least_bytes: int
     """No sample is smaller: those that would be have this size."""
     mean_bytes: int
@@ -417,7 +447,7 @@ class SampleSizesNormal(TypedDict, closed=True):
     standard deviations from the mean.
     """
 
-    normal: Normal
+    normal: Normal1
 
 
 Sharing: TypeAlias = Literal["unique", "shared", "shared-items"]
@@ -616,12 +646,18 @@ class TrainOperationEpoch(TypedDict, closed=True):
     compute: Compute
     """How that time is passed."""
     compute_ns: int
-    """How long the accelerator computes for each batch, in nanoseconds."""
+    """How long the accelerator computes for each batch, in nanoseconds: the mean, where that differs from step to step."""
+    compute_times: NotRequired[ComputeTimes | None]
+    """How it differs. Left out: each step takes as long."""
     drop_last: bool
     """
     Samples that do not fill a batch of every rank are left out. Otherwise the last batch may be smaller, and ranks that have
     one sample less than others read one of the first again, so that all do as many steps.
     """
+    evaluation: NotRequired[bool]
+    """The model is evaluated between epochs of training: what is measured of it says nothing of these."""
+    hold_batches: NotRequired[bool]
+    """Every batch stays in memory until its computation ends. Otherwise the next sample overwrites it."""
     kind: Literal["epoch"]
     loader_threads: int
     """Threads of each rank that load batches: each loads a whole batch, sample by sample."""
@@ -629,6 +665,10 @@ class TrainOperationEpoch(TypedDict, closed=True):
     """Its number, from 0: each has an order of its own."""
     prefetch: int
     """Batches that each of these threads may be ahead of the accelerator."""
+    read_bytes: NotRequired[int | None]
+    """Of what is read for each sample only so many bytes are, from the first on."""
+    samples: NotRequired[int | None]
+    """Only so many samples are read, the first of the epoch's order."""
     shuffle: Shuffle
     """In which order samples are read. Of n ranks the first reads those at places 0, n, 2 n and so on of that order."""
     sync_steps: NotRequired[bool]

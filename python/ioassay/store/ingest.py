@@ -233,7 +233,13 @@ def _ranks(nodes: list[str], phase: EventPhase) -> Columns:
 
 def _training(nodes: list[str], phase: EventPhase) -> Columns:
     rows = [
-        {**training, "rank": rank["rank"], "node": nodes[rank["node"]], "steps": rank["operations"]}
+        {
+            "evaluation": False,
+            **training,
+            "rank": rank["rank"],
+            "node": nodes[rank["node"]],
+            "steps": rank["operations"],
+        }
         for rank in phase["ranks"]
         if (training := rank.get("training")) is not None
     ]

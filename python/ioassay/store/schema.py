@@ -134,6 +134,7 @@ TRAINING = pl.Schema(
         "loader_threads": pl.Int64,
         "loader_busy_ns": pl.Int64,  # in which they loaded, the sum of all threads
         "loader_processor_ns": pl.Int64,
+        "evaluation": pl.Boolean,  # of the model, between epochs of training
     }
 )
 

@@ -42,7 +42,7 @@ from ioassay.studies.replay import (
 )
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.storage import Storage, Uring
-from ioassay.studies.train import CreateDataset, Dataset, Train
+from ioassay.studies.train import CreateDataset, Dataset, Evaluate, Train
 from ioassay.yaml_models.reference import Headings, first_line, main, table
 from ioassay.yaml_models.validate import keys
 
@@ -67,6 +67,7 @@ _HEADINGS = Headings(
         StreamChanges: "Changes of a stream",
         Dataset: "Dataset",
         CreateDataset: "Creation of a dataset",
+        Evaluate: "Evaluation between epochs",
         Train: "Training",
         KvCache: "Key-value cache",
         Checkpoint: "Checkpoint",

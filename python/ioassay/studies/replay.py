@@ -47,7 +47,7 @@ def _ranks(text: str) -> RankNumbers:
     return RankNumbers(first, last - first + 1)
 
 
-def _weighed(value: object) -> object:
+def weighed(value: object) -> object:
     """One size, or one word, stands for transfers that all have it."""
     return {value: "1"} if isinstance(value, str) else value
 
@@ -59,7 +59,7 @@ Region = Annotated[Literal["whole", "segment"], BeforeValidator(text_of)]
 Pace = Annotated[Literal["recorded", "unlimited"], BeforeValidator(text_of)]
 Sizes = Annotated[
     dict[Transfer, Weight],
-    BeforeValidator(_weighed),
+    BeforeValidator(weighed),
     Kind("weights by size, such as `{4KiB: 300, 1MiB: 20}`, or one size"),
 ]
 
@@ -151,7 +151,7 @@ class StreamTransfers(OfRanks):
     )
     file_size: Size = Field(description="Bytes of each file; no transfer goes beyond.")
     sizes: Sizes = Field(min_length=1, description="Sizes of the transfers, and how many have each, as weights.")
-    order: Annotated[StreamOrder | None, BeforeValidator(_weighed)] = Field(
+    order: Annotated[StreamOrder | None, BeforeValidator(weighed)] = Field(
         default=None, description="Where they begin. Default: `consecutive`."
     )
     region: Region = Field(

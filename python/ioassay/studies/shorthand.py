@@ -1,9 +1,9 @@
 """What may be written shorter is written out: the tree of a study as the model takes it.
 
 A workload with one file set has its keys itself, one with one tree has `tree:`, the jobs of `together` may stand
-right below it, the ways to empty caches may be a list of their own, `train` stands for a step of each of its epochs,
-and the storage of a workload or a step says only what is not as in the study's or the workload's. Every value keeps
-the place where it was written.
+right below it, the ways to empty caches may be a list of their own, `train` stands for a step of each of its epochs
+and evaluations, and the storage of a workload or a step says only what is not as in the study's or the workload's.
+Every value keeps the place where it was written.
 
 Not here: words for single values (`studies.spelling`), what is valid (`studies.model`).
 """
@@ -27,6 +27,9 @@ COLD_CACHE = "cold-cache"
 """The key of a step that empties caches."""
 TRAIN = "train"
 """The key of a step that trains for some epochs."""
+
+EVALUATE = "evaluate"
+"""The key of a step that trains for evaluations between its epochs."""
 
 _EPOCHS = re.compile("[0-9]{1,4}$")
 
@@ -99,21 +102,59 @@ def _epochs(step: Node) -> list[Node]:
     train = step.entries.get(TRAIN) if isinstance(step, Entries) and len(step.entries) == 1 else None
     if not isinstance(step, Entries) or not isinstance(train, Entries):
         return [step]
-    count, name, cold = (train.entries.get(key) for key in ("epochs", "name", COLD_CACHE))
+    count, name, cold, evaluate = (train.entries.get(key) for key in ("epochs", "name", COLD_CACHE, EVALUATE))
     epochs = 1 if count is None else int(count.text) if isinstance(count, Text) and _EPOCHS.match(count.text) else 0
     if not 1 <= epochs <= MOST_EPOCHS or not (name is None or isinstance(name, Text)):
         return [step]  # the model says what is wrong with it
-    common = {key: node for key, node in train.entries.items() if key not in ("epochs", COLD_CACHE)}
+    every_epochs = _every(evaluate)
+    if every_epochs == 0:
+        # The model says what is wrong with it, and takes no list of ways to empty caches here.
+        rest = {key: node for key, node in train.entries.items() if key != COLD_CACHE}
+        return [Entries({TRAIN: Entries(rest, train.origins, train.origin)}, step.origins, step.origin)]
+    common = {key: node for key, node in train.entries.items() if key not in ("epochs", COLD_CACHE, EVALUATE)}
     every: list[Node] = []
-    for epoch in range(epochs):
+
+    def add(keys: dict[str, Node], origins: dict[str, Origin]) -> None:
         if cold is not None:
             every.append(Entries({COLD_CACHE: cold}, {COLD_CACHE: cold.origin}, step.origin))
-        keys = dict(common)
-        if count is not None:
-            label = f"{name.text if name else 'epoch'}-{epoch + 1}"
-            keys |= {"name": Text(label, train.origin), "epoch": Text(str(epoch), train.origin)}
-        every.append(Entries({TRAIN: Entries(keys, train.origins, train.origin)}, step.origins, step.origin))
+        every.append(Entries({TRAIN: Entries(keys, origins, train.origin)}, step.origins, step.origin))
+
+    for epoch in range(epochs):
+        numbered: dict[str, Node] = {"epoch": Text(str(epoch), train.origin)} if count is not None else {}
+        label = f"{name.text if name else 'epoch'}-{epoch + 1}"
+        add(common | numbered | ({"name": Text(label, train.origin)} if count is not None else {}), train.origins)
+        if isinstance(evaluate, Entries) and (epoch + 1) % every_epochs == 0:
+            label = f"{name.text}-evaluation" if name else "evaluation"
+            label = f"{label}-{epoch + 1}" if count is not None else label
+            overrides = {key: node for key, node in evaluate.entries.items() if key != "every"}
+            marks: dict[str, Node] = {
+                "name": Text(label, evaluate.origin),
+                "evaluation": Text("yes", evaluate.origin),
+                "sync": Text("no", evaluate.origin),
+            }
+            # What says how long it computes itself does not compute as unevenly as training.
+            if "compute" in overrides:
+                marks["compute_deviation"] = Text("0s", evaluate.origin)
+            add(common | numbered | marks | overrides, {**train.origins, **evaluate.origins})
     return every
+
+
+def _every(evaluate: Node | None) -> int:
+    """After how many epochs there is an evaluation; 0 where the model says what is wrong with it."""
+    if evaluate is None:
+        return 1
+    if not isinstance(evaluate, Entries) or not evaluate.entries.keys() <= {
+        "every",
+        "dataset",
+        "samples",
+        "batch",
+        "compute",
+    }:
+        return 0
+    every = evaluate.entries.get("every")
+    if every is None:
+        return 1
+    return int(every.text) if isinstance(every, Text) and _EPOCHS.match(every.text) else 0
 
 
 def _step(step: Node, storage: Node | None) -> Node:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ioassay.plans import text as plan_text
+from ioassay.studies.directory_sizes import MOST_SIZES, directory_sizes
 from ioassay.studies.library import find_study
 from ioassay.studies.needs import overview
 from ioassay.studies.refusals import refuse
@@ -111,10 +113,19 @@ def test_containers_and_subfolders_have_words() -> None:
     [
         ("batch: 4", "batch: 4, dataset: texts", "there is no dataset `texts`", "images"),
         ("batch: 4", "batch: 41", "40 samples are no batch of 41 for each of 4 ranks", "use 164 samples"),
-        ("size: 100k, deviation: 30k", "deviation: 30k", "needs exactly one of `size` and `sizes`", "size: 112k"),
+        (
+            "size: 100k, deviation: 30k",
+            "deviation: 30k",
+            "needs exactly one of `size`, `sizes` and `like`",
+            "size: 112k",
+        ),
         ("samples: 40", "samples: 40, samples_per_file: 7", "40 samples do not fill files of 7", "a multiple of 7"),
         ("size: 100k", "size: 100k, container: npz, samples_per_file: 4", "do not fit into one array", "use 1"),
         ("size: 100k", "size: 3g, container: parquet", "a sample may have 3", "use samples of at most"),
+        ("size: 100k, deviation: 30k", "like: /nothing/there", "cannot be counted", "name a directory"),
+        ("compute: 10ms", "compute: {10ms: 0}", "without a weight", "90ms: 3"),
+        ("compute: 10ms", "compute: 10ms, samples: 41", "41 samples are more than the dataset has", "at most 40"),
+        ("compute: 10ms", "compute: 10ms, evaluate: {every: 0}", "out of range", "use 1 to 1000"),
         ("epochs: 2}", "epochs: many}", "many", "whole number"),
         ("compute: 10ms, ", "", "is missing", "How long an accelerator computes"),
     ],
@@ -186,6 +197,66 @@ def test_cases_know_the_goal_of_their_epochs() -> None:
         ("epoch-1", 0.7),
         ("epoch-2", 0.7),
     ]
+
+
+def test_computing_times_have_a_distribution() -> None:
+    def epoch(compute: str) -> Any:
+        (_, plan) = one_case(TRAIN.replace("compute: 10ms", compute))
+        assert plan_text.each_step(plan)
+        return plan["steps"][2]["jobs"][0]["work"]["operation"]
+
+    normal = epoch("compute: 10ms, compute_deviation: 2ms")
+    assert normal["compute_ns"] == 10_000_000
+    assert normal["compute_times"] == {"normal": {"standard_deviation_ns": 2_000_000}}
+    weighted = epoch("compute: {10ms: 3, 30ms: 1}")
+    assert weighted["compute_ns"] == 15_000_000
+    assert weighted["compute_times"] == {
+        "histogram": [{"ns": 10_000_000, "weight": 3}, {"ns": 30_000_000, "weight": 1}]
+    }
+
+
+def test_evaluations_come_after_epochs_with_what_they_say_themselves() -> None:
+    evaluate = "hold: yes, evaluate: {every: 2, dataset: others, samples: 12, batch: 2}"
+    text = TRAIN.replace("verify: no, ", "").replace("sync: yes", f"sync: yes, dataset: images, {evaluate}")
+    text = text.replace("settings: {epochs: 2}", "settings: {epochs: 3}")
+    text = text.replace("    steps:", "      others: {samples: 20, size: 1k}\n    steps:")
+    text = text.replace(
+        "      - create-dataset\n",
+        "".join(f"      - create-dataset: {{name: {name}, dataset: {name}}}\n" for name in ("images", "others")),
+    )
+    _, plan = one_case(text)
+    phases = {step["name"]: step["jobs"][0]["work"] for step in plan["steps"] if step["step"] == "phase"}
+    assert [*phases] == ["images", "others", "epoch-1", "epoch-2", "evaluation-2", "epoch-3"]
+    evaluation, training = phases["evaluation-2"], phases["epoch-2"]
+    assert (evaluation["dataset"], training["dataset"]) == ("others", "images")
+    of_training, of_evaluation = training["operation"], evaluation["operation"]
+    assert of_evaluation["evaluation"]
+    assert of_evaluation["hold_batches"]
+    assert (of_evaluation["samples"], of_evaluation["batch"], of_evaluation["number"]) == (12, 2, 1)
+    assert "evaluation" not in of_training
+    assert "samples" not in of_training
+    assert of_training["sync_steps"]
+    assert "sync_steps" not in of_evaluation
+    assert [step["step"] for step in plan["steps"]].count("cold-cache") == 4, "also before the evaluation"
+
+
+def test_sizes_may_be_those_of_a_directory(tmp_path: Path) -> None:
+    for number, size in enumerate([100] * 3 + [7000]):
+        (tmp_path / f"sub{number}").mkdir()
+        (tmp_path / f"sub{number}" / "file").write_bytes(bytes(size))
+    (tmp_path / "empty").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "sub3" / "file")
+    _, plan = one_case(TRAIN.replace("size: 100k, deviation: 30k", f"like: {tmp_path}"))
+    sizes = plan["datasets"]["images"]["sizes"]
+    assert sizes == {"histogram": [{"bytes": 100, "weight": 3}, {"bytes": 7000, "weight": 1}]}
+
+
+def test_many_sizes_of_a_directory_become_groups_with_the_same_sum(tmp_path: Path) -> None:
+    for size in range(1, 1001):
+        (tmp_path / str(size)).write_bytes(bytes(size))
+    sizes = directory_sizes(str(tmp_path))
+    assert (len(sizes), sum(sizes.values())) == (MOST_SIZES, 1000)
+    assert sum(size * count for size, count in sizes.items()) == pytest.approx(1000 * 1001 / 2, rel=0.01)
 
 
 def test_one_epoch_needs_no_number() -> None:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from ioassay.store.document import UTILISATION_GOAL
 from ioassay.studies.caches import ColdCache
-from ioassay.studies.replay import Sizes
-from ioassay.studies.values import Ordinal, Pause, Seed, SizeOrNone, Utilisation
+from ioassay.studies.directory_sizes import directory_sizes
+from ioassay.studies.replay import Sizes, Weight, weighed
+from ioassay.studies.values import Ordinal, Path, Pause, Seed, SizeOrNone, Utilisation
 from ioassay.text import units
 from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
 from ioassay.yaml_models.values import Count, Identifier, Kind, Size, YesNo, between, text_of
 
 if TYPE_CHECKING:
+    from ioassay.protocol.plan import ComputeTimes as ComputeTimesPlan
     from ioassay.protocol.plan import Dataset as DatasetPlan
     from ioassay.protocol.plan import SampleSizes as SampleSizesPlan
     from ioassay.protocol.plan import TrainOperationEpoch, WorkTrain
@@ -30,6 +32,11 @@ Epochs = Annotated[int, between(units.parse_count, 1, MOST_EPOCHS), Kind("whole 
 Shuffle = Annotated[Literal["none", "files", "samples"], BeforeValidator(text_of)]
 Container = Annotated[Literal["raw", "tfrecord", "npz", "parquet"], BeforeValidator(text_of)]
 Subfolders = Annotated[int, between(units.parse_count, 0, MOST_SUBFOLDERS), Kind("whole number")]
+ComputeTimes = Annotated[
+    dict[Pause, Weight],
+    BeforeValidator(weighed),
+    Kind("duration, or weights by duration, as `{90ms: 3}`"),
+]
 Computing = Annotated[Literal["sleep", "spin"], BeforeValidator(text_of)]
 
 _EQUIVALENT = "# neither IOR nor mdtest trains; DLIO and MLPerf Storage do"
@@ -55,6 +62,11 @@ class Dataset(Part):
     sizes: Sizes = Field(
         default={}, description="Instead of `size`: sizes of samples, and how many have each, as weights."
     )
+    like: Path | None = Field(
+        default=None,
+        description="Instead of `size`: a directory whose files have the sizes that samples are to have. It is "
+        "counted where `ioassay` runs.",
+    )
     samples_per_file: Count = Field(default=1, description="Samples of each file, end to end; a divisor of `samples`.")
     container: Container = Field(
         default="raw",
@@ -77,8 +89,10 @@ class Dataset(Part):
 
     @model_validator(mode="after")
     def _one_kind_of_size(self) -> Self:
-        if (self.size is None) != bool(self.sizes):
-            raise ValueError("needs exactly one of `size` and `sizes`; write for example `size: 112k`")
+        if [self.size is not None, bool(self.sizes), self.like is not None].count(True) != 1:
+            raise ValueError("needs exactly one of `size`, `sizes` and `like`; write for example `size: 112k`")
+        if self.like is not None:
+            directory_sizes(self.like)  # an error names the line of the study
         if self.sizes and not any(self.sizes.values()):
             raise ValueError("has sizes without a weight; write for example `{64k: 300, 1m: 20}`")
         return self
@@ -101,7 +115,8 @@ class Dataset(Part):
 
     def _sizes(self) -> SampleSizesPlan:
         if self.size is None:
-            return {"histogram": [{"bytes": size, "weight": weight} for size, weight in self.sizes.items()]}
+            sizes = self.sizes if self.like is None else directory_sizes(self.like)
+            return {"histogram": [{"bytes": size, "weight": weight} for size, weight in sizes.items()]}
         if not self.deviation:
             return {"fixed": self.size}
         least = self.least if self.least is not None else max(1, self.size // 100)
@@ -138,6 +153,18 @@ class CreateDataset(OnDataset):
         return {"kind": "train", "dataset": dataset, "operation": {"kind": "create", "fsync": self.fsync}}
 
 
+class Evaluate(Part):
+    """Evaluation between epochs of training: a phase of its own, `evaluation-N` after epoch N. What it does not say is
+    as in training; ranks do not wait for one another.
+    """
+
+    every: Epochs = Field(default=1, description="After every so many epochs.")
+    dataset: Identifier | None = Field(default=None, description="The dataset. Default: that of training.")
+    samples: Count | None = Field(default=None, description="Only so many samples, the first of the order.")
+    batch: Count | None = Field(default=None, description="Samples of a batch.")
+    compute: ComputeTimes | None = Field(default=None, description="How long an accelerator computes for each batch.")
+
+
 class Train(OnDataset):
     """Train: each rank is an accelerator that takes a batch from its data loader, computes, and takes the next one,
     while the loader's threads read ahead. Each epoch is a phase of its own: `NAME-1`, `NAME-2` and so on.
@@ -152,8 +179,13 @@ class Train(OnDataset):
         "caches](#cold-caches). Default: caches stay as they are.",
     )
     batch: Count = Field(description="Samples of a batch: an accelerator takes one for each step.")
-    compute: Pause = Field(
-        description="How long an accelerator computes for each batch, such as `323ms`; `0s`: not at all."
+    compute: ComputeTimes = Field(
+        description="How long an accelerator computes for each batch, such as `323ms`; `0s`: not at all. With weights "
+        "each step takes one of several times, chosen by the seed, the rank and the step."
+    )
+    compute_deviation: Pause = Field(
+        default=0,
+        description="Standard deviation of that time, which is then normally distributed. Default: 0, all alike.",
     )
     computing: Computing = Field(
         default="sleep",
@@ -187,6 +219,30 @@ class Train(OnDataset):
         description="Storage feeds accelerators if each epoch keeps them at least this busy, the wait for the first "
         "batch included. Default: 90 %, as MLPerf Storage wants it of unet3d and resnet50; 70 % of cosmoflow.",
     )
+    read: Size | None = Field(
+        default=None, description="Read only so many bytes of each sample, from its beginning. Default: all of it."
+    )
+    samples: Count | None = Field(
+        default=None, description="Read only so many samples, the first of the order. Default: all of them."
+    )
+    hold: YesNo = Field(
+        default=False,
+        description="Keep each batch in memory until its computation ends, as frameworks do: up to `loader_threads` × "
+        "`prefetch` + 1 batches of each rank, which are checked against the memory of the node. Otherwise the next "
+        "sample overwrites it.",
+    )
+    evaluate: Evaluate | None = Field(default=None, description="Evaluate between epochs. Default: no.")
+    evaluation: YesNo = Field(
+        default=False, description="This is an evaluation, which says nothing of how busy training keeps accelerators."
+    )
+
+    @model_validator(mode="after")
+    def _one_kind_of_time(self) -> Self:
+        if not any(self.compute.values()):
+            raise ValueError("has computing times without a weight; write for example `compute: {90ms: 3, 120ms: 1}`")
+        if self.compute_deviation and len(self.compute) > 1:
+            raise ValueError("has several computing times and their deviation; leave out `compute_deviation`")
+        return self
 
     def plan(self, dataset: str) -> WorkTrain:
         """As the plan has it."""
@@ -198,11 +254,31 @@ class Train(OnDataset):
             "prefetch": self.prefetch,
             "shuffle": self.shuffle,
             "drop_last": self.drop_last,
-            "compute_ns": self.compute,
+            "compute_ns": self._mean_compute_ns(),
             "compute": self.computing,
         }
         if self.sync:
             epoch["sync_steps"] = True
         if self.verify:
             epoch["verify"] = True
+        if (times := self._compute_times()) is not None:
+            epoch["compute_times"] = times
+        if self.read is not None:
+            epoch["read_bytes"] = self.read
+        if self.samples is not None:
+            epoch["samples"] = self.samples
+        if self.hold:
+            epoch["hold_batches"] = True
+        if self.evaluation:
+            epoch["evaluation"] = True
         return {"kind": "train", "dataset": dataset, "operation": epoch}
+
+    def _mean_compute_ns(self) -> int:
+        return sum(time * weight for time, weight in self.compute.items()) // sum(self.compute.values())
+
+    def _compute_times(self) -> ComputeTimesPlan | None:
+        if self.compute_deviation:
+            return {"normal": {"standard_deviation_ns": self.compute_deviation}}
+        if len(self.compute) == 1:
+            return None
+        return {"histogram": [{"ns": time, "weight": weight} for time, weight in self.compute.items()]}

@@ -196,6 +196,42 @@ fn trees_of_objects_are_made_and_removed_by_name() {
     assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
 }
 
+#[test]
+fn datasets_of_objects_are_created_trained_with_and_removed() {
+    let local = tempfile::tempdir().unwrap();
+    let s3 = S3::get();
+    let mut places = vec![(format!("fs://{}", local.path().display()), Bench::new())];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.bench())));
+    for (url, bench) in places {
+        for (container, subfolders) in [("raw", 0), ("tfrecord", 3), ("parquet", 2)] {
+            let mut plan = plan(&url, 1, "never");
+            plan["files"] = json!({});
+            plan["datasets"] = json!({"images": {
+                "samples": 24, "samples_per_file": 4, "sizes": {"fixed": 30_000}, "seed": 1, "container": container,
+                "subfolders": subfolders,
+            }});
+            let phase = |name: &str, operation: Value| {
+                let work = json!({"kind": "train", "dataset": "images", "operation": operation});
+                json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+            };
+            let epoch = json!({
+                "kind": "epoch", "number": 0, "batch": 3, "loader_threads": 2, "prefetch": 2, "shuffle": "samples",
+                "drop_last": true, "compute_ns": 0, "compute": "sleep", "verify": true,
+            });
+            plan["steps"] = json!([phase("create", json!({"kind": "create", "fsync": false})), phase("epoch", epoch)]);
+            let ran = bench.run(&plan);
+            ran.complete();
+            let files = if container == "tfrecord" { 12 } else { 6 };
+            assert_eq!(ran.removed().files, files, "{url}, {container}");
+            // Each sample was compared with what was written.
+            let read = ran.phases().into_iter().find(|record| record.name == "epoch").unwrap().operations;
+            assert_eq!(read, 24);
+        }
+    }
+    assert_eq!(fs::read_dir(local.path()).unwrap().count(), 0);
+    assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
+}
+
 /// Its users have connections of their own, and a full cache removes objects.
 #[test]
 fn a_key_value_cache_of_objects_is_read_and_kept_within_its_size() {

@@ -7,9 +7,11 @@ use crate::support::{phases, run_and_keep, run_in_workspace};
 use ioassay_engine::plan::parse;
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage;
+use ioassay_engine::workload::step_times::StepTimes;
 use ioassay_engine::workspace::Workspace;
 use ioassay_protocol::events::{Event, PhaseRecord, TrainingRecord};
-use ioassay_protocol::plan::{Operation, Plan};
+use ioassay_protocol::plan::train::TrainOperation;
+use ioassay_protocol::plan::{Operation, Plan, Step, Work};
 use serde_json::{Value, json};
 
 const SAMPLES: u64 = 48;
@@ -159,6 +161,86 @@ fn samples_in_containers_and_subfolders_are_read_back_and_everything_is_removed(
     }
 }
 
+#[test]
+fn batches_that_are_held_and_samples_that_are_read_in_part_are_what_was_written() {
+    for (direct, ranks, threads) in [(false, 2, 2), (false, 1, 0), (true, 2, 1)] {
+        let target = crate::support::target();
+        let mut work = epoch(threads, 4);
+        work["hold_batches"] = json!(true);
+        work["compute_ns"] = json!(2_000_000);
+        let mut text = text(target.path(), ranks, 4, &work);
+        let mut part = work.clone();
+        (part["read_bytes"], part["samples"], part["evaluation"]) = (json!(5_000), json!(24), json!(true));
+        let mut evaluation = text["steps"][1].clone();
+        evaluation["name"] = json!("evaluation");
+        evaluation["jobs"][0]["work"]["operation"] = part;
+        text["steps"].as_array_mut().unwrap().push(evaluation);
+        for step in 1..3 {
+            text["steps"][step]["jobs"][0]["storage"] = json!({"api": "posix", "direct": direct});
+        }
+        let plan = parse(text.to_string().as_bytes()).unwrap();
+        let (events, place, workspace) = run(&plan);
+        assert_eq!(place.failure(), None);
+        let bytes: u64 = files(&workspace).iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let whole = record(&events, "epoch", Operation::Read);
+        assert_eq!(whole.operations, SAMPLES);
+        assert!(if direct { whole.bytes > bytes } else { whole.bytes == bytes }, "{} of {bytes}", whole.bytes);
+        let read = record(&events, "evaluation", Operation::Read);
+        assert_eq!(read.operations, 24);
+        // Each sample of 20 kB has more than these, but for one that may be very small.
+        assert!(read.bytes >= 23 * 5_000 && (direct || read.bytes <= 24 * 5_000), "{}", read.bytes);
+        let evaluated = training(&record(&events, "evaluation", Operation::Step));
+        assert!(evaluated.iter().all(|rank| rank.evaluation));
+        assert!(evaluated.iter().map(|rank| rank.asked_bytes).sum::<u64>() <= 24 * 5_000);
+        assert!(training(&record(&events, "epoch", Operation::Step)).iter().all(|rank| !rank.evaluation));
+        assert_eq!(workspace.remove().left, []);
+    }
+}
+
+#[test]
+fn epochs_read_by_every_way_of_local_files() {
+    for (api, direct) in [("mmap", false), ("uring", false), ("uring", true), ("posix", true)] {
+        for per_file in [1, 4] {
+            let target = crate::support::target();
+            let mut text = text(target.path(), 2, per_file, &epoch(2, 4));
+            text["steps"][1]["jobs"][0]["storage"] = json!({"api": api, "direct": direct});
+            let plan = parse(text.to_string().as_bytes()).unwrap();
+            let (events, place, workspace) = run(&plan);
+            assert_eq!(place.failure(), None, "{api}");
+            let bytes: u64 = files(&workspace).iter().map(|(_, bytes)| bytes.len() as u64).sum();
+            let read = record(&events, "epoch", Operation::Read);
+            assert_eq!((read.operations, read.complete), (SAMPLES, true));
+            assert!(if direct { read.bytes >= bytes } else { read.bytes == bytes }, "{api}: {} of {bytes}", read.bytes);
+            assert_eq!(workspace.remove().left, []);
+        }
+    }
+}
+
+#[test]
+fn steps_compute_as_long_as_their_distribution_says() {
+    let target = crate::support::target();
+    let mut work = epoch(2, 4);
+    work["compute_ns"] = json!(10_000_000);
+    work["compute_times"] = json!({"histogram": [{"ns": 2_000_000, "weight": 1}, {"ns": 30_000_000, "weight": 1}]});
+    let plan = plan(target.path(), 1, 1, &work);
+    let TrainOperation::Epoch(epoch) = operation(&plan) else { panic!("an epoch") };
+    let times = StepTimes::new(epoch, plan.seed, 0);
+    let planned: u64 = (0..12).map(|step| times.ns(step)).sum();
+    let (events, place, workspace) = run(&plan);
+    assert_eq!(place.failure(), None);
+    let [rank] = training(&record(&events, "epoch", Operation::Step))[..] else { panic!("one rank") };
+    assert!(rank.compute_ns >= planned && rank.compute_ns < planned + 60_000_000, "{rank:?}, {planned} planned");
+    assert_eq!(rank.asked_compute_ns, 10_000_000);
+    assert_eq!(workspace.remove().left, []);
+}
+
+/// What the last phase of `plan` does.
+fn operation(plan: &Plan) -> &TrainOperation {
+    let Some(Step::Phase(phase)) = plan.steps.last() else { panic!("a phase") };
+    let Work::Train(work) = &phase.jobs[0].work else { panic!("training") };
+    &work.operation
+}
+
 /// Every file of a workspace that belongs to the dataset, in its subfolders as well.
 fn all_files(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -287,6 +369,12 @@ fn what_cannot_be_trained_is_refused_with_what_to_write() {
     assert_eq!((key.as_str(), valid.as_str()), ("steps[0].jobs[0].work.dataset", "create it in an earlier phase"));
     let (key, valid) = refused(&|text| text["datasets"]["images"]["container"] = json!("npz"));
     assert_eq!((key.as_str(), valid.as_str()), ("datasets.images.samples_per_file", "use 1, or another container"));
+    let (key, valid) = refused(&|text| text["steps"][1]["jobs"][0]["work"]["operation"]["samples"] = json!(49));
+    assert_eq!((key.as_str(), valid.as_str()), ("steps[1].jobs[0].work.operation.samples", "use at most 48"));
+    let (key, _) = refused(&|text| {
+        text["steps"][1]["jobs"][0]["work"]["operation"]["compute_times"] = json!({"histogram": []});
+    });
+    assert_eq!(key, "steps[1].jobs[0].work.operation.compute_times");
     let (key, _) = refused(&|text| text["datasets"]["images"]["subfolders"] = json!(10_001));
     assert_eq!(key, "datasets.images.subfolders");
     let (key, _) = refused(&|text| text["storage"] = json!({"api": "posix", "direct": true}));
@@ -353,6 +441,37 @@ fn a_dataset_that_is_kept_stays_and_later_runs_create_only_what_is_missing() {
     let bytes = |number: u64| dataset.join(format!("samples.{number:08}")).metadata().unwrap().len();
     assert_eq!(written[0], (SAMPLES, (0..SAMPLES).map(bytes).sum()));
     assert_eq!(written[1..], [(0, 0), (2, bytes(7) + bytes(40))]);
+}
+
+#[test]
+fn a_kept_dataset_is_removed_by_its_directory_without_what_is_not_its_own() {
+    use ioassay_engine::workspace::kept;
+
+    for (container, subfolders) in [("raw", 0), ("tfrecord", 3)] {
+        let target = crate::support::target();
+        let mut plan = keeping(target.path(), "r1", SAMPLES);
+        let dataset = plan.datasets.get_mut("images").unwrap();
+        dataset.subfolders = subfolders;
+        dataset.container = serde_json::from_value(json!(container)).unwrap();
+        let (_, place, workspace) = run(&plan);
+        assert_eq!(place.failure(), None);
+        assert_eq!(workspace.remove().left, []);
+        let directory = target.path().join("ioassay-dataset-small");
+        let mine = if subfolders > 0 { directory.join("samples.0001/mine") } else { directory.join("mine") };
+        std::fs::write(&mine, "mine").unwrap();
+        let removed = kept::remove(&directory).unwrap();
+        assert_eq!(removed.files, if container == "tfrecord" { 2 * SAMPLES } else { SAMPLES });
+        assert!(!removed.left.is_empty(), "what is not ours stays");
+        assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
+        std::fs::remove_file(&mine).unwrap();
+        assert_eq!(kept::remove(&directory).unwrap().left, []);
+        assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
+        assert_eq!(kept::remove(&directory).unwrap().files, 0, "one that is gone needs no removal");
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::write(directory.join("thesis"), "years").unwrap();
+        assert!(kept::remove(&directory).unwrap_err().message.contains("is no dataset of ioassay"));
+        assert_eq!(std::fs::read_to_string(directory.join("thesis")).unwrap(), "years");
+    }
 }
 
 #[test]

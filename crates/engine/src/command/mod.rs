@@ -39,6 +39,7 @@ use crate::survey::{SurveyRequest, path_timeout};
 use crate::work::amounts;
 use crate::workspace::Workspace;
 use crate::workspace::directory::Directory;
+use crate::workspace::kept;
 
 /// How long a survey that has failed may take to remove its directory, in which there is only the list.
 const LOOK_REMOVAL: Duration = Duration::from_secs(1);
@@ -192,7 +193,8 @@ pub fn amounts(plans: &[PathBuf], events: &Path) -> Exit {
     first_bad
 }
 
-/// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
+/// Removes the workspace `name`, a path or a URL, which an interrupted run left, or the kept dataset in the directory `name`.
+/// One that is gone needs no removal.
 pub fn clean(name: &Path, events: &Path) -> Exit {
     let left = name.to_owned();
     let (event, ended) = with_timeout::unless_stuck(ANSWER, move || remove_left(&left)).unwrap_or_else(|hanging| {
@@ -207,17 +209,25 @@ pub fn clean(name: &Path, events: &Path) -> Exit {
 }
 
 fn remove_left(name: &Path) -> (Event, Exit) {
+    if kept::is_named_so(name) {
+        return match kept::remove(name) {
+            Ok(removed) => ended(removed),
+            Err(failure) => (Event::Error(failure.clone()), Exit::with(REFUSED, failure)),
+        };
+    }
     match Workspace::open(name) {
         Ok(None) => (Event::Removed(Removed::default()), Exit::default()),
         Err(failure) => (Event::Error(failure.clone()), Exit::with(REFUSED, failure)),
-        Ok(Some(workspace)) => {
-            let removed = workspace.remove();
-            let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
-            let remedy = "inspect it and remove it by hand, then clean again";
-            let ended = left.map(|left| Exit::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
-            (Event::Removed(removed), ended.unwrap_or_default())
-        }
+        Ok(Some(workspace)) => ended(workspace.remove()),
     }
+}
+
+/// How the command ends that has `removed` this.
+fn ended(removed: Removed) -> (Event, Exit) {
+    let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
+    let remedy = "inspect it and remove it by hand, then clean again";
+    let ended = left.map(|left| Exit::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
+    (Event::Removed(removed), ended.unwrap_or_default())
 }
 
 fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {

@@ -16,6 +16,9 @@ pub struct Buffer {
     layout: Layout,
 }
 
+// SAFETY: no other value has a pointer to its memory.
+unsafe impl Send for Buffer {}
+
 impl Buffer {
     /// `bytes` zeros.
     ///

@@ -12,14 +12,8 @@ use ioassay_protocol::plan::train::{Container, Dataset, Epoch, SampleSizes, Shuf
 use super::container;
 use super::payload::{Content, Spot};
 use super::permutation::Permutation;
-use super::random::{STEP, SplitMix64, mix};
+use super::random::{MOST_DEVIATIONS, ONE, STEP, SplitMix64, mix};
 use ioassay_protocol::plan::data::Payload;
-
-/// Uniform numbers whose sum is taken for a normally distributed one: with twelve of them its standard deviation is 1.
-const UNIFORM_NUMBERS: i64 = 12;
-
-/// Each of them has 16 bits.
-const UNIFORM_ONE: i64 = 1 << 16;
 
 /// The samples of a dataset, and the files in which they lie.
 #[derive(Debug, Clone)]
@@ -28,6 +22,8 @@ pub struct Samples {
     key: u64,
     /// Sum of the weights of a histogram.
     weights: u64,
+    /// What is read of each at most.
+    most_read_bytes: u64,
 }
 
 impl Samples {
@@ -37,7 +33,23 @@ impl Samples {
             SampleSizes::Histogram(sizes) => sizes.iter().map(|size| size.weight).fold(0, u64::saturating_add),
             SampleSizes::Fixed(_) | SampleSizes::Normal { .. } => 0,
         };
-        Self { dataset: dataset.clone(), key: SplitMix64::keyed(&[dataset.seed]).draw(), weights }
+        Self {
+            dataset: dataset.clone(),
+            key: SplitMix64::keyed(&[dataset.seed]).draw(),
+            weights,
+            most_read_bytes: u64::MAX,
+        }
+    }
+
+    /// The same, of each of which an epoch reads at most so many bytes.
+    pub fn read_in_part(self, most_read_bytes: Option<u64>) -> Self {
+        Self { most_read_bytes: most_read_bytes.unwrap_or(u64::MAX), ..self }
+    }
+
+    /// Bytes of `sample` itself that an epoch reads.
+    #[inline]
+    pub fn asked_bytes(&self, sample: u64) -> u64 {
+        self.bytes(sample).min(self.most_read_bytes)
     }
 
     /// Samples in all.
@@ -71,8 +83,8 @@ impl Samples {
         match &self.dataset.sizes {
             SampleSizes::Fixed(bytes) => *bytes,
             SampleSizes::Normal { mean_bytes, standard_deviation_bytes, least_bytes } => {
-                let deviation = i128::from(*standard_deviation_bytes) * i128::from(self.centred(sample));
-                let bytes = i128::from(*mean_bytes) + deviation / i128::from(UNIFORM_ONE);
+                let deviation = i128::from(*standard_deviation_bytes) * i128::from(self.random(sample).normal());
+                let bytes = i128::from(*mean_bytes) + deviation / i128::from(ONE);
                 u64::try_from(bytes).unwrap_or(0).max(*least_bytes)
             }
             SampleSizes::Histogram(sizes) => {
@@ -93,7 +105,7 @@ impl Samples {
         match &self.dataset.sizes {
             SampleSizes::Fixed(bytes) => *bytes,
             SampleSizes::Normal { mean_bytes, standard_deviation_bytes, least_bytes } => {
-                let most = standard_deviation_bytes.saturating_mul(UNIFORM_NUMBERS as u64 / 2);
+                let most = standard_deviation_bytes.saturating_mul(MOST_DEVIATIONS);
                 mean_bytes.saturating_add(most).max(*least_bytes)
             }
             SampleSizes::Histogram(sizes) => sizes.iter().map(|size| size.bytes).max().unwrap_or(0),
@@ -120,11 +132,12 @@ impl Samples {
     }
 
     /// Bytes that are read for `sample`, without the footer of its file where readers take that apart.
-    fn read_bytes(&self, sample: u64) -> u64 {
-        match self.dataset.container {
+    pub fn read_bytes(&self, sample: u64) -> u64 {
+        let whole = match self.dataset.container {
             Container::Npz => self.file_bytes(self.file_of(sample)),
             Container::Raw | Container::Tfrecord | Container::Parquet => self.stored_bytes(sample),
-        }
+        };
+        whole.min(self.most_read_bytes)
     }
 
     /// The same of all samples.
@@ -195,15 +208,6 @@ impl Samples {
     fn random(&self, sample: u64) -> SplitMix64 {
         SplitMix64::keyed(&[self.key ^ mix(sample.wrapping_mul(STEP))])
     }
-
-    /// A number with mean 0 and standard deviation [`UNIFORM_ONE`], at most six of these from 0.
-    fn centred(&self, sample: u64) -> i64 {
-        let mut random = self.random(sample);
-        let of_four = |bits: u64| (0..4).map(|nth| (bits >> (16 * nth)) as i64 & (UNIFORM_ONE - 1)).sum::<i64>();
-        let sum: i64 = (0..UNIFORM_NUMBERS / 4).map(|_| of_four(random.draw())).sum();
-        // Each is a half less than the middle of what it stands for.
-        sum - (UNIFORM_NUMBERS * (UNIFORM_ONE - 1)) / 2
-    }
 }
 
 /// What is read for a sample.
@@ -243,6 +247,39 @@ pub fn push_name(dataset: &Dataset, file: u64, text: &mut String) {
     let _ = write!(text, "{number:08}{}{index}", container::extension(dataset.container));
 }
 
+/// Names of all files of `dataset`, which begin with `prefix`, where they lie in no subfolders.
+pub fn flat_names(dataset: &Dataset, prefix: String) -> impl Iterator<Item = String> + '_ {
+    let count = if dataset.subfolders == 0 { all_files(dataset) } else { 0 };
+    (0..count).map(move |file| named(dataset, &prefix, file))
+}
+
+/// Names of the subfolders of `dataset`, which begin with `prefix`, each with the names of the files in it.
+pub fn subfolders(
+    dataset: &Dataset,
+    prefix: String,
+) -> impl Iterator<Item = (String, impl Iterator<Item = String> + '_)> + '_ {
+    let (files, all) = (dataset.samples / dataset.samples_per_file, all_files(dataset));
+    (0..dataset.subfolders.min(files)).map(move |folder| {
+        let of_folder = (folder..files).step_by(dataset.subfolders as usize);
+        let in_it = of_folder.flat_map(move |file| (file..all).step_by(files as usize));
+        let (subfolder, _) = split(&named(dataset, &prefix, folder));
+        let prefix = prefix.clone();
+        (subfolder, in_it.map(move |file| split(&named(dataset, &prefix, file)).1))
+    })
+}
+
+fn named(dataset: &Dataset, prefix: &str, file: u64) -> String {
+    let mut name = prefix.to_owned();
+    push_name(dataset, file, &mut name);
+    name
+}
+
+/// The directory and the name of a file in a subfolder.
+fn split(path: &str) -> (String, String) {
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    (folder.to_owned(), name.to_owned())
+}
+
 /// All datasets of a case with their samples.
 pub fn all_samples(datasets: &BTreeMap<String, Dataset>) -> impl Iterator<Item = (&str, Samples)> {
     datasets.iter().map(|(name, dataset)| (name.as_str(), Samples::of(dataset)))
@@ -251,7 +288,10 @@ pub fn all_samples(datasets: &BTreeMap<String, Dataset>) -> impl Iterator<Item =
 /// What the ranks read in an epoch, and in which order.
 #[derive(Debug, Clone)]
 pub struct EpochOrder {
+    /// Of the dataset.
     samples: u64,
+    /// The first so many of the order are read.
+    used: u64,
     samples_per_file: u64,
     shuffled: Option<(Shuffle, Permutation)>,
     ranks: u64,
@@ -270,9 +310,11 @@ impl EpochOrder {
             Shuffle::Files => Some(Permutation::new(samples / dataset.samples_per_file, random())),
             Shuffle::Samples => Some(Permutation::new(samples, random())),
         };
-        let per_rank = if epoch.drop_last { samples / ranks / batch * batch } else { samples.div_ceil(ranks) };
+        let used = epoch.samples.map_or(samples, |used| used.clamp(1, samples));
+        let per_rank = if epoch.drop_last { used / ranks / batch * batch } else { used.div_ceil(ranks) };
         Self {
             samples,
+            used,
             samples_per_file: dataset.samples_per_file,
             shuffled: shuffled.map(|permutation| (epoch.shuffle, permutation)),
             ranks,
@@ -295,7 +337,7 @@ impl EpochOrder {
     pub fn batch(&self, rank: u32, step: u64) -> impl Iterator<Item = u64> + '_ {
         let begin = step * self.batch;
         let end = self.per_rank.min(begin + self.batch);
-        (begin..end).map(move |nth| self.sample((nth * self.ranks + u64::from(rank)) % self.samples))
+        (begin..end).map(move |nth| self.sample((nth * self.ranks + u64::from(rank)) % self.used))
     }
 
     /// The sample at `place` of the order of all samples.
@@ -313,11 +355,14 @@ impl EpochOrder {
     /// Bytes that all ranks read for their samples, without footers.
     pub fn read_bytes(&self, of: &Samples) -> u64 {
         let bytes = |places: std::ops::Range<u64>| {
-            let bytes = places.map(|place| of.read_bytes(self.sample(place % self.samples)));
+            let bytes = places.map(|place| of.read_bytes(self.sample(place % self.used)));
             bytes.fold(0, u64::saturating_add)
         };
         // Mostly nearly all of them are read, and their sum takes no order.
         let reads = self.reads();
+        if self.used < self.samples {
+            return bytes(0..reads);
+        }
         match reads.checked_sub(self.samples) {
             Some(_) => of.all_read_bytes().saturating_add(bytes(self.samples..reads)),
             None if reads < self.samples / 2 => bytes(0..reads),
@@ -353,6 +398,11 @@ mod tests {
             compute: Compute::Sleep,
             sync_steps: false,
             verify: false,
+            compute_times: None,
+            read_bytes: None,
+            samples: None,
+            hold_batches: false,
+            evaluation: false,
         }
     }
 
@@ -437,6 +487,22 @@ mod tests {
                 prop_assert!(order.reads() - dataset.samples < u64::from(ranks));
             }
         }
+    }
+
+    #[test]
+    fn an_evaluation_of_some_samples_reads_the_first_of_the_order_and_only_their_beginnings() {
+        let sizes = SampleSizes::Normal { mean_bytes: 100, standard_deviation_bytes: 30, least_bytes: 1 };
+        let (dataset, whole) = (dataset(40, sizes.clone(), 1), epoch(0, 3, Shuffle::Samples, false));
+        let part = Epoch { samples: Some(10), ..whole.clone() };
+        let read = |epoch| -> Vec<u64> {
+            let order = EpochOrder::new(&dataset, epoch, 1);
+            (0..order.steps()).flat_map(|step| order.batch(0, step).collect::<Vec<_>>()).collect()
+        };
+        assert_eq!(read(&part), read(&whole)[..10]);
+        let samples = Samples::of(&dataset).read_in_part(Some(90));
+        let bytes: u64 = read(&part).iter().map(|&sample| samples.bytes(sample).min(90)).sum();
+        assert!(read(&part).iter().any(|&sample| samples.bytes(sample) > 90));
+        assert_eq!(EpochOrder::new(&dataset, &part, 1).read_bytes(&samples), bytes);
     }
 
     #[test]

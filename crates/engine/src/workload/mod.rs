@@ -15,5 +15,6 @@ pub mod layout;
 pub mod payload;
 pub mod permutation;
 pub mod random;
+pub mod step_times;
 pub mod tree;
 pub mod walk;

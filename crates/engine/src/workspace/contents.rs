@@ -73,10 +73,9 @@ impl Contents {
         let of_sets = geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
         });
-        let flat = self.removable_datasets().filter(|(_, dataset)| dataset.subfolders == 0);
-        let of_datasets = flat.flat_map(move |(name, dataset)| {
-            (0..dataset::all_files(dataset)).map(move |file| self.dataset_file(name, dataset, file))
-        });
+        let of_datasets = self
+            .removable_datasets()
+            .flat_map(|(name, dataset)| dataset::flat_names(dataset, dataset::name_prefix(&self.case, name)));
         of_sets.chain(of_datasets).chain(self.checkpoint_file_names())
     }
 
@@ -94,30 +93,13 @@ impl Contents {
 
     /// Names of the subfolders of datasets that are not kept, each with the names of the files in it.
     pub fn subfolders(&self) -> impl Iterator<Item = (String, impl Iterator<Item = String>)> {
-        self.removable_datasets().flat_map(move |(name, dataset)| {
-            let (files, all) = (dataset.samples / dataset.samples_per_file, dataset::all_files(dataset));
-            (0..dataset.subfolders.min(files)).map(move |folder| {
-                let of_folder = (folder..files).step_by(dataset.subfolders as usize);
-                let names = of_folder.flat_map(move |file| (file..all).step_by(files as usize));
-                let split = move |file| {
-                    let path = self.dataset_file(name, dataset, file);
-                    let (subfolder, name) = path.rsplit_once('/').unwrap_or_default();
-                    (subfolder.to_owned(), name.to_owned())
-                };
-                (split(folder).0, names.map(move |file| split(file).1))
-            })
-        })
+        self.removable_datasets()
+            .flat_map(|(name, dataset)| dataset::subfolders(dataset, dataset::name_prefix(&self.case, name)))
     }
 
     /// A description that no engine has written is left out: none of its files can be there.
     fn removable_datasets(&self) -> impl Iterator<Item = (&String, &Dataset)> {
         self.datasets.iter().filter(|(_, dataset)| dataset.samples_per_file > 0 && dataset.keep.is_none())
-    }
-
-    fn dataset_file(&self, name: &str, dataset: &Dataset, file: u64) -> String {
-        let mut path = dataset::name_prefix(&self.case, name);
-        dataset::push_name(dataset, file, &mut path);
-        path
     }
 
     /// True if files may be written in several transfers.

@@ -1,8 +1,8 @@
 //! Datasets that stay on the target for later runs, each in a directory of its own beside the workspaces.
 //!
 //! A file in it, the manifest, says that it is ours and describes the dataset; a directory without one, or with another
-//! description, is refused and nothing in it is touched. A run creates the files that are missing and removes none: the user
-//! who asked for the dataset removes its directory. Not here: writing the files ([`crate::work`]).
+//! description, is refused and nothing in it is touched. A run creates the files that are missing and removes none;
+//! [`remove`] does so where its directory is named. Not here: writing the files ([`crate::work`]).
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -13,21 +13,26 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ioassay_protocol::events::Failure;
+use ioassay_protocol::events::{Failure, Left, Removed};
 use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::train::Dataset;
 use serde_json::Value;
 
-use super::place::Mounted;
+use super::list::name_of_ours;
+use super::place::{Mounted, Place};
+use super::removal;
 use crate::beneath::Root;
 use crate::failure;
-use crate::workload::dataset::Samples;
+use crate::workload::dataset::{Samples, flat_names, subfolders};
 
 /// The file that says what the dataset is.
 const MANIFEST: &str = ".ioassay-dataset";
 
 /// It is written under this name first, so that there is never a part of one.
 const MANIFEST_BEGUN: &str = ".ioassay-dataset.new";
+
+/// What the names of its other files begin with.
+pub const PREFIX: &str = "samples.";
 
 /// Version of the manifest.
 const VERSION: u64 = 1;
@@ -85,6 +90,72 @@ pub fn existing(plan: &Plan) -> (u64, u64) {
 pub fn root(path: &Path) -> io::Result<Arc<Root>> {
     let directory = Mounted::own_directory(&CString::new(path.as_os_str().as_bytes())?)?;
     Ok(Arc::new(Root::hold(path, directory)))
+}
+
+/// True if `path` is named as the directory of a dataset.
+pub fn is_named_so(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ioassay-dataset-"))
+}
+
+/// Removes the dataset in the directory `path`: the files that follow from its manifest, the manifest and the directory. What
+/// else is in it stays and is named. A directory that is not there is removed.
+pub fn remove(path: &Path) -> Result<Removed, Failure> {
+    let failed = |error: io::Error| failure::on_path("remove", path, &error);
+    let name = path.file_name().and_then(|name| CString::new(name.as_bytes()).ok());
+    let (Some(parent), Some(name)) = (path.parent(), name) else {
+        return Err(failed(io::ErrorKind::InvalidInput.into()));
+    };
+    let target = Mounted::directory(parent).map_err(failed)?;
+    let mut removed = Removed::default();
+    if Mounted.kind(&target, &name).map_err(failed)?.is_none() {
+        return Ok(removed);
+    }
+    let directory = Mounted.open(&target, &name).map_err(failed)?;
+    let marks = [MANIFEST, MANIFEST_BEGUN].map(|mark| CString::new(mark).expect("it has no zero"));
+    if !is_begun(path) {
+        let dataset = stored_manifest(path).and_then(|stored| {
+            let dataset = serde_json::from_value::<Dataset>(stored["dataset"].clone());
+            dataset.ok().filter(|dataset| dataset.samples_per_file > 0)
+        });
+        let Some(dataset) = dataset else {
+            let message = format!("{} is no dataset of ioassay: nothing in it was touched", path.display());
+            return Err(failure::about_path("clean", path, message, "inspect it, and remove it by hand"));
+        };
+        for file in flat_names(&dataset, PREFIX.to_owned()) {
+            match name_of_ours(&file).and_then(|name| removal::remove_file(&Mounted, &directory, &name)) {
+                Ok(existed) => removed.files += u64::from(existed),
+                Err(error) => left(&mut removed, &path.join(&file), &error),
+            }
+        }
+        for (folder, files) in subfolders(&dataset, PREFIX.to_owned()) {
+            if let Ok(name) = name_of_ours(&folder) {
+                removal::remove_subfolder(&Mounted, &directory, (path, &name), files, &mut removed);
+            }
+        }
+    }
+    let stranger = removal::first_name(&Mounted, &directory, |name| marks.iter().all(|mark| &**mark != name));
+    if let Some(stranger) = stranger.map_err(failed)? {
+        let because = io::Error::other("is not a file of the dataset");
+        left(&mut removed, &path.join(removal::as_path(&stranger)), &because);
+    }
+    // The manifest goes last, and only if nothing else is left: without it nobody could remove the rest.
+    if removed.left.is_empty() {
+        for mark in &marks {
+            removal::remove_file(&Mounted, &directory, mark).map_err(failed)?;
+        }
+        Mounted.rmdir(&target, &name).map_err(failed)?;
+    }
+    Ok(removed)
+}
+
+fn left(removed: &mut Removed, path: &Path, because: &io::Error) {
+    removed.left.push(Left { path: path.display().to_string(), because: because.to_string() });
+}
+
+/// The manifest in `path`, if there is one of this version.
+fn stored_manifest(path: &Path) -> Option<Value> {
+    let stored: Value = serde_json::from_slice(&fs::read(path.join(MANIFEST)).ok()?).ok()?;
+    (stored["ioassay_dataset"] == VERSION).then_some(stored)
 }
 
 /// True if a directory has nothing in it but what was begun of a manifest.

@@ -230,7 +230,7 @@ impl Workspace {
     /// What the paths of all files of a dataset of `plan` begin with.
     pub fn dataset_prefix(&self, plan: &Plan, dataset: &str) -> PathBuf {
         match (&plan.datasets[dataset].keep, plan.target.path()) {
-            (Some(name), Some(target)) => kept::directory(target, name).join("samples."),
+            (Some(name), Some(target)) => kept::directory(target, name).join(kept::PREFIX),
             _ => self.file(&dataset::name_prefix(&plan.case, dataset)),
         }
     }

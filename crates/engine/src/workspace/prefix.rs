@@ -373,7 +373,8 @@ fn objects(contents: &Contents) -> impl Iterator<Item = String> {
 
 /// Names of all directories that may be there, each before the one that it is in, with a slash at the end.
 fn directories(contents: &Contents) -> impl Iterator<Item = String> {
-    trees(contents).flat_map(|tree| {
+    let subfolders = contents.subfolders().map(|(folder, _)| folder).filter(|folder| name_of_ours(folder).is_ok());
+    let of_trees = trees(contents).flat_map(|tree| {
         let shape = tree.shape;
         let container = tree.container.clone();
         let bytes = container.clone().into_bytes();
@@ -386,8 +387,9 @@ fn directories(contents: &Contents) -> impl Iterator<Item = String> {
             })
         });
         let item_directories = (shape.items == Items::Directories).then(|| items(tree));
-        item_directories.into_iter().flatten().chain(directories).chain([container]).map(|name| name + "/")
-    })
+        item_directories.into_iter().flatten().chain(directories).chain([container])
+    });
+    subfolders.chain(of_trees).map(|name| name + "/")
 }
 
 fn trees(contents: &Contents) -> impl Iterator<Item = WorkspaceTree> {

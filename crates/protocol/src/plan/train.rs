@@ -22,7 +22,7 @@ pub struct Dataset {
     #[serde(default, skip_serializing_if = "Container::is_raw")]
     pub container: Container,
     /// The files lie in so many directories, file n in directory n modulo that. 0: in one with all others.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub subfolders: u64,
     /// Chooses the sizes of the samples, and their bytes.
     pub seed: u64,
@@ -114,8 +114,11 @@ pub struct Epoch {
     /// Samples that do not fill a batch of every rank are left out. Otherwise the last batch may be smaller, and ranks that have
     /// one sample less than others read one of the first again, so that all do as many steps.
     pub drop_last: bool,
-    /// How long the accelerator computes for each batch, in nanoseconds.
+    /// How long the accelerator computes for each batch, in nanoseconds: the mean, where that differs from step to step.
     pub compute_ns: u64,
+    /// How it differs. Left out: each step takes as long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_times: Option<ComputeTimes>,
     /// How that time is passed.
     pub compute: Compute,
     /// After each step a rank waits for all others, as the exchange of gradients makes it do.
@@ -124,6 +127,41 @@ pub struct Epoch {
     /// Each sample is compared with what was written.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub verify: bool,
+    /// Of what is read for each sample only so many bytes are, from the first on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Only so many samples are read, the first of the epoch's order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// Every batch stays in memory until its computation ends. Otherwise the next sample overwrites it.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub hold_batches: bool,
+    /// The model is evaluated between epochs of training: what is measured of it says nothing of these.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub evaluation: bool,
+}
+
+/// How long the computations of steps are. Each follows from the seed of the plan, the epoch, the rank and the step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ComputeTimes {
+    /// Normally distributed around the mean, and never less than 0.
+    Normal {
+        /// The standard deviation.
+        standard_deviation_ns: u64,
+    },
+    /// These times by their weights.
+    Histogram(Vec<ComputeTime>),
+}
+
+/// A time of a histogram.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComputeTime {
+    /// In nanoseconds.
+    pub ns: u64,
+    /// How many steps of the sum of all weights take so long.
+    pub weight: u64,
 }
 
 /// The order in which an epoch reads samples.
@@ -146,8 +184,4 @@ pub enum Compute {
     Sleep,
     /// On a processor.
     Spin,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

@@ -91,7 +91,7 @@ def trained(run: LoadedRun) -> tuple[Trained, ...]:
             grouped.setdefault((workloads[case.case], case.accelerators), []).append(case)
     return tuple(
         _trained(
-            workload, titles.get(workload, workload), accelerators, [epoch for case in cases for epoch in case.epochs]
+            workload, titles.get(workload, workload), accelerators, [epoch for case in cases for epoch in case.trained]
         )
         for (workload, accelerators), cases in sorted(grouped.items(), key=lambda item: item[0])
     )

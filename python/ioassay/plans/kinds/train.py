@@ -30,7 +30,8 @@ class Train(Kind["WorkTrain"]):
         if operation["kind"] == "create":
             synced = with_additions(["each file synced before it is closed" if operation["fsync"] else ""])
             return f"create the dataset{which(plan, work['dataset'])}{called(name, 'create-dataset')}{synced}"
-        return f"train{which(plan, work['dataset'])}{called(name, 'train')}{with_additions(_epoch(operation))}"
+        does = "evaluate" if operation.get("evaluation") else "train"
+        return f"{does}{which(plan, work['dataset'])}{called(name, 'train')}{with_additions(_epoch(operation))}"
 
     def description(self, plan: Contents, work: WorkTrain) -> Description:
         """Its dataset and the order of its samples."""
@@ -82,9 +83,22 @@ def _epoch(epoch: TrainOperationEpoch) -> list[str]:
     loaders = f"{format_count(threads, 'loader thread')} of each rank, each up to {ahead} ahead"
     return [
         f"in batches of {format_count(epoch['batch'], 'sample')}",
-        f"{format_duration(compute)} of computation for each" if compute else "without computation",
+        f"{format_duration(compute)} of computation for each{_spread(epoch)}" if compute else "without computation",
         loaders if threads else "loaded by the rank itself",
         {"none": "in their order", "files": "files shuffled", "samples": "samples shuffled"}[epoch["shuffle"]],
         "ranks wait for one another after each step" if epoch.get("sync_steps") else "",
         "each sample verified" if epoch.get("verify") else "",
+        f"only {format_count(some, 'sample')} of it" if (some := epoch.get("samples")) else "",
+        f"only {format_bytes(part)} of each sample" if (part := epoch.get("read_bytes")) else "",
+        "batches held in memory until their computation ends" if epoch.get("hold_batches") else "",
     ]
+
+
+def _spread(epoch: TrainOperationEpoch) -> str:
+    times = epoch.get("compute_times")
+    if not times:
+        return ""
+    if "normal" in times:
+        return f" (standard deviation {format_duration(times['normal']['standard_deviation_ns'])})"
+    each = [time["ns"] for time in times["histogram"]]
+    return f" in the mean ({format_duration(min(each))} to {format_duration(max(each))})"

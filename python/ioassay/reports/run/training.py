@@ -125,7 +125,7 @@ def _repeated(count: AcceleratorCount) -> str:
 
 def sentence(training: Training, names: Names) -> str:
     """The answer: how busy the accelerators of a case were kept, and why not more."""
-    epochs = training.epochs
+    epochs = training.trained
     accelerators = format.count(training.accelerators, "accelerator")
     shares = [epoch.utilisation for epoch in epochs]
     low, high = format.share(min(shares)), format.share(max(shares))

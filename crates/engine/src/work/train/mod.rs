@@ -3,7 +3,7 @@
 pub(crate) mod run;
 pub(crate) mod validate;
 
-use ioassay_protocol::plan::train::{Dataset, Epoch, TrainOperation, TrainWork};
+use ioassay_protocol::plan::train::{Dataset, Epoch, SampleSizes, TrainOperation, TrainWork};
 use ioassay_protocol::plan::{Job, Operation, Plan};
 
 use super::sizes::Sizes;
@@ -98,9 +98,10 @@ impl WorkKind for TrainWork {
         match &self.operation {
             TrainOperation::Create { .. } => self.transfer_bytes(plan, job),
             TrainOperation::Epoch(epoch) => {
-                let (_, samples) = self.samples(plan);
+                let (dataset, samples) = self.samples(plan);
                 let each = buffer_bytes(&samples).saturating_mul(if epoch.verify { 2 } else { 1 });
-                each.saturating_mul(epoch.loader_threads.max(1).into())
+                let of_threads = each.saturating_mul(epoch.loader_threads.max(1).into());
+                of_threads.saturating_add(held_bytes(dataset, &samples, epoch))
             }
         }
     }
@@ -135,7 +136,11 @@ trait OnDataset {
 impl OnDataset for TrainWork {
     fn samples<'a>(&self, plan: &'a Plan) -> (&'a Dataset, Samples) {
         let dataset = &plan.datasets[&self.dataset];
-        (dataset, Samples::of(dataset))
+        let most_read_bytes = match &self.operation {
+            TrainOperation::Epoch(epoch) => epoch.read_bytes,
+            TrainOperation::Create { .. } => None,
+        };
+        (dataset, Samples::of(dataset).read_in_part(most_read_bytes))
     }
 
     fn transfer_bytes(&self, plan: &Plan, job: &Job) -> u64 {
@@ -161,6 +166,30 @@ fn largest_read_bytes(samples: &Samples) -> u64 {
 /// What a thread reads into, with the sectors around it.
 fn buffer_bytes(samples: &Samples) -> u64 {
     largest_read_bytes(samples).saturating_add(2 * DIRECT_UNIT_BYTES)
+}
+
+/// Batches that an epoch holds in memory at most: those that its loader has begun or loaded, and that of the computation.
+fn held_batches(epoch: &Epoch) -> u64 {
+    if !epoch.hold_batches {
+        return 0;
+    }
+    threads(epoch).saturating_mul(epoch.prefetch.into()).saturating_add(1)
+}
+
+/// What these take. Of normally distributed samples a batch has, but for one in a billion, at most six standard deviations of
+/// its sum more than its mean.
+fn held_bytes(dataset: &Dataset, samples: &Samples, epoch: &Epoch) -> u64 {
+    let around = container::MOST_AROUND_BYTES + 2 * DIRECT_UNIT_BYTES;
+    let largest = epoch.batch.saturating_mul(samples.largest_bytes());
+    let bytes = match &dataset.sizes {
+        SampleSizes::Normal { mean_bytes, standard_deviation_bytes, .. } => {
+            let beyond = standard_deviation_bytes.saturating_mul(6).saturating_mul(epoch.batch.isqrt() + 1);
+            epoch.batch.saturating_mul(*mean_bytes).saturating_add(beyond).min(largest)
+        }
+        SampleSizes::Fixed(_) | SampleSizes::Histogram(_) => largest,
+    };
+    let read = epoch.read_bytes.map_or(bytes, |most| bytes.min(epoch.batch.saturating_mul(most)));
+    held_batches(epoch).saturating_mul(read.saturating_add(epoch.batch.saturating_mul(around)))
 }
 
 /// What direct I/O moves multiples of; `None` where the page cache is used.

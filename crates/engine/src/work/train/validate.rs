@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ioassay_protocol::plan::train::{Container, Dataset, Epoch, SampleSizes, TrainOperation, TrainWork};
+use ioassay_protocol::plan::train::{ComputeTimes, Container, Dataset, Epoch, SampleSizes, TrainOperation, TrainWork};
 use ioassay_protocol::plan::{Job, Plan, storage::Target};
 use ioassay_units::{Bytes, count};
 
@@ -15,6 +15,7 @@ use crate::work::data::validate::countable;
 use crate::work::sizes::Sizes;
 use crate::workload::container;
 use crate::workload::dataset::{EpochOrder, Samples};
+use crate::workload::step_times::longest_ns;
 
 /// A sample, or a file that is written at once, is at most so large: buffers hold one.
 const LARGEST_SAMPLE_BYTES: u64 = 4 << 30;
@@ -118,7 +119,7 @@ pub(super) fn work(job: &PlannedJob<'_>, work: &TrainWork, created: &mut BTreeSe
                 return Err(Refusal::new(format!("{key}.operation.fsync"), problem, "leave it out"));
             }
             create(key, dataset, can)?;
-            if dataset.subfolders > 0 && can.names.is_some_and(|names| names.directories) && !can.directories {
+            if dataset.subfolders > 0 && can.schemes.contains(&"nfs") {
                 let problem = "subfolders are created in directories of mounted file systems and in object stores only";
                 return Err(Refusal::new(format!("datasets.{}.subfolders", work.dataset), problem, "leave it out"));
             }
@@ -173,8 +174,25 @@ fn epoch(key: &str, plan: &Plan, job: &Job, (dataset, epoch): (&Dataset, &Epoch)
         let problem = format!("{} threads per rank are too many", epoch.loader_threads);
         return Err(Refusal::new(key("loader_threads"), problem, format!("use at most {MOST_THREADS}")));
     }
-    if epoch.compute_ns > A_DAY_NS {
-        let problem = format!("{} ns for a step is too long", epoch.compute_ns);
+    if let Some(ComputeTimes::Histogram(times)) = &epoch.compute_times {
+        let weights = times.iter().try_fold(0_u64, |sum, time| sum.checked_add(time.weight));
+        if weights.is_none_or(|sum| sum == 0) {
+            let problem = "the weights of the times add up to 0, or to 2^64 or more";
+            return Err(Refusal::new(key("compute_times"), problem, "use weights of 1 to a million"));
+        }
+    }
+    if let Some(bytes) = epoch.read_bytes {
+        positive(&key("read_bytes"), bytes)?;
+    }
+    if let Some(samples) = epoch.samples {
+        positive(&key("samples"), samples)?;
+        if samples > dataset.samples {
+            let problem = format!("{samples} samples are more than the dataset has");
+            return Err(Refusal::new(key("samples"), problem, format!("use at most {}", dataset.samples)));
+        }
+    }
+    if longest_ns(epoch) > A_DAY_NS {
+        let problem = format!("{} ns for a step is too long", longest_ns(epoch));
         return Err(Refusal::new(key("compute_ns"), problem, format!("use at most {A_DAY_NS} (a day)")));
     }
     let (all, range) = (plan.rank_count(), job.range(plan.rank_count()));
@@ -184,8 +202,11 @@ fn epoch(key: &str, plan: &Plan, job: &Job, (dataset, epoch): (&Dataset, &Epoch)
     }
     if EpochOrder::new(dataset, epoch, range.count).steps() == 0 {
         let ranks = count(range.count, "rank");
-        let problem =
-            format!("{} are no batch of {} for each of {ranks}", count(dataset.samples, "sample"), epoch.batch);
+        let problem = format!(
+            "{} are no batch of {} for each of {ranks}",
+            count(epoch.samples.unwrap_or(dataset.samples), "sample"),
+            epoch.batch
+        );
         let least = u64::from(range.count).saturating_mul(epoch.batch);
         let valid = format!("use {least} samples or more, smaller batches, or keep the last one (drop_last: false)");
         return Err(Refusal::new(key("batch"), problem, valid));

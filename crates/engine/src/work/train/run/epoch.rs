@@ -14,7 +14,9 @@ use crate::work::run::pacing::compute;
 use crate::work::run::{Case, Member, PreparedJob};
 use crate::work::sizes::Sizes;
 use crate::work::train::{OnDataset, READ, STEP, direct_unit, threads};
+use crate::workload::buffer::Buffer;
 use crate::workload::dataset::{EpochOrder, Samples};
+use crate::workload::step_times::StepTimes;
 
 /// An epoch of one rank, prepared outside the clock. Its loader's threads start with the phase, as those of training do with
 /// each epoch.
@@ -26,6 +28,7 @@ pub(super) struct EpochJob<'a> {
     pub order: EpochOrder,
     /// What offsets and lengths of reads are multiples of, where they go past the page cache.
     pub direct_unit: Option<u64>,
+    step_times: StepTimes<'a>,
     /// The job, and which of its ranks this is.
     pub member: (&'a Job, u32),
 }
@@ -40,6 +43,7 @@ impl<'a> EpochJob<'a> {
             epoch,
             samples,
             order: EpochOrder::new(dataset, epoch, case.plan.workers(job).count),
+            step_times: StepTimes::new(epoch, case.plan.seed, number),
             direct_unit: direct_unit(direct, case.direct_alignment_bytes),
             member: (job, number),
         }
@@ -56,9 +60,11 @@ impl<'a> EpochJob<'a> {
         let record = TrainingRecord {
             asked_compute_ns: self.epoch.compute_ns,
             loader_threads: self.epoch.loader_threads,
+            evaluation: self.epoch.evaluation,
             ..TrainingRecord::default()
         };
-        let mut accelerator = Accelerator { job: self, ranks, start, source, counters, record, computed: 0 };
+        let mut accelerator =
+            Accelerator { job: self, ranks, start, source, counters, record, computed: 0, held: None };
         let ended = operations.run(0..self.order.steps(), &mut accelerator);
         if ended.is_ok() && !ranks.must_stop() {
             accelerator.compute();
@@ -157,6 +163,8 @@ struct Accelerator<'a, 'q, 'l, R> {
     record: TrainingRecord,
     /// Steps that are done.
     computed: u64,
+    /// Memory of the batch that it computes with, where batches are held.
+    held: Option<Buffer>,
 }
 
 impl<R: Ranks> Accelerator<'_, '_, '_, R> {
@@ -164,11 +172,18 @@ impl<R: Ranks> Accelerator<'_, '_, '_, R> {
     fn compute(&mut self) {
         let (clock, epoch) = (self.job.case.clock, self.job.epoch);
         let begin_ns = clock.now_ns();
-        if epoch.compute_ns > 0 {
-            compute(epoch.compute, epoch.compute_ns, clock, self.ranks);
+        let compute_ns = self.job.step_times.ns(self.computed);
+        if compute_ns > 0 {
+            compute(epoch.compute, compute_ns, clock, self.ranks);
         }
         let computed_ns = clock.now_ns();
         self.record.compute_ns += computed_ns - begin_ns;
+        if let Some(memory) = self.held.take() {
+            match &mut self.source {
+                Source::Queue(queue) => queue.release(memory),
+                Source::Own(loader) => loader.release(memory),
+            }
+        }
         if epoch.sync_steps {
             // If they must stop, there is nothing to wait for.
             let _ = self.ranks.wait_for_all();
@@ -213,6 +228,7 @@ impl<R: Ranks> Operate for Accelerator<'_, '_, '_, R> {
         self.record.wait_ns += end_ns - begin_ns;
         self.record.samples += batch.samples;
         self.record.asked_bytes += batch.asked_bytes;
+        self.held = batch.memory;
         if index == 0 {
             self.record.first_batch_ns = end_ns - self.start.opened_ns;
         }

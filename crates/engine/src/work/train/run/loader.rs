@@ -1,8 +1,9 @@
 //! A data loader: threads that load whole batches ahead of the accelerator that takes them, in order.
 //!
 //! As in PyTorch's loader each thread has a connection and a buffer of its own, works on one batch at a time, and the loader
-//! is at most `threads × prefetch` batches ahead. Unlike there a batch is not kept: what was read is overwritten by the next
-//! sample, so that no memory is taken from the page cache for it.
+//! is at most `threads × prefetch` batches ahead. Where the epoch holds batches, each has memory of its own until its
+//! computation ends. Otherwise what was read is overwritten by the next sample, so that no memory is taken from the page cache
+//! for it.
 //! Not here: what the accelerator does with a batch ([`super::epoch`]).
 
 use std::ops::Range;
@@ -20,22 +21,24 @@ use crate::latencies::Latencies;
 use crate::measure::recorder::{LiveCounters, Recorded, Recorder};
 use crate::storage::names::Presence;
 use crate::storage::{Access, Connection, OpenFile, Opening, RequestCounts};
-use crate::work::train::{READ, buffer_bytes, largest_read_bytes};
+use crate::work::train::{DIRECT_UNIT_BYTES, READ, buffer_bytes, largest_read_bytes};
 use crate::workload::buffer::Buffer;
 use crate::workload::container::{FileBytes, PARQUET_END_BYTES};
-use crate::workload::dataset::{Extent, spot};
+use crate::workload::dataset::{Extent, Samples, spot};
 use crate::workload::payload::{Content, compare};
 
 /// How often who waits for a batch looks whether the case was stopped.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A batch that was loaded.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Batch {
     /// Its samples.
     pub samples: u64,
-    /// Their bytes.
+    /// Their bytes, as far as they are read.
     pub asked_bytes: u64,
+    /// They are in this memory, where batches are held.
+    pub memory: Option<Buffer>,
 }
 
 /// Batches on their way from the threads of a loader to the accelerator.
@@ -61,6 +64,8 @@ struct State {
     threads_wait: u32,
     /// Nobody takes another batch.
     closed: bool,
+    /// Memory of batches whose computation has ended.
+    released: Vec<Buffer>,
     failure: Option<Box<Failure>>,
 }
 
@@ -75,7 +80,7 @@ pub(super) enum NoBatch {
 impl Queue {
     /// One of so many `batches`.
     pub fn new(batches: u64, capacity: u64) -> Self {
-        let state = State { ready: vec![None; capacity as usize], ..State::default() };
+        let state = State { ready: (0..capacity).map(|_| None).collect(), ..State::default() };
         Self { state: state.into(), capacity, batches, loaded: Condvar::new(), taken: Condvar::new() }
     }
 
@@ -106,6 +111,16 @@ impl Queue {
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             state.accelerator_waits = false;
         }
+    }
+
+    /// The memory of a batch is free for another one.
+    pub fn release(&self, memory: Buffer) {
+        self.lock().released.push(memory);
+    }
+
+    /// Memory of an earlier batch.
+    fn released(&self) -> Option<Buffer> {
+        self.lock().released.pop()
     }
 
     /// The accelerator takes no other batch.
@@ -199,6 +214,11 @@ pub(super) fn run_thread(job: &EpochJob<'_>, queue: &Queue, counters: &LiveCount
         }
     };
     while let Some(step) = queue.claim() {
+        if job.epoch.hold_batches
+            && let Some(memory) = queue.released()
+        {
+            loader.release(memory);
+        }
         match loader.load(step) {
             Ok(batch) => queue.put(step, batch),
             Err(failure) => queue.fail(failure),
@@ -216,6 +236,8 @@ pub(super) struct Loader<'a> {
     /// The file of the sample before, where it has several.
     open: Option<(u64, Box<dyn OpenFile>)>,
     buffer: &'a mut [u8],
+    /// Memory for the next batch, where batches are held: that of an earlier one.
+    spare: Option<Buffer>,
     /// What a sample should be, where that is checked.
     expected: Option<(Content, Buffer)>,
     short_transfers: u64,
@@ -245,6 +267,7 @@ impl<'a> Loader<'a> {
             path: FilePath::new(case, &work.dataset),
             open: None,
             buffer: &mut buffers[0],
+            spare: None,
             expected: job.epoch.verify.then(expected),
             short_transfers: 0,
             busy_ns: 0,
@@ -256,24 +279,49 @@ impl<'a> Loader<'a> {
     pub fn load(&mut self, step: u64) -> Result<Batch, Box<Failure>> {
         let EpochJob { case, order, samples, member: (_, member), .. } = self.job;
         let begun_ns = case.clock.now_ns();
-        let (mut begin_ns, mut batch) = (begun_ns, Batch::default());
+        let (mut begin_ns, mut batch) = (begun_ns, Batch { memory: self.memory(step), ..Batch::default() });
+        let mut begin = 0;
         for sample in order.batch(*member, step) {
-            let bytes = samples.bytes(sample);
-            let read = self.read(sample);
+            let read = match &mut batch.memory {
+                Some(memory) => {
+                    let room = &mut memory[begin..];
+                    begin += held_sample_bytes(samples, sample);
+                    self.read(sample, Some(room))
+                }
+                None => self.read(sample, None),
+            };
             let moved =
                 read.map_err(|(operation, error)| failure::boxed_on_path(operation, self.path.current(), &error))?;
             let end_ns = case.clock.now_ns();
             self.recorder.record(begin_ns, end_ns, moved);
             begin_ns = end_ns;
-            batch = Batch { samples: batch.samples + 1, asked_bytes: batch.asked_bytes + bytes };
+            batch.samples += 1;
+            batch.asked_bytes += samples.asked_bytes(sample);
         }
         self.busy_ns += begin_ns - begun_ns;
         Ok(batch)
     }
 
-    /// Reads one sample; returns how many bytes that took.
-    fn read(&mut self, sample: u64) -> Result<u64, (&'static str, std::io::Error)> {
+    /// Memory for the samples of batch number `step`, where batches are held: that of an earlier one if it is large enough.
+    fn memory(&mut self, step: u64) -> Option<Buffer> {
+        let EpochJob { epoch, order, samples, member: (_, member), .. } = self.job;
+        if !epoch.hold_batches {
+            return None;
+        }
+        let bytes: usize = order.batch(*member, step).map(|sample| held_sample_bytes(samples, sample)).sum();
+        let spare = self.spare.take().filter(|memory| memory.len() >= bytes);
+        Some(spare.unwrap_or_else(|| Buffer::new(bytes)))
+    }
+
+    /// The memory of a batch is free for the next one.
+    pub fn release(&mut self, memory: Buffer) {
+        self.spare = Some(memory);
+    }
+
+    /// Reads one sample into `room`, or else into what all are read into; returns how many bytes that took.
+    fn read(&mut self, sample: u64, room: Option<&mut [u8]>) -> Result<u64, (&'static str, std::io::Error)> {
         let Extent { file, offset, bytes } = self.job.samples.extent(sample);
+        let (unit, short) = (self.job.direct_unit.unwrap_or(1), &mut self.short_transfers);
         let mut footer_bytes = 0;
         let mut open = match self.open.take() {
             Some((of, open)) if of == file => open,
@@ -289,15 +337,17 @@ impl<'a> Loader<'a> {
                 if footer > 0 {
                     // Readers learn from the last bytes how long the footer is.
                     let end = bytes - PARQUET_END_BYTES;
-                    footer_bytes += self.read_extent(&mut *open, end, PARQUET_END_BYTES)?.1;
-                    footer_bytes += self.read_extent(&mut *open, bytes - footer, footer - PARQUET_END_BYTES)?.1;
+                    for (begin, bytes) in [(end, PARQUET_END_BYTES), (bytes - footer, footer - PARQUET_END_BYTES)] {
+                        footer_bytes += read_extent(&mut *open, self.buffer, unit, (begin, bytes), short)?.1;
+                    }
                 }
                 open
             }
         };
-        let (data, moved) = self.read_extent(&mut *open, offset, bytes)?;
+        let into = room.unwrap_or(self.buffer);
+        let (data, moved) = read_extent(&mut *open, into, unit, (offset, bytes), short)?;
         if let Some((content, expected)) = &mut self.expected {
-            let (data, expected) = (&self.buffer[data], &mut expected[..bytes as usize]);
+            let (data, expected) = (&into[data], &mut expected[..bytes as usize]);
             FileBytes::of_sample(&self.job.samples, content, sample).fill(expected);
             compare(data, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
         }
@@ -307,30 +357,6 @@ impl<'a> Loader<'a> {
             open.close().map_err(|error| ("close", error))?;
         }
         Ok(footer_bytes + moved)
-    }
-
-    /// Reads these bytes of a file, with the sectors around them where I/O is direct. Returns where they are in the buffer,
-    /// and how many bytes were moved.
-    fn read_extent(
-        &mut self,
-        open: &mut dyn OpenFile,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<(Range<usize>, u64), (&'static str, std::io::Error)> {
-        let unit = self.job.direct_unit.unwrap_or(1);
-        let begin = offset / unit * unit;
-        let (wanted, window) = ((offset + bytes - begin) as usize, (offset + bytes).next_multiple_of(unit) - begin);
-        let mut moved = 0;
-        while moved < wanted {
-            match open.read_at(&mut self.buffer[moved..window as usize], begin + moved as u64) {
-                Ok(0) => return Err(("read", file_ends(begin + moved as u64))),
-                Ok(count) => moved += count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(("read", error)),
-            }
-            self.short_transfers += u64::from(moved < wanted);
-        }
-        Ok(((offset - begin) as usize..wanted, moved as u64))
     }
 
     /// What it has counted.
@@ -344,6 +370,36 @@ impl<'a> Loader<'a> {
             processor_ns,
         }
     }
+}
+
+/// What `sample` takes in the memory of a batch: with the sectors around it, from a page on, as direct I/O wants it.
+fn held_sample_bytes(samples: &Samples, sample: u64) -> usize {
+    (samples.read_bytes(sample) + DIRECT_UNIT_BYTES).next_multiple_of(DIRECT_UNIT_BYTES) as usize
+}
+
+/// Reads so many bytes of a file from an offset into `buffer`, with the sectors around them where I/O is direct and `unit` is
+/// what it moves multiples of. Returns where they are in the buffer, and how many bytes were moved; counts calls that moved
+/// only a part.
+fn read_extent(
+    open: &mut dyn OpenFile,
+    buffer: &mut [u8],
+    unit: u64,
+    (offset, bytes): (u64, u64),
+    short_transfers: &mut u64,
+) -> Result<(Range<usize>, u64), (&'static str, std::io::Error)> {
+    let begin = offset / unit * unit;
+    let (wanted, window) = ((offset + bytes - begin) as usize, (offset + bytes).next_multiple_of(unit) - begin);
+    let mut moved = 0;
+    while moved < wanted {
+        match open.read_at(&mut buffer[moved..window as usize], begin + moved as u64) {
+            Ok(0) => return Err(("read", file_ends(begin + moved as u64))),
+            Ok(count) => moved += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(("read", error)),
+        }
+        *short_transfers += u64::from(moved < wanted);
+    }
+    Ok(((offset - begin) as usize..wanted, moved as u64))
 }
 
 /// Processor time of the calling thread.
@@ -386,7 +442,7 @@ mod tests {
     fn batches_are_taken_in_order_and_threads_do_not_run_ahead_of_their_room() {
         let queue = Queue::new(4, 2);
         assert_eq!((queue.claim(), queue.claim()), (Some(0), Some(1)));
-        let batch = |samples| Batch { samples, asked_bytes: 0 };
+        let batch = |samples| Batch { samples, ..Batch::default() };
         queue.put(1, batch(11));
         std::thread::scope(|scope| {
             let third = scope.spawn(|| queue.claim());
