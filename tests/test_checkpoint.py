@@ -101,6 +101,16 @@ def test_a_page_has_the_answer_and_the_generations(run: Path) -> None:
         assert code == 0, err
 
 
+def test_what_mlperf_storage_would_say_is_known_before_a_run() -> None:
+    code, text, err = ioassay("run", "llama3-8b", "--dry-run", "--json", "--set", "fsync=no")
+    assert code == 0, err
+    (stands,) = json.loads(text)["mlperf_storage"]
+    assert (stands["model"], stands["verdict"]) == ("llama3-8b", "invalid")
+    code, text, err = ioassay("run", "llama3-8b", "--dry-run")
+    assert code == 0, err
+    assert "would be closed. It is no result of MLPerf Storage" in " ".join(text.split())
+
+
 def test_a_target_without_room_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "large.yaml").write_text(STUDY.replace("parameters: 1000001", "model: llama3-1t"))
     (tmp_path / "target").mkdir()

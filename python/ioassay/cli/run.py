@@ -126,6 +126,7 @@ def run(
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.execution.prepare import BATCH, Request, prepare, preview  # noqa: PLC0415
     from ioassay.launchers import DEFAULT  # noqa: PLC0415
+    from ioassay.studies.mlperf import of_workloads  # noqa: PLC0415
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
@@ -162,7 +163,10 @@ def run(
     )
     if dry_run:
         return _show(prepare(request) if target else [], None if target else preview(request), as_json)
-    runs = [(prepared.create(), prepared.need) for prepared in prepare(request)]
+    checked = prepare(request)
+    for sentence in {stands.sentence for run in checked for stands in of_workloads(run.document.cases, run.plans)}:
+        print(sentence, file=sys.stderr)
+    runs = [(prepared.create(), prepared.need) for prepared in checked]
     if watched:
         for run, _ in runs:
             run.note_watch(watched)

@@ -13,6 +13,7 @@ from ioassay.plans.text import each_step
 from ioassay.reports.document import Block, Bullets, Column, Commands, Paragraph, Section, Table, Text, numbers
 from ioassay.store.document import CaseEntry, RunDocument
 from ioassay.store.plan_times import TimeRange, case_time, summed, unlimited
+from ioassay.studies.mlperf import Rules, of_workloads
 from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.text.units import format_about_bytes, format_count
@@ -91,6 +92,14 @@ def data(run: DryRun) -> dict[str, Any]:
         "written_bytes": sum(case.written_bytes for case in run.document.cases),
         "at_once_bytes": max(case.file_set_bytes for case in run.document.cases),
         **_seconds(run.time),
+        "mlperf_storage": [
+            {
+                "model": stands.model,
+                "verdict": stands.verdict,
+                "reasons": [departure.reason for departure in stands.departures],
+            }
+            for stands in _mlperf(run)
+        ],
         "cases": [
             {
                 "case": case.id,
@@ -126,11 +135,17 @@ def blocks(run: DryRun) -> list[Block]:
         *([Paragraph(f"Run directory: {run.directory}")] if run.directory else []),
         _cases(run, points, f"{format_count(cases, 'case')}{several}"),
         Paragraph(run.need or _written(run)),
+        *(Paragraph(stands.sentence) for stands in _mlperf(run)),
         Paragraph(_time(run)),
         *_steps(run),
         *_commands(run),
         Paragraph(_conclusion(run)),
     ]
+
+
+def _mlperf(run: DryRun) -> list[Rules]:
+    """How cases with models of MLPerf Storage stand to its rules."""
+    return of_workloads(run.document.cases, run.plans)
 
 
 def _cases(run: DryRun, points: Sequence[Sequence[CaseEntry]], title: str) -> Table:

@@ -1,0 +1,58 @@
+"""What MLPerf Storage would say of a plan, before it is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from ioassay.protocol.plan import Plan
+from ioassay.store.document import CaseEntry
+from ioassay.studies.cases import expand
+from ioassay.studies.library import find_study
+from ioassay.studies.mlperf import of_workloads, rules
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+
+
+def planned(study: str, scale: str | None = None, *settings: str) -> tuple[CaseEntry, Plan]:
+    """The first case of a built-in study."""
+    resolved = resolve(find_study(study), scale, list(settings))
+    first, *_ = expand(resolved, "check", Target("directory", "/"), "local")
+    return first.entry, first.plan
+
+
+@pytest.mark.parametrize("study", ["llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t"])
+def test_the_full_scale_of_each_model_keeps_the_rules_and_is_no_result_all_the_same(study: str) -> None:
+    (stands,) = rules(*planned(study))
+    assert (stands.model, stands.verdict, stands.departures) == (study, "closed", [])
+    assert stands.sentence.endswith("It is no result of MLPerf Storage: only mlpstorage may submit one.")
+
+
+@pytest.mark.parametrize(
+    ("setting", "verdict", "reason"),
+    [
+        ("accelerators=16", "open", "it has 16 ranks, not the 8 of the closed division"),
+        ("accelerators=4", "open", "clients have 4 ranks, not 5 or more"),
+        ("tensor=2", "open", "tensor 2 × pipeline 1, ZeRO 3 is not tensor 1 × pipeline 1, ZeRO 3"),
+        ("fsync=no", "invalid", "files are not forced to stable storage"),
+        ("restores=9", "invalid", "9 checkpoints are read, not 10"),
+        ("checkpoints=11", "invalid", "11 checkpoints are written, not 10"),
+        ("accelerators=1", "invalid", "accelerators of 80 GB each cannot hold 105 GiB"),
+    ],
+)
+def test_what_a_setting_makes_of_it_is_said_with_the_reason(setting: str, verdict: str, reason: str) -> None:
+    (stands,) = rules(*planned("llama3-8b", None, setting))
+    assert stands.verdict == verdict
+    assert reason in stands.sentence
+
+
+def test_a_restore_without_cold_caches_is_invalid() -> None:
+    case, plan = planned("llama3-8b")
+    del plan["steps"][1]
+    (stands,) = rules(case, plan)
+    assert [departure.verdict for departure in stands.departures] == ["invalid"]
+    assert "no step empties caches" in stands.sentence
+
+
+def test_another_model_is_not_judged() -> None:
+    case, plan = planned("llama3-8b", "laptop")
+    assert of_workloads([case], {case.id: plan}) == []
