@@ -72,6 +72,24 @@ def test_gpus_are_fed_and_checkpoints_are_written_in_time_within_the_budget() ->
     assert all(nominal(system, "price") <= 1.5e6 for system in document["answers"])
 
 
+def test_accelerators_and_checkpoints_are_given_by_model() -> None:
+    document = answer("training-cluster.yaml")
+    checkpoint = 978.4e9
+    assert needed(document) == pytest.approx(
+        {
+            "usable": 1e15 + 3 * checkpoint,
+            "write": checkpoint / 20,
+            "read": 64 * 0.9 * 7 * 146_600_628 / 0.323,
+            "racks": 2,
+        },
+        rel=1e-4,
+    )
+    assert all(
+        system["rates"]["healthy"]["read"]["rate_bytes_per_s"]["nominal"] >= needed(document)["read"]
+        for system in document["answers"]
+    )
+
+
 def test_flash_takes_checkpoints_and_drains_them_to_disk_within_one_set_of_racks() -> None:
     document = answer("flash-and-disk.yaml")
     drain = 40e12 / (3600 - 480)
@@ -131,6 +149,7 @@ def test_a_run_can_supply_the_rates_of_a_brick_of_a_users_catalogue(tmp_path: Pa
 
 def test_every_example_is_run_by_a_test() -> None:
     run = {"catalogue.yaml", "flash-and-disk.yaml", "gpu-cluster.yaml", "offer.yaml", "scratch.yaml"}
+    run |= {"training-cluster.yaml"}
     assert {path.name for path in EXAMPLES.iterdir()} == run
 
 

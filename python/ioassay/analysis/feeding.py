@@ -88,25 +88,25 @@ class Feeding:
     @property
     def fed(self) -> AcceleratorCount | None:
         """The largest number up to which all reach the goal; `None` where the smallest does not."""
-        return _limits(self.counts)[0]
+        return limits(self.counts)[0]
 
     @property
     def first_unfed(self) -> AcceleratorCount | None:
         """The smallest number that misses the goal; `None` where all reach it."""
-        return _limits(self.counts)[1]
+        return limits(self.counts)[1]
 
     @property
     def certainly_fed(self) -> AcceleratorCount | None:
         """The largest number that certainly is fed, below all that certainly are not."""
-        return _limits([count for count in self.counts if count.is_certain])[0]
+        return limits([count for count in self.counts if count.is_certain])[0]
 
     @property
     def certainly_unfed(self) -> AcceleratorCount | None:
         """The smallest number that certainly is not fed."""
-        return _limits([count for count in self.counts if count.is_certain])[1]
+        return limits([count for count in self.counts if count.is_certain])[1]
 
 
-def _limits(counts: Iterable[AcceleratorCount]) -> tuple[AcceleratorCount | None, AcceleratorCount | None]:
+def limits(counts: Iterable[AcceleratorCount]) -> tuple[AcceleratorCount | None, AcceleratorCount | None]:
     """The largest number of ascending `counts` up to which all are fed, and the smallest that is not."""
     fed = None
     for count in counts:
@@ -118,17 +118,24 @@ def _limits(counts: Iterable[AcceleratorCount]) -> tuple[AcceleratorCount | None
 
 def feeding(cases: Sequence[CaseEntry], trainings: Iterable[Training]) -> list[Feeding]:
     """The answer for each sweep of accelerators, from cases whose epochs are all valid."""
+    sweeps = accelerator_counts(cases, trainings)
+    return [Feeding(sweep, counts) for sweep, counts in sweeps.items() if len(counts) > 1]
+
+
+def accelerator_counts(
+    cases: Sequence[CaseEntry], trainings: Iterable[Training]
+) -> dict[SweepPoint, list[AcceleratorCount]]:
+    """The numbers of accelerators of each sweep, ascending, from cases whose epochs are all valid."""
     swept = accelerator_sweeps(cases)
     sweeps: dict[SweepPoint, dict[int, list[Epoch]]] = {}
     for training in trainings:
         if training.is_valid:
             by_count = sweeps.setdefault(swept[training.case], {})
             by_count.setdefault(training.accelerators, []).append(training.worst_epoch)
-    return [
-        Feeding(sweep, [AcceleratorCount(count, epochs) for count, epochs in sorted(by_count.items())])
+    return {
+        sweep: [AcceleratorCount(count, epochs) for count, epochs in sorted(by_count.items())]
         for sweep, by_count in sweeps.items()
-        if len(by_count) > 1
-    ]
+    }
 
 
 def accelerator_sweeps(cases: Sequence[CaseEntry]) -> dict[str, SweepPoint]:
@@ -173,7 +180,7 @@ def next_count(counts: Sequence[AcceleratorCount], exhausted: Collection[int]) -
     without any valid repetition counts as not fed.
     """
     measured = [count for count in counts if count.epochs or count.accelerators in exhausted]
-    fed, unfed = _limits(measured)
+    fed, unfed = limits(measured)
     lowest = fed.accelerators if fed else 0
     between = [
         count.accelerators

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from ioassay.sizing.components import Count, CountOrZero, Scaling
 from ioassay.sizing.configuration import Clients
+from ioassay.sizing.models import CHECKPOINTED, TRAINED, Accelerator
 from ioassay.systems.amounts import (
     BYTES,
     BYTES_PER_S,
@@ -26,7 +28,7 @@ from ioassay.systems.model import Document
 from ioassay.text.units import format_count, parse_count, parse_duration_ns
 from ioassay.yaml_models import values
 from ioassay.yaml_models.model import BeforeValidator, Field, Part, model_validator
-from ioassay.yaml_models.source import ProblemAt, quoted
+from ioassay.yaml_models.source import ProblemAt, nearest, quoted
 from ioassay.yaml_models.values import Identifier, Kind, Prose, Size, between, parsed
 
 Condition = Literal["healthy", "rebuilding", "failed_over"]
@@ -71,6 +73,15 @@ def _name_or_word(text: str) -> str:
     return text
 
 
+def _model(known: Mapping[str, object]) -> object:
+    def check(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"{quoted(text)} is not a known model; {nearest(text, known)}")
+        return text
+
+    return parsed(check)
+
+
 def _as_list(value: object) -> object:
     """A single name stands for a list of it."""
     return [value] if isinstance(value, str) else value
@@ -88,6 +99,10 @@ Money = Annotated[Amount, _wished(NUMBER, "1200000"), Kind("number")]
 Seconds = Annotated[float, parsed(_seconds), Kind("duration")]
 Years = Annotated[int, between(parse_count, 1, MOST_YEARS), Kind("whole number")]
 NameOrWord = Annotated[str, parsed(_name_or_word), Kind('`ddn-ai400x3`, `ddn`, `"ddn-*"`')]
+TrainedModelName = Annotated[str, _model(TRAINED), Kind(", ".join(f"`{name}`" for name in TRAINED))]
+CheckpointedModelName = Annotated[str, _model(CHECKPOINTED), Kind(", ".join(f"`{name}`" for name in CHECKPOINTED))]
+AcceleratorName = Annotated[Accelerator, BeforeValidator(values.text_of)]
+Utilisation = Annotated[Amount, _wished(NUMBER, "90%", most=1), Kind("`90%`")]
 Names = Annotated[list[NameOrWord], BeforeValidator(_as_list)]
 """Components by name (`ddn-ai400x3`), by a word of their names (`ddn`), or by a pattern (`"ddn-*"`)."""
 Racks = Annotated[int, between(parse_count, 1, MOST_RACKS), Kind("whole number")]
@@ -101,16 +116,46 @@ class Growth(Part):
 
 
 class Accelerators(Part):
-    """Accelerators (GPUs) that must not wait for data."""
+    """Accelerators (GPUs) that must not wait for data: with what each reads, or the model that they train."""
 
     count: values.Count = Field(description="How many.")
-    read_each: BytesPerS = Field(description="What each of them reads.")
+    read_each: BytesPerS | None = Field(default=None, description="What each of them reads.")
+    model: TrainedModelName | None = Field(
+        default=None,
+        description="In place of `read_each`: the model that they train. What each reads follows from its batch, its "
+        "samples and the computation of a batch.",
+    )
+    accelerator: AcceleratorName | None = Field(
+        default=None, description="With `model`: what they are. Default: `h100`."
+    )
+    utilisation: Utilisation | None = Field(
+        default=None,
+        description="With `model`: how busy they must be kept. Default: 90 %, of `cosmoflow` 70 %, as MLPerf Storage "
+        "asks.",
+    )
+
+    @model_validator(mode="after")
+    def _reads_by_rate_or_model(self) -> Self:
+        if (self.read_each is None) == (self.model is None):
+            raise ValueError(
+                "needs exactly one of `read_each` and `model`; write for example `read_each: 1.2GB/s` or "
+                "`model: unet3d`"
+            )
+        for key in ("accelerator", "utilisation"):
+            if self.model is None and getattr(self, key) is not None:
+                raise ProblemAt([key], "goes with `model`; leave it out beside `read_each`")
+        return self
 
 
 class Checkpoint(Part):
     """A job's state, written as a whole."""
 
-    size: Bytes = Field(description="Its size: of all nodes together, often their memory.")
+    size: Bytes = Field(description="Its size: of all nodes together, often their memory. `model` stands in for it.")
+    model: CheckpointedModelName | None = Field(
+        default=None,
+        description="In place of `size`: the language model whose parameters and optimizer state it has, 14 bytes for "
+        "each parameter.",
+    )
     longest: Seconds = Field(description="How long the writing may take.")
     kept: Count = Field(default=1, description="How many are kept at a time.")
     every: Seconds | None = Field(default=None, description="From the beginning of one to that of the next.")
@@ -124,6 +169,17 @@ class Checkpoint(Part):
         description="Mean time between failures of the machine that writes it, such as `24h`: how often to write one "
         "follows from it.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _size_of_the_model(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not isinstance(model := value.get("model"), str):
+            return value
+        if "size" in value:
+            raise ValueError("has `size` and `model`; leave one out")
+        # An unknown model is refused as such, not for want of a size.
+        transformer = CHECKPOINTED.get(model, next(iter(CHECKPOINTED.values())))
+        return value | {"size": f"{transformer.checkpoint_bytes / 1e9:.1f}GB"}
 
     @model_validator(mode="after")
     def _is_written_before_the_next(self) -> Self:
@@ -244,6 +300,14 @@ class Requirements(Part):
     def checkpoint_tier(self) -> str | None:
         """The tier that checkpoints are written to."""
         return next((name for name, held in self.checkpoints_held.items() if held), None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accelerators_read_something(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(count := value.get("accelerators"), str):
+            each = " or ".join(f"{{count: {count or 64}, {how}}}" for how in ("model: unet3d", "read_each: 1.2GB/s"))
+            raise ProblemAt(["accelerators"], f"is a number alone; add what each reads: {each}")
+        return value
 
     @model_validator(mode="after")
     def _requires_something(self) -> Self:

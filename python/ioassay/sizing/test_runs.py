@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ioassay.analysis.test_feeding import swept as swept_accelerators
+from ioassay.analysis.test_training import MS
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Origin
 from ioassay.sizing.quantities import Rate
@@ -108,3 +110,32 @@ def test_reads_of_small_files_in_trees_are_no_sequential_reads(tmp_path: Path) -
     store(measured(TREES), tmp_path / "run")
     with pytest.raises(UsageError, match="no valid rate of sequential reads"):
         measured_rate(of("run"), "rate", "read", tmp_path)
+
+
+COMPUTING = {1: 240 * MS, 2: 228 * MS, 4: 180 * MS, 8: 100 * MS}
+
+
+def test_the_reads_of_training_are_those_of_the_accelerators_that_were_fed(tmp_path: Path) -> None:
+    run = swept_accelerators(COMPUTING)
+    store(run, tmp_path / "run")
+    bytes_read = run.measurements.filter(phase="epoch-1", operation="read")["bytes"][0]
+    value = measured_rate(of("run"), "read rate of a brick", "read", tmp_path)
+    assert value.nominal == pytest.approx(bytes_read / 0.240)
+    assert value.dimension == BYTES_PER_S
+    assert value.origin == Origin("measured", "run, training with 2 accelerators, 95 % busy")
+    curve = measured_by_ranks(of("run"), "read", tmp_path)
+    assert [accelerators for accelerators, _ in curve] == [1, 2, 4, 8]
+    assert "8 accelerators, 42 % busy" in str(curve[-1][1].origin)
+
+
+def test_a_run_that_feeds_no_accelerator_is_refused(tmp_path: Path) -> None:
+    store(swept_accelerators(dict.fromkeys(COMPUTING, 100 * MS)), tmp_path / "run")
+    with pytest.raises(UsageError, match="feeds not even 1 accelerator") as error:
+        measured_rate(of("run"), "read rate", "read", tmp_path)
+    assert "fewer accelerators" in error.value.remedy
+
+
+def test_a_workload_that_does_not_train_has_no_reads_of_training(tmp_path: Path) -> None:
+    store(swept_accelerators(COMPUTING), tmp_path / "run")
+    with pytest.raises(UsageError, match="no valid rate of sequential reads"):
+        measured_rate(of("run", "other"), "read rate", "read", tmp_path)
