@@ -17,6 +17,7 @@ from msgspec import structs
 
 from ioassay.launchers import DEFAULT
 from ioassay.store.document import CaseEntry
+from ioassay.store.point import PLACEMENT
 from ioassay.studies.cases import Case, expand
 from ioassay.studies.files import FileSet
 from ioassay.studies.model import Workload
@@ -25,6 +26,7 @@ from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import VERBS
 from ioassay.studies.sweep import Point
 from ioassay.studies.target import Target
+from ioassay.text.units import format_count
 from ioassay.yaml_models.source import Problem, SourceError
 
 if TYPE_CHECKING:
@@ -138,10 +140,40 @@ def problems_of(resolved: ResolvedStudy, errors: Sequence[tuple[CaseEntry, Event
         for problem in _problem(resolved, case, error):
             refused.setdefault((case.workload, problem), []).append(case)
     problems = (
-        structs.replace(problem, wrong=f"{problem.wrong}{_with(resolved.points[workload], cases)}")
-        for (workload, problem), cases in refused.items()
+        structs.replace(problem, wrong=f"{problem.wrong}{_with(resolved.points[workload], cases)}{_smaller(others)}")
+        for (workload, problem), cases, others in _by_ranks(refused)
     )
     return list(dict.fromkeys(problems))
+
+
+_Refused = tuple[str, Problem]
+"""The workload, and what is wrong with it."""
+
+
+def _by_ranks(
+    refused: Mapping[_Refused, list[CaseEntry]],
+) -> Iterator[tuple[_Refused, list[CaseEntry], int]]:
+    """Problems with their cases. Of those that differ in nothing but numbers, for other numbers of ranks, that of the
+    most ranks stands for all, with how many it stands for: what suits these suits the others.
+    """
+    alike: dict[tuple[object, ...], list[_Refused]] = {}
+    for key, cases in refused.items():
+        workload, problem = key
+        others = tuple((axis, value) for axis, value in cases[0].point.items() if axis not in PLACEMENT)
+        texts = (re.sub(r"\d+", "#", text) for text in (problem.wrong, problem.meant))
+        alike.setdefault((workload, problem.origin, *texts, others), []).append(key)
+    for keys in alike.values():
+        by_ranks = {key: {case.clients * case.ranks_per_client for case in refused[key]} for key in keys}
+        if len(keys) > 1 and len(set.union(*by_ranks.values())) == len(keys):
+            most = max(keys, key=lambda key: max(by_ranks[key]))
+            yield most, refused[most], len(keys) - 1
+        else:
+            yield from ((key, refused[key], 0) for key in keys)
+
+
+def _smaller(others: int) -> str:
+    """` and 3 smaller numbers of ranks`."""
+    return f" and {format_count(others, 'smaller number')} of ranks" if others else ""
 
 
 def _with(points: Sequence[Point], cases: Sequence[CaseEntry]) -> str:
@@ -174,7 +206,8 @@ def _as_written(workload: Workload, text: str) -> str:
     for key, called in _OF_JOB.items():
         if key.startswith("limit."):
             text = text.replace(key, ".".join(map(str, called)))
-    return text.replace("rate.operations_per_s", "a rate in IOPS").replace("storage.plugin", "`api`")
+    text = text.replace("rate.operations_per_s", "a rate in IOPS").replace("storage.plugin", "`api`")
+    return text.replace("drop_last: false", "`drop_last: no`")
 
 
 def _key_of_files(workload: Workload, match: re.Match[str]) -> str:

@@ -139,6 +139,18 @@ def test_impossible_values_are_refused_with_their_line(old: str, new: str, wrong
     assert instead in f"{problem.wrong} {problem.meant}"
 
 
+def test_a_batch_that_many_numbers_of_ranks_refuse_is_one_problem() -> None:
+    study = HEAD + TRAIN.replace("w:\n", "w:\n    clients: [1]\n    ranks_per_client: 1 to 16\n", 1)
+    with pytest.raises(SourceError) as refused:
+        refuse(resolve(parse_source(study, "my.yaml", "study"), None, []))
+    (problem,) = refused.value.problems
+    assert problem.wrong == (
+        "40 samples are no batch of 4 for each of 16 ranks, with ranks_per_client 16 and 5 smaller numbers of ranks"
+    )
+    assert problem.meant.startswith("use 64 samples or more")
+    assert "`drop_last: no`" in problem.meant
+
+
 SEARCH = TRAIN.replace("w:\n", "w:\n    search: accelerators\n    ranks_per_client: 1 to 3\n", 1)
 
 
