@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
+from ioassay.analysis.derived_doubts import doubted
 from ioassay.analysis.training import training
 from ioassay.store import schema
 from ioassay.store.loaded import LoadedRun
@@ -67,3 +69,18 @@ def test_a_single_step_has_no_utilisation_of_dlio(run: LoadedRun) -> None:
     single_step = run.training.with_columns(pl.lit(1, pl.Int64).alias("steps"))
     ((first, _),) = (case.epochs for case in training(replace(run, training=single_step)))
     assert (first.dlio_repository, first.dlio_release) == (None, None)
+
+
+def test_an_epoch_that_processors_limit_is_doubted_where_it_misses_its_goal(run: LoadedRun) -> None:
+    doubts = doubted(run).doubts.filter(kind="loader-bound")
+    assert doubts.select("phase", "operation").rows() == [("epoch-2", "read"), ("epoch-2", "step")]
+    assert not doubts["invalidates"].any()
+    assert "for 98 % of the time, and were on a processor for 96 % of that" in doubts["message"][0]
+    assert json.loads(doubts["evidence"][0])["goal"] == pytest.approx(0.9)
+
+
+def test_no_epoch_is_doubted_that_reaches_its_goal_or_waits_for_storage(run: LoadedRun) -> None:
+    fed = run.training.with_columns(pl.lit(230 * MS, pl.Int64).alias("compute_ns"))
+    storage = run.training.with_columns(pl.lit(100 * MS, pl.Int64).alias("loader_processor_ns"))
+    for training_of in (fed, storage, run.training.clear()):
+        assert doubted(replace(run, training=training_of)).doubts.filter(kind="loader-bound").is_empty()

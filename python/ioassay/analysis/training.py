@@ -18,14 +18,17 @@ Not here: how many accelerators storage feeds (`feeding`), finding what limits a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
 
-from ioassay.store.document import UTILISATION_GOAL, CaseEntry, JobEntry
+from ioassay.store import schema
+from ioassay.store.document import UTILISATION_GOAL, CaseEntry, JobEntry, Operation
 from ioassay.store.loaded import LoadedRun
+from ioassay.text.units import format_share
 
 Limit = Literal["processors", "storage"]
 
@@ -34,6 +37,10 @@ _NS_PER_S = 1e9
 BUSY = 0.9
 """Share of the time above which loader threads count as always busy, and share of that on a processor above which they
 wait for processors and not for storage."""
+
+
+LOADER_BOUND = "loader-bound"
+"""The doubt about an epoch that misses its goal because of the clients' processors."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +172,45 @@ def trainings(cases: Iterable[CaseEntry], measurements: pl.DataFrame, epochs: pl
         )
         for (case,), of_case in epochs.group_by("case", maintain_order=True)
     ]
+
+
+def doubted(run: LoadedRun) -> LoadedRun:
+    """The run with a doubt about each epoch that misses its goal because loader threads waited for processors: it says
+    nothing about the storage.
+    """
+    rows = [
+        _loader_bound(of_case.case, epoch, operation)
+        for of_case in ([] if run.training.is_empty() else training(run))
+        for epoch in of_case.epochs
+        if epoch.limit == "processors" and epoch.utilisation < epoch.goal
+        for operation in ("read", "step")
+    ]
+    return replace(run, doubts=pl.concat([run.doubts, pl.DataFrame(rows, schema=schema.DOUBTS)])) if rows else run
+
+
+def _loader_bound(case: str, epoch: Epoch, operation: Operation) -> dict[str, Any]:
+    evidence = {
+        "utilisation": epoch.utilisation,
+        "goal": epoch.goal,
+        "loader_threads": epoch.loader_threads,
+        "loader_busy_share": epoch.loader_busy_share,
+        "loader_processor_share": epoch.loader_processor_share,
+    }
+    busy, on_processor = (
+        format_share(share or 0.0) for share in (epoch.loader_busy_share, epoch.loader_processor_share)
+    )
+    return {
+        "case": case,
+        "phase": epoch.phase,
+        "job": epoch.job,
+        "operation": operation,
+        "kind": LOADER_BOUND,
+        "invalidates": False,
+        "message": f"loader threads loaded for {busy} of the time, and were on a processor for {on_processor} of that: "
+        f"processors limit the utilisation of {format_share(epoch.utilisation)}, faster storage would not raise it",
+        "remedy": "use more clients; where processors are idle, more `loader_threads`",
+        "evidence": json.dumps(evidence, sort_keys=True, separators=(",", ":")),
+    }
 
 
 def _epoch(job: JobEntry, phase: str, ranks: pl.DataFrame, read: dict[str, Any] | None) -> Epoch:

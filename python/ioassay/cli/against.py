@@ -78,7 +78,7 @@ def named_runs(paths: tuple[Path, ...]) -> list[NamedRun]:
     """The runs. Raises `UsageError` for one that cannot be read."""
     if not paths:
         return []
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.analysis.profile.measured_limits import NamedRun  # noqa: PLC0415
     from ioassay.store.run_directory import load  # noqa: PLC0415
     from ioassay.store.short_names import distinct  # noqa: PLC0415

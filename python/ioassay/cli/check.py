@@ -49,7 +49,7 @@ def check(
     The criteria are those of its study and of a file. The exit code is 1 if one fails.
     """
     # Imported here because they take a second, which `--help` must not.
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.reports import json_text  # noqa: PLC0415
     from ioassay.reports.check.document import blocks  # noqa: PLC0415
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415

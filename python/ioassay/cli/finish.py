@@ -44,7 +44,7 @@ class RunReporter:
         if run.document.state != "interrupted":
             drawing.start()  # it gets ready while the rest is imported
         from ioassay import reports  # noqa: PLC0415
-        from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+        from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
         from ioassay.reports.run import RunReport  # noqa: PLC0415
         from ioassay.store.run_files import REPORT  # noqa: PLC0415
         from ioassay.store.stored_directory import add_file  # noqa: PLC0415

@@ -37,7 +37,7 @@ Against = Annotated[
 
 def read(runs: list[Path], ceilings: Path | None) -> Iterator[LoadedRun]:
     """The runs, one after the other, with the doubts that follow from their ceilings. Raises `UsageError`."""
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.store.net_directory import read_net  # noqa: PLC0415
     from ioassay.store.run_directory import load  # noqa: PLC0415
 

@@ -231,7 +231,7 @@ def _resume(path: Path, as_json: bool) -> int:
         loaded = run.loaded()
     say(f"The run is already complete: {path}\nWrite its report with: ioassay report {path}")
     from ioassay import reports  # noqa: PLC0415
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.cli.finish import exit_code  # noqa: PLC0415
     from ioassay.reports.run import RunReport  # noqa: PLC0415
 

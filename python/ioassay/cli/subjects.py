@@ -18,8 +18,8 @@ _NAME = "Name a run directory, a built-in system or a YAML file."
 
 def sides(typed: list[str]) -> list[Side]:
     """Loads each argument. Raises `UsageError` for an unknown name, `SourceError` with every problem of a file."""
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.analysis.compare import measured_run  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side  # noqa: PLC0415
     from ioassay.store.run_directory import load  # noqa: PLC0415
@@ -75,8 +75,8 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
 
     Raises `UsageError` for a directory that is no run.
     """
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.analysis.compare import measured_run  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.analysis.trend.history import Run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.trend.content import Stored  # noqa: PLC0415

@@ -79,7 +79,7 @@ def systems(
 
 
 def _write_from(run: Path, output: Path | None) -> None:
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.reports.run import as_system  # noqa: PLC0415
     from ioassay.store.run_directory import hashes, load  # noqa: PLC0415
 

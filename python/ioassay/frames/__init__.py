@@ -14,8 +14,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ioassay.analysis import ceilings, rates
+from ioassay.analysis import rates
 from ioassay.analysis.compare import measured_run
+from ioassay.analysis.derived_doubts import doubted
 from ioassay.errors import UsageError
 from ioassay.frames.figures import Figures
 from ioassay.reports.compare import configuration, data
@@ -189,5 +190,5 @@ def load_runs(*patterns: str | Path) -> Runs:
         run_paths = [path for path in matching if is_run(Path(path))]
         if not run_paths:
             raise UsageError(f"No run directory matches {pattern}.", "Use the directories of runs.")
-        loaded |= {path: ceilings.doubted(load(Path(path))) for path in run_paths if path not in loaded}
+        loaded |= {path: doubted(load(Path(path))) for path in run_paths if path not in loaded}
     return Runs(loaded)

@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import median
 
 from ioassay.analysis import intervals
-from ioassay.analysis.ceilings import doubted
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point, Rates
+from ioassay.analysis.derived_doubts import doubted
 from ioassay.analysis.feeding import AcceleratorCount, accelerator_counts, limits
 from ioassay.analysis.training import training
 from ioassay.errors import UsageError

@@ -1,5 +1,5 @@
-"""The table of all kinds of doubt, of the engine, importers and ceilings: what each does to a number, and the words
-that stand beside the number.
+"""The table of all kinds of doubt, of the engine, importers, training and ceilings: what each does to a number, and the
+words that stand beside the number.
 
 Not: how much a doubt weighs in a run, which depends on what it concerns there (`ioassay.analysis.doubts`), what its
 evidence adds to the words (`ioassay.reports.run.caveats`).
@@ -97,6 +97,10 @@ DOUBT_KINDS: Mapping[str, DoubtKind] = {
     "unlike-jobs": DoubtKind("conclusion", "sum of jobs that differ"),
     "utilisation-goal-missed": DoubtKind("conclusion", "accelerator utilisation below the goal"),
     "visited-more-than-created": DoubtKind("conclusion", "visited more than was created"),
+    # Epochs of training.
+    "loader-bound": DoubtKind(
+        "conclusion", "limited by the clients' processors, not the storage", voids_comparison=True
+    ),
     # Rates above what the network carries.
     "above-network-ceiling": DoubtKind("conclusion", "faster than the measured network"),
     "network-ceiling-too-low": DoubtKind("detail", "faster than the measured network, whose ceiling may be too low"),

@@ -35,7 +35,8 @@ once. Details are listed among the limits.
 `ioassay tune sweep` and `ioassay tune io500` do not count a measurement whose doubt voids a comparison: memory or a
 processor answered instead of the storage, or the work was not done. Without enough others they give no answer.
 
-[Imported results](../guides/import.md), and rates compared with a [network's](../guides/net.md), have further kinds.
+[Imported results](../guides/import.md), rates compared with a [network's](../guides/net.md), and epochs of
+[training](../guides/training.md) have further kinds.
 
 | kind | what is doubted | effect | voids a comparison | evidence |
 |---|---|---|---|---|

@@ -258,7 +258,7 @@ def _with_values(table: pl.DataFrame, column: str, dice: random.Random) -> pl.Da
 
 def uses(run: Path, undamaged: Path, *, with_figures: bool) -> dict[str, Callable[[], object]]:
     """Everything that is done with a stored directory, by name. `whole` is an undamaged run to compare it with."""
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.derived_doubts import doubted  # noqa: PLC0415
     from ioassay.cli.check import check  # noqa: PLC0415
     from ioassay.cli.compare import compare  # noqa: PLC0415
     from ioassay.cli.list import list_  # noqa: PLC0415
