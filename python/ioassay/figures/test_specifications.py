@@ -21,6 +21,7 @@ from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.analysis.timeline import Timeline
 from ioassay.analysis.watch.timeline import RunTimeline
 from ioassay.figures import (
+    checkpoints,
     io500_by_ranks,
     io_path,
     latency,
@@ -161,6 +162,8 @@ def _training() -> Iterator[Specification]:
         for epoch, cached in (("epoch-1", 0.0), ("epoch-2", 40.0), ("epoch-3", None))
     ]
     yield training.epochs(pl.DataFrame(shares), 0.9)
+    times = [{"rank": rank, "median_s": 0.3, "lowest_s": 0.2, "highest_s": 0.4 + rank} for rank in range(3)]
+    yield checkpoints.by_rank(pl.DataFrame(times), 2.4)
 
 
 def _profile() -> Iterator[Specification]:

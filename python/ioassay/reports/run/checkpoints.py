@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ioassay.analysis.names import Names
 from ioassay.protocol.facts import COLD_SHARE
-from ioassay.reports.document import Block, Column, Paragraph, Table, Text
+from ioassay.reports.document import Block, Column, Figure, Paragraph, Table, Text
 from ioassay.text import format
 
 if TYPE_CHECKING:
     from ioassay.analysis.checkpoints import Checkpointing, Generation
+    from ioassay.figures.picture import Picture
     from ioassay.reports.run.content import Content
 
 NOTE = (
@@ -33,15 +35,15 @@ def answers(content: Content) -> list[Block]:
     return [Paragraph(sentence(phase, content.names)) for phase in content.checkpoints[:MOST_ANSWERS]]
 
 
-def blocks(content: Content) -> list[Block]:
-    """How long training stands still in each phase, a table of its generations, and how to read it."""
+def blocks(content: Content, drawn: Iterable[Picture]) -> list[Block]:
+    """How long training stands still in each phase, figures, a table of its generations, and how to read it."""
     if not content.checkpoints:
         return []
     names = content.names
     phases = [
         block for phase in content.checkpoints for block in (Paragraph(sentence(phase, names)), table(phase, names))
     ]
-    return [*phases, Paragraph(NOTE, note=True)]
+    return [*map(Figure, drawn), *phases, Paragraph(NOTE, note=True)]
 
 
 def sentence(phase: Checkpointing, names: Names) -> str:

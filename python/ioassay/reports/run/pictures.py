@@ -23,7 +23,7 @@ from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.compare.pictures import pictures as of_comparison
-from ioassay.reports.run import caveats, training_pictures
+from ioassay.reports.run import caveats, checkpoint_pictures, training_pictures
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
 from ioassay.reports.run.training_pictures import TrainingPictures
@@ -54,6 +54,7 @@ class Pictures:
     """Every picture of a report, by its section."""
 
     training: TrainingPictures
+    checkpoints: list[Picture]
     rates: list[Picture]
     surveys: list[list[Picture]]
     latencies: dict[str, Picture]
@@ -90,6 +91,7 @@ class Pictures:
         """The pictures that were drawn, or that failed with a reason, in the order of the report."""
         every = chain(
             self.training,
+            self.checkpoints,
             self.rates,
             *self.surveys,
             self.latencies.values(),
@@ -109,6 +111,7 @@ def drawn(content: Content, *, is_full: bool = False) -> Pictures:
     """All pictures; unless `is_full`, time lines are those of each point's typical repetition."""
     return Pictures(
         training=training_pictures.pictures(content),
+        checkpoints=checkpoint_pictures.pictures(content),
         rates=list(rates(content)),
         surveys=surveys(content),
         latencies=latencies(content),

@@ -47,7 +47,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
         ),
         Section("Training", training.blocks(content, drawn.further_training if drawn else ())),
         Section("Key-value cache", kv_cache.blocks(content)),
-        Section("Checkpoints", checkpoints.blocks(content)),
+        Section("Checkpoints", checkpoints.blocks(content, drawn.checkpoints if drawn else ())),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),
