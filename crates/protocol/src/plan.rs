@@ -285,7 +285,17 @@ pub enum Operation {
 impl Operation {
     /// True for the operations that change what is stored.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close | Self::Step | Self::Request | Self::Checkpoint)
+        !matches!(
+            self,
+            Self::Read
+                | Self::Stat
+                | Self::Find
+                | Self::Open
+                | Self::Close
+                | Self::Step
+                | Self::Request
+                | Self::Checkpoint
+        )
     }
 }
 

@@ -1031,6 +1031,7 @@ Operation: TypeAlias = Literal[
     "sync",
     "step",
     "request",
+    "checkpoint",
 ]
 """What the operations of a record did."""
 

@@ -61,7 +61,7 @@ URING_APIS: Final = ("uring",)
 NOT_STOPPING: Final = ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGPIPE")
 """The signals that end no run."""
 
-Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find", "open", "close", "sync", "step", "request"]
+Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find", "open", "close", "sync", "step", "request", "checkpoint"]
 """What the operations of a measurement do."""
 
 RecordState = Literal["running", "complete", "failed", "incomplete"]

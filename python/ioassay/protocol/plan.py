@@ -866,6 +866,26 @@ class WorkTrain(TypedDict, closed=True):
     """What is done with it."""
 
 
+class CheckpointOperationSave(TypedDict, closed=True):
+    """Write generations, one after the other."""
+
+    compute: Compute
+    """How that time is passed."""
+    count: int
+    """Generations to save."""
+    every_ns: int
+    """How long the ranks compute before each of them, in nanoseconds."""
+    fsync: bool
+    """Each file is forced to stable storage before it is closed."""
+    kind: Literal["save"]
+    rename: bool
+    """Each file is written under another name, and gets its own when it is complete."""
+
+
+CheckpointOperation: TypeAlias = CheckpointOperationSave | CheckpointOperationRestore
+"""What is done with a checkpoint."""
+
+
 class Contexts(TypedDict, closed=True):
     """What conversations begin with, such as documents or the instructions of an application."""
 
@@ -1110,6 +1130,44 @@ class WorkKvCache(TypedDict, closed=True):
     """Each object that is read is compared with what was written."""
 
 
+class WorkCheckpoint(TypedDict, closed=True):
+    """Save or restore the state of a model in training."""
+
+    checkpoint: str
+    """Name of the checkpoint."""
+    kind: Literal["checkpoint"]
+    operation: CheckpointOperation
+    """What is done with it."""
+    transfer_bytes: int
+    """Bytes of each write or read; the last one of a file may be shorter."""
+
+
+class Checkpoint(TypedDict, closed=True):
+    """
+    The state of a model in training, spread over all ranks of the case. Their number is a multiple of `tensor` × `pipeline`;
+    the quotient is the number of data-parallel instances. Ranks are dealt to tensor shards first, then to pipeline stages,
+    then to instances.
+    """
+
+    keep: int
+    """Generations that are kept: older ones are removed as soon as all ranks have written a new one."""
+    model: Model
+    """The model."""
+    model_bytes: int
+    """Bytes of each parameter in the files of the model: 2 of bfloat16."""
+    optimizer_bytes: int
+    """Bytes of the optimizer's state for each parameter: 12 of Adam with a copy of the parameters, all in float32."""
+    pipeline: int
+    """Stages over which the layers are spread."""
+    tensor: int
+    """Ranks over which each layer is split."""
+    zero: int
+    """
+    Stage of ZeRO, 0 to 3. At 0 the first data-parallel instance writes all; from 1 on each instance writes its share of the
+    optimizer's state, and at 3 also its share of the model.
+    """
+
+
 class Dataset(TypedDict, closed=True):
     """
     Samples in files. The size of each sample follows from the seed and its number alone, so that a dataset is the same
@@ -1163,7 +1221,7 @@ class WorkReplay(TypedDict, closed=True):
     """The streams."""
 
 
-Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay | WorkTrain | WorkKvCache
+Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay | WorkTrain | WorkKvCache | WorkCheckpoint
 """The kinds of work."""
 
 

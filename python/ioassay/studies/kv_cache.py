@@ -28,6 +28,10 @@ class Range(NamedTuple):
     least: int
     most: int
 
+    def __str__(self) -> str:
+        """As studies spell it."""
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+
     def plan(self) -> SpanPlan:
         """As the plan has it."""
         return {"least": self.least, "most": self.most}

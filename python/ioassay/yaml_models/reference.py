@@ -61,8 +61,8 @@ class Headings:
 
 
 def first_line(part: type[Part]) -> str:
-    """The description of a part, in a line."""
-    return (part.__doc__ or "").strip().splitlines()[0]
+    """The first paragraph of the description of a part, in a line."""
+    return " ".join((part.__doc__ or "").strip().partition("\n\n")[0].split())
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -104,6 +104,5 @@ def _default(field: FieldInfo) -> str:
         return "`yes`" if field.default else "`no`"
     if isinstance(field.default, list):
         return f"`{', '.join(map(str, field.default))}`"
-    kind = kind_of(field)
-    show = {"duration": format_duration, "size": format_bytes}.get(kind, str)
-    return f"`{show(field.default).replace(' ', '')}`"
+    show = {"duration": format_duration, "size": format_bytes}.get(kind_of(field))
+    return f"`{show(field.default).replace(' ', '') if show else field.default}`"
