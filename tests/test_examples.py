@@ -15,7 +15,7 @@ from ioassay.testing.stored import store
 
 from .support import ioassay, measure
 
-SMALL = {"total": "16MiB", "items": "50", "warm_time": "10ms", "repetitions": "1"}
+SMALL = {"total": "16MiB", "samples": "256", "items": "50", "warm_time": "10ms", "repetitions": "1"}
 """What keeps an example short, where it has such a setting."""
 
 ROOT = Path(__file__).parents[1]

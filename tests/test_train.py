@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -121,6 +122,26 @@ def test_check_judges_utilisation(run: Path, tmp_path: Path) -> None:
         checks = json.loads(out)["checks"]
         epochs = document(run)["training"][0]["epochs"]
         assert [check["value"] for check in checks] == [epoch["utilisation"] for epoch in epochs]
+
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "training.md"
+
+
+def test_the_studies_and_criteria_of_the_guide_are_valid(run: Path, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    study, search, criteria, requirements = blocks
+    (tmp_path / "study.yaml").write_text(study)
+    (tmp_path / "search.yaml").write_text(re.sub(r"clients: .*\nranks_per_client: .*\n", search, study))
+    for name, cases in (("study.yaml", 3), ("search.yaml", 32 * 5)):
+        code, out, err = ioassay("run", tmp_path / name, "--dry-run", "--json")
+        assert code == 0, err
+        assert len(json.loads(out)["cases"]) == cases
+    (tmp_path / "criteria.yaml").write_text(criteria)
+    code, out, err = ioassay("check", run, "--criteria", tmp_path / "criteria.yaml", "--json")
+    assert (code, err) == (1, ""), "one client and two accelerators are not what the guide asks for"
+    (tmp_path / "needs.yaml").write_text(f"name: needs\n{requirements}")
+    code, out, err = ioassay("size", tmp_path / "needs.yaml", "--json")
+    assert code == 0, err
 
 
 SEARCH = STUDY.replace("ranks_per_client: 2", "ranks_per_client: 1 to 6\nsearch: accelerators")

@@ -181,7 +181,7 @@ def doubted(run: LoadedRun) -> LoadedRun:
     rows = [
         _loader_bound(of_case.case, epoch, operation)
         for of_case in ([] if run.training.is_empty() else training(run))
-        for epoch in of_case.epochs
+        for epoch in of_case.trained
         if epoch.limit == "processors" and epoch.utilisation < epoch.goal
         for operation in ("read", "step")
     ]
