@@ -166,6 +166,9 @@ def test_a_search_runs_only_the_cases_that_it_takes(
     assert code == 0, err
     assert f"{30 - sum(measured.values())} cases of small are not needed" in err
     assert "With 95 % confidence, after 3 runs" in " ".join(out.split())
+    # Seven cases of five measurements are usual.
+    assert "/35]" in err
+    assert "/150]" not in err
     (answer,) = document(run)["accelerators"]
     assert (answer["fed"], answer["goal"]) == (fed, 0.01 if fed else 0.9)
     assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured

@@ -14,7 +14,8 @@ import polars as pl
 from msgspec import Struct
 
 from ioassay.analysis import latency, rates
-from ioassay.analysis.feeding import Feeding, accelerator_sweeps, feeding, lowest_utilisation
+from ioassay.analysis.accelerator_sweeps import accelerator_sweeps
+from ioassay.analysis.feeding import Feeding, feeding, lowest_utilisation
 from ioassay.analysis.training import Training, trainings
 from ioassay.store.document import CaseEntry, Criterion, RunDocument
 from ioassay.store.loaded import LoadedRun

@@ -20,13 +20,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from ioassay.analysis.accelerator_sweeps import LEAST, accelerator_sweeps
 from ioassay.analysis.stop_rule import half_width
 from ioassay.analysis.training import Epoch, Limit, Training
 from ioassay.store.document import CaseEntry
-from ioassay.store.point import CLIENTS, PLACEMENT, SweepPoint
-
-LEAST = 3
-"""Repetitions before a number of accelerators can be certain."""
+from ioassay.store.point import SweepPoint
 
 
 @dataclass(frozen=True)
@@ -136,24 +134,6 @@ def accelerator_counts(
         sweep: [AcceleratorCount(count, epochs) for count, epochs in sorted(by_count.items())]
         for sweep, by_count in sweeps.items()
     }
-
-
-def accelerator_sweeps(cases: Sequence[CaseEntry]) -> dict[str, SweepPoint]:
-    """By case the sweep of accelerators that it belongs to: the values of all other axes. The number of clients is one
-    of these where `ranks_per_client` is swept for several.
-    """
-    placements: dict[str, tuple[set[int], set[int]]] = {}
-    for case in cases:
-        clients, ranks = placements.setdefault(case.workload, (set(), set()))
-        clients.add(case.clients)
-        ranks.add(case.ranks_per_client)
-    sweeps = {}
-    for case in cases:
-        clients, ranks = placements[case.workload]
-        apart = {*PLACEMENT} - ({CLIENTS} if len(clients) > 1 and len(ranks) > 1 else set())
-        values = tuple((axis, value) for axis, value in case.point.items() if axis not in apart)
-        sweeps[case.id] = SweepPoint(case.workload, values)
-    return sweeps
 
 
 def lowest_utilisation(

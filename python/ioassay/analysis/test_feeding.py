@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ioassay.analysis.accelerator_sweeps import likely_cases
 from ioassay.analysis.feeding import AcceleratorCount, Feeding, feeding, next_count
 from ioassay.analysis.test_training import MS, row
 from ioassay.analysis.training import Epoch, training
@@ -154,3 +155,25 @@ def test_a_number_that_could_not_be_measured_counts_as_not_fed() -> None:
     known: dict[int, list[float]] = {1: [0.99] * 5, 2: [], 3: [], 4: []}
     assert next_count(counts(known), [1, 2, 3, 4]) is None
     assert next_count(counts(known), [1, 3]) == 2
+
+
+def test_a_search_likely_takes_bisection_and_repetitions_on_both_sides() -> None:
+    study = SWEPT.replace("[1, 2, 4, 8]", "1 to 8\n    search: accelerators").replace(
+        "repetitions: 2", "repetitions: 5"
+    )
+    document = measured(HEAD + study).document
+    assert len(document.cases) == 40
+    for case in document.cases:
+        case.state = "pending"
+    assert len(likely_cases(document)) == 4 + 4
+    for case in document.cases[:12]:
+        case.state = "complete"
+    assert len(likely_cases(document)) == 12 + 1
+    for case in document.cases[12:]:
+        case.state = "not needed"
+    assert likely_cases(document) == document.cases
+
+
+def test_all_cases_are_likely_without_a_search() -> None:
+    document = measured(HEAD + SWEPT).document
+    assert likely_cases(document) == document.cases

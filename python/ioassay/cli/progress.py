@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis import series
+from ioassay.analysis.accelerator_sweeps import likely_cases
 from ioassay.analysis.names import NOUNS, Names
 from ioassay.cli.console import PlainTextConsole
 from ioassay.cli.remaining_time import Of, Remaining, RemainingPhases, share_done, units_done, units_of
@@ -173,7 +174,9 @@ class Lines:
             self._say(self._need.text)
 
     def case_begins(self, case: CaseEntry) -> None:
-        """Nothing: its phases are shown."""
+        """Its phases are shown; a search may take more cases than it usually does."""
+        if self._document is not None and _searches(self._document):
+            self._count = _count(self._document)
 
     def progress(self, case: CaseEntry, progress: Progress) -> None:
         """Nothing: a log is no place for it."""
@@ -279,9 +282,12 @@ class LiveView:
 
     def case_begins(self, case: CaseEntry) -> None:
         """A new row or column may begin."""
-        self._pending -= 1
-        self._pending_phases.add(case, case.phases, -1)
         self._case, self._progress, self._phases_ended = case, None, set()
+        if self._document is not None and _searches(self._document):
+            self._count_cases()
+        else:
+            self._pending -= 1
+            self._pending_phases.add(case, case.phases, -1)
         self._measured, self._done = Counter(), Counter()
         self._latest = _place(case)
         self._case_began_s = time.monotonic()
@@ -348,7 +354,7 @@ class LiveView:
 
     def _count_cases(self) -> None:
         assert self._document is not None
-        pending = [case for case in self._document.cases if not case.is_settled and case is not self._case]
+        pending = [case for case in likely_cases(self._document) if not case.is_settled and case is not self._case]
         self._count = _count(self._document)
         self._pending = len(pending)
         self._pending_phases = RemainingPhases()
@@ -564,9 +570,14 @@ def _headline(document: RunDocument) -> str:
     return f"{document.study.name}{scale} on {document.where}: {at_most}{format_count(len(document.cases), 'case')}"
 
 
+def _searches(document: RunDocument) -> bool:
+    """True if the number of cases follows from what they measure."""
+    return any(entry.search for entry in document.study.workloads)
+
+
 def _count(document: RunDocument) -> int:
     """Measurements of all cases that are needed, as far as that is known now."""
-    return sum(len(case.measured) for case in document.cases)
+    return sum(len(case.measured) for case in likely_cases(document))
 
 
 def _where(names: Names, case: CaseEntry) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ioassay.analysis.feeding import AcceleratorCount, accelerator_sweeps, next_count
+from ioassay.analysis.accelerator_sweeps import accelerator_sweeps
+from ioassay.analysis.feeding import AcceleratorCount, next_count
 from ioassay.analysis.training import trainings
 from ioassay.store.document import CaseEntry
 from ioassay.store.point import SweepPoint

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ioassay.analysis.accelerator_sweeps import likely_cases
 from ioassay.analysis.names import Names
 from ioassay.plans.text import each_step
 from ioassay.reports.document import Block, Bullets, Column, Commands, Paragraph, Section, Table, Text, numbers
@@ -128,6 +129,8 @@ def blocks(run: DryRun) -> list[Block]:
     settings = ", ".join(f"{name}={_typed(value)}" for name, value in study.settings.items())
     cases, points = len(run.document.cases), run.points
     several = f" at {format_count(len(points), 'point')}" if len(points) < cases else ""
+    likely = len(likely_cases(run.document))
+    several += f", of which the search measures some {likely}" if likely < cases else ""
     return [
         Paragraph(f"{study.name}{scale}: {study.title}"),
         *([Paragraph(f"Settings: {settings}")] if settings else []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ioassay.analysis.feeding import LEAST
+from ioassay.analysis.accelerator_sweeps import LEAST
 from ioassay.analysis.names import Names
 from ioassay.protocol.facts import COLD_SHARE
 from ioassay.reports.document import Block, Column, Figure, Paragraph, Table, Text

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis.feeding import accelerator_sweeps
+from ioassay.analysis.accelerator_sweeps import accelerator_sweeps
 from ioassay.analysis.training import Training
 from ioassay.figures import training as figure
 from ioassay.figures.picture import Picture, draw
