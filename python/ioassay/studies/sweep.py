@@ -20,7 +20,7 @@ from ioassay.protocol.facts import LARGEST_CASE_BYTES
 from ioassay.store.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.checkpoint import OnCheckpoint
 from ioassay.studies.files import FileSet, Tree
-from ioassay.studies.model import Criterion, Study, Workload
+from ioassay.studies.model import OF_TRAINING, Criterion, Study, Workload
 from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.studies.storage import Storage
@@ -368,6 +368,8 @@ def _references(study: Study, origin_of: Locate) -> Iterator[Problem]:
 def _criterion(study: Study, criterion: Criterion, origin_of: Locate) -> Iterator[Problem]:
     """What it is about must be in its workload, or where it is about all, in one of them."""
     operation = None if criterion.operation == "all" else criterion.operation
+    if criterion.measure in OF_TRAINING:
+        yield from _of_training(study, criterion, origin_of)
     if criterion.of != "all" and (criterion.phase is None or criterion.of not in study.workloads):
         yield from _reference(study, criterion.of, operation, origin_of("of"))
     if criterion.phase is None or criterion.of not in ("all", *study.workloads):
@@ -384,6 +386,28 @@ def _criterion(study: Study, criterion: Criterion, origin_of: Locate) -> Iterato
         yield origin_of("operation").problem(
             f"the phase `{criterion.phase}` has no {operation}", nearest(operation, sorted(done))
         )
+
+
+def _of_training(study: Study, criterion: Criterion, origin_of: Locate) -> Iterator[Problem]:
+    """A measure of training must be of workloads that train, and of a search not that which its points miss."""
+    workloads = {name: workload for name, workload in study.workloads.items() if criterion.of in ("all", name)}
+    trained = {
+        name: workload
+        for name, workload in workloads.items()
+        if any(work.train is not None for _, _, work in jobs(workload))
+    }
+    searched = [name for name, workload in trained.items() if workload.search != "none"]
+    if workloads and not trained:
+        wrong = f"`{criterion.measure}` is of training, and `{min(workloads)}` trains nothing"
+        yield origin_of("measure").problem(wrong, "use another measure, such as `rate`, or add `- train`")
+    elif criterion.measure == "utilisation" and searched:
+        wrong = f"the search of `{searched[0]}` also measures accelerators that miss any `utilisation`"
+        yield origin_of("measure").problem(wrong, "use `measure: accelerators, at_least: 4`")
+    elif criterion.measure == "accelerators" and all(
+        len(workload.clients) * len(workload.ranks_per_client) == 1 for workload in trained.values()
+    ):
+        wrong = "one number of accelerators does not show how many are fed"
+        yield origin_of("measure").problem(wrong, "list several `ranks_per_client`, or use `measure: utilisation`")
 
 
 def _reference(

@@ -202,6 +202,38 @@ workloads:
     assert "trains nothing" in refused.value.problems[0].wrong
 
 
+@pytest.mark.parametrize(
+    ("study", "criterion", "wrong", "instead"),
+    [
+        (SEARCH, "utilisation: 90 %", "also measures accelerators that miss", "measure: accelerators"),
+        (SEARCH, "utilisation: 90 %, workload: w", "also measures accelerators that miss", "measure: accelerators"),
+        (
+            TRAIN.replace("w:\n", "w:\n    clients: [1]\n", 1),
+            "accelerators: 4",
+            "one number of accelerators",
+            "measure: utilisation",
+        ),
+        (
+            "steps: [find]\nworkloads: {w: {title: W}}\n",
+            "measure: utilisation, at_least: 90 %",
+            "trains nothing",
+            "such as `rate`",
+        ),
+        (SEARCH, "measure: utilisation, at_least: 2kIOPS", "is not a share", "25%"),
+        (SEARCH, "accelerators: few", "not a whole number", "for example 4"),
+    ],
+)
+def test_criteria_of_training_that_cannot_be_met_are_refused(
+    study: str, criterion: str, wrong: str, instead: str
+) -> None:
+    text = f"{HEAD}{study}acceptance: [{{{criterion}, because: the tender asks for it}}]\n"
+    with pytest.raises(SourceError) as refused:
+        resolve(parse_source(text, "my.yaml", "study"), None, [])
+    (problem,) = refused.value.problems
+    assert wrong in problem.wrong
+    assert instead in f"{problem.wrong} {problem.meant}"
+
+
 def test_cases_know_the_goal_of_their_epochs() -> None:
     case, _ = one_case(TRAIN.replace("batch: 4", "batch: 4, utilisation: 70 %"))
     assert [(phase.name, phase.jobs[0].utilisation_goal) for phase in case.phases] == [
