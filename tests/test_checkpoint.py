@@ -101,6 +101,21 @@ def test_a_page_has_the_answer_and_the_generations(run: Path) -> None:
         assert code == 0, err
 
 
+def test_saves_beside_computation_stall_it_for_less_than_they_take(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(STUDY.replace("every: 50ms, rename: yes", "every: 1s, background: 10GB/s"))
+    (tmp_path / "target").mkdir()
+    code, _, err = ioassay("run", tmp_path / "small.yaml", "--target", tmp_path / "target", "--out", tmp_path / "run")
+    assert code == 0, err
+    save, restore = document(tmp_path / "run")["checkpoints"]
+    assert len(save["generations"]) == 3
+    for generation in save["generations"]:
+        # The first rank copies 4 MB at 10 GB/s.
+        assert 400_000 <= generation["stall_ns"] < generation["slowest_ns"]
+        assert generation["fsync_ns"] > 0
+    assert restore["valid"], "what was saved beside computation is complete, and is verified"
+    assert list((tmp_path / "target").iterdir()) == []
+
+
 def test_what_mlperf_storage_would_say_is_known_before_a_run() -> None:
     code, text, err = ioassay("run", "llama3-8b", "--dry-run", "--json", "--set", "fsync=no")
     assert code == 0, err

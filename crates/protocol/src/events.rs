@@ -387,13 +387,14 @@ pub struct CheckpointRecord {
     pub bytes: u64,
     /// From the opening of the barrier until the rank stopped training for it.
     pub begin_ns: u64,
-    /// From there until the rank's own files were complete, or read.
+    /// How long the rank took for its own files, until they were complete or read.
     pub own_ns: u64,
     /// Time within that in which the bytes were made or compared.
     pub fill_ns: u64,
     /// Time within that in fsync.
     pub fsync_ns: u64,
-    /// How long training stood still for it: until all ranks were done, and the oldest generation was removed.
+    /// How long training stood still for it: until all ranks were done, and the oldest generation was removed. Of one that was
+    /// written beside computation: until the one before was complete on all ranks, and the state was copied.
     pub stall_ns: u64,
 }
 

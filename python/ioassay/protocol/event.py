@@ -68,9 +68,12 @@ class CheckpointRecord(TypedDict, closed=True):
     generation: int
     """Its number, from 0 in each case."""
     own_ns: int
-    """From there until the rank's own files were complete, or read."""
+    """How long the rank took for its own files, until they were complete or read."""
     stall_ns: int
-    """How long training stood still for it: until all ranks were done, and the oldest generation was removed."""
+    """
+    How long training stood still for it: until all ranks were done, and the oldest generation was removed. Of one that was
+    written beside computation: until the one before was complete on all ranks, and the state was copied.
+    """
 
 
 class Clock(TypedDict):

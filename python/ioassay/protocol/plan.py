@@ -22,6 +22,16 @@ class AtRateOf(TypedDict, closed=True):
     """The step of the plan that it was in, a phase with one job that does one kind of operation."""
 
 
+class Background(TypedDict, closed=True):
+    """
+    Writing beside computation. A rank stands still until the generation before is complete on all ranks, and until its state
+    is copied; what is written is made as it is written, so that no memory is taken for the copy.
+    """
+
+    copy_bytes_per_s: int
+    """How fast each rank copies its state into the memory of its node, in bytes per second."""
+
+
 CacheMethod: TypeAlias = Literal["drop-caches", "fadvise", "remount", "read-other-rank"]
 """A way to make the next read phase read from storage and not from memory."""
 
@@ -869,6 +879,8 @@ class WorkTrain(TypedDict, closed=True):
 class CheckpointOperationSave(TypedDict, closed=True):
     """Write generations, one after the other."""
 
+    background: NotRequired[Background | None]
+    """A thread of each rank writes while the rank computes. Left out: ranks stand still until all have written their files."""
     compute: Compute
     """How that time is passed."""
     count: int

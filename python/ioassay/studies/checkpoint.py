@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from ioassay.studies.train import Computing
 from ioassay.studies.values import Pause
-from ioassay.text import units
+from ioassay.text import format, units
 from ioassay.yaml_models.model import AfterValidator, Field, Part, model_validator
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Count, Identifier, Kind, Size, YesNo, between
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Checkpoint as CheckpointPlan
-    from ioassay.protocol.plan import Model, Transformer, WorkCheckpoint
+    from ioassay.protocol.plan import CheckpointOperationSave, Model, Transformer, WorkCheckpoint
 
 MOST_RANKS_FURTHER = 1 << 20
 
 ZeroStage = Annotated[int, between(units.parse_count, 0, 3), Kind("whole number")]
 Shift = Annotated[int, between(units.parse_count, 0, MOST_RANKS_FURTHER), Kind("whole number")]
+CopyRate = Annotated[
+    int,
+    between(units.parse_rate, 10**6, 10**13, format.rate),
+    Kind("rate in bytes per second"),
+]
 BytesEach = Annotated[int, between(units.parse_count, 0, 1024), Kind("whole number")]
 
 _LLAMA_3_VOCABULARY = 128_256
@@ -166,20 +171,30 @@ class SaveCheckpoint(OnCheckpoint):
         default=False, description="Each file is written under another name and renamed when it is complete."
     )
 
+    background: CopyRate | None = Field(
+        default=None,
+        description="A thread of each rank writes while the rank computes on, as asynchronous checkpoints do. A rank "
+        "stands still until the generation before is complete on all ranks, and while it copies its state to memory at "
+        "this rate, such as `20GB/s`. Default: it stands still until all files are written.",
+    )
+
     def plan(self, checkpoint: str) -> WorkCheckpoint:
         """As the plan has it."""
+        save: CheckpointOperationSave = {
+            "kind": "save",
+            "count": self.count,
+            "every_ns": self.every,
+            "compute": self.computing,
+            "fsync": self.fsync,
+            "rename": self.rename,
+        }
+        if self.background is not None:
+            save["background"] = {"copy_bytes_per_s": self.background}
         return {
             "kind": "checkpoint",
             "checkpoint": checkpoint,
             "transfer_bytes": self.transfer,
-            "operation": {
-                "kind": "save",
-                "count": self.count,
-                "every_ns": self.every,
-                "compute": self.computing,
-                "fsync": self.fsync,
-                "rename": self.rename,
-            },
+            "operation": save,
         }
 
 

@@ -71,6 +71,7 @@ _OF_JOB: Mapping[str, _Keys] = {
     "work.operation.count": ("count",),
     "work.operation.shift": ("shift",),
     "work.operation.rename": ("rename",),
+    "work.operation.background": ("background",),
     "work.transfer_bytes": ("transfer",),
     "work.operation": (),
     "work.contexts.count": ("contexts",),

@@ -110,6 +110,14 @@ def test_checkpoints_have_words() -> None:
     )
 
 
+def test_saves_beside_computation_have_a_rate_of_the_copy() -> None:
+    _, plan = one_case(CHECKPOINT.replace("rename: yes", "background: 20GB/s"))
+    save, *_ = plan["steps"]
+    (job,) = save["jobs"]
+    assert job["work"]["operation"]["background"] == {"copy_bytes_per_s": 20 * 10**9}
+    assert "written beside computation after a copy at 20.0 GB/s" in plan_text.each_step(plan)[0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "wrong", "instead"),
     [
@@ -121,6 +129,7 @@ def test_checkpoints_have_words() -> None:
         ("keep: 2", "keep: 1", "2 generations cannot be restored, since only 1 are there", "save and keep more"),
         ("zero: 3", "zero: 4", "4", "0 to 3"),
         ("{count: 3, ", "{checkpoint: gpt, count: 3, ", "there is no checkpoint `gpt`", "llama"),
+        ("rename: yes", "background: 0B/s", "out of range", "1.00 MB/s"),
         ("shift: 1", "shift: 4", "there is no rank 4 further on", "use at most 3"),
     ],
 )

@@ -142,6 +142,76 @@ fn saves_continue_the_generations_of_earlier_phases_and_training_stands_still_fo
     assert_eq!(workspace.remove().left, []);
 }
 
+/// A save beside computation of `every_ns` before each generation, whose copy takes some 10 ms.
+fn save_in_background(count: u64, every_ns: u64) -> Value {
+    let mut save = save(count, true);
+    save["jobs"][0]["work"]["operation"]["every_ns"] = json!(every_ns);
+    save["jobs"][0]["work"]["operation"]["background"] = json!({"copy_bytes_per_s": 100 * GENERATION_BYTES / 4});
+    save
+}
+
+#[test]
+fn saves_beside_computation_stall_it_for_the_copy_alone_and_are_complete_in_the_end() {
+    let target = crate::support::target();
+    let (events, place, workspace) = run(&plan(target.path(), &[save_in_background(3, 500_000_000), restore(2, 1)]));
+    assert_eq!(place.failure(), None);
+    assert_eq!(files(&workspace).iter().map(|(_, bytes)| bytes).sum::<u64>(), 2 * GENERATION_BYTES);
+    assert!(files(&workspace).iter().all(|(name, _)| !name.ends_with("unfinished")));
+    let written = record(&events, "save", Operation::Write);
+    check_sums(&written);
+    assert_eq!((written.bytes, written.complete), (3 * GENERATION_BYTES, true));
+    assert!(!doubts(&written).contains(&"unsynced-write".to_owned()));
+    let saved = record(&events, "save", Operation::Checkpoint);
+    assert_eq!(saved.operations, 12);
+    for (rank, moved) in saved.ranks.iter().zip(&written.ranks) {
+        let generations: Vec<u64> = rank.checkpoints.iter().map(|record| record.generation).collect();
+        assert_eq!(generations, [0, 1, 2]);
+        assert_eq!(rank.checkpoints.iter().map(|record| record.bytes).sum::<u64>(), moved.bytes);
+        let copy_ns = moved.bytes / 3 * 1_000_000_000 / (100 * GENERATION_BYTES / 4);
+        for record in &rank.checkpoints {
+            assert!(record.stall_ns >= copy_ns, "{record:?}");
+            // Half a second is enough for a megabyte, so that no save waits for the one before.
+            assert!(record.stall_ns < copy_ns + 200_000_000, "{record:?}");
+            assert!(record.own_ns > record.fsync_ns && record.fsync_ns > 0, "{record:?}");
+        }
+    }
+    // What is restored is compared with what was written.
+    assert_eq!(record(&events, "restore", Operation::Read).bytes, 2 * GENERATION_BYTES);
+    assert_eq!(workspace.remove().left, []);
+}
+
+#[test]
+fn a_save_beside_computation_waits_until_all_ranks_have_completed_the_one_before() {
+    let target = crate::support::target();
+    let (events, place, workspace) = run(&plan(target.path(), &[save_in_background(4, 0)]));
+    assert_eq!(place.failure(), None);
+    let saved = record(&events, "save", Operation::Checkpoint);
+    for nth in 1..4 {
+        let of =
+            |value: fn(&CheckpointRecord) -> u64| saved.ranks.iter().map(move |rank| value(&rank.checkpoints[nth]));
+        let before = saved.ranks.iter().map(|rank| rank.checkpoints[nth - 1]);
+        let complete_ns = before.map(|record| record.begin_ns + record.stall_ns + record.own_ns).max().unwrap();
+        let computes_again_ns = of(|record| record.begin_ns + record.stall_ns).min().unwrap();
+        assert!(computes_again_ns >= complete_ns, "generation {nth}: {saved:?}");
+    }
+    assert_eq!(files(&workspace).len(), 2 * 6);
+    assert_eq!(workspace.remove().left, []);
+}
+
+#[test]
+fn a_failure_of_the_thread_ends_the_phase() {
+    let target = crate::support::target();
+    let plan = plan(target.path(), &[save_in_background(2, 0)]);
+    let workspace = Workspace::create(&plan, &Contents::of(&plan)).unwrap();
+    // Something has the name of a file that is to be new.
+    std::fs::create_dir(workspace.path().join("c1.small.1.model.000001.unfinished")).unwrap();
+    let (_, place) = run_in_workspace(&plan, &|name| storage::by_name(name).unwrap(), &workspace);
+    let failure = place.failure().unwrap();
+    assert_eq!((failure.operation.as_str(), failure.rank), ("open", Some(1)));
+    std::fs::remove_dir(workspace.path().join("c1.small.1.model.000001.unfinished")).unwrap();
+    assert_eq!(workspace.remove().left, []);
+}
+
 #[test]
 fn a_restore_that_memory_served_is_doubted_and_one_after_cold_caches_is_not() {
     for shift in [0, 1] {

@@ -232,6 +232,41 @@ fn datasets_of_objects_are_created_trained_with_and_removed() {
     assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
 }
 
+#[test]
+fn generations_of_a_checkpoint_are_objects_and_the_oldest_is_removed() {
+    let local = tempfile::tempdir().unwrap();
+    let s3 = S3::get();
+    let mut places = vec![(format!("fs://{}", local.path().display()), Bench::new())];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.bench())));
+    for (url, bench) in places {
+        let step = |name: &str, operation: Value| {
+            let work = json!({"kind": "checkpoint", "checkpoint": "state", "transfer_bytes": 6 << 20,
+                "operation": operation});
+            json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+        };
+        let mut plan = plan(&url, 1, "never");
+        plan["files"] = json!({});
+        plan["checkpoints"] = json!({"state": {"model": {"parameters": 2_000_000}, "model_bytes": 2,
+            "optimizer_bytes": 12, "tensor": 1, "pipeline": 1, "zero": 1, "keep": 2}});
+        plan["steps"] = json!([
+            step(
+                "save",
+                json!({"kind": "save", "count": 3, "every_ns": 0, "compute": "sleep", "fsync": true,
+                "rename": false})
+            ),
+            step("restore", json!({"kind": "restore", "count": 2, "shift": 1, "verify": true})),
+        ]);
+        let ran = bench.run(&plan);
+        ran.complete();
+        let bytes: Vec<u64> = ran.phases().iter().map(|phase| phase.bytes).collect();
+        assert_eq!(bytes, [3 * 28_000_000, 0, 2 * 28_000_000, 0], "{url}");
+        // Of two generations each has a model and two optimizer's states; the list is the last object.
+        assert_eq!(ran.removed().files, 2 * 3, "{url}");
+    }
+    assert_eq!(fs::read_dir(local.path()).unwrap().count(), 0);
+    assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
+}
+
 /// Its users have connections of their own, and a full cache removes objects.
 #[test]
 fn a_key_value_cache_of_objects_is_read_and_kept_within_its_size() {

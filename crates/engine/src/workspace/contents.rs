@@ -104,11 +104,12 @@ impl Contents {
 
     /// True if files may be written in several transfers.
     pub fn has_parts(&self) -> bool {
-        geometries(&self.files, self.ranks).any(|(_, geometry)| geometry.transfers_per_file > 1)
+        let of_sets = geometries(&self.files, self.ranks).any(|(_, geometry)| geometry.transfers_per_file > 1);
+        of_sets || !self.checkpoints.is_empty()
     }
 
     /// Names of the files of several transfers that ranks, each writing its files in order, may have been writing: of each
-    /// part the first file that is not among those that exist.
+    /// part the first file that is not among those that exist, and of each rank of a checkpoint the first of each state.
     pub fn begun(&self, exists: impl Fn(&str) -> bool) -> Vec<String> {
         let several = geometries(&self.files, self.ranks).filter(|(_, geometry)| geometry.transfers_per_file > 1);
         let of_set = |(set, geometry): (&str, Geometry)| {
@@ -118,7 +119,15 @@ impl Contents {
             };
             (0..geometry.parts).filter_map(of_part).collect::<Vec<_>>()
         };
-        several.flat_map(of_set).collect()
+        let of_checkpoint = |(name, saved): (&String, &Saved)| {
+            let files = (0..self.ranks).flat_map(|rank| State::ALL.map(|state| (rank, state)));
+            let first = |(rank, state)| {
+                let name_of = |place| checkpoint::file_name(&self.case, (name, &saved.checkpoint), place, rank, state);
+                (0..saved.places).map(name_of).find(|name| !exists(name))
+            };
+            files.filter_map(first).collect::<Vec<_>>()
+        };
+        several.flat_map(of_set).chain(self.checkpoints.iter().flat_map(of_checkpoint)).collect()
     }
 
     /// All trees. A description that no engine has written is left out: such a tree cannot be there.
@@ -133,5 +142,27 @@ impl Contents {
             let (container, renamed) = (container_name(&self.case, name), self.renamed.contains(name));
             Some((name.clone(), WorkspaceTree { container, shape, renamed }))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn of_each_rank_of_a_checkpoint_the_first_file_that_is_not_there_may_have_been_begun() {
+        let checkpoint = json!({"model": {"parameters": 100}, "model_bytes": 2, "optimizer_bytes": 12, "tensor": 1,
+            "pipeline": 1, "zero": 1, "keep": 2});
+        let contents: Contents = serde_json::from_value(json!({"case": "c", "ranks": 2, "files": {}, "trees": {},
+            "checkpoints": {"llama": {"checkpoint": checkpoint, "places": 3}}}))
+        .unwrap();
+        assert!(contents.has_parts());
+        // Each with the name of a file that is not complete.
+        assert_eq!(contents.file_names().count(), 3 * 2 * 2 * 2);
+        let there = ["c.llama.0.model.000000", "c.llama.0.optimizer.000000", "c.llama.1.model.000000"];
+        let begun = contents.begun(|name| there.contains(&name));
+        let names = ["2.model.000000", "1.optimizer.000000", "0.model.000001", "0.optimizer.000001"];
+        assert_eq!(begun, names.map(|name| format!("c.llama.{name}")));
     }
 }

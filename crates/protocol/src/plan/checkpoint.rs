@@ -94,6 +94,18 @@ pub struct Save {
     pub fsync: bool,
     /// Each file is written under another name, and gets its own when it is complete.
     pub rename: bool,
+    /// A thread of each rank writes while the rank computes. Left out: ranks stand still until all have written their files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
+}
+
+/// Writing beside computation. A rank stands still until the generation before is complete on all ranks, and until its state
+/// is copied; what is written is made as it is written, so that no memory is taken for the copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Background {
+    /// How fast each rank copies its state into the memory of its node, in bytes per second.
+    pub copy_bytes_per_s: u64,
 }
 
 /// How generations are restored.

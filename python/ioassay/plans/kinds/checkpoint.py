@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ioassay.plans.kind import Description, Kind, called, which, with_additions
+from ioassay.text import format
 from ioassay.text.units import format_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
@@ -62,8 +63,12 @@ def checkpoint(of: Checkpoint) -> str:
 
 
 def _save(save: CheckpointOperationSave) -> list[str]:
-    every = save["every_ns"]
+    every, background = save["every_ns"], save.get("background")
+    beside = ""
+    if background is not None:
+        beside = f"written beside computation after a copy at {format.rate(background['copy_bytes_per_s'])}"
     return [
+        beside,
         f"each after {format_duration(every)} of computation" if every else "",
         "each file synced before it is closed" if save["fsync"] else "",
         "each file renamed when it is complete" if save["rename"] else "",

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from ioassay.reports.run.content import Content
 
 NOTE = (
-    "Stall: from when ranks stop computing until all have saved or read their files. Last rank: the slowest one, with "
-    "the time of its own files; typical: the median of ranks. Rate: bytes of all ranks over the time of the last rank. "
+    "Stall: from when ranks stop computing until all have saved or read their files; of saves beside computation, "
+    "until the generation before is complete and the state is copied. Last rank: the slowest one, with the time "
+    "of its own files; typical: the median of ranks. Rate: bytes of all ranks over the time of the last rank. "
     "Fsync: share of the last rank's time. None of them is a result of MLPerf Storage."
 )
 
@@ -57,7 +58,8 @@ def sentence(phase: Checkpointing, names: Names) -> str:
         spread = f" (median of {many}; the longest, generation {longest.number}, {format.duration(longest.stall_ns)})"
     rank, node, times = phase.last_rank
     last = f"rank {rank} on {node} is last"
-    last += f" in {times} of {many}" if many > 1 else ""
+    if many > 1:
+        last = f"{last} in {times} of {many}" if times > 1 else "no rank is last twice"
     rate = format.rate(phase.bytes_per_s)
     head = f"{names.case(phase.case)}, {phase.phase}"
     sentences = [f"{head}: {what} {format.duration(phase.stall_ns)}{spread}, at {rate}; {last}."]

@@ -25,6 +25,8 @@ def test_the_answer_is_the_stall_and_the_rank_that_is_last() -> None:
         "save-checkpoint: a checkpoint of 1.86 GiB stalls training for 400 ms (median of 3; the longest, generation 2, "
         "500 ms), at 5.00 GB/s; rank 1 on n1 is last in 2 of 3. Training loses 42 % of its time to them."
     )
+    each_another = replace(phase, generations=phase.generations[1:])
+    assert "; no rank is last twice." in sentence(each_another, Names(run.document))
     restored = replace(phase, is_save=False, cached_bytes=3 * 10**9, generations=phase.generations[:1])
     assert sentence(restored, Names(run.document)).endswith(
         "restoring 1.86 GiB takes 400 ms, at 5.00 GB/s; rank 1 on n1 is last. Partly served from memory: 100 % were in "

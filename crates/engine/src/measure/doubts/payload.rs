@@ -109,7 +109,9 @@ pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
     let verifies = |job: &Job| {
         kind_of(&job.work).data().is_some_and(|work| work.verify.is_some() && Some(&work.files) == file_set)
     };
-    let remedy = if facts.plan.jobs().any(verifies) {
+    let remedy = if facts.checkpoint().is_some() {
+        "use fewer ranks for each processor, and restore without verification"
+    } else if facts.plan.jobs().any(verifies) {
         "keep more transfers in flight, or measure the write without verification and with the payload repeated, which is \
          generated once"
     } else {

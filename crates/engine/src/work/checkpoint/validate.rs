@@ -183,6 +183,10 @@ fn save(job: &PlannedJob<'_>, save: &Save, keep: u32) -> Result<(), Refusal> {
         let problem = format!("{api} cannot force files to stable storage");
         return Err(Refusal::new(key("fsync"), problem, "leave it out"));
     }
+    if save.background.is_some_and(|background| background.copy_bytes_per_s == 0) {
+        let problem = "a state that is copied at 0 bytes per second never is";
+        return Err(Refusal::new(key("background.copy_bytes_per_s"), problem, "use for example 20000000000"));
+    }
     if save.rename && !can.names.is_some_and(|names| names.rename) {
         return Err(Refusal::new(key("rename"), format!("{api} cannot rename files"), "leave it out"));
     }

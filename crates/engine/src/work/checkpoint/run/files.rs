@@ -10,7 +10,6 @@ use ioassay_protocol::plan::checkpoint::{Checkpoint, CheckpointOperation, Checkp
 
 use crate::failure::{self, Explained};
 use crate::measure::recorder::Recorder;
-use crate::ranks::Ranks;
 use crate::storage::names::{Entry, Presence};
 use crate::storage::{Access, Connection, Opening, RequestCounts, move_all};
 use crate::work::checkpoint::OnCheckpoint;
@@ -19,6 +18,32 @@ use crate::work::run::{Case, Member};
 use crate::workload::buffer::Buffer;
 use crate::workload::checkpoint::{self, Shards, State, unfinished_name};
 use crate::workload::payload::{Content, compare};
+
+/// What the files of one generation took. Times in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Written {
+    pub bytes: u64,
+    pub own_ns: u64,
+    pub fill_ns: u64,
+    pub fsync_ns: u64,
+}
+
+impl Written {
+    /// Nothing is moved yet at `now_ns`, after `times` were spent on other generations: until it ends, its times are those.
+    fn from(now_ns: u64, times: JobTimes) -> Self {
+        Self { bytes: 0, own_ns: now_ns, fill_ns: times.fill, fsync_ns: times.fsync }
+    }
+
+    /// All is done at `now_ns`, with `times` in all.
+    fn until(self, now_ns: u64, times: JobTimes) -> Self {
+        Self {
+            bytes: self.bytes,
+            own_ns: now_ns - self.own_ns,
+            fill_ns: times.fill - self.fill_ns,
+            fsync_ns: times.fsync - self.fsync_ns,
+        }
+    }
+}
 
 /// A connection to the files that a rank writes or reads, and what that took so far.
 pub(super) struct RankFiles<'a> {
@@ -77,17 +102,17 @@ impl<'a> RankFiles<'a> {
         self.case.workspace.file(&checkpoint::file_name(&self.case.plan.case, of, generation, self.rank, state))
     }
 
-    /// Writes the files of `generation`, or as much of them as it may. Returns their bytes.
+    /// Writes the files of `generation`, or as much of them as it may. Returns what that took.
     pub fn write(
         &mut self,
         generation: u64,
         save: &Save,
         recorder: &mut Recorder<'_>,
-        ranks: &impl Ranks,
-    ) -> Result<u64, Box<Failure>> {
+        must_stop: &dyn Fn() -> bool,
+    ) -> Result<Written, Box<Failure>> {
         let clock = self.case.clock;
         let files: Vec<(State, u64)> = self.shards.files(self.rank).collect();
-        let mut all_bytes = 0;
+        let mut written = Written::from(clock.now_ns(), self.times);
         for (state, bytes) in files {
             let path = self.path(generation, state);
             let written_path = if save.rename { unfinished(&path) } else { path.clone() };
@@ -99,8 +124,8 @@ impl<'a> RankFiles<'a> {
             self.times.open += now_ns - begin_ns;
             let mut offset = 0;
             while offset < bytes {
-                if ranks.must_stop() {
-                    return Ok(all_bytes);
+                if must_stop() {
+                    return Ok(written.until(clock.now_ns(), self.times));
                 }
                 let length = (self.buffers[0].len() as u64).min(bytes - offset);
                 let data = &mut self.buffers[0][..length as usize];
@@ -114,7 +139,7 @@ impl<'a> RankFiles<'a> {
                 now_ns = clock.now_ns();
                 self.times.transfer += now_ns - filled_ns;
                 recorder.record(filled_ns, now_ns, length);
-                (offset, all_bytes) = (offset + length, all_bytes + length);
+                (offset, written.bytes) = (offset + length, written.bytes + length);
             }
             if save.fsync {
                 open.sync().map_err(|error| failed("fsync", &error))?;
@@ -128,21 +153,21 @@ impl<'a> RankFiles<'a> {
             }
             self.times.close += clock.now_ns() - synced_ns;
         }
-        Ok(all_bytes)
+        Ok(written.until(clock.now_ns(), self.times))
     }
 
     /// Reads the files of `generation`, or as much of them as it may, and compares them with what was written if it is to
-    /// `verify`. Returns their bytes.
+    /// `verify`. Returns what that took.
     pub fn read(
         &mut self,
         generation: u64,
         verify: bool,
         recorder: &mut Recorder<'_>,
-        ranks: &impl Ranks,
-    ) -> Result<u64, Box<Failure>> {
+        must_stop: &dyn Fn() -> bool,
+    ) -> Result<Written, Box<Failure>> {
         let clock = self.case.clock;
         let files: Vec<(State, u64)> = self.shards.files(self.rank).collect();
-        let mut all_bytes = 0;
+        let mut written = Written::from(clock.now_ns(), self.times);
         for (state, bytes) in files {
             let path = self.path(generation, state);
             let failed = |operation, error: &io::Error| failure::boxed_on_path(operation, &path, error);
@@ -153,8 +178,8 @@ impl<'a> RankFiles<'a> {
             self.times.open += now_ns - begin_ns;
             let mut offset = 0;
             while offset < bytes {
-                if ranks.must_stop() {
-                    return Ok(all_bytes);
+                if must_stop() {
+                    return Ok(written.until(clock.now_ns(), self.times));
                 }
                 let length = (self.buffers[0].len() as u64).min(bytes - offset);
                 let data = &mut self.buffers[0][..length as usize];
@@ -175,12 +200,12 @@ impl<'a> RankFiles<'a> {
                     now_ns = clock.now_ns();
                     self.times.fill += now_ns - read_ns;
                 }
-                (offset, all_bytes) = (offset + length, all_bytes + length);
+                (offset, written.bytes) = (offset + length, written.bytes + length);
             }
             open.close().map_err(|error| failed("close", &error))?;
             self.times.close += clock.now_ns() - now_ns;
         }
-        Ok(all_bytes)
+        Ok(written.until(clock.now_ns(), self.times))
     }
 
     /// Removes the files of the generation that is not kept any more now that `generation` is there.
