@@ -1,4 +1,5 @@
-"""How long a case takes, as far as its plan tells: pauses, stonewalls, minimum times and given rates.
+"""How long a case takes, as far as its plan tells: pauses, stonewalls, minimum times, given rates, and computation
+between checkpoints.
 
 What depends on the storage has no limit here: a phase that ends when its work is done, the rest of the work after a
 stonewall. Nor counted are the preparation of phases, fsync, and emptying caches.
@@ -66,4 +67,7 @@ def _job(job: Job, entry: JobEntry) -> TimeRange:
         per_s = rate["bytes_per_s"] if "bytes_per_s" in rate else rate["operations_per_s"]
         paced = amount * 10**9 // per_s
         least = max(least, paced if wall is None else min(paced, wall))
+    work = job["work"]
+    if work["kind"] == "checkpoint" and (save := work["operation"])["kind"] == "save":
+        least = max(least, save["count"] * save["every_ns"])
     return TimeRange(least, None if limit.get("wear_out") else wall)

@@ -22,10 +22,8 @@ ranks_per_client: [2]
 workloads:
   w:
     title: W
-    layout: N-N
-    order: sequential
-    transfer: 1MiB
-    total: 64MiB
+    files: {{data: {{layout: N-N, order: sequential, transfer: 1MiB, total: 64MiB}}}}
+    checkpoints: {{c: {{parameters: 1000}}}}
     steps: {steps}
 """
     resolved = resolve(parse_source(study, "timed.yaml", "study"), None, [])
@@ -45,6 +43,7 @@ workloads:
         ("[{write: {rate: 16MiB/s}}]", 4, None),
         ("[{write: {rate: 16IOPS}}]", 4, None),
         ("[{write: {rate: 16MiB/s, limit: {stonewall: 1s}}}]", 1, 1),
+        ("[{save-checkpoint: {count: 3, every: 20s}}, restore-checkpoint]", 60, None),
     ],
 )
 def test_a_case_takes_its_pauses_limits_and_rates(steps: str, least_s: int, most_s: int | None) -> None:
