@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import numpy
 import polars as pl
 import pytest
 
-from .support import ioassay
+from .support import Measurement, ioassay, until
 
 STUDY = """\
 name: small
@@ -276,6 +278,69 @@ def test_the_index_of_tfrecord_has_the_place_of_each_record(containers: Path) ->
     for file in folders[1].glob("*.tfrecord"):
         index = [tuple(map(int, line.split())) for line in file.with_name(f"{file.name}.idx").read_text().splitlines()]
         assert index == [(offset, len(record) + 16) for offset, record in tfrecords(file)]
+
+
+SHARED = STUDY.replace("ranks_per_client: 2", "ranks_per_client: [1, 2]").replace("20k}", "20k, share: yes}")
+
+
+def test_cases_of_a_run_share_a_dataset_which_goes_with_the_run(tmp_path: Path) -> None:
+    target, study = tmp_path / "target", tmp_path / "small.yaml"
+    target.mkdir()
+    study.write_text(SHARED)
+    code, _, err = ioassay("run", study, "--target", target, "--out", tmp_path / "run")
+    assert code == 0, err
+    assert list(target.iterdir()) == []
+    first, second = (row for row in document(tmp_path / "run")["measurements"] if row["operation"] == "write")
+    assert first["bytes"] > 0
+    assert second["bytes"] == 0, "the second case finds the dataset of the first one"
+    assert (first["rate_bytes_per_s"] > 0, second["rate_bytes_per_s"]) == (True, None)
+
+
+def test_a_shared_dataset_of_an_interrupted_run_is_removed_and_a_resumed_run_creates_it_again(tmp_path: Path) -> None:
+    target, study = tmp_path / "target", tmp_path / "small.yaml"
+    target.mkdir()
+    study.write_text(SHARED.replace("compute: 10ms", "compute: 300ms"))
+    running = Measurement(study, target, tmp_path / "run")
+    running.until_moving("small")
+    until(lambda: any(target.glob("ioassay-dataset-*")), "the dataset")
+    os.kill(running.pid, signal.SIGINT)
+    code, _, err = running.end()
+    assert code == 3, err
+    assert list(target.iterdir()) == []
+    code, _, err = ioassay("run", "--resume", tmp_path / "run")
+    assert code == 0, err
+    assert list(target.iterdir()) == []
+    assert running.document.state == "complete"
+    assert running.document.leftovers == []
+
+
+def test_clean_names_kept_datasets_and_removes_one_only_by_its_name(tmp_path: Path) -> None:
+    target, study, run = tmp_path / "target", tmp_path / "small.yaml", tmp_path / "run"
+    target.mkdir()
+    study.write_text(STUDY.replace("deviation: 20k}", "deviation: 20k, keep: small}"))
+    code, _, err = ioassay("run", study, "--target", target, "--out", run)
+    assert code == 0, err
+    code, out, err = ioassay("clean", run)
+    assert (code, "Kept datasets on the target: small." in out) == (0, True), out + err
+    assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]
+    code, out, err = ioassay("clean", run, "--dataset", "other")
+    assert code == 0, err
+    assert "no file" in out or "Nothing to remove" in out
+    code, out, err = ioassay("clean", run, "--dataset", "small")
+    assert (code, "with 96 files" in out) == (0, True), out + err
+    assert list(target.iterdir()) == []
+
+
+def test_the_rules_of_mlperf_storage_are_said_before_anything_else(tmp_path: Path) -> None:
+    target, study = tmp_path / "target", tmp_path / "small.yaml"
+    target.mkdir()
+    study.write_text(STUDY.replace("    datasets:", "    mlperf_storage: unet3d\n    datasets:"))
+    expected = "By the rules of MLPerf Storage v2.0, unet3d with 2 accelerators would be invalid"
+    code, out, err = ioassay("run", study, "--target", target, "--dry-run")
+    assert (code, expected in " ".join(out.split())) == (0, True), out + err
+    code, out, err = ioassay("run", study, "--target", target, "--out", tmp_path / "run")
+    assert code == 0, err
+    assert expected in " ".join(err.split("Run directory")[0].split())
 
 
 def test_steps_which_move_nothing_have_no_rate_in_bytes(run: Path) -> None:

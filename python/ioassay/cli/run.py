@@ -166,6 +166,8 @@ def run(
     checked = prepare(request)
     for sentence in {stands.sentence for run in checked for stands in of_workloads(run.document.cases, run.plans)}:
         print(sentence, file=sys.stderr)
+    for text in dict.fromkeys(text for prepared in checked for text in prepared.rules):
+        print(text, file=sys.stderr)
     runs = [(prepared.create(), prepared.need) for prepared in checked]
     if watched:
         for run, _ in runs:
@@ -185,7 +187,8 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
     shown = []
     if study:
         less, again = study.may_write_less, study.may_write_again
-        shown.append(DryRun(study.document, study.plans, may_write_less=less, may_write_again=again))
+        document, plans, rules = study.document, study.plans, study.rules
+        shown.append(DryRun(document, plans, may_write_less=less, may_write_again=again, rules=rules))
     shown += [
         DryRun(
             run.document,
@@ -194,6 +197,7 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
             str(run.path),
             run.need.text,
             {case.id: run.command(case) for case in run.document.cases},
+            rules=run.rules,
         )
         for run in runs
     ]

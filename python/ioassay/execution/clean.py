@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +22,7 @@ from ioassay.store.outcome import sentence
 from ioassay.store.run_directory import read_document
 from ioassay.store.run_writer import RunWriter
 from ioassay.store.stored_directory import StoredDirectory
-from ioassay.studies.target import Target
+from ioassay.studies.target import DATASET_PREFIX, Target, dataset_directory
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -47,6 +47,8 @@ class Cleaned:
     """Paths that remain."""
     why: str = ""
     """Why something remains, or why there was nothing to remove, as a sentence."""
+    datasets: Sequence[str] = ()
+    """Names of datasets that are kept on the target: they are removed only by name."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ class By:
     options: Sequence[str]
 
 
-def clean_run(path: Path, by: By | None = None) -> Cleaned:
-    """Removes the leftovers of the run at `path` from its target, and records in `run.json` what remains.
+def clean_run(path: Path, by: By | None = None, dataset: str | None = None) -> Cleaned:
+    """Removes the leftovers of the run at `path` from its target, and records in `run.json` what remains. With
+    `dataset` it removes the dataset that is kept there under this name, and nothing else.
 
     An engine on this node does it, or one started by the given launcher. Raises `UsageError` if `path` is not a run
     or is in use.
@@ -74,10 +77,55 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
                 if by is None and (cleaned := _without_target(run.document)) is not None:
                     return _noted(run, cleaned)
                 start = _start(run.document, path, by)
+                if dataset is not None:
+                    directory = _kept_directory(run.document, dataset)
+                    inherited = [run.lock.descriptor]
+                    return _remove_path(directory, start, run.path / "logs", inherited, interruption)
             except CannotRun as error:  # a lab that is down, a mount that does not respond or is missing here
                 workspace = _workspace(run.document)
                 return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
-            return clean(run, interruption, start)
+            cleaned = clean(run, interruption, start)
+            return replace(cleaned, datasets=kept_datasets(run.document))
+
+
+def kept_datasets(run: RunDocument) -> list[str]:
+    """Names of the datasets on the target of `run` that no run removes by itself, where this node sees that."""
+    if run.target_kind != "directory" or run.lab is not None:
+        return []
+
+    def names() -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(run.target) if name.startswith(DATASET_PREFIX))
+        except OSError:
+            return []
+
+    shared = {Path(directory).name for directory in run.shared_datasets}
+    return [name.removeprefix(DATASET_PREFIX) for name in mounts.ask(run.target, names) if name not in shared]
+
+
+def _kept_directory(run: RunDocument, name: str) -> str:
+    if run.target_kind != "directory":
+        raise UsageError("Only directories of mounted file systems keep datasets.", "Leave out --dataset.")
+    if not name or "/" in name:
+        raise UsageError(f"{name!r} is not a name of a dataset.", "Name one that `ioassay clean RUN` lists.")
+    return dataset_directory(run.target, name)
+
+
+def remove_shared_datasets(run: RunWriter, start: Start) -> list[str]:
+    """Removes the datasets that the cases of a run share. Returns what remains, which the document has until then."""
+    document = run.document
+    if not document.shared_datasets:
+        return []
+    before = document.leftovers
+    document.leftovers = [*before, *document.shared_datasets]
+    run.save()  # should this process be killed now
+    # A signal that ended the run does not end this; another one does.
+    with Interruption() as interruption:
+        logs, inherited = run.path / "logs", [run.lock.descriptor]
+        each = [_remove_path(path, start, logs, inherited, interruption) for path in document.shared_datasets]
+    document.leftovers = [*before, *(path for cleaned in each for path in cleaned.leftovers)]
+    run.save()
+    return [cleaned.why for cleaned in each if cleaned.leftovers]
 
 
 def clean(run: RunWriter, interruption: Interruption, start: Start) -> Cleaned:
@@ -115,6 +163,16 @@ def _remove(
     workspace = _workspace(run)
     if run.target_kind == "device":  # there is nothing to remove from it
         return Cleaned(workspace, 0, [])
+    each = [_remove_path(path, start, logs, inherited, interruption) for path in (workspace, *run.shared_datasets)]
+    leftovers = [path for cleaned in each for path in cleaned.leftovers]
+    reasons = "; ".join(cleaned.why for cleaned in each if cleaned.why)
+    return Cleaned(workspace, sum(cleaned.files for cleaned in each), leftovers, reasons)
+
+
+def _remove_path(
+    workspace: str, start: Start, logs: Path, inherited: Sequence[int], interruption: Interruption
+) -> Cleaned:
+    """Removes a workspace or the directory of a dataset."""
     events = EventTail(logs / "clean.jsonl")
     events.new()  # skips events of earlier clean-ups
     command = start.alone(engine.clean_arguments(logs / "clean.jsonl", workspace))

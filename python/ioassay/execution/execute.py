@@ -14,7 +14,7 @@ from contextlib import nullcontext
 
 from ioassay.errors import CannotRun
 from ioassay.execution import accelerator_search
-from ioassay.execution.clean import clean
+from ioassay.execution.clean import clean, remove_shared_datasets
 from ioassay.execution.deadline import Deadline
 from ioassay.execution.early_stop import EarlyStop
 from ioassay.execution.engine_process import EngineProcess, follow
@@ -55,6 +55,8 @@ def execute(
         try:
             if _is_clean(run, start, signals, watcher):
                 _run_cases(run, start, signals, watcher, deadline)
+                for reason in remove_shared_datasets(run, start):
+                    watcher.notice(reason)
             # After an exception run.json stays as it is, as after a kill: the next reader completes it from the logs.
             document.state = _state(document.cases, signals)
             document.ended = now()

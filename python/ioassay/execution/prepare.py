@@ -16,7 +16,7 @@ from ioassay.execution.engine_start import Start
 from ioassay.execution.places import Place
 from ioassay.execution.plan_check import Need, check
 from ioassay.execution.slurm_job import SCRIPT
-from ioassay.launchers import find_launcher
+from ioassay.launchers import DEFAULT, find_launcher
 from ioassay.processes import engine
 from ioassay.processes.garbage_collection import long_lived
 from ioassay.store.document import CaseEntry, RunDocument, StudyEntry
@@ -27,11 +27,12 @@ from ioassay.store.origin import StudyOrigin
 from ioassay.store.run_files import CaseFiles
 from ioassay.studies.cases import Case, expand
 from ioassay.studies.library import find_study
+from ioassay.studies.mlperf_storage import rules_text
 from ioassay.studies.plug_ins import speak_mpi
 from ioassay.studies.refusals import problems_of, refuse_cases
 from ioassay.studies.resolve import resolve
 from ioassay.studies.suitable_targets import refuse_unsuitable
-from ioassay.studies.target import Target
+from ioassay.studies.target import Target, dataset_directory
 from ioassay.version import __version__
 from ioassay.yaml_models.source import Problem
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ioassay.protocol.event import EventError
     from ioassay.protocol.plan import Plan
     from ioassay.store.run_writer import RunWriter
+    from ioassay.studies.resolve import ResolvedStudy
 
 BATCH = "sbatch"
 """The whole run as a job of Slurm (`execution.slurm_job`), in which `srun` is the launcher."""
@@ -91,6 +93,8 @@ class StudyPreview:
     """A stonewall may end something before all of it is written."""
     may_write_again: bool
     """A minimum time may let something be written more than once."""
+    rules: Sequence[str] = ()
+    """What the rules of MLPerf Storage say of its workloads, a text each."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ class Prepared:
     need: Need
     start: Start | None
     """Starts its engines; `None` for a batch job, whose nodes are not known yet."""
+    rules: Sequence[str] = ()
+    """What the rules of MLPerf Storage say of its workloads, a text each."""
 
     def command(self, case: CaseEntry) -> list[str]:
         """The command line that starts the engines of a case; for a batch job, the one that submits it."""
@@ -158,7 +164,11 @@ def _prepare(request: Request, place: Place) -> Prepared:
         return problems_of(resolved, [(cases[case], error) for case, error in refused])
 
     need = check(plans, start, blame, stops_early=document.stops_early)
-    return Prepared(path, document, plans, need, None if request.launcher == BATCH else start)
+    is_here = place.lab is None and request.launcher == DEFAULT
+    rules = _rules(
+        resolved, document, plans, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if is_here else None
+    )
+    return Prepared(path, document, plans, need, None if request.launcher == BATCH else start, rules)
 
 
 def _document(
@@ -182,6 +192,7 @@ def _document(
         target=place.target.place,
         target_kind=place.target.kind,
         workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
+        shared_datasets=_shared_datasets(identifier, place, expanded),
         origin=StudyOrigin(storage=place.storage, clients=place.clients, lab=place.lab.entry if place.lab else None),
         ceilings=read_net(request.ceilings) if request.ceilings else None,
         launcher=request.engine_launcher,
@@ -193,6 +204,11 @@ def _document(
         ioassay_version=__version__,
         started=now(),
     )
+
+
+def _shared_datasets(run: str, place: Place, cases: Sequence[Case]) -> list[str]:
+    kept = {dataset.get("keep") for case in cases for dataset in case.plan.get("datasets", {}).values()}
+    return sorted(dataset_directory(place.target.place, name) for name in kept if name and name.startswith(f"{run}-"))
 
 
 def preview(request: Request) -> StudyPreview:
@@ -208,4 +224,20 @@ def preview(request: Request) -> StudyPreview:
     plans = {case.entry.id: case.plan for case in expanded}
     totals = [case.amounts for case in expanded if case.amounts["event"] == "amounts"]
     less, again = (any(event[key] for event in totals) for key in ("may_write_less", "may_write_again"))
-    return StudyPreview(document, plans, may_write_less=less, may_write_again=again)
+    rules = _rules(resolved, document, plans, None)
+    return StudyPreview(document, plans, may_write_less=less, may_write_again=again, rules=rules)
+
+
+def _rules(
+    resolved: ResolvedStudy, document: RunDocument, plans: Mapping[str, Plan], memory_bytes: int | None
+) -> list[str]:
+    """What the rules of MLPerf Storage say of each workload that names a model of it; `memory_bytes` of all clients."""
+    return [
+        rules_text(
+            workload.mlperf_storage,
+            [(plans[case.id], case.file_set_bytes) for case in document.cases if case.workload == name],
+            memory_bytes,
+        )
+        for name, workload in resolved.study.workloads.items()
+        if workload.mlperf_storage is not None
+    ]

@@ -50,6 +50,8 @@ class DryRun:
     """A stonewall may end something before all of it is written."""
     may_write_again: bool = False
     """A minimum time may let something be written more than once."""
+    rules: Sequence[str] = ()
+    """What the rules of MLPerf Storage say of its workloads, a text each."""
 
     @cached_property
     def times(self) -> Mapping[str, TimeRange]:
@@ -101,6 +103,7 @@ def data(run: DryRun) -> dict[str, Any]:
             }
             for stands in _mlperf(run)
         ],
+        "rules": list(run.rules),
         "cases": [
             {
                 "case": case.id,
@@ -136,6 +139,7 @@ def blocks(run: DryRun) -> list[Block]:
         *([Paragraph(f"Settings: {settings}")] if settings else []),
         *([Paragraph(f"Target: {run.target}")] if run.target else []),
         *([Paragraph(f"Run directory: {run.directory}")] if run.directory else []),
+        *map(Paragraph, run.rules),
         _cases(run, points, f"{format_count(cases, 'case')}{several}"),
         Paragraph(run.need or _written(run)),
         *(Paragraph(stands.sentence) for stands in _mlperf(run)),

@@ -403,6 +403,8 @@ class RunDocument(StoredStruct, kw_only=True, dict=True):
     """In the order in which they run, unless a search picks from them."""
     workspace: str | None = None
     """The engine's own directory or prefix on the target, recorded before the engine creates it."""
+    shared_datasets: list[str] = field(default_factory=list)
+    """Directories of datasets that several cases use and that go when the run ends."""
     ceilings: NetDocument | None = None
     """The rates between clients and servers that `ioassay net` measured."""
     launcher: str

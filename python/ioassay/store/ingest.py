@@ -189,6 +189,9 @@ def _key(case: CaseEntry, phase: EventPhase) -> Key:
 def _measurement(case: CaseEntry, phase: EventPhase) -> Columns:
     job = case.job(phase["name"], phase["job"])
     settled = phase.get("settled")
+    valid = phase["complete"] and not any(doubt["invalidates"] for doubt in phase["doubts"])
+    # What found everything done, such as the creation of a dataset that is there, has no rate.
+    duration_ns = 0 if valid and phase["operations"] == 0 else phase["duration_ns"]
     row = {
         "workload": case.workload,
         "file_set": job.file_set,
@@ -201,9 +204,9 @@ def _measurement(case: CaseEntry, phase: EventPhase) -> Columns:
         "repetition": case.repetition,
         "file_set_bytes": job.file_set_bytes,
         "transfer_bytes": job.transfer_bytes,
-        "valid": phase["complete"] and not any(doubt["invalidates"] for doubt in phase["doubts"]),
-        "rate_bytes_per_s": rate(phase["bytes"], phase["duration_ns"]),
-        "rate_operations_per_s": rate(phase["operations"], phase["duration_ns"]),
+        "valid": valid,
+        "rate_bytes_per_s": rate(phase["bytes"], duration_ns),
+        "rate_operations_per_s": rate(phase["operations"], duration_ns),
         "first_finished_rate_bytes_per_s": rate(phase["first_finished_bytes"], phase["first_finished_ns"]),
         "first_finished_rate_operations_per_s": rate(phase["first_finished_operations"], phase["first_finished_ns"]),
         "settled_ns": settled["waited_ns"] if settled else None,

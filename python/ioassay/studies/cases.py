@@ -21,6 +21,7 @@ from ioassay.studies.model import Study
 from ioassay.studies.resolve import ResolvedStudy
 from ioassay.studies.sweep import Point, Values
 from ioassay.studies.target import Target
+from ioassay.studies.train import kept_for_run
 from ioassay.text.slugs import slug
 
 LONGEST_POINT_NAME = 120
@@ -116,7 +117,12 @@ def _plan(study: Study, point: Point, *, run: str, target: Target) -> Plan:
     if "trees" in contents:
         plan["trees"] = contents["trees"]
     if "datasets" in contents:
-        plan["datasets"] = contents["datasets"]
+        # Only directories of mounted file systems keep datasets; elsewhere each case has its own.
+        keeps = target.kind == "directory"
+        plan["datasets"] = {
+            name: kept_for_run(run, name, dataset) if keeps and workload.datasets[name].share else dataset
+            for name, dataset in contents["datasets"].items()
+        }
     if "checkpoints" in contents:
         plan["checkpoints"] = contents["checkpoints"]
     if workload.time_limit is not None:

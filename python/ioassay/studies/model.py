@@ -16,6 +16,7 @@ from typing import Annotated, Any, Self
 from ioassay.store.point_types import AxisName
 from ioassay.studies.checkpoint import Checkpoint
 from ioassay.studies.files import FileSet, Tree
+from ioassay.studies.mlperf_storage import ModelName
 from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.replay import Replays
 from ioassay.studies.steps import Step
@@ -109,6 +110,11 @@ class Workload(Sweep):
     datasets: dict[Identifier, Dataset] = Field(default={}, description="Datasets for training, by name.")
     checkpoints: dict[Identifier, Checkpoint] = Field(
         default={}, description="Checkpoints of models in training, by name."
+    )
+    mlperf_storage: ModelName | None = Field(
+        default=None,
+        description="Model of MLPerf Storage that is trained: whether its rules would make a result invalid, open or "
+        "closed, and why, stands above everything else before I/O begins.",
     )
 
     @model_validator(mode="after")

@@ -20,6 +20,9 @@ from ioassay.errors import UsageError
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Target as TargetPlan
 
+DATASET_PREFIX = "ioassay-dataset-"
+"""The beginning of the names of directories with datasets."""
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -57,6 +60,11 @@ class Target:
             return self.place
         base, question, query = self.workspace(run).partition("?")
         return f"{base}/{name}{question}{query}"
+
+
+def dataset_directory(target: str, name: str) -> str:
+    """The directory in which the engine keeps a dataset (`keep: NAME`) on the directory `target`."""
+    return f"{'' if target == '/' else target}/{DATASET_PREFIX}{name}"
 
 
 def parse_target(typed: str, destroy_data: str | None, *, look: bool = True) -> Target:

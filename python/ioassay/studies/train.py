@@ -6,6 +6,8 @@ Not here: how several epochs become a phase each (`studies.shorthand`), what is 
 
 from __future__ import annotations
 
+import json
+import zlib
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from ioassay.store.document import UTILISATION_GOAL
@@ -83,8 +85,13 @@ class Dataset(Part):
     keep: Identifier | None = Field(
         default=None,
         description="Leave the dataset on the target under this name, in `ioassay-dataset-NAME`, for later cases and "
-        "runs: they create only files that are missing. Remove that directory yourself. Default: removed with the "
-        "run's files.",
+        "runs: they create only files that are missing. `ioassay clean RUN --dataset NAME` removes it. Default: "
+        "removed with the run's files.",
+    )
+    share: YesNo = Field(
+        default=False,
+        description="Create the dataset once for all cases of a run, and remove it when the run ends. Default: each "
+        "case creates its own.",
     )
 
     @model_validator(mode="after")
@@ -93,6 +100,8 @@ class Dataset(Part):
             raise ValueError("needs exactly one of `size`, `sizes` and `like`; write for example `size: 112k`")
         if self.like is not None:
             directory_sizes(self.like)  # an error names the line of the study
+        if self.share and self.keep is not None:
+            raise ValueError("has both `keep` and `share`; a dataset that is kept serves all cases: leave out `share`")
         if self.sizes and not any(self.sizes.values()):
             raise ValueError("has sizes without a weight; write for example `{64k: 300, 1m: 20}`")
         return self
@@ -127,6 +136,12 @@ class Dataset(Part):
                 "least_bytes": least,
             }
         }
+
+
+def kept_for_run(run: str, name: str, dataset: DatasetPlan) -> DatasetPlan:
+    """The same, kept for all cases of `run` that describe a dataset of this name so."""
+    description = json.dumps([name, dataset], sort_keys=True).encode()
+    return {**dataset, "keep": f"{run}-{zlib.crc32(description):08x}"}
 
 
 class OnDataset(Part):
