@@ -119,11 +119,13 @@ def test_saves_beside_computation_stall_it_for_less_than_they_take(tmp_path: Pat
 def test_what_mlperf_storage_would_say_is_known_before_a_run() -> None:
     code, text, err = ioassay("run", "llama3-8b", "--dry-run", "--json", "--set", "fsync=no")
     assert code == 0, err
-    (stands,) = json.loads(text)["mlperf_storage"]
-    assert (stands["model"], stands["verdict"]) == ("llama3-8b", "invalid")
+    (judgement,) = json.loads(text)["mlperf_storage"]
+    assert (judgement["model"], judgement["verdict"]) == ("llama3-8b", "invalid")
     code, text, err = ioassay("run", "llama3-8b", "--dry-run")
     assert code == 0, err
-    assert "would be closed. It is no result of MLPerf Storage" in " ".join(text.split())
+    assert "llama3-8b with 8 ranks would be closed. No result of ioassay is one of MLPerf Storage." in " ".join(
+        text.split()
+    )
 
 
 def test_a_target_without_room_is_refused_before_anything_is_written(tmp_path: Path) -> None:

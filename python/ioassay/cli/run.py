@@ -126,7 +126,6 @@ def run(
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.execution.prepare import BATCH, Request, prepare, preview  # noqa: PLC0415
     from ioassay.launchers import DEFAULT  # noqa: PLC0415
-    from ioassay.studies.mlperf import of_workloads  # noqa: PLC0415
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
@@ -164,9 +163,7 @@ def run(
     if dry_run:
         return _show(prepare(request) if target else [], None if target else preview(request), as_json)
     checked = prepare(request)
-    for sentence in {stands.sentence for run in checked for stands in of_workloads(run.document.cases, run.plans)}:
-        print(sentence, file=sys.stderr)
-    for text in dict.fromkeys(text for prepared in checked for text in prepared.rules):
+    for text in dict.fromkeys(judgement.text for prepared in checked for judgement in prepared.judgements):
         print(text, file=sys.stderr)
     runs = [(prepared.create(), prepared.need) for prepared in checked]
     if watched:
@@ -187,8 +184,8 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
     shown = []
     if study:
         less, again = study.may_write_less, study.may_write_again
-        document, plans, rules = study.document, study.plans, study.rules
-        shown.append(DryRun(document, plans, may_write_less=less, may_write_again=again, rules=rules))
+        document, plans, judgements = study.document, study.plans, study.judgements
+        shown.append(DryRun(document, plans, may_write_less=less, may_write_again=again, judgements=judgements))
     shown += [
         DryRun(
             run.document,
@@ -197,7 +194,7 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
             str(run.path),
             run.need.text,
             {case.id: run.command(case) for case in run.document.cases},
-            rules=run.rules,
+            judgements=run.judgements,
         )
         for run in runs
     ]

@@ -27,7 +27,8 @@ from ioassay.store.origin import StudyOrigin
 from ioassay.store.run_files import CaseFiles
 from ioassay.studies.cases import Case, expand
 from ioassay.studies.library import find_study
-from ioassay.studies.mlperf_storage import rules_text
+from ioassay.studies.mlperf_checkpoints import of_checkpoints
+from ioassay.studies.mlperf_storage import of_training
 from ioassay.studies.plug_ins import speak_mpi
 from ioassay.studies.refusals import problems_of, refuse_cases
 from ioassay.studies.resolve import resolve
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ioassay.protocol.event import EventError
     from ioassay.protocol.plan import Plan
     from ioassay.store.run_writer import RunWriter
+    from ioassay.studies.mlperf_storage import Judgement
     from ioassay.studies.resolve import ResolvedStudy
 
 BATCH = "sbatch"
@@ -93,8 +95,8 @@ class StudyPreview:
     """A stonewall may end something before all of it is written."""
     may_write_again: bool
     """A minimum time may let something be written more than once."""
-    rules: Sequence[str] = ()
-    """What the rules of MLPerf Storage say of its workloads, a text each."""
+    judgements: Sequence[Judgement] = ()
+    """What the rules of MLPerf Storage make of it."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class Prepared:
     need: Need
     start: Start | None
     """Starts its engines; `None` for a batch job, whose nodes are not known yet."""
-    rules: Sequence[str] = ()
-    """What the rules of MLPerf Storage say of its workloads, a text each."""
+    judgements: Sequence[Judgement] = ()
+    """What the rules of MLPerf Storage make of it."""
 
     def command(self, case: CaseEntry) -> list[str]:
         """The command line that starts the engines of a case; for a batch job, the one that submits it."""
@@ -165,10 +167,10 @@ def _prepare(request: Request, place: Place) -> Prepared:
 
     need = check(plans, start, blame, stops_early=document.stops_early)
     is_here = place.lab is None and request.launcher == DEFAULT
-    rules = _rules(
+    judgements = _judgements(
         resolved, document, plans, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if is_here else None
     )
-    return Prepared(path, document, plans, need, None if request.launcher == BATCH else start, rules)
+    return Prepared(path, document, plans, need, None if request.launcher == BATCH else start, judgements)
 
 
 def _document(
@@ -224,16 +226,16 @@ def preview(request: Request) -> StudyPreview:
     plans = {case.entry.id: case.plan for case in expanded}
     totals = [case.amounts for case in expanded if case.amounts["event"] == "amounts"]
     less, again = (any(event[key] for event in totals) for key in ("may_write_less", "may_write_again"))
-    rules = _rules(resolved, document, plans, None)
-    return StudyPreview(document, plans, may_write_less=less, may_write_again=again, rules=rules)
+    judgements = _judgements(resolved, document, plans, None)
+    return StudyPreview(document, plans, may_write_less=less, may_write_again=again, judgements=judgements)
 
 
-def _rules(
+def _judgements(
     resolved: ResolvedStudy, document: RunDocument, plans: Mapping[str, Plan], memory_bytes: int | None
-) -> list[str]:
-    """What the rules of MLPerf Storage say of each workload that names a model of it; `memory_bytes` of all clients."""
-    return [
-        rules_text(
+) -> list[Judgement]:
+    """What the rules of MLPerf Storage make of each workload with a model of it; `memory_bytes` of all clients."""
+    trained = [
+        of_training(
             workload.mlperf_storage,
             [(plans[case.id], case.file_set_bytes) for case in document.cases if case.workload == name],
             memory_bytes,
@@ -241,3 +243,4 @@ def _rules(
         for name, workload in resolved.study.workloads.items()
         if workload.mlperf_storage is not None
     ]
+    return trained + of_checkpoints(document.cases, plans)

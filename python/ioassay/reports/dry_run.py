@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,13 @@ from ioassay.plans.text import each_step
 from ioassay.reports.document import Block, Bullets, Column, Commands, Paragraph, Section, Table, Text, numbers
 from ioassay.store.document import CaseEntry, RunDocument
 from ioassay.store.plan_times import TimeRange, case_time, summed, unlimited
-from ioassay.studies.mlperf import Rules, of_workloads
 from ioassay.text import format
 from ioassay.text.prose import listed
 from ioassay.text.units import format_about_bytes, format_count
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
+    from ioassay.studies.mlperf_storage import Judgement
 
 DRY_RUN_VERSION = 1
 
@@ -50,8 +50,8 @@ class DryRun:
     """A stonewall may end something before all of it is written."""
     may_write_again: bool = False
     """A minimum time may let something be written more than once."""
-    rules: Sequence[str] = ()
-    """What the rules of MLPerf Storage say of its workloads, a text each."""
+    judgements: Sequence[Judgement] = ()
+    """What the rules of MLPerf Storage make of it."""
 
     @cached_property
     def times(self) -> Mapping[str, TimeRange]:
@@ -97,13 +97,13 @@ def data(run: DryRun) -> dict[str, Any]:
         **_seconds(run.time),
         "mlperf_storage": [
             {
-                "model": stands.model,
-                "verdict": stands.verdict,
-                "reasons": [departure.reason for departure in stands.departures],
+                "model": judgement.model,
+                "verdict": judgement.verdict,
+                "issues": [asdict(issue) for issue in judgement.issues],
+                "text": judgement.text,
             }
-            for stands in _mlperf(run)
+            for judgement in run.judgements
         ],
-        "rules": list(run.rules),
         "cases": [
             {
                 "case": case.id,
@@ -139,20 +139,14 @@ def blocks(run: DryRun) -> list[Block]:
         *([Paragraph(f"Settings: {settings}")] if settings else []),
         *([Paragraph(f"Target: {run.target}")] if run.target else []),
         *([Paragraph(f"Run directory: {run.directory}")] if run.directory else []),
-        *map(Paragraph, run.rules),
+        *(Paragraph(judgement.text) for judgement in run.judgements),
         _cases(run, points, f"{format_count(cases, 'case')}{several}"),
         Paragraph(run.need or _written(run)),
-        *(Paragraph(stands.sentence) for stands in _mlperf(run)),
         Paragraph(_time(run)),
         *_steps(run),
         *_commands(run),
         Paragraph(_conclusion(run)),
     ]
-
-
-def _mlperf(run: DryRun) -> list[Rules]:
-    """How cases with models of MLPerf Storage stand to its rules."""
-    return of_workloads(run.document.cases, run.plans)
 
 
 def _cases(run: DryRun, points: Sequence[Sequence[CaseEntry]], title: str) -> Table:

@@ -1,5 +1,5 @@
-"""The rules of MLPerf Storage for training, as far as they can be checked before I/O begins: what would make a result
-invalid there, or open and not closed.
+"""The rules of MLPerf Storage, as far as they can be checked before I/O begins: what would make a result invalid there,
+or open and not closed. Here are those of training; `mlperf_checkpoints` has those of checkpoints.
 
 A result of ioassay is none of MLPerf Storage, whatever the verdict: only mlpstorage may submit one.
 """
@@ -25,9 +25,6 @@ LEAST_STEPS = 500
 
 LEAST_MEMORIES = 5
 """How many times the memory of all clients a dataset must have."""
-
-_WORSE: tuple[Verdict, ...] = ("open", "invalid")
-"""Worse than closed, ascending: the worst issue decides."""
 
 
 @dataclass(frozen=True)
@@ -79,27 +76,50 @@ class Issue:
     reason: str
 
 
-def rules_text(model_name: str, cases: Sequence[tuple[Plan, int]], memory_bytes: int | None) -> str:
-    """What a result of these cases would be by the rules of MLPerf Storage, and why: plans, each with the bytes of its
-    dataset. `memory_bytes`: of all clients together, `None` if unknown. The case with the most accelerators decides,
-    since it needs the most samples.
+_ASCENDING: tuple[Verdict, ...] = ("closed", "open", "invalid")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a result of a plan would be by the rules, and why."""
+
+    model: str
+    version: str
+    subject: str
+    """The model, with what the rules depend on: `unet3d with 2 accelerators`."""
+    issues: list[Issue]
+    remark: str = ""
+    """What else to know: a goal, what could not be checked. Begins with a space where it is not empty."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the worst issue."""
+        return max((issue.verdict for issue in self.issues), key=_ASCENDING.index, default="closed")
+
+    @property
+    def text(self) -> str:
+        """The verdict, with the reasons for it."""
+        reasons = "; ".join(issue.reason for issue in self.issues if issue.verdict == self.verdict)
+        judged = f"By the rules of MLPerf Storage {self.version}, {self.subject} would be {self.verdict}"
+        because = f": {reasons}" if reasons else ""
+        return f"{judged}{because}.{self.remark} No result of ioassay is one of MLPerf Storage."
+
+
+def of_training(model_name: str, cases: Sequence[tuple[Plan, int]], memory_bytes: int | None) -> Judgement:
+    """That of cases which train with one of `MODELS`: plans, each with the bytes of its dataset. `memory_bytes`: of all
+    clients together, `None` if unknown. The case with the most accelerators decides, since it needs the most samples.
     """
     model = MODELS[model_name]
-    plan, dataset_bytes = max(cases, key=lambda case: _accelerators(case[0]))
+    plan, dataset_bytes = max(cases, key=lambda case: accelerators(case[0]))
     issues = [*_issues(model, plan)]
     if memory_bytes and dataset_bytes < (least := LEAST_MEMORIES * memory_bytes):
         size, memories = format_about_bytes(dataset_bytes), format_about_bytes(least)
         issues.append(Issue("invalid", f"a dataset of {size}, where {LEAST_MEMORIES} times the memory is {memories}"))
-    verdict: Verdict = "closed"
-    for worse in _WORSE:
-        if any(issue.verdict == worse for issue in issues):
-            verdict = worse
-    reasons = [issue.reason for issue in issues if issue.verdict == verdict]
-    accelerators = format_count(_accelerators(plan), "accelerator")
-    by = f"By the rules of MLPerf Storage {model.version}, {model_name} with {accelerators} would be {verdict}"
-    because = f": {'; '.join(reasons)}" if reasons else f"; goal: accelerators {model.goal} busy"
-    unknown = "" if memory_bytes else f" Not checked: a dataset of {LEAST_MEMORIES} times the memory of all clients."
-    return f"{by}{because}.{unknown} No result of ioassay is one of MLPerf Storage."
+    remark = "" if issues else f" Its goal: accelerators {model.goal} busy."
+    if not memory_bytes:
+        remark += f" Not checked: a dataset of {LEAST_MEMORIES} times the memory of all clients."
+    subject = f"{model_name} with {format_count(accelerators(plan), 'accelerator')}"
+    return Judgement(model_name, model.version, subject, issues, remark)
 
 
 def _issues(model: Model, plan: Plan) -> Iterator[Issue]:
@@ -111,7 +131,7 @@ def _issues(model: Model, plan: Plan) -> Iterator[Issue]:
     dataset = plan["datasets"][name]
     yield from _of_dataset(model, dataset)
     yield from _of_epoch(model, epoch, len(trained))
-    needed = LEAST_STEPS * _accelerators(plan) * model.batch
+    needed = LEAST_STEPS * accelerators(plan) * model.batch
     if dataset["samples"] < needed:
         yield Issue("invalid", f"{dataset['samples']:,} samples, where {LEAST_STEPS} steps need {needed:,}")
 
@@ -152,5 +172,6 @@ def _of_epoch(model: Model, epoch: TrainOperationEpoch, epochs: int) -> Iterator
         yield Issue("invalid", "only some of the samples are read")
 
 
-def _accelerators(plan: Plan) -> int:
+def accelerators(plan: Plan) -> int:
+    """Ranks of a case, each of which stands for one."""
     return plan["ranks"]["clients"] * plan["ranks"]["per_client"]
