@@ -123,6 +123,8 @@ fn saves_continue_the_generations_of_earlier_phases_and_training_stands_still_fo
     second["jobs"][0]["work"]["operation"]["every_ns"] = json!(50_000_000);
     let (events, place, workspace) = run(&plan(target.path(), &[save(1, true), second, restore(1, 0)]));
     assert_eq!(place.failure(), None);
+    let is_paced = |phase| doubts(&record(&events, phase, Operation::Write)).contains(&"paced".to_owned());
+    assert_eq!((is_paced("save"), is_paced("again")), (false, true));
     let again = record(&events, "again", Operation::Checkpoint);
     for rank in &again.ranks {
         let [first, last] = rank.checkpoints[..] else { panic!("two generations") };

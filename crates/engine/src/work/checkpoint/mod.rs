@@ -73,6 +73,11 @@ impl WorkKind for CheckpointWork {
         "save or restore more generations, or a larger model"
     }
 
+    fn is_paced_by(&self) -> Option<&'static str> {
+        let computes = matches!(&self.operation, CheckpointOperation::Save(save) if save.every_ns > 0);
+        computes.then_some("its ranks compute between generations")
+    }
+
     fn checkpoint(&self) -> Option<&CheckpointWork> {
         Some(self)
     }
