@@ -216,9 +216,10 @@ loom: ## Check shared memory in every order in which processes can act.
 
 SANITIZED := plugins/storage/tests/sanitized
 # The preloaded library must not reach cargo and the compiler of Rust.
-sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: developing ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
 	$(RUST_TESTS) \
 		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test cases -- plug_ins::
+	$(TEST_ENV) $(SANITIZED)/run $(BIN)/pytest --quiet tests/test_gpu_plug_in.py
 
 # Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.
 miri: ## Run shared memory in Miri, which finds undefined behaviour (needs a nightly Rust).
