@@ -190,7 +190,7 @@ def test_a_library_that_still_allows_compatibility_mode_is_refused(gpu: Gpu, tar
 @pytest.mark.parametrize(
     ("failing", "message"),
     [
-        ("GetDeviceCount:1:100", "counting GPUs: an error of the GPU (100)"),
+        ("GetDeviceCount:1:100", "counting GPUs: an error of the GPU (100) (ENODEV)"),
         ("SetDevice:1:101", "selecting the GPU: an error of the GPU (101)"),
         ("DriverOpen:1:5030", "cuFileDriverOpen: internal error (5030)"),
         ("DriverGetProperties:1:5030", "cuFileDriverGetProperties: internal error (5030)"),

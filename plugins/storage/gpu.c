@@ -122,8 +122,9 @@ static int is_true(const char *variable) {
     return value != NULL && (strcasecmp(value, "true") == 0 || strcmp(value, "1") == 0);
 }
 
+/* No EIO: it is no error of the storage. */
 static int fail_gpu(const struct ioassay_setup *setup, gpu_error error, const char *call) {
-    return ioassay_fail(setup, error == GPU(ErrorMemoryAllocation) ? ENOMEM : EIO, "%s: %s (%d)", call,
+    return ioassay_fail(setup, error == GPU(ErrorMemoryAllocation) ? ENOMEM : ENODEV, "%s: %s (%d)", call,
                         GPU(GetErrorString)(error), (int)error);
 }
 
@@ -142,7 +143,7 @@ static int compatibility_is_allowed(const struct connection *connection, int *co
     const char *allowed = getenv(VARIABLE("ALLOW_COMPAT_MODE"));
     (void)connection;
     (void)code;
-    return allowed == NULL || (strcasecmp(allowed, "false") != 0 && strcmp(allowed, "0") != 0);
+    return allowed == NULL || strcasecmp(allowed, "false") != 0;
 #else
     CUfileDrvProps_t properties;
     memset(&properties, 0, sizeof properties);
