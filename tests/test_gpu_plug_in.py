@@ -83,7 +83,7 @@ def _call(line: str) -> Call:
     return Call(name, numbers["device"], numbers["bytes"], numbers["moved"], bool(numbers["direct"]))
 
 
-def _compile(directory: Path, source: Path, *defines: str) -> Path:
+def _compile(directory: Path, source: Path | str, *defines: str) -> Path:
     """The directory with the library, and the plug-in built of `source` against it by the command for sites."""
     library = directory / "libfakegpu.so"
     strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
@@ -99,12 +99,12 @@ def _compile(directory: Path, source: Path, *defines: str) -> Path:
 
 @pytest.fixture(scope="module")
 def cufile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _compile(tmp_path_factory.mktemp("cufile"), PLUG_INS / "gpu.c")
+    return _compile(tmp_path_factory.mktemp("cufile"), "gpu")
 
 
 @pytest.fixture(scope="module")
 def hipfile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _compile(tmp_path_factory.mktemp("hipfile"), PLUG_INS / "gpu.c", "-DIOASSAY_HIPFILE")
+    return _compile(tmp_path_factory.mktemp("hipfile"), "gpu", "-DIOASSAY_HIPFILE")
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
  * gpu: files read into and written from the memory of a GPU, by NVIDIA's cuFile (GPUDirect Storage) or AMD's hipFile.
  * Compiled on the site against its headers:
  *
- *     ioassay api build ./gpu.c -- -I$CUDA/include -L$CUDA/lib64 -Wl,-rpath,$CUDA/lib64 -lcufile -lcudart
- *     ioassay api build ./gpu.c -- -DIOASSAY_HIPFILE -D__HIP_PLATFORM_AMD__ -I$ROCM/include -L$ROCM/lib
+ *     ioassay api build gpu -- -I$CUDA/include -L$CUDA/lib64 -Wl,-rpath,$CUDA/lib64 -lcufile -lcudart
+ *     ioassay api build gpu -- -DIOASSAY_HIPFILE -D__HIP_PLATFORM_AMD__ -I$ROCM/include -L$ROCM/lib
  *         -Wl,-rpath,$ROCM/lib -lhipfile -lamdhip64
  *
  * The two libraries have the same functions under two prefixes, so one source serves both. No GPU has run it yet: it

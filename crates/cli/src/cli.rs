@@ -258,7 +258,7 @@ pub enum Mpi {
 pub enum Api {
     /// Compile a plug-in, and print its path.
     Build {
-        /// mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a C source file.
+        /// mpiio, hdf5, pnetcdf, gpu, null-plugin, skeleton-plugin, or a C source file.
         what: String,
         /// Compiler [default: mpicc, h5pcc or cc, as the plug-in needs].
         #[arg(long)]

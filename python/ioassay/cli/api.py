@@ -22,7 +22,7 @@ def build(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="API|FILE", help="mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a file of C source."
+            metavar="API|FILE", help="mpiio, hdf5, pnetcdf, gpu, null-plugin, skeleton-plugin, or a file of C source."
         ),
     ],
     arguments: Annotated[

@@ -27,7 +27,7 @@ pub struct Shipped {
 }
 
 /// All of them.
-pub static SHIPPED: [Shipped; 5] = [
+pub static SHIPPED: [Shipped; 6] = [
     Shipped {
         name: "mpiio",
         compilers: MPI,
@@ -52,6 +52,14 @@ pub static SHIPPED: [Shipped; 5] = [
         arguments: &["-lpnetcdf"],
         remedy: "load the site's MPI and PnetCDF modules, or install libpnetcdf-dev (Debian) or pnetcdf-openmpi-devel \
                  (RHEL); if PnetCDF is elsewhere, add -- -IDIR/include -LDIR/lib -Wl,-rpath,DIR/lib",
+    },
+    Shipped {
+        name: "gpu",
+        compilers: CC,
+        files: &[("gpu.c", include_str!("../../../../../plugins/storage/gpu.c")), HEADER],
+        arguments: &["-lpthread"],
+        remedy: "load the site's CUDA module and add -- -IDIR/include -LDIR/lib64 -Wl,-rpath,DIR/lib64 -lcufile \
+                 -lcudart; for AMD see the guide on storage plug-ins",
     },
     Shipped {
         name: "null-plugin",
