@@ -26,6 +26,9 @@ from ioassay.analysis.training import Epoch, Limit, Training
 from ioassay.store.document import CaseEntry
 from ioassay.store.point import SweepPoint
 
+_ROUNDING = 1e-9
+"""Differences of utilisations that may be those of floating-point numbers."""
+
 
 @dataclass(frozen=True)
 class AcceleratorCount:
@@ -61,7 +64,9 @@ class AcceleratorCount:
     def is_certain(self) -> bool:
         """True if the repetitions leave no doubt whether they are fed."""
         utilisations = [epoch.utilisation for epoch in self.epochs]
-        return len(utilisations) >= LEAST and abs(fmean(utilisations) - self.goal) > half_width(utilisations)
+        return (
+            len(utilisations) >= LEAST and abs(fmean(utilisations) - self.goal) > half_width(utilisations) + _ROUNDING
+        )
 
     @property
     def limit(self) -> Limit | None:

@@ -53,6 +53,13 @@ def test_the_answer_says_how_certain_it_is() -> None:
     assert _answer(swept(certain, study)).endswith("With 95 % confidence, after 4 runs with 2 and 4 runs with 4.")
     at_the_goal = certain | {2: 216 * MS}
     assert "With 95 % confidence it feeds 1 to 3: repetitions scatter about 90 %" in _answer(swept(at_the_goal, study))
+    for times, feeds in (
+        ({1: 216, 2: 100, 4: 100, 8: 100}, "it feeds at most 1:"),
+        ({1: 240, 2: 216, 4: 216, 8: 216}, "it feeds at least 1:"),
+        (dict.fromkeys((1, 2, 4, 8), 216), "nothing can be said:"),
+    ):
+        computing = {count: ms * MS for count, ms in times.items()}
+        assert f"With 95 % confidence {feeds} repetitions scatter" in _answer(swept(computing, study))
 
 
 def test_the_answer_names_the_clients_where_accelerators_of_each_are_swept() -> None:

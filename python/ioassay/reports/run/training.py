@@ -109,14 +109,18 @@ def _certainty(feeding: Feeding) -> str:
     if (fed, unfed) == (feeding.fed, feeding.first_unfed):
         both = [_repeated(count) for count in (fed, unfed) if count is not None]
         return f" With 95 % confidence, after {listed(both)}."
-    lowest = str(fed.accelerators if fed else 0)
-    between = f"{lowest} or more" if unfed is None else lowest
-    if unfed is not None and unfed.accelerators - 1 > int(lowest):
-        between = f"{lowest} to {unfed.accelerators - 1}"
-    return (
-        f" With 95 % confidence it feeds {between}: repetitions scatter about {format.share(feeding.goal)}, or are too "
-        "few; repeat more often, or make epochs longer."
-    )
+    why = f"repetitions scatter about {format.share(feeding.goal)}, or are too few; "
+    why += "repeat more often, or make epochs longer."
+    if fed is None and unfed is None:
+        return f" With 95 % confidence nothing can be said: {why}"
+    most = unfed.accelerators - 1 if unfed else None
+    if fed is None:
+        between = f"at most {most}"
+    elif most is None:
+        between = f"at least {fed.accelerators}"
+    else:
+        between = f"{fed.accelerators} to {most}" if most > fed.accelerators else str(most)
+    return f" With 95 % confidence it feeds {between}: {why}"
 
 
 def _repeated(count: AcceleratorCount) -> str:
