@@ -144,6 +144,34 @@ fn saves_continue_the_generations_of_earlier_phases_and_training_stands_still_fo
     assert_eq!(workspace.remove().left, []);
 }
 
+#[test]
+fn direct_io_fills_files_up_to_whole_sectors() {
+    let target = crate::support::target();
+    let mut text = text(target.path(), &[save(1, true), restore(1, 0)]);
+    text["storage"] = json!({"api": "posix", "direct": true});
+    let refusal = parse(text.to_string().as_bytes()).unwrap_err();
+    assert_eq!(
+        (refusal.key.as_str(), refusal.valid.as_str()),
+        ("steps[0].jobs[0].work.transfer_bytes", "use a multiple of 512")
+    );
+    for step in text["steps"].as_array_mut().unwrap() {
+        step["jobs"][0]["work"]["transfer_bytes"] = json!(65_536);
+    }
+    let plan = parse(text.to_string().as_bytes()).unwrap();
+    ioassay_engine::plan::validate_alignment(&plan, 4096).unwrap();
+    let (events, place, workspace) = run(&plan);
+    assert_eq!(place.failure(), None);
+    let bytes: Vec<u64> = files(&workspace).iter().map(|(_, bytes)| *bytes).collect();
+    assert!(bytes.iter().all(|bytes| bytes.is_multiple_of(4096)));
+    let all_bytes = bytes.iter().sum::<u64>();
+    assert!((GENERATION_BYTES..GENERATION_BYTES + 6 * 4096).contains(&all_bytes) && all_bytes > GENERATION_BYTES);
+    assert_eq!(plan.stored_bytes(), all_bytes);
+    for (phase, operation) in [("save", Operation::Write), ("restore", Operation::Read)] {
+        assert_eq!(record(&events, phase, operation).bytes, all_bytes);
+    }
+    assert_eq!(workspace.remove().left, []);
+}
+
 /// A save beside computation of `every_ns` before each generation, whose copy takes some 10 ms.
 fn save_in_background(count: u64, every_ns: u64) -> Value {
     let mut save = save(count, true);

@@ -21,10 +21,10 @@ use crate::cache::holes;
 use crate::cache::residency::{self, Instrument};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
-use crate::work::checkpoint::{OnCheckpoint, all as checkpoints};
+use crate::work::checkpoint::{OnCheckpoint, all as checkpoints, shards};
 use crate::work::kind_of;
 use crate::work::run::profile::{Inspected, Profile};
-use crate::workload::checkpoint::{self, Shards};
+use crate::workload::checkpoint;
 use crate::workload::dataset::Samples;
 use crate::workload::layout::{self, Geometry};
 
@@ -123,7 +123,7 @@ impl<R: Ranks> Rank<'_, R> {
             return Vec::new();
         }
         let of = (name, &plan.checkpoints[name]);
-        let shards = Shards::of(of.1, self.ranks.size());
+        let shards = shards(plan, name);
         let rank = ((u64::from(self.ranks.rank()) + u64::from(shift)) % u64::from(shards.ranks())) as u32;
         let file = |generation, state| workspace.file(&checkpoint::file_name(&plan.case, of, generation, rank, state));
         let of_generation = |generation| {

@@ -30,12 +30,19 @@ impl State {
 pub struct Shards {
     checkpoint: Checkpoint,
     ranks: u32,
+    /// Files have a multiple of so many bytes.
+    unit: u64,
 }
 
 impl Shards {
     /// That of `checkpoint` on so many ranks.
     pub fn of(checkpoint: &Checkpoint, ranks: u32) -> Self {
-        Self { checkpoint: checkpoint.clone(), ranks }
+        Self { checkpoint: checkpoint.clone(), ranks, unit: 1 }
+    }
+
+    /// The same with files that are filled up to a multiple of `unit` bytes.
+    pub fn filled_up(self, unit: u64) -> Self {
+        Self { unit, ..self }
     }
 
     /// Ranks.
@@ -72,7 +79,7 @@ impl Shards {
             false if instance == 0 => of_position,
             false => 0,
         };
-        parameters.saturating_mul(bytes)
+        parameters.saturating_mul(bytes).next_multiple_of(self.unit)
     }
 
     /// Parameters that lie at a position in each data-parallel instance.
@@ -111,6 +118,9 @@ impl Shards {
     /// Bytes of one generation.
     pub fn all_bytes(&self) -> u64 {
         let Checkpoint { model_bytes, optimizer_bytes, .. } = self.checkpoint;
+        if self.unit > 1 {
+            return (0..self.ranks).map(|rank| self.rank_bytes(rank)).fold(0, u64::saturating_add);
+        }
         self.parameters().saturating_mul(model_bytes.saturating_add(optimizer_bytes))
     }
 
@@ -273,6 +283,11 @@ mod tests {
             let transformer = Transformer { layers, hidden, feed_forward, heads, kv_heads: heads, vocabulary };
             let model = if plain { Model::Parameters(hidden * vocabulary) } else { Model::Transformer(transformer) };
             let shards = Shards::of(&checkpoint(model, (tensor, pipeline, zero)), tensor * pipeline * instances);
+            let filled_up = shards.clone().filled_up(4096);
+            let files = |shards: &Shards| (0..shards.ranks()).flat_map(|rank| shards.files(rank)).collect::<Vec<_>>();
+            let rounded = files(&shards).into_iter().map(|(state, bytes)| (state, bytes.next_multiple_of(4096)));
+            prop_assert_eq!(rounded.collect::<Vec<_>>(), files(&filled_up));
+            prop_assert_eq!(files(&filled_up).iter().map(|&(_, bytes)| bytes).sum::<u64>(), filled_up.all_bytes());
             prop_assert_eq!(sum(&shards, State::Model), 2 * shards.parameters());
             prop_assert_eq!(sum(&shards, State::Optimizer), 12 * shards.parameters());
             prop_assert_eq!((0..shards.ranks()).map(|rank| shards.rank_bytes(rank)).sum::<u64>(), shards.all_bytes());

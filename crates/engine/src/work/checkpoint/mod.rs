@@ -13,6 +13,9 @@ use super::{LeftOnTarget, PacingSupport, PlannedJob, WorkKind, kind_of};
 use crate::refusal::Refusal;
 use crate::workload::checkpoint::{self, Shards};
 
+/// What files are filled up to a multiple of where direct I/O, which moves whole sectors, writes or reads them.
+const DIRECT_UNIT_BYTES: u64 = 4096;
+
 /// Lane of the transfers, which write or read.
 const TRANSFER: usize = 0;
 
@@ -114,7 +117,7 @@ impl OnCheckpoint for CheckpointWork {
     }
 
     fn shards(&self, plan: &Plan) -> Shards {
-        Shards::of(&plan.checkpoints[&self.checkpoint], plan.rank_count())
+        shards(plan, &self.checkpoint)
     }
 
     fn generations(&self, plan: &Plan, step: u32) -> Range<u64> {
@@ -138,6 +141,14 @@ fn saves(steps: &[Step], name: &str) -> u64 {
 pub(crate) fn all(plan: &Plan) -> impl Iterator<Item = (&str, &Checkpoint, Shards, u64)> {
     plan.checkpoints.iter().map(|(name, described)| {
         let places = checkpoint::places(described, saves(&plan.steps, name));
-        (name.as_str(), described, Shards::of(described, plan.rank_count()), places)
+        (name.as_str(), described, shards(plan, name), places)
     })
+}
+
+/// The files of the checkpoint `name`; filled up where a job works on it past the page cache.
+pub(crate) fn shards(plan: &Plan, name: &str) -> Shards {
+    let works_on = |job: &Job| kind_of(&job.work).checkpoint().is_some_and(|work| work.checkpoint == name);
+    let direct = plan.jobs().any(|job| works_on(job) && plan.storage_of(job).direct);
+    let shards = Shards::of(&plan.checkpoints[name], plan.rank_count());
+    if direct { shards.filled_up(DIRECT_UNIT_BYTES) } else { shards }
 }
