@@ -1,96 +1,58 @@
-"""Models whose training and checkpoints are known: what an accelerator reads, what a checkpoint has.
+"""Requirements by model: what an accelerator reads, what a checkpoint has.
 
-    training      MLPerf Storage v2.0 (github.com/mlcommons/storage at caa90c9): bytes of a sample, batch, computation
-                  of a batch on an A100 and an H100, the utilisation that it asks for
-    checkpoints   shapes of the Llama 3 family there; sizes by DLIO's formula: 2 bytes a parameter for the model, 12 for
+    training      models of MLPerf Storage (`studies.mlperf_storage`): batch × bytes of a sample / computation of a
+                  batch, times the share of the time in which accelerators must be busy
+    checkpoints   the Llama 3 family (`studies.checkpoint`) by DLIO's formula: 2 bytes a parameter for the model, 12 for
                   the optimizer. For 1t its table says 17,997 GiB where its own formula gives 15,424
 
-Not: the arithmetic of requirements (`search.needs`). None of it is a result of MLPerf Storage.
+Not: the other arithmetic of requirements (`search.needs`). None of it is a result of MLPerf Storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product, quotient
+from ioassay.studies import checkpoint, mlperf_storage
 from ioassay.systems.amounts import BYTES, NUMBER, SECONDS
 
-Accelerator = Literal["a100", "h100"]
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Transformer
 
-SOURCE = Origin("published", "MLPerf Storage v2.0 (github.com/mlcommons/storage at caa90c9)")
-
-
-@dataclass(frozen=True)
-class TrainedModel:
-    """A model that is trained."""
-
-    sample_bytes: Fraction
-    """The mean."""
-    batch: int
-    """Samples that an accelerator takes for each step."""
-    compute_s: Mapping[Accelerator, Fraction]
-    """Computation of a step."""
-    utilisation: Fraction
-    """Utilisation that counts as fed."""
+ACCELERATORS = sorted({name.lower() for model in mlperf_storage.MODELS.values() for name in model.compute_ns})
+"""Names of accelerators whose computation is known for some model."""
 
 
-TRAINED: Mapping[str, TrainedModel] = {
-    "unet3d": TrainedModel(
-        Fraction(146_600_628), 7, {"a100": Fraction("0.636"), "h100": Fraction("0.323")}, Fraction("0.9")
-    ),
-    "resnet50": TrainedModel(
-        Fraction("114660.07"), 400, {"a100": Fraction("0.435"), "h100": Fraction("0.224")}, Fraction("0.9")
-    ),
-    "cosmoflow": TrainedModel(
-        Fraction(2_828_486), 1, {"a100": Fraction("0.00551"), "h100": Fraction("0.00350")}, Fraction("0.7")
-    ),
-}
+def accelerators_of(model: str) -> list[str]:
+    """Those whose computation of a batch of this model is known, the fastest last."""
+    return [name.lower() for name in mlperf_storage.MODELS[model].compute_ns]
 
 
-@dataclass(frozen=True)
-class Transformer:
-    """The shape of a language model."""
-
-    layers: int
-    hidden: int
-    feed_forward: int
-    heads: int
-    key_value_heads: int
-    vocabulary: int = 128_256
-
-    @property
-    def parameters(self) -> int:
-        """By DLIO's formula."""
-        hidden, key_value = self.hidden, self.hidden // self.heads * self.key_value_heads
-        attention = hidden * (hidden + 2 * key_value) + hidden**2
-        layer = 2 * hidden + attention + 3 * self.feed_forward * hidden
-        return 2 * self.vocabulary * hidden + self.layers * layer + hidden
-
-    @property
-    def checkpoint_bytes(self) -> int:
-        """Model and optimizer, of all ranks together."""
-        return (2 + 12) * self.parameters
-
-
-CHECKPOINTED: Mapping[str, Transformer] = {
-    "llama3-8b": Transformer(32, 4096, 14336, 32, 8),
-    "llama3-70b": Transformer(80, 8192, 28672, 128, 8),
-    "llama3-405b": Transformer(126, 16384, 53248, 128, 8),
-    "llama3-1t": Transformer(128, 25872, 98304, 192, 32),
-}
-
-
-def read_rate(model: str, accelerator: Accelerator, utilisation: Value | None) -> Value:
+def read_rate(model: str, accelerator: str, utilisation: Value | None) -> Value:
     """What an accelerator must read to be as busy as asked for; without `utilisation` as MLPerf Storage asks."""
-    trained = TRAINED[model]
-    batch = exactly("samples of a batch", trained.batch, NUMBER, SOURCE)
-    sample = exactly("sample", trained.sample_bytes, BYTES, SOURCE)
-    compute = exactly(
-        f"computation of a batch on an {accelerator.upper()}", trained.compute_s[accelerator], SECONDS, SOURCE
-    )
-    goal = utilisation or exactly("utilisation", trained.utilisation, NUMBER, SOURCE)
+    trained = mlperf_storage.MODELS[model]
+    source = Origin("published", f"MLPerf Storage {trained.version} (github.com/mlcommons/storage)")
+    batch = exactly("samples of a batch", trained.batch, NUMBER, source)
+    sample = exactly("sample", trained.sample_bytes, BYTES, source)
+    seconds = Fraction(trained.compute_ns[accelerator.upper()], 10**9)
+    compute = exactly(f"computation of a batch on {accelerator.upper()}", seconds, SECONDS, source)
+    goal = utilisation or exactly("utilisation", Fraction(trained.goal_percent, 100), NUMBER, source)
     full = quotient("read rate of an accelerator that never waits", product("batch", batch, sample), compute)
     return product("read rate of an accelerator", goal, full)
+
+
+def parameters(transformer: Transformer) -> int:
+    """By DLIO's formula."""
+    hidden = transformer["hidden"]
+    key_value = hidden // transformer["heads"] * transformer["kv_heads"]
+    attention = hidden * (hidden + 2 * key_value) + hidden**2
+    layer = 2 * hidden + attention + 3 * transformer["feed_forward"] * hidden
+    return 2 * transformer["vocabulary"] * hidden + transformer["layers"] * layer + hidden
+
+
+CHECKPOINT_BYTES: Mapping[str, int] = {
+    name: (2 + 12) * parameters(transformer) for name, transformer in checkpoint.MODELS.items()
+}
+"""Model and optimizer of all ranks together, by model."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Annotated, Any, Literal, Self
 
 from ioassay.sizing.components import Count, CountOrZero, Scaling
 from ioassay.sizing.configuration import Clients
-from ioassay.sizing.models import CHECKPOINTED, TRAINED, Accelerator
+from ioassay.sizing.models import ACCELERATORS, CHECKPOINT_BYTES, accelerators_of
+from ioassay.studies.mlperf_storage import MODELS as TRAINED
 from ioassay.systems.amounts import (
     BYTES,
     BYTES_PER_S,
@@ -73,10 +74,10 @@ def _name_or_word(text: str) -> str:
     return text
 
 
-def _model(known: Mapping[str, object]) -> object:
+def _known(names: Collection[str], what: str) -> object:
     def check(text: str) -> str:
-        if text not in known:
-            raise ValueError(f"{quoted(text)} is not a known model; {nearest(text, known)}")
+        if text not in names:
+            raise ValueError(f"{quoted(text)} is not a known {what}; {nearest(text, names)}")
         return text
 
     return parsed(check)
@@ -99,9 +100,13 @@ Money = Annotated[Amount, _wished(NUMBER, "1200000"), Kind("number")]
 Seconds = Annotated[float, parsed(_seconds), Kind("duration")]
 Years = Annotated[int, between(parse_count, 1, MOST_YEARS), Kind("whole number")]
 NameOrWord = Annotated[str, parsed(_name_or_word), Kind('`ddn-ai400x3`, `ddn`, `"ddn-*"`')]
-TrainedModelName = Annotated[str, _model(TRAINED), Kind(", ".join(f"`{name}`" for name in TRAINED))]
-CheckpointedModelName = Annotated[str, _model(CHECKPOINTED), Kind(", ".join(f"`{name}`" for name in CHECKPOINTED))]
-AcceleratorName = Annotated[Accelerator, BeforeValidator(values.text_of)]
+TrainedModelName = Annotated[str, _known(TRAINED, "model"), Kind(", ".join(f"`{name}`" for name in TRAINED))]
+CheckpointedModelName = Annotated[
+    str, _known(CHECKPOINT_BYTES, "model"), Kind(", ".join(f"`{name}`" for name in CHECKPOINT_BYTES))
+]
+AcceleratorName = Annotated[
+    str, _known(ACCELERATORS, "accelerator"), Kind(", ".join(f"`{name}`" for name in ACCELERATORS))
+]
 Utilisation = Annotated[Amount, _wished(NUMBER, "90%", most=1), Kind("`90%`")]
 Names = Annotated[list[NameOrWord], BeforeValidator(_as_list)]
 """Components by name (`ddn-ai400x3`), by a word of their names (`ddn`), or by a pattern (`"ddn-*"`)."""
@@ -126,12 +131,12 @@ class Accelerators(Part):
         "samples and the computation of a batch.",
     )
     accelerator: AcceleratorName | None = Field(
-        default=None, description="With `model`: what they are. Default: `h100`."
+        default=None, description="With `model`: what they are. Default: `h100`, of `retinanet` `b200`."
     )
     utilisation: Utilisation | None = Field(
         default=None,
-        description="With `model`: how busy they must be kept. Default: 90 %, of `cosmoflow` 70 %, as MLPerf Storage "
-        "asks.",
+        description="With `model`: how busy they must be kept. Default: as MLPerf Storage asks, 90 % of `unet3d` and "
+        "`resnet50`.",
     )
 
     @model_validator(mode="after")
@@ -144,6 +149,9 @@ class Accelerators(Part):
         for key in ("accelerator", "utilisation"):
             if self.model is None and getattr(self, key) is not None:
                 raise ProblemAt([key], "goes with `model`; leave it out beside `read_each`")
+        if self.model is not None and self.accelerator not in (None, *(known := accelerators_of(self.model))):
+            wrong = f"the computation of {self.model} on {self.accelerator} is not known; use {' or '.join(known)}"
+            raise ProblemAt(["accelerator"], f"{wrong}, or `read_each`")
         return self
 
 
@@ -178,8 +186,7 @@ class Checkpoint(Part):
         if "size" in value:
             raise ValueError("has `size` and `model`; leave one out")
         # An unknown model is refused as such, not for want of a size.
-        transformer = CHECKPOINTED.get(model, next(iter(CHECKPOINTED.values())))
-        return value | {"size": f"{transformer.checkpoint_bytes / 1e9:.1f}GB"}
+        return value | {"size": f"{CHECKPOINT_BYTES.get(model, 10**12) / 1e9:.1f}GB"}
 
     @model_validator(mode="after")
     def _is_written_before_the_next(self) -> Self:

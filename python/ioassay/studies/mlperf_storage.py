@@ -42,24 +42,40 @@ class Model:
     compute_ns: Mapping[str, int]
     """Of a batch, by accelerator."""
     epochs: int
-    goal: str
+    goal_percent: int
     """How busy accelerators must be."""
+    goal_elsewhere: str = ""
+    """What its documentation says of the goal, where that differs."""
+
+    @property
+    def goal(self) -> str:
+        """In words: `90 %`."""
+        return f"{self.goal_percent} %{self.goal_elsewhere}"
 
 
 MS = 1_000_000
 
 MODELS: Mapping[str, Model] = {
     "unet3d": Model(
-        "v2.0", 146_600_628, 68_341_808, 1, "npz", 7, {"A100": 636 * MS, "H100": 323 * MS}, epochs=5, goal="90 %"
+        "v2.0", 146_600_628, 68_341_808, 1, "npz", 7, {"A100": 636 * MS, "H100": 323 * MS}, epochs=5, goal_percent=90
     ),
     "resnet50": Model(
-        "v2.0", 114_660, 0, 1251, "tfrecord", 400, {"A100": 435 * MS, "H100": 224 * MS}, epochs=5, goal="90 %"
+        "v2.0", 114_660, 0, 1251, "tfrecord", 400, {"A100": 435 * MS, "H100": 224 * MS}, epochs=5, goal_percent=90
     ),
     "cosmoflow": Model(
-        "v2.0", 2_828_486, 71_311, 1, "tfrecord", 1, {"A100": 5_510_000, "H100": 3_500_000}, epochs=5, goal="70 %"
+        "v2.0", 2_828_486, 71_311, 1, "tfrecord", 1, {"A100": 5_510_000, "H100": 3_500_000}, epochs=5, goal_percent=70
     ),
     "retinanet": Model(
-        "v3.0", 322_957, 0, 1, "raw", 24, {"B200": 47_550_000}, epochs=8, goal="85 % (90 % in its documentation)"
+        "v3.0",
+        322_957,
+        0,
+        1,
+        "raw",
+        24,
+        {"B200": 47_550_000},
+        epochs=8,
+        goal_percent=85,
+        goal_elsewhere=" (90 % in its documentation)",
     ),
 }
 """Read in github.com/mlcommons/storage: v2.0 at caa90c9, v3.0 at 0366ccf (`configs/dlio/workload`; the

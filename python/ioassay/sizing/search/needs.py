@@ -13,7 +13,7 @@ from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, applied, difference, exactly, given, product, quotient, total
 from ioassay.sizing.catalogue import number
 from ioassay.sizing.components import IoKind, MetadataKind
-from ioassay.sizing.models import read_rate
+from ioassay.sizing.models import accelerators_of, read_rate
 from ioassay.sizing.rates.brick_io import over_link
 from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Requirements
@@ -207,7 +207,9 @@ def _accelerators_rate(requirements: Requirements) -> Value | None:
         assert accelerators.model is not None  # exactly one of them was checked
         goal = accelerators.utilisation
         utilisation = None if goal is None else given("utilisation", goal)
-        each = read_rate(accelerators.model, accelerators.accelerator or "h100", utilisation)
+        each = read_rate(
+            accelerators.model, accelerators.accelerator or accelerators_of(accelerators.model)[-1], utilisation
+        )
     return product("read rate of the accelerators", exactly("accelerators", accelerators.count), each)
 
 
