@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nix::NixPath;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat};
 use nix::unistd::ftruncate;
@@ -57,7 +58,11 @@ impl Root {
     /// Opens what `path` leads to. A symbolic link or another mount on the way, or at its end, is an error.
     pub fn open(&self, path: &CStr, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
         let name = self.relative(path)?;
-        if self.by_kernel {
+        if is_read_of_entry(name, flags) {
+            // Nothing is on the way, and a link is not followed: that takes 170 ns less than openat2, 6 % of opening,
+            // reading and closing a file of 4.6 kB in memory.
+            Ok(openat(&self.directory, name, flags | ALWAYS, mode)?)
+        } else if self.by_kernel {
             open_by_kernel(&self.directory, name, flags, mode)
         } else {
             self.open_by_component(name, flags, mode)
@@ -133,6 +138,12 @@ const KEEP_AWAY: &str =
 /// What every open has: a symbolic link is never followed, and no program that is started inherits the file.
 const ALWAYS: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC);
 
+/// True if `name` is an entry of the directory itself that is only read.
+fn is_read_of_entry(name: &CStr, flags: OFlag) -> bool {
+    let others = OFlag::O_WRONLY | OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_PATH;
+    !flags.intersects(others) && !name.to_bytes().contains(&b'/') && name.to_bytes() != b".."
+}
+
 fn open_by_kernel(directory: &OwnedFd, name: &CStr, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
     let way = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_NO_XDEV;
     // Other than openat, it refuses a mode where nothing is created.
@@ -168,11 +179,12 @@ impl Resolver {
 
     /// Opens the file or directory at `path`, and no symbolic link to one.
     pub fn open(&self, path: &Path, flags: OFlag, mode: Mode) -> io::Result<File> {
-        let path = CString::new(path.as_os_str().as_bytes())?;
-        Ok(File::from(match &self.0 {
-            Some(root) => root.open(&path, flags, mode)?,
-            None => openat(AT_FDCWD, &*path, flags | ALWAYS, mode)?,
-        }))
+        // The path ends with a zero on the stack: loaders open a million files.
+        let opened = path.with_nix_path(|path| match &self.0 {
+            Some(root) => root.open(path, flags, mode),
+            None => Ok(openat(AT_FDCWD, path, flags | ALWAYS, mode)?),
+        })?;
+        Ok(File::from(opened?))
     }
 
     /// An open directory, and what `path` is called in it.

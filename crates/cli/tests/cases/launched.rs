@@ -16,6 +16,7 @@ use crate::support::skipped::skipped;
 use crate::support::{check_sums, doubts};
 use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::events::{Outcome, PhaseRecord};
+use ioassay_protocol::plan::Operation;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -40,6 +41,7 @@ macro_rules! under_every_mpi {
 
 under_every_mpi! {
     ranks_of_two_nodes_write_and_read_back_and_every_sum_agrees
+    accelerators_of_two_nodes_do_each_step_together
     metadata_and_find_count_the_same_as_on_one_node
     after_a_stonewall_the_ranks_of_all_nodes_do_what_the_fastest_did
     ranks_that_speak_mpi_themselves_do_the_same
@@ -108,6 +110,38 @@ fn nothing_is_left(bench: &Bench) {
     all_have_ended(bench);
     let left: Vec<_> = fs::read_dir(bench.path("target")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(left, Vec::<std::path::PathBuf>::new());
+}
+
+fn accelerators_of_two_nodes_do_each_step_together(mpi: &Mpi) {
+    let bench = bench_of_two_nodes(mpi, 4);
+    let phase = |name: &str, operation: Value| {
+        let work = json!({"kind": "train", "dataset": "images", "operation": operation});
+        json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+    };
+    // Half of the steps of each rank are long, others for each: together they take longer than by themselves.
+    let epoch = json!({
+        "kind": "epoch", "number": 0, "batch": 2, "loader_threads": 1, "prefetch": 2, "shuffle": "samples",
+        "drop_last": true, "compute_ns": 5_500_000, "compute": "sleep", "sync_steps": true, "verify": true,
+        "compute_times": {"histogram": [{"ns": 1_000_000, "weight": 1}, {"ns": 10_000_000, "weight": 1}]},
+    });
+    let mut plan =
+        plan(&bench, (2, 2), &[phase("create", json!({"kind": "create", "fsync": false})), phase("epoch", epoch)]);
+    plan["files"] = json!({});
+    plan["trees"] = json!({});
+    plan["datasets"] = json!({"images": {"samples": 160, "samples_per_file": 1, "sizes": {"fixed": 5_000}, "seed": 1}});
+    let ran = bench.run(&plan);
+    ran.complete();
+    let records = ran.phases();
+    let steps = records.iter().find(|record| record.name == "epoch" && record.operation == Operation::Step).unwrap();
+    let trained: Vec<_> = steps.ranks.iter().map(|rank| rank.training.unwrap()).collect();
+    assert_eq!(trained.iter().map(|rank| rank.samples).collect::<Vec<_>>(), [40; 4]);
+    let computed: Vec<u64> = trained.iter().map(|rank| rank.compute_ns).collect();
+    let longest = computed.iter().max().unwrap();
+    for rank in &trained {
+        assert!(rank.sync_ns > 0, "{rank:?}");
+        assert!(rank.last_step_ns >= longest + 10_000_000, "each step takes as long as its slowest rank: {computed:?}");
+    }
+    nothing_is_left(&bench);
 }
 
 fn ranks_of_two_nodes_write_and_read_back_and_every_sum_agrees(mpi: &Mpi) {

@@ -218,20 +218,25 @@ fn epochs_read_by_every_way_of_local_files() {
 
 #[test]
 fn steps_compute_as_long_as_their_distribution_says() {
-    let target = crate::support::target();
     let mut work = epoch(2, 4);
     work["compute_ns"] = json!(10_000_000);
     work["compute_times"] = json!({"histogram": [{"ns": 2_000_000, "weight": 1}, {"ns": 30_000_000, "weight": 1}]});
-    let plan = plan(target.path(), 1, 1, &work);
-    let TrainOperation::Epoch(epoch) = operation(&plan) else { panic!("an epoch") };
-    let times = StepTimes::new(epoch, plan.seed, 0);
-    let planned: u64 = (0..12).map(|step| times.ns(step)).sum();
-    let (events, place, workspace) = run(&plan);
-    assert_eq!(place.failure(), None);
-    let [rank] = training(&record(&events, "epoch", Operation::Step))[..] else { panic!("one rank") };
-    assert!(rank.compute_ns >= planned && rank.compute_ns < planned + 60_000_000, "{rank:?}, {planned} planned");
-    assert_eq!(rank.asked_compute_ns, 10_000_000);
-    assert_eq!(workspace.remove().left, []);
+    // On a busy machine a sleep takes longer than it is to.
+    let is_as_planned = (0..10).any(|_| {
+        let target = crate::support::target();
+        let plan = plan(target.path(), 1, 1, &work);
+        let TrainOperation::Epoch(epoch) = operation(&plan) else { panic!("an epoch") };
+        let times = StepTimes::new(epoch, plan.seed, 0);
+        let planned: u64 = (0..12).map(|step| times.ns(step)).sum();
+        let (events, place, workspace) = run(&plan);
+        assert_eq!(place.failure(), None);
+        let [rank] = training(&record(&events, "epoch", Operation::Step))[..] else { panic!("one rank") };
+        assert!(rank.compute_ns >= planned, "{rank:?}, {planned} planned");
+        assert_eq!(rank.asked_compute_ns, 10_000_000);
+        assert_eq!(workspace.remove().left, []);
+        rank.compute_ns < planned + 60_000_000
+    });
+    assert!(is_as_planned);
 }
 
 /// What the last phase of `plan` does.

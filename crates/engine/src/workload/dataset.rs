@@ -5,7 +5,6 @@
 //! samples take no memory. Not here: reading and writing them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use ioassay_protocol::plan::train::{Container, Dataset, Epoch, SampleSizes, Shuffle};
 
@@ -242,9 +241,25 @@ pub fn push_name(dataset: &Dataset, file: u64, text: &mut String) {
     let files = dataset.samples / dataset.samples_per_file;
     let (number, index) = if file < files { (file, "") } else { (file - files, ".idx") };
     if dataset.subfolders > 0 {
-        let _ = write!(text, "{:04}/", number % dataset.subfolders);
+        push_number(number % dataset.subfolders, 4, text);
+        text.push('/');
     }
-    let _ = write!(text, "{number:08}{}{index}", container::extension(dataset.container));
+    push_number(number, 8, text);
+    text.push_str(container::extension(dataset.container));
+    text.push_str(index);
+}
+
+/// Appends `number` with so many digits at least. `write!` takes ten times as long, and loaders need a name for each sample.
+fn push_number(mut number: u64, least_digits: usize, text: &mut String) {
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len();
+    while number > 0 {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    let digits = &digits[first.min(20 - least_digits)..];
+    text.push_str(std::str::from_utf8(digits).expect("digits"));
 }
 
 /// Names of all files of `dataset`, which begin with `prefix`, where they lie in no subfolders.
@@ -487,6 +502,20 @@ mod tests {
                 prop_assert!(order.reads() - dataset.samples < u64::from(ranks));
             }
         }
+    }
+
+    #[test]
+    fn names_have_eight_digits_or_more_and_the_folder_of_their_number() {
+        let name = |subfolders, container, file| {
+            let dataset = Dataset { subfolders, container, ..dataset(200_000_000, SampleSizes::Fixed(1), 1) };
+            let mut name = "samples.".to_owned();
+            push_name(&dataset, file, &mut name);
+            name
+        };
+        assert_eq!(name(0, Container::Raw, 0), "samples.00000000");
+        assert_eq!(name(0, Container::Raw, 123_456_789), "samples.123456789");
+        assert_eq!(name(7, Container::Npz, 8), "samples.0001/00000008.npz");
+        assert_eq!(name(7, Container::Tfrecord, 200_000_008), "samples.0001/00000008.tfrecord.idx");
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl<R: Ranks> Accelerator<'_, '_, '_, R> {
         if compute_ns > 0 {
             compute(epoch.compute, compute_ns, clock, self.ranks);
         }
-        let computed_ns = clock.now_ns();
+        let computed_ns = if compute_ns > 0 { clock.now_ns() } else { begin_ns };
         self.record.compute_ns += computed_ns - begin_ns;
         if let Some(memory) = self.held.take() {
             match &mut self.source {

@@ -131,7 +131,10 @@ impl Queue {
 
     /// The next batch that is to be loaded, as soon as there is room for it.
     fn claim(&self) -> Option<u64> {
-        let mut state = self.lock();
+        self.claim_under(self.lock())
+    }
+
+    fn claim_under(&self, mut state: MutexGuard<'_, State>) -> Option<u64> {
         loop {
             if state.closed || state.failure.is_some() || state.next == self.batches {
                 return None;
@@ -146,13 +149,15 @@ impl Queue {
         }
     }
 
-    fn put(&self, step: u64, batch: Batch) {
+    /// Hands over batch number `step`. The lock is returned, so that it is taken once for this and for the next claim.
+    fn put(&self, step: u64, batch: Batch) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         state.ready[(step % self.capacity) as usize] = Some(batch);
         // It takes them in order, and waits for no later one.
         if state.accelerator_waits && step == state.taken {
             self.loaded.notify_one();
         }
+        state
     }
 
     fn fail(&self, failure: Box<Failure>) {
@@ -213,15 +218,19 @@ pub(super) fn run_thread(job: &EpochJob<'_>, queue: &Queue, counters: &LiveCount
             return None;
         }
     };
-    while let Some(step) = queue.claim() {
+    let mut next = queue.claim();
+    while let Some(step) = next {
         if job.epoch.hold_batches
             && let Some(memory) = queue.released()
         {
             loader.release(memory);
         }
         match loader.load(step) {
-            Ok(batch) => queue.put(step, batch),
-            Err(failure) => queue.fail(failure),
+            Ok(batch) => next = queue.claim_under(queue.put(step, batch)),
+            Err(failure) => {
+                queue.fail(failure);
+                break;
+            }
         }
     }
     Some(loader.finish())
@@ -443,12 +452,12 @@ mod tests {
         let queue = Queue::new(4, 2);
         assert_eq!((queue.claim(), queue.claim()), (Some(0), Some(1)));
         let batch = |samples| Batch { samples, ..Batch::default() };
-        queue.put(1, batch(11));
+        drop(queue.put(1, batch(11)));
         std::thread::scope(|scope| {
             let third = scope.spawn(|| queue.claim());
             std::thread::sleep(Duration::from_millis(30));
             assert!(!third.is_finished(), "there is no room for a third batch yet");
-            queue.put(0, batch(10));
+            drop(queue.put(0, batch(10)));
             assert_eq!(queue.take(0, || false).ok().map(|batch| batch.samples), Some(10));
             assert_eq!(third.join().unwrap(), Some(2));
         });
