@@ -55,7 +55,8 @@ impl Root {
         name.ok_or_else(|| io::Error::from_raw_os_error(libc::EXDEV))
     }
 
-    /// Opens what `path` leads to. A symbolic link or another mount on the way, or at its end, is an error.
+    /// Opens what `path` leads to. A symbolic link or another mount on the way, or at its end, is an error; but a file of the
+    /// directory itself that is only read may be another mount, which only an administrator can put there.
     pub fn open(&self, path: &CStr, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
         let name = self.relative(path)?;
         if is_read_of_entry(name, flags) {
