@@ -1,6 +1,7 @@
 """The rules of MLPerf Storage v2.0 for checkpoints, as far as they can be checked before I/O begins.
 
-Read in github.com/mlcommons/storage at caa90c9.
+Read in github.com/mlcommons/storage at caa90c9; the least ranks of a client and the memory of accelerators in a later
+commit of it.
 """
 
 from __future__ import annotations
