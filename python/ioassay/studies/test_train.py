@@ -151,6 +151,20 @@ def test_a_batch_that_many_numbers_of_ranks_refuse_is_one_problem() -> None:
     assert "`drop_last: no`" in problem.meant
 
 
+@pytest.mark.parametrize("written", ["1 to 4", "[1 to 4]", "[1, 2 to 4]", "[1, 2, 3, 4]"])
+def test_numbers_of_ranks_may_be_ranges(written: str) -> None:
+    study = HEAD + TRAIN.replace("w:\n", f"w:\n    ranks_per_client: {written}\n", 1)
+    resolved = resolve(parse_source(study, "my.yaml", "study"), None, [])
+    assert resolved.study.workloads["w"].ranks_per_client == [1, 2, 3, 4]
+
+
+def test_a_built_in_study_searches_where_it_is_told_to() -> None:
+    settings = ["search=accelerators", "accelerators=1 to 6", "repetitions=3"]
+    resolved = resolve(find_study("unet3d"), "laptop", settings)
+    workload = resolved.study.workloads["unet3d"]
+    assert (workload.search, workload.ranks_per_client) == ("accelerators", [1, 2, 3, 4, 5, 6])
+
+
 SEARCH = TRAIN.replace("w:\n", "w:\n    search: accelerators\n    ranks_per_client: 1 to 3\n", 1)
 
 

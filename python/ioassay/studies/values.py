@@ -38,8 +38,8 @@ def _counts(noun: str) -> BeforeValidator:
     """One count, or an ascending list of them to sweep over."""
 
     def check(value: object) -> list[int]:
-        written = value if isinstance(value, list) else _range(text_of(value))
-        counts = [units.parse_count(text_of(item)) for item in written]
+        written = value if isinstance(value, list) else [value]
+        counts = [units.parse_count(count) for item in written for count in _range(text_of(item))]
         if not counts:
             raise ValueError(f"is empty; list numbers of {noun}, for example [1, 2, 4]")
         ascending = sorted({count for count in counts if count})
