@@ -289,6 +289,7 @@ def test_cases_of_a_run_share_a_dataset_which_goes_with_the_run(tmp_path: Path) 
     study.write_text(SHARED)
     code, _, err = ioassay("run", study, "--target", target, "--out", tmp_path / "run")
     assert code == 0, err
+    assert "Writes 6.07 MiB, at most 6.07 MiB at once" in " ".join(err.split()), "only one of two cases writes"
     assert list(target.iterdir()) == []
     first, second = (row for row in document(tmp_path / "run")["measurements"] if row["operation"] == "write")
     assert first["bytes"] > 0

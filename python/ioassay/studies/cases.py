@@ -61,11 +61,27 @@ def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> 
     }
     plug_ins.locate([*plans_of.values()])
     made = _repeated(plans_of, target.inside(run, _ANY_REPETITION), launcher)
-    return [
+    cases = [
         _case(study, made[name, point], f"{name}.{names[name][point]}.r{repetition}", repetition)
         for repetition in range(1, repetitions + 1)
         for name, point in _ordered(resolved, repetition)
     ]
+    return _with_datasets_written_once(cases)
+
+
+def _with_datasets_written_once(cases: Sequence[Case]) -> list[Case]:
+    """The same, of which those write nothing whose datasets are all there from an earlier case."""
+    there: set[str] = set()
+    counted = []
+    for case in cases:
+        kept = [dataset.get("keep") for dataset in case.plan.get("datasets", {}).values()]
+        names = {name for name in kept if name is not None}
+        if names and names <= there and None not in kept and not {"files", "trees"} & case.plan.keys():
+            counted.append(case._replace(entry=case.entry.model_copy(update={"written_bytes": 0})))
+        else:
+            counted.append(case)
+        there |= names
+    return counted
 
 
 def _ordered(resolved: ResolvedStudy, repetition: int) -> list[tuple[str, Point]]:

@@ -327,3 +327,5 @@ def test_unet3d_has_the_sizes_of_mlperf_and_fits_a_laptop() -> None:
     needs: dict[str | None, Any] = {need.scale: need for need in overview(find_study("unet3d")).needs}
     assert needs["full"].at_once_bytes == pytest.approx(28000 * 146_600_628, rel=0.01)
     assert needs["laptop"].at_once_bytes == pytest.approx(168 * 9_162_539, rel=0.05)
+    # Its three cases share one dataset.
+    assert needs["laptop"].written_bytes == needs["laptop"].at_once_bytes
