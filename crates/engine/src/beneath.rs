@@ -139,10 +139,13 @@ const KEEP_AWAY: &str =
 /// What every open has: a symbolic link is never followed, and no program that is started inherits the file.
 const ALWAYS: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC);
 
-/// True if `name` is an entry of the directory itself that is only read.
+/// True if `name` is a file of the directory itself that is only read. A directory may have a mount on it, in which files
+/// would be created.
 fn is_read_of_entry(name: &CStr, flags: OFlag) -> bool {
-    let others = OFlag::O_WRONLY | OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_PATH;
-    !flags.intersects(others) && !name.to_bytes().contains(&b'/') && name.to_bytes() != b".."
+    let others = OFlag::O_WRONLY | OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC;
+    !flags.intersects(others | OFlag::O_PATH | OFlag::O_DIRECTORY)
+        && !name.to_bytes().contains(&b'/')
+        && name.to_bytes() != b".."
 }
 
 fn open_by_kernel(directory: &OwnedFd, name: &CStr, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
@@ -267,6 +270,25 @@ mod tests {
             }
             ground.nothing_is_outside();
             assert!(root.check_path().unwrap_err().to_string().contains("no longer leads"));
+        }
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_file_that_is_read_is_not_followed() {
+        let ground = Ground::new();
+        fs::write(ground.path("outside/file"), "secret").unwrap();
+        symlink(ground.path("outside/file"), ground.path("own/link")).unwrap();
+        fs::write(ground.path("own/file"), "measured").unwrap();
+        for root in ground.roots() {
+            let open = |name: &str| {
+                let path = CString::new(ground.path("own").join(name).as_os_str().as_bytes()).unwrap();
+                root.open(&path, OFlag::O_RDONLY, Mode::empty())
+            };
+            assert_eq!(open("link").unwrap_err().raw_os_error(), Some(libc::ELOOP));
+            assert!(open("..").is_err() && open("../outside/file").is_err());
+            let mut text = String::new();
+            std::io::Read::read_to_string(&mut File::from(open("file").unwrap()), &mut text).unwrap();
+            assert_eq!(text, "measured");
         }
     }
 
