@@ -75,4 +75,4 @@ def test_the_table_has_a_row_for_each_server(run: Path) -> None:
     code, page, err = ioassay("report", run, "--format", "md", "--full")
     assert code == 0, err
     assert "## Key-value cache" in page or "### Key-value cache" in page
-    assert "First tokens in time" in page
+    assert "First in time" in page

@@ -50,6 +50,18 @@ def is_given(run: LoadedRun) -> pl.DataFrame:
     return run.doubts.filter(pl.col("kind") == PACED).select(*KEY).unique(maintain_order=True)
 
 
+def with_own_pauses(run: LoadedRun) -> pl.DataFrame:
+    """Those of `is_given` for which the plan sets no rate. Columns: `measurement.KEY`."""
+    cases = {case.id: case for case in run.document.cases}
+
+    def has_rate(case: str, phase: str, job: str, _operation: str) -> bool:
+        entry = cases[case].job(phase, job)
+        return entry.rate_bytes_per_s is not None or entry.rate_operations_per_s is not None
+
+    given = is_given(run)
+    return given.filter(pl.Series([not has_rate(*row) for row in given.iter_rows()], dtype=pl.Boolean))
+
+
 def throughput(run: LoadedRun) -> pl.DataFrame:
     """`rates.points` without measurements at given rates."""
     return rates.points(run.measurements).join(is_given(run), on=list(KEY), how="anti", maintain_order="left")

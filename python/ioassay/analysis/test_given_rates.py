@@ -3,7 +3,7 @@ from __future__ import annotations
 from ioassay.analysis import scalability
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.findings import RunFacts, findings
-from ioassay.analysis.given_rates import given_rates, throughput
+from ioassay.analysis.given_rates import given_rates, throughput, with_own_pauses
 from ioassay.store.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
@@ -45,6 +45,14 @@ def test_a_given_rate_is_no_throughput_and_has_no_law_no_finding_and_no_curve_to
     assert {sweep.series.operation for sweep in scalability.sweeps(run.document, throughput(run))} == {"write"}
     assert {place.operation for finding in findings(RunFacts(run)) for place in finding.measurements} <= {"write"}
     assert {curve.operation for curve in measured_run.subject(run, "r").curves} == {"write"}
+
+
+def test_only_phases_without_a_given_rate_make_pauses_of_their_own() -> None:
+    assert with_own_pauses(paced_reads(100_000_000)).is_empty()
+    own = paced_reads()
+    assert set(with_own_pauses(own)["operation"]) == {"read"}
+    assert len(with_own_pauses(own)) == 3 * len(CLIENTS)
+    assert {drift.place.operation for drift in RunFacts(own).drifts} <= {"write"}
 
 
 def test_a_run_at_full_speed_has_no_phase_at_a_given_rate() -> None:

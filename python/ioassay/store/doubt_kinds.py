@@ -64,7 +64,7 @@ DOUBT_KINDS: Mapping[str, DoubtKind] = {
     "reducible-payload": DoubtKind("conclusion", "the data may have been compressed"),
     "payload-bound": DoubtKind("conclusion", "limited by the processor that generates the data", voids_comparison=True),
     "rate-not-kept": DoubtKind("conclusion", "the requested rate was not reached"),
-    "paced": DoubtKind("condition", "limited by the requested rate, not by the storage"),
+    "paced": DoubtKind("condition", "at the pace that the study sets, not that of the storage"),
     "verification-timed": DoubtKind("conclusion", "includes verification time"),
     "positions-unverified": DoubtKind("condition", "moved data would have passed the verification"),
     "failed": DoubtKind("conclusion", "the phase failed", voids_comparison=True),

@@ -18,7 +18,7 @@ from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import PREPARATION, Series
 from ioassay.analysis.watch.phases import Activity, activity
 from ioassay.store.loaded import LoadedRun
-from ioassay.store.measurement import Measurement
+from ioassay.store.measurement import KEY, Measurement
 from ioassay.text import format
 from ioassay.text.rate_units import RateColumn
 
@@ -94,8 +94,12 @@ class RunFacts:
 
     @cached_property
     def drifts(self) -> list[Drift]:
-        """The drift of every phase with enough samples."""
-        return drift.drifts(self.run.samples, self.run.measurements)
+        """The drift of every phase with enough samples, whose rate is that of the storage or one that was requested:
+        users who think and accelerators that compute make pauses of their own.
+        """
+        with_pauses = given_rates.with_own_pauses(self.run)
+        measured = self.run.measurements.join(with_pauses, on=list(KEY), how="anti", maintain_order="left")
+        return drift.drifts(self.run.samples, measured)
 
     @cached_property
     def activity(self) -> Activity | None:

@@ -17,24 +17,23 @@ NOTE = (
     "Found: tokens that were not computed, since they were in the server's memory or on storage. Evicted: tokens that "
     "had been stored and were computed again, since they or others before them had been removed. First token: mean "
     "from the request on; its percentiles are the latencies of requests. Reading and queue: shares of that time, in "
-    "reads from storage and in waiting for the accelerator, which prefills one request after another. Reading to "
-    "computing: tokens per second of one request's reads, by those of prefill. No model has run; the accelerator's "
-    "times are those of the study. None of this is a result of MLPerf Storage."
+    "reads from storage and in waiting for the accelerator, which prefills one request after another. Speed-up: tokens "
+    "per second of one request's reads, by those of prefill. In time: shares of first tokens and of answers that met "
+    "their deadlines. No model has run; the accelerator's times are those of the study. None of this is a result of "
+    "MLPerf Storage."
 )
 
 _HEADS = (
-    "Servers",
     "Users",
     "Requests",
     "Found",
-    "In memory",
     "On storage",
     "Evicted",
     "First token",
     "Reading",
     "Queue",
-    "Reading to computing",
-    "First tokens in time",
+    "Speed-up",
+    "First in time",
     "Answers in time",
     "Objects removed",
 )
@@ -117,11 +116,9 @@ def _row(serving: Serving, names: Names, *, several: bool) -> list[Text]:
     name = names.case(serving.case)
     return [
         f"{name}, {serving.phase}" if several else name,
-        format.count(serving.servers),
         format.count(serving.users),
         format.count(serving.requests),
         format.share(serving.hit_share),
-        format.share(serving.memory_tokens / tokens),
         format.share(serving.storage_share),
         format.share(serving.recomputed_tokens / tokens),
         format.duration(serving.mean_first_token_ns),
