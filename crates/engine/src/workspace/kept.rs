@@ -133,7 +133,7 @@ pub fn remove(path: &Path) -> Result<Removed, Failure> {
             }
         }
     }
-    let stranger = removal::first_name(&Mounted, &directory, |name| marks.iter().all(|mark| &**mark != name));
+    let stranger = removal::first_name(&Mounted, &directory, |name| marks.iter().all(|mark| mark.as_c_str() != name));
     if let Some(stranger) = stranger.map_err(failed)? {
         let because = io::Error::other("is not a file of the dataset");
         left(&mut removed, &path.join(removal::as_path(&stranger)), &because);
