@@ -82,6 +82,22 @@ pub fn nothing_written(offset: u64) -> io::Error {
     Explained { what, remedy: remedy.to_owned() }.into_io()
 }
 
+/// A read call at byte `offset` of a file that returned nothing, where more was written. `remedy` says how to make it anew.
+#[cold]
+pub fn file_ends(offset: u64, remedy: &str) -> io::Error {
+    let what = format!("the file ends at or before byte {offset}");
+    Explained { what, remedy: format!("another process has shortened it: {remedy}") }.into_io()
+}
+
+/// `what` was read, such as `sample 5`, and has other bytes than were written.
+#[cold]
+pub fn other_bytes(what: &str) -> io::Error {
+    let what = format!("{what} has other bytes than were written");
+    let remedy = "the storage returned wrong data, or another process has changed the file: keep it, and read the logs of \
+                  kernel and servers";
+    Explained { what, remedy: remedy.to_owned() }.into_io()
+}
+
 /// An error that came with its errno and with a sentence about it.
 pub fn with_text(errno: i32, text: &str) -> io::Error {
     let what = format!("{text} ({:?})", Errno::from_raw(errno));

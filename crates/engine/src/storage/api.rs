@@ -290,6 +290,19 @@ pub struct RequestCounts {
     pub first_byte: Option<Latencies>,
 }
 
+impl RequestCounts {
+    /// Adds what another connection of the same rank has counted.
+    pub fn add(&mut self, other: Self) {
+        for (reason, count) in other.retries {
+            *self.retries.entry(reason).or_default() += count;
+        }
+        if let Some(first_byte) = other.first_byte {
+            self.first_byte.get_or_insert_with(Latencies::default).add(&first_byte.buckets());
+        }
+        self.endpoint = self.endpoint.take().or(other.endpoint);
+    }
+}
+
 /// A file that one rank has open.
 pub trait OpenFile {
     /// Writes from `data` at `offset` and returns how many bytes it wrote; fewer than asked is allowed.

@@ -17,8 +17,7 @@ use ioassay_protocol::plan::kv_cache::KvCacheWork;
 use super::cache::{Cache, ObjectId, Place, Room};
 use super::conversation::{Conversation, User};
 use super::{OnObjects, READ, REMOVE, REQUEST, WRITE};
-use crate::failure::{self, Explained};
-use crate::latencies::Latencies;
+use crate::failure;
 use crate::measure::recorder::{LiveCounters, Recorded, Recorder};
 use crate::ranks::{Ranks, Start};
 use crate::storage::names::{Entry, Presence};
@@ -246,13 +245,7 @@ impl Served {
         }
         self.short_transfers += other.short_transfers;
         self.fill_ns += other.fill_ns;
-        for (reason, count) in other.requests.retries {
-            *self.requests.retries.entry(reason).or_default() += count;
-        }
-        if let Some(first_byte) = other.requests.first_byte {
-            self.requests.first_byte.get_or_insert_with(Latencies::default).add(&first_byte.buckets());
-        }
-        self.requests.endpoint = self.requests.endpoint.or(other.requests.endpoint);
+        self.requests.add(other.requests);
         add(&mut self.record, &other.record);
         self
     }
@@ -543,7 +536,7 @@ impl UserThread<'_> {
                 poison(self.buffer);
                 begin_ns += self.now_ns() - poisoned_ns;
             }
-            let nothing = |moved: u64| file_ends(offset + moved);
+            let nothing = |moved: u64| failure::file_ends(offset + moved, "run again, and let nothing else change it");
             let bytes = self.buffer.len();
             move_all(bytes, &mut self.short_transfers, nothing, |from| {
                 open.read_at(&mut self.buffer[from..], offset + from as u64)
@@ -563,7 +556,8 @@ impl UserThread<'_> {
         let Some(expected) = &mut self.expected else { return Ok(0) };
         let begin_ns = self.server.case.clock.now_ns();
         self.server.content.fill(expected, spot);
-        compare(self.buffer, expected, spot).map_err(|mismatch| other_bytes(mismatch.offset))?;
+        compare(self.buffer, expected, spot)
+            .map_err(|mismatch| failure::other_bytes(&format!("the object, from byte {} on,", mismatch.offset)))?;
         Ok(self.server.case.clock.now_ns() - begin_ns)
     }
 
@@ -614,21 +608,4 @@ fn time_ns(tokens: u64, per_s: u64) -> u64 {
 
 fn failed_at<'p>(operation: &'static str, path: &'p Path) -> impl Fn(std::io::Error) -> Box<Failure> + use<'p> {
     move |error| failure::boxed_on_path(operation, path, &error)
-}
-
-/// A read that moved nothing.
-fn file_ends(offset: u64) -> std::io::Error {
-    let what = format!("the file ends at or before byte {offset}");
-    Explained { what, remedy: "another process has shortened it: run again, and let nothing else change it".to_owned() }
-        .into_io()
-}
-
-/// An object that is not what was written.
-fn other_bytes(offset: u64) -> std::io::Error {
-    let what = format!("from byte {offset} on the object has other bytes than were written");
-    let remedy =
-        "the storage returned wrong data, or another process has changed the file: keep it, and read the logs of \
-                  kernel and servers"
-            .to_owned();
-    Explained { what, remedy }.into_io()
 }

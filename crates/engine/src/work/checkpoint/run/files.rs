@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::checkpoint::{Checkpoint, CheckpointOperation, CheckpointWork, Save};
 
-use crate::failure::{self, Explained};
+use crate::failure;
 use crate::measure::recorder::Recorder;
 use crate::storage::names::{Entry, Presence};
 use crate::storage::{Access, Connection, Opening, RequestCounts, move_all};
@@ -183,7 +183,7 @@ impl<'a> RankFiles<'a> {
                 }
                 let length = (self.buffers[0].len() as u64).min(bytes - offset);
                 let data = &mut self.buffers[0][..length as usize];
-                let nothing = |moved| file_ends(offset + moved);
+                let nothing = |moved| failure::file_ends(offset + moved, "save the checkpoint again");
                 let read = |from: usize| open.read_at(&mut data[from..], offset + from as u64);
                 move_all(length as usize, &mut self.short_transfers, nothing, read)
                     .map_err(|error| failed("read", &error))?;
@@ -195,8 +195,15 @@ impl<'a> RankFiles<'a> {
                     let expected = &mut expected[..length as usize];
                     let spot = self.shards.spot(generation, self.rank, state, offset);
                     self.content.fill(expected, spot);
-                    compare(&self.buffers[0][..length as usize], expected, spot)
-                        .map_err(|mismatch| failed("verify", &other_bytes(generation, mismatch.offset)))?;
+                    compare(&self.buffers[0][..length as usize], expected, spot).map_err(|mismatch| {
+                        failed(
+                            "verify",
+                            &failure::other_bytes(&format!(
+                                "generation {generation}, from byte {} on,",
+                                mismatch.offset
+                            )),
+                        )
+                    })?;
                     now_ns = clock.now_ns();
                     self.times.fill += now_ns - read_ns;
                 }
@@ -241,21 +248,4 @@ fn unfinished(path: &Path) -> PathBuf {
 
 fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
-}
-
-/// A read that moved nothing.
-fn file_ends(offset: u64) -> io::Error {
-    let what = format!("the file ends at or before byte {offset}");
-    let remedy = "another process has shortened it: save the checkpoint again".to_owned();
-    Explained { what, remedy }.into_io()
-}
-
-/// Bytes that are not what was written.
-fn other_bytes(generation: u64, offset: u64) -> io::Error {
-    let what = format!("generation {generation} has other bytes than were written, from byte {offset} on");
-    let remedy =
-        "the storage returned wrong data, or another process has changed the file: keep it, and read the logs \
-                  of kernel and servers"
-            .to_owned();
-    Explained { what, remedy }.into_io()
 }

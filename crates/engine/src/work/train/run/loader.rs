@@ -16,8 +16,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::epoch::EpochJob;
 use super::{FilePath, connect};
-use crate::failure::{self, Explained};
-use crate::latencies::Latencies;
+use crate::failure;
 use crate::measure::recorder::{LiveCounters, Recorded, Recorder};
 use crate::storage::names::Presence;
 use crate::storage::{Access, Connection, OpenFile, Opening, RequestCounts};
@@ -196,12 +195,7 @@ impl Loaded {
         self.short_transfers += other.short_transfers;
         self.busy_ns += other.busy_ns;
         self.processor_ns += other.processor_ns;
-        for (reason, count) in other.requests.retries {
-            *self.requests.retries.entry(reason).or_default() += count;
-        }
-        if let Some(first_byte) = other.requests.first_byte {
-            self.requests.first_byte.get_or_insert_with(Latencies::default).add(&first_byte.buckets());
-        }
+        self.requests.add(other.requests);
     }
 }
 
@@ -358,7 +352,8 @@ impl<'a> Loader<'a> {
         if let Some((content, expected)) = &mut self.expected {
             let (data, expected) = (&into[data], &mut expected[..bytes as usize]);
             FileBytes::of_sample(&self.job.samples, content, sample).fill(expected);
-            compare(data, expected, spot(sample, 0)).map_err(|_| ("verify", other_bytes(sample)))?;
+            compare(data, expected, spot(sample, 0))
+                .map_err(|_| ("verify", failure::other_bytes(&format!("sample {sample}"))))?;
         }
         if self.job.samples.per_file() > 1 {
             self.open = Some((file, open));
@@ -401,7 +396,7 @@ fn read_extent(
     let mut moved = 0;
     while moved < wanted {
         match open.read_at(&mut buffer[moved..window as usize], begin + moved as u64) {
-            Ok(0) => return Err(("read", file_ends(begin + moved as u64))),
+            Ok(0) => return Err(("read", failure::file_ends(begin + moved as u64, "create the dataset again"))),
             Ok(count) => moved += count,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(("read", error)),
@@ -415,23 +410,6 @@ fn read_extent(
 fn thread_processor_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
-}
-
-/// A read that moved nothing.
-fn file_ends(offset: u64) -> std::io::Error {
-    let what = format!("the file ends at or before byte {offset}");
-    let remedy = "another process has shortened it: create the dataset again".to_owned();
-    Explained { what, remedy }.into_io()
-}
-
-/// A sample that is not what was written.
-fn other_bytes(sample: u64) -> std::io::Error {
-    let what = format!("sample {sample} has other bytes than were written");
-    let remedy =
-        "the storage returned wrong data, or another process has changed the file: keep it, and read the logs of \
-                  kernel and servers"
-            .to_owned();
-    Explained { what, remedy }.into_io()
 }
 
 /// What the counters of all threads add up to.
