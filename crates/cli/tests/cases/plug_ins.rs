@@ -422,3 +422,14 @@ fn build_in(cache: &Path, before: &str) -> std::process::Output {
         .output()
         .unwrap()
 }
+
+#[test]
+fn a_plug_in_is_built_into_a_directory_that_is_named_from_where_the_user_is() {
+    let here = tempfile::tempdir().unwrap();
+    std::fs::create_dir(here.path().join("mine")).unwrap();
+    let mut engine = std::process::Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+    let built =
+        engine.args(["api", "build", "null-plugin", "--output", "mine"]).current_dir(here.path()).output().unwrap();
+    assert_eq!(built.status.code(), Some(0), "{}", String::from_utf8_lossy(&built.stderr));
+    assert!(here.path().join("mine/null-plugin.so").is_file());
+}

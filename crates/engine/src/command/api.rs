@@ -89,6 +89,8 @@ fn build_file(asked: &Build, more: &[&str]) -> Result<PathBuf, Failure> {
 /// Builds into the cache or where the user wants it.
 fn into_place(asked: &Build, source: &Source<'_>) -> Result<PathBuf, Failure> {
     let Some(directory) = &asked.output else { return source.build(&sources::cache()?) };
+    // The compiler works in a directory of its own.
+    let directory = std::path::absolute(directory).map_err(|error| failure::on_path("build", directory, &error))?;
     let built = source.build(&Cache::in_directory(directory.clone()))?;
     let place = directory.join(format!("{}.so", source.name));
     fs::rename(&built, &place).map_err(|error| failure::on_path("rename", &built, &error))?;
