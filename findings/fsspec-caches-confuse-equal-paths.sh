@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fsspec 2026.9.0 (PyPI): simplecache, filecache and blockcache name a cached file by the path within the innermost file
-# system alone. The archive, endpoint or directory that the path belongs to is not part of the name, so with one
-# cache_storage the second source is never read: its readers get the bytes of the first, without an error.
+# fsspec 2026.9.0 (PyPI): simplecache, filecache and blockcache name a cached file by its path within the file system
+# that they wrap. The archive, endpoint or directory of that file system is not part of the name. With one cache_storage
+# for two of them the second is never read: its readers get the bytes of the first, without an error.
 #
 # The docstring of the caches promises the opposite: URLs are hashed so that files from different backends do not
 # conflict. Training and validation sets in archives with equal member names, a bucket and its mirror behind another
