@@ -49,10 +49,10 @@ def test_a_given_rate_is_no_throughput_and_has_no_law_no_finding_and_no_curve_to
 
 def test_only_phases_without_a_given_rate_make_pauses_of_their_own() -> None:
     assert with_own_pauses(paced_reads(100_000_000)).is_empty()
-    own = paced_reads()
-    assert set(with_own_pauses(own)["operation"]) == {"read"}
-    assert len(with_own_pauses(own)) == 3 * len(CLIENTS)
-    assert {drift.place.operation for drift in RunFacts(own).drifts} <= {"write"}
+    without_rate = paced_reads()
+    assert set(with_own_pauses(without_rate)["operation"]) == {"read"}
+    assert len(with_own_pauses(without_rate)) == 3 * len(CLIENTS)
+    assert {drift.place.operation for drift in RunFacts(without_rate).drifts} <= {"write"}
 
 
 def test_a_run_at_full_speed_has_no_phase_at_a_given_rate() -> None:
