@@ -59,10 +59,11 @@ pub(super) fn suspended(facts: Facts<'_>) -> Option<Doubt> {
 /// Fewer samples than this in which nothing ended may be one slow operation.
 const STALLED_SAMPLES: usize = 2;
 
-/// Of the longest time in which no rank ended an operation. A run that was suspended has no such time of its own.
+/// Of the longest time in which no rank ended an operation. A run that was suspended has no such time of its own, and where
+/// users think or ranks compute in between it tells nothing of the storage.
 pub(super) fn stalled(facts: Facts<'_>) -> Option<Doubt> {
     let PhaseRecord { ranks, sample_interval_ns, .. } = facts.record;
-    if ranks.iter().any(|rank| !rank.suspended.is_empty()) {
+    if ranks.iter().any(|rank| !rank.suspended.is_empty()) || kind_of(&facts.job.work).is_paced_by().is_some() {
         return None;
     }
     let count = ranks.iter().map(|rank| rank.sample_operations.len()).max()?;
@@ -170,9 +171,20 @@ mod tests {
         let slow = records::phase("write", Operation::Write, stall.ranks.clone());
         let facts = Facts { median_ns: second_ns, ..given::facts(&plan, &[], &slow) };
         assert_eq!(stalled(facts), None, "every operation takes long");
-        let mut suspended = stall;
+        let mut suspended = stall.clone();
         suspended.ranks[0].suspended = vec![Suspension { begin_ns: 2 * second_ns, end_ns: 5 * second_ns }];
         assert_eq!(stall_of(&suspended), None, "the run was suspended");
+        let mut serving = plan.clone();
+        let Step::Phase(phase) = &mut serving.steps[0] else { unreachable!("it has one phase") };
+        phase.jobs[0].work = serde_json::from_value(json!({
+            "kind": "kv-cache", "files": "data", "object_tokens": 16, "users": 2,
+            "contexts": {"count": 3, "tokens": {"least": 16, "most": 64}, "exponent": 1.0},
+            "turns": {"least": 1, "most": 3}, "prompt_tokens": {"least": 4, "most": 20},
+            "answer_tokens": {"least": 4, "most": 20}, "prefill_tokens_per_s": 1000, "decode_tokens_per_s": 100,
+            "think_ns": 0,
+        }))
+        .unwrap();
+        assert_eq!(stalled(given::facts(&serving, &[], &stall)), None, "users think");
     }
 
     #[test]
