@@ -122,21 +122,25 @@ def test_a_killed_run_has_every_case_that_had_ended(
     tmp_path: Path, document: RunDocument, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_writer, "_ALWAYS_REWRITTEN_BYTES", 0)
-    run = _many(tmp_path / "many", document, 40)
+    run = _many(tmp_path / "many", document, 80)
     text = lines(events("seq-1"))
-    for number in range(39):
-        _complete(run, number, text)
-    stored = pl.read_parquet(run.path / "measurements.parquet")["case"].n_unique()
-    assert 0 < stored < 39, "some are only in the logs, or this shows nothing"
-    run.begin(run.document.cases[39])
+    complete = stored = 0
+    # Tables are rewritten now and then: until a case has ended since.
+    while not 0 < stored < complete:
+        _complete(run, complete, text)
+        complete += 1
+        stored = pl.read_parquet(run.path / "measurements.parquet")["case"].n_unique()
+    run.begin(run.document.cases[complete])
     run.close()
     loaded = load(run.path)
-    assert loaded.measurements["case"].unique(maintain_order=True).to_list() == [f"seq-{n}" for n in range(1, 40)]
-    assert [case.state for case in loaded.document.cases] == ["complete"] * 39 + ["pending"]
+    ended = [f"seq-{number + 1}" for number in range(complete)]
+    assert loaded.measurements["case"].unique(maintain_order=True).to_list() == ended
+    assert [case.state for case in loaded.document.cases] == ["complete"] * complete + ["pending"] * (80 - complete)
     assert loaded.document.state == "interrupted"
     with RunWriter.reopen(run.path) as again:
-        again.begin(again.document.cases[39])
-        assert json.loads(again.files("seq-40").plan.read_text()) == PLANS["seq-1"] | {"case": "seq-40"}
+        again.begin(again.document.cases[complete])
+        plan = json.loads(again.files(f"seq-{complete + 1}").plan.read_text())
+        assert plan == PLANS["seq-1"] | {"case": f"seq-{complete + 1}"}
 
 
 @pytest.mark.parametrize(
