@@ -5,11 +5,13 @@ mod support;
 
 use ioassay_engine::storage;
 use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::events::Event;
 use ioassay_protocol::plan::cache::CacheStep;
 use ioassay_protocol::plan::data::{Advice, DataWork, FileSet, Layout, Order, Source, Transfer};
 use ioassay_protocol::plan::pace::{Limit, Rate};
 use ioassay_protocol::plan::storage::Storage;
-use ioassay_protocol::plan::{CacheMethod, Job, RankRange, Step};
+use ioassay_protocol::plan::{CacheMethod, Job, Operation, RankRange, Step};
+use serde_json::{Value, json};
 use support::*;
 
 #[test]
@@ -110,5 +112,87 @@ fn of_a_read_that_a_limit_ends_only_what_it_read_is_looked_for_in_memory() {
         assert_resident("jumps", 32 * M, 24 * M);
         let (_, all) = resident("all");
         assert!(all.unwrap().0 >= 47 * M && all.unwrap().1 == 64 * M);
+    }
+}
+
+/// Runs a plan that writes, reads as `warm`, empties caches, and reads as `cold`: memory served the first of the reads.
+fn assert_memory_served_only_the_warm_read(target: &std::path::Path, what: &str, plan: &Value) {
+    let mut text = plan.clone();
+    for (key, value) in [
+        ("version", json!(ioassay_protocol::VERSION)),
+        ("run", json!("r1")),
+        ("case", json!("c1")),
+        ("target", json!({"directory": target})),
+        ("storage", json!({"api": "posix"})),
+        ("seed", json!(7)),
+        ("sample_interval_ns", json!(10_000_000)),
+    ] {
+        text[key] = value;
+    }
+    let plan = ioassay_engine::plan::parse(text.to_string().as_bytes()).unwrap();
+    let (events, place, workspace) = run_and_keep(&plan, &storage::of_plan);
+    assert_eq!(place.failure(), None);
+    let read = |name: &str| {
+        let record = phases(&events).into_iter().find(|phase| phase.name == name && phase.operation == Operation::Read);
+        record.unwrap_or_else(|| panic!("{name} reads")).clone()
+    };
+    let (warm, cold) = (read("warm"), read("cold"));
+    assert_eq!(warm.resident_bytes_before, Some(warm.bytes), "what was just written is in memory");
+    let doubt = warm.doubts.iter().find(|doubt| doubt.message.contains(what)).unwrap();
+    assert!(doubt.message.starts_with(&format!("100 % {what}")), "{doubt:?}");
+    let emptied = events.iter().find_map(|event| if let Event::ColdCache(cold) = event { Some(cold) } else { None });
+    assert!(emptied.unwrap().attempts[0].done);
+    assert!(cold.resident_bytes_before.unwrap() * 100 <= cold.bytes, "{cold:?}");
+    assert!(!doubts(&cold).contains(&"cache-resident".to_owned()));
+    assert_eq!(workspace.remove().left, []);
+}
+
+fn step(name: &str, work: &Value) -> Value {
+    json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+}
+
+#[test]
+fn an_epoch_that_memory_served_is_doubted_with_its_share_and_one_after_cold_caches_is_not() {
+    let target = target();
+    let work = |operation: Value| json!({"kind": "train", "dataset": "images", "operation": operation});
+    let epoch = work(json!({
+        "kind": "epoch", "number": 0, "batch": 4, "loader_threads": 1, "prefetch": 2, "shuffle": "samples",
+        "drop_last": true, "compute_ns": 0, "compute": "sleep", "verify": true,
+    }));
+    let plan = json!({
+        "ranks": {"clients": 2, "per_client": 1},
+        "datasets": {"images": {
+            "samples": 48, "samples_per_file": 1, "seed": 3,
+            "sizes": {"normal": {"mean_bytes": 20_000, "standard_deviation_bytes": 6_000, "least_bytes": 100}},
+        }},
+        "steps": [
+            step("create", &work(json!({"kind": "create", "fsync": true}))), step("warm", &epoch),
+            {"step": "cold-cache", "attempts": ["fadvise"]}, step("cold", &epoch),
+        ],
+    });
+    assert_memory_served_only_the_warm_read(target.path(), "of the dataset", &plan);
+}
+
+#[test]
+fn a_restore_that_memory_served_is_doubted_and_one_after_cold_caches_is_not() {
+    for shift in [0, 1] {
+        let target = target();
+        let work = |operation: Value| json!({"kind": "checkpoint", "checkpoint": "small", "transfer_bytes": 100_000, "operation": operation});
+        let save = |fsync| {
+            work(json!({"kind": "save", "count": 1, "every_ns": 0, "compute": "sleep", "fsync": fsync, "rename": true}))
+        };
+        let restore = work(json!({"kind": "restore", "count": 1, "shift": shift, "verify": true}));
+        let plan = json!({
+            "ranks": {"clients": 4, "per_client": 1},
+            "checkpoints": {"small": {
+                "model": {"parameters": 500_000}, "model_bytes": 2, "optimizer_bytes": 12, "tensor": 2, "pipeline": 1,
+                "zero": 1, "keep": 2,
+            }},
+            "steps": [
+                step("save", &save(false)), step("warm", &restore), step("synced", &save(true)),
+                {"step": "cold-cache", "attempts": ["fadvise"]}, step("cold", &restore),
+            ],
+        });
+        assert_memory_served_only_the_warm_read(target.path(), "of the checkpoint", &plan);
     }
 }

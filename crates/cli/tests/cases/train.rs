@@ -386,32 +386,6 @@ fn what_cannot_be_trained_is_refused_with_what_to_write() {
     assert_eq!(key, "steps[0].jobs[0].work.dataset");
 }
 
-#[test]
-fn an_epoch_that_memory_served_is_doubted_with_its_share_and_one_after_cold_caches_is_not() {
-    let target = crate::support::target();
-    let mut text = text(target.path(), 2, 1, &epoch(1, 4));
-    let mut again = text["steps"][1].clone();
-    again["name"] = json!("cold");
-    let cold = json!({"step": "cold-cache", "attempts": ["fadvise"]});
-    text["steps"].as_array_mut().unwrap().extend([cold, again]);
-    let plan = parse(text.to_string().as_bytes()).unwrap();
-    let (events, place, workspace) = run(&plan);
-    assert_eq!(place.failure(), None);
-    let bytes: u64 = files(&workspace).iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    let warm = record(&events, "epoch", Operation::Read);
-    assert_eq!(warm.resident_bytes_before, Some(bytes), "what was just written is in memory");
-    let doubt = warm.doubts.iter().find(|doubt| doubt.message.contains("of the dataset")).unwrap();
-    assert!(doubt.message.starts_with("100 % of the dataset"), "{doubt:?}");
-    let emptied = events.iter().find_map(|event| if let Event::ColdCache(cold) = event { Some(cold) } else { None });
-    let emptied = emptied.unwrap();
-    assert_eq!((emptied.file_set_bytes, emptied.attempts[0].done), (bytes, true));
-    let cold = record(&events, "cold", Operation::Read);
-    assert_eq!(cold.resident_bytes_before, emptied.resident_bytes);
-    assert!(cold.resident_bytes_before.unwrap() * 100 <= bytes, "{cold:?}");
-    assert!(!crate::support::doubts(&cold).contains(&"cache-resident".to_owned()));
-    assert_eq!(workspace.remove().left, []);
-}
-
 /// A plan whose dataset is kept, as another run.
 fn keeping(target: &Path, run: &str, samples: u64) -> Plan {
     let mut text = text(target, 2, 1, &epoch(1, 4));

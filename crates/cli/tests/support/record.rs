@@ -575,7 +575,9 @@ impl Image {
                 counts.open_flags |= flags;
             }
         }
-        image.in_flight = in_flight.into_iter().map(|(operation, file)| (operation, names[&file].0.clone())).collect();
+        // A table that was cut may have lost the name.
+        let name_of = |file: u32| names.get(&file).map(|(name, _)| name.clone()).unwrap_or_default();
+        image.in_flight = in_flight.into_iter().map(|(operation, file)| (operation, name_of(file))).collect();
         image
     }
 
