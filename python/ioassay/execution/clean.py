@@ -85,7 +85,8 @@ def clean_run(path: Path, by: By | None = None, dataset: str | None = None) -> C
                 workspace = _workspace(run.document)
                 return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
             cleaned = clean(run, interruption, start)
-            return replace(cleaned, datasets=kept_datasets(run.document))
+            # A target that does not respond is not asked for more.
+            return cleaned if cleaned.leftovers else replace(cleaned, datasets=kept_datasets(run.document))
 
 
 def kept_datasets(run: RunDocument) -> list[str]:
