@@ -6,6 +6,7 @@ against hanging.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,6 +211,14 @@ class Measurement(Command):
 def ioassay(*arguments: str | Path, directory: Path | None = None) -> tuple[int, str, str]:
     """Runs an `ioassay` command in `directory` to its end: exit code, standard output, standard error."""
     return forked.run([*map(str, arguments)], directory, DEADLINE_S)
+
+
+def report_json(run: Path) -> dict[str, Any]:
+    """The report of a run as other programs read it."""
+    code, text, err = ioassay("report", run, "--format", "json")
+    assert code == 0, err
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
 
 
 def measure(file: Path, target: str | Path, out: Path, *more: str) -> LoadedRun:

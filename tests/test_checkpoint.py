@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from .support import ioassay
+from .support import ioassay, report_json
 
 STUDY = """\
 name: small
@@ -46,15 +45,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scratch / "run"
 
 
-def document(run: Path) -> dict[str, Any]:
-    code, text, err = ioassay("report", run, "--format", "json")
-    assert code == 0, err
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
-
-
 def test_a_report_says_what_checkpoints_cost_training(run: Path) -> None:
-    save, restore = document(run)["checkpoints"]
+    save, restore = report_json(run)["checkpoints"]
     assert (save["is_save"], restore["is_save"]) == (True, False)
     assert [generation["number"] for generation in save["generations"]] == [0, 1, 2]
     assert [generation["number"] for generation in restore["generations"]] == [1, 2]
@@ -106,7 +98,7 @@ def test_saves_beside_computation_stall_it_for_less_than_they_take(tmp_path: Pat
     (tmp_path / "target").mkdir()
     code, _, err = ioassay("run", tmp_path / "small.yaml", "--target", tmp_path / "target", "--out", tmp_path / "run")
     assert code == 0, err
-    save, restore = document(tmp_path / "run")["checkpoints"]
+    save, restore = report_json(tmp_path / "run")["checkpoints"]
     assert len(save["generations"]) == 3
     for generation in save["generations"]:
         # The first rank copies 4 MB at 10 GB/s.

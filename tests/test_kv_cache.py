@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from .support import ioassay
+from .support import ioassay, report_json
 
 STUDY = """\
 name: small
@@ -49,9 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_report_says_what_the_cache_saved(run: Path) -> None:
-    code, text, err = ioassay("report", run, "--format", "json")
-    assert code == 0, err
-    document = json.loads(text)
+    document = report_json(run)
     assert [serving["users"] for serving in document["kv_cache"]] == [2, 6]
     for serving in document["kv_cache"]:
         assert serving["servers"] == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from ioassay.processes.engine import find_engine
 from ioassay.profiles.model import Profile
 from ioassay.profiles.sources import load_profile
 
-from .support import ioassay
+from .support import ioassay, report_json
 
 PROGRAM = """\
 import os, time
@@ -55,9 +54,7 @@ def replayed(record: Path, tmp_path: Path, *options: str) -> dict[str, Any]:
     code, _, err = ioassay("run", tmp_path / "app.yaml", "--target", target, "--out", tmp_path / "run", *options)
     assert code == 0, err
     assert list(target.iterdir()) == []
-    code, text, err = ioassay("report", tmp_path / "run", "--format", "json")
-    assert code == 0, err
-    (replay,) = json.loads(text)["replays"]
+    (replay,) = report_json(tmp_path / "run")["replays"]
     assert replay["complete"]
     return {
         "duration": replay["duration_ratio"],
@@ -121,11 +118,9 @@ def test_a_replay_reads_in_the_order_of_the_application(tmp_path: Path, order: s
     recorded, replayed = shares(load_profile([tmp_path / "record"]), data), shares(load_profile([run]), target)
     # 512 transfers at random: forward or backward as 512 throws of a coin, of which 4 deviations are 9 %.
     assert replayed == pytest.approx(recorded, abs=0.1)
-    code, text, err = ioassay("report", run, "--format", "json")
-    assert code == 0, err
     (read,) = [
         replayed_class
-        for replayed_class in json.loads(text)["replays"][0]["classes"]
+        for replayed_class in report_json(run)["replays"][0]["classes"]
         if replayed_class["direction"] == "read"
     ]
     assert read["order_distance"] < 0.1

@@ -10,13 +10,12 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy
 import polars as pl
 import pytest
 
-from .support import Measurement, ioassay, until
+from .support import Measurement, ioassay, report_json, until
 
 STUDY = """\
 name: small
@@ -51,15 +50,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scratch / "run"
 
 
-def document(run: Path) -> dict[str, Any]:
-    code, text, err = ioassay("report", run, "--format", "json")
-    assert code == 0, err
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
-
-
 def test_a_report_says_how_busy_the_accelerators_were_kept(run: Path) -> None:
-    (training,) = document(run)["training"]
+    (training,) = report_json(run)["training"]
     assert training["accelerators"] == 2
     assert [epoch["phase"] for epoch in training["epochs"]] == ["epoch-1", "epoch-2"]
     for epoch in training["epochs"]:
@@ -79,7 +71,7 @@ def test_tables_have_a_row_for_each_accelerator_and_epoch(run: Path) -> None:
 
 
 def test_what_was_in_memory_before_an_epoch_is_known(run: Path) -> None:
-    reads = [row for row in document(run)["measurements"] if row["operation"] == "read"]
+    reads = [row for row in report_json(run)["measurements"] if row["operation"] == "read"]
     assert len(reads) == 2
     for read in reads:
         assert read["resident_bytes_before"] is not None
@@ -103,7 +95,7 @@ def test_a_kept_dataset_serves_the_next_run_and_another_one_of_its_name_is_refus
         code, _, err = ioassay("run", study, "--target", target, "--out", run)
         assert code == 0, err
         assert [path.name for path in target.iterdir()] == ["ioassay-dataset-small"]
-        (created,) = [row for row in document(run)["measurements"] if row["operation"] == "write"]
+        (created,) = [row for row in report_json(run)["measurements"] if row["operation"] == "write"]
         assert (created["bytes"] > 0, created["valid"]) == (written, True)
         for form in ("html", "md", "csv"):
             code, _, err = ioassay("report", run, "--format", form, "-o", tmp_path / f"report-{number}.{form}")
@@ -122,7 +114,7 @@ def test_check_judges_utilisation(run: Path, tmp_path: Path) -> None:
         ended, out, err = ioassay("check", run, "--criteria", criteria, "--json")
         assert ended == code, err
         checks = json.loads(out)["checks"]
-        epochs = document(run)["training"][0]["epochs"]
+        epochs = report_json(run)["training"][0]["epochs"]
         assert [check["value"] for check in checks] == [epoch["utilisation"] for epoch in epochs]
 
 
@@ -171,7 +163,7 @@ def test_a_search_runs_only_the_cases_that_it_takes(
     # Seven cases of five measurements are usual.
     assert "/35]" in err
     assert "/150]" not in err
-    (answer,) = document(run)["accelerators"]
+    (answer,) = report_json(run)["accelerators"]
     assert (answer["fed"], answer["goal"]) == (fed, 0.01 if fed else 0.9)
     assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured
     cases = json.loads((run / "run.json").read_text())["cases"]
@@ -186,7 +178,7 @@ def test_a_search_runs_only_the_cases_that_it_takes(
     (run / "run.json").write_text(json.dumps(stored | {"state": "interrupted"}))
     code, _, err = ioassay("run", "--resume", run)
     assert code == 0, err
-    (answer,) = document(run)["accelerators"]
+    (answer,) = report_json(run)["accelerators"]
     assert {count["accelerators"]: count["repetitions"] for count in answer["counts"]} == measured
 
 
@@ -198,7 +190,7 @@ def test_an_evaluation_has_a_row_and_no_part_in_the_answer(tmp_path: Path) -> No
     study.write_text(STUDY.replace("verify: yes", f"verify: yes, {evaluate}"))
     code, out, err = ioassay("run", study, "--target", target, "--out", tmp_path / "run")
     assert code == 0, err
-    (training,) = document(tmp_path / "run")["training"]
+    (training,) = report_json(tmp_path / "run")["training"]
     assert [(epoch["phase"], epoch["is_evaluation"]) for epoch in training["epochs"]] == [
         ("epoch-1", False),
         ("epoch-2", False),
@@ -291,7 +283,7 @@ def test_cases_of_a_run_share_a_dataset_which_goes_with_the_run(tmp_path: Path) 
     assert code == 0, err
     assert "Writes 6.07 MiB, at most 6.07 MiB at once" in " ".join(err.split()), "only one of two cases writes"
     assert list(target.iterdir()) == []
-    first, second = (row for row in document(tmp_path / "run")["measurements"] if row["operation"] == "write")
+    first, second = (row for row in report_json(tmp_path / "run")["measurements"] if row["operation"] == "write")
     assert first["bytes"] > 0
     assert second["bytes"] == 0, "the second case finds the dataset of the first one"
     assert (first["rate_bytes_per_s"] > 0, second["rate_bytes_per_s"]) == (True, None)

@@ -19,12 +19,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import Protocol, TypeVar
 
 from ioassay.analysis.accelerator_sweeps import LEAST, accelerator_sweeps
 from ioassay.analysis.stop_rule import half_width
 from ioassay.analysis.training import Epoch, Limit, Training
 from ioassay.store.document import CaseEntry
 from ioassay.store.point import SweepPoint
+
+
+class Count(Protocol):
+    """A number of something that reaches a goal or does not."""
+
+    @property
+    def reaches_goal(self) -> bool:
+        """True if it does."""
+
+
+C = TypeVar("C", bound=Count)
 
 _ROUNDING = 1e-9
 """Differences of utilisations that may be those of floating-point numbers."""
@@ -56,7 +68,7 @@ class AcceleratorCount:
         return self.epochs[0].goal
 
     @property
-    def is_fed(self) -> bool:
+    def reaches_goal(self) -> bool:
         """True if the median of the repetitions reaches the goal."""
         return bool(self.epochs) and self.utilisation >= self.goal
 
@@ -109,14 +121,14 @@ class Feeding:
         return limits([count for count in self.counts if count.is_certain])[1]
 
 
-def limits(counts: Iterable[AcceleratorCount]) -> tuple[AcceleratorCount | None, AcceleratorCount | None]:
-    """The largest number of ascending `counts` up to which all are fed, and the smallest that is not."""
-    fed = None
+def limits(counts: Iterable[C]) -> tuple[C | None, C | None]:
+    """The largest of ascending `counts` up to which all reach their goal, and the smallest that does not."""
+    largest = None
     for count in counts:
-        if not count.is_fed:
-            return fed, count
-        fed = count
-    return fed, None
+        if not count.reaches_goal:
+            return largest, count
+        largest = count
+    return largest, None
 
 
 def feeding(cases: Sequence[CaseEntry], trainings: Iterable[Training]) -> list[Feeding]:

@@ -23,6 +23,7 @@ from statistics import median
 
 import polars as pl
 
+from ioassay.analysis.feeding import limits
 from ioassay.store.loaded import LoadedRun
 from ioassay.store.point import PLACEMENT, SweepPoint
 
@@ -140,6 +141,11 @@ class UserCount:
     """Share of the first tokens that met their deadline: median of the repetitions."""
     repetitions: int
 
+    @property
+    def reaches_goal(self) -> bool:
+        """True if so many first tokens are in time."""
+        return self.in_time >= GOAL
+
 
 @dataclass(frozen=True)
 class Served:
@@ -154,17 +160,12 @@ class Served:
     @property
     def most(self) -> UserCount | None:
         """The largest number up to which all reach `GOAL`; `None` where the smallest does not."""
-        most = None
-        for count in self.counts:
-            if count.in_time < GOAL:
-                break
-            most = count
-        return most
+        return limits(self.counts)[0]
 
     @property
     def first_late(self) -> UserCount | None:
         """The smallest number that misses `GOAL`; `None` where all reach it."""
-        return next((count for count in self.counts if count.in_time < GOAL), None)
+        return limits(self.counts)[1]
 
 
 def served(run: LoadedRun, servings: Iterable[Serving]) -> list[Served]:

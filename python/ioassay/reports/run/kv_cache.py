@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ioassay.analysis.kv_cache import GOAL
 from ioassay.reports.document import Block, Column, Paragraph, Table, Text
+from ioassay.reports.run.training import clients_and_values
 from ioassay.text import format
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def blocks(content: Content) -> list[Block]:
 
 def answer(served: Served, names: Names) -> str:
     """The number of users who have their first tokens in time, and the first one of whom too few have."""
-    workload, values = served.swept
-    head = ", ".join([names.workload(workload), *([names.values(values)] if values else [])])
+    head = clients_and_values(served.swept, names)
     most, late = served.most, served.first_late
     deadline = format.duration(served.deadline_ns)
     serves = ""
